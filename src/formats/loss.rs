@@ -1,0 +1,53 @@
+//! What a document could not hold.
+
+use serde::Serialize;
+
+use crate::span::SpanId;
+
+/// One thing that a document could not hold as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Loss {
+    /// The span whose fact it is.
+    #[serde(serialize_with = "as_hex", skip_serializing_if = "Option::is_none")]
+    pub span_id: Option<SpanId>,
+    /// What, in the format's words.
+    pub what: String,
+    /// Why.
+    pub reason: LossReason,
+}
+
+/// Why a document differs from what the spans say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossReason {
+    /// The format has no place for it.
+    NoPlace,
+    /// Its type had to change.
+    Coerced,
+    /// It was divided to fit a limit.
+    Split,
+    /// The spans allow more than one reading.
+    Ambiguous,
+    /// The format demands it and the spans lack it.
+    Synthesized,
+}
+
+impl Loss {
+    /// A loss.
+    #[must_use]
+    pub fn new(span_id: Option<SpanId>, what: impl Into<String>, reason: LossReason) -> Self {
+        Self {
+            span_id,
+            what: what.into(),
+            reason,
+        }
+    }
+}
+
+#[expect(clippy::ref_option, reason = "serde's signature")]
+fn as_hex<S: serde::Serializer>(id: &Option<SpanId>, serializer: S) -> Result<S::Ok, S::Error> {
+    match id {
+        Some(id) => serializer.collect_str(id),
+        None => serializer.serialize_none(),
+    }
+}

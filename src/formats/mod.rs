@@ -1,0 +1,119 @@
+//! Runs to documents, document to spans: one folder a format. Formats never read attribute keys and never use one
+//! another.
+
+pub mod contextforge;
+pub mod invariant;
+pub mod loss;
+pub mod openreward;
+pub mod reflex;
+pub mod synth;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+pub use loss::{Loss, LossReason};
+
+use crate::run::Run;
+
+/// A document and what it could not hold.
+#[derive(Debug, Clone)]
+pub struct Assembled<D> {
+    /// The document.
+    pub document: D,
+    /// What had no place, was coerced, split or synthesized.
+    pub losses: Vec<Loss>,
+}
+
+/// Choices of the caller, by `<format>.<name>` (for example `openreward.subagents=inline`).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Options(pub std::collections::BTreeMap<String, String>);
+
+impl Options {
+    /// The value of an option.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// Whether an option has this value.
+    #[must_use]
+    pub fn is(&self, name: &str, value: &str) -> bool {
+        self.get(name) == Some(value)
+    }
+}
+
+/// One target document type.
+pub trait Format {
+    /// The format's name in the command line, in URLs and in file names.
+    const ID: &'static str;
+    /// The document.
+    type Document: Serialize + DeserializeOwned;
+
+    /// One run, or the runs of one session in causal order. Never fails: what does not fit is a loss.
+    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>>;
+}
+
+/// A format whose document type is hidden: what command line, HTTP and tests go by.
+#[derive(Debug, Clone, Copy)]
+pub struct AnyFormat {
+    /// The format's name.
+    pub id: &'static str,
+    assemble: fn(&[Run], &Options, Layout) -> Vec<Assembled<String>>,
+}
+
+/// How a document is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// On one line.
+    Compact,
+    /// Indented by two spaces.
+    Indented,
+}
+
+impl AnyFormat {
+    const fn of<F: Format>() -> Self {
+        Self {
+            id: F::ID,
+            assemble: assemble_text::<F>,
+        }
+    }
+
+    /// One run, or the runs of one session in causal order, as JSON text without a line break at the end.
+    #[must_use]
+    pub fn assemble(&self, runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
+        (self.assemble)(runs, options, layout)
+    }
+}
+
+fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
+    F::assemble(runs, options)
+        .into_iter()
+        .map(|Assembled { document, mut losses }| {
+            let text = match layout {
+                Layout::Compact => serde_json::to_string(&document),
+                Layout::Indented => serde_json::to_string_pretty(&document),
+            };
+            let document = text.unwrap_or_else(|error| {
+                losses.push(Loss::new(None, format!("document: {error}"), LossReason::NoPlace));
+                "null".to_owned()
+            });
+            Assembled { document, losses }
+        })
+        .collect()
+}
+
+/// Every format, in the order in which they are listed to people.
+pub const FORMATS: [AnyFormat; 5] = [
+    AnyFormat::of::<contextforge::ContextForge>(),
+    AnyFormat::of::<reflex::Reflex>(),
+    AnyFormat::of::<openreward::OpenReward>(),
+    AnyFormat::of::<synth::Synth>(),
+    AnyFormat::of::<invariant::Invariant>(),
+];
+
+/// The format with this name.
+#[must_use]
+pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
+    static LIST: [AnyFormat; 5] = FORMATS;
+    LIST.iter().find(|format| format.id == id)
+}

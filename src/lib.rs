@@ -1,0 +1,17 @@
+//! `spanbridge`: OpenTelemetry spans of LLM agents in, documents for evaluation, training and replay out.
+//!
+//! ```text
+//! 4  formats                runs -> documents
+//! 3  run                    operations -> causal order, agent scopes, conversations, stitched tool calls
+//! 2  trace  dialect  otlp   spans -> tree;  span attributes -> Operation, by table;  OTLP bytes <-> spans
+//! 1  span   operation       values
+//! 0  semconv/               the dialects as data
+//! ```
+//!
+//! A module uses only lower floors; `tests/floors.rs` checks it.
+
+pub mod formats;
+pub mod operation;
+pub mod run;
+pub mod span;
+pub mod trace;

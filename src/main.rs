@@ -1,0 +1,2 @@
+//! The `spanbridge` command.
+fn main() {}

@@ -1,0 +1,293 @@
+//! Messages between people, agents, models and tools.
+
+use serde_json::{Map, Value};
+
+/// Who speaks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Role {
+    /// The system prompt.
+    System,
+    /// OpenAI's newer word for the system prompt.
+    Developer,
+    /// The person, or whoever stands in for one.
+    #[default]
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's answer.
+    Tool,
+    /// A word that no dialect knows.
+    Other(String),
+}
+
+impl Role {
+    /// The word in OpenAI's chat shape.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::System => "system",
+            Self::Developer => "developer",
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+            Self::Other(word) => word,
+        }
+    }
+
+    /// The role behind a client's word, in any case.
+    #[must_use]
+    pub fn from_word(word: &str) -> Self {
+        match word.to_ascii_lowercase().as_str() {
+            "system" => Self::System,
+            "developer" => Self::Developer,
+            "user" | "human" => Self::User,
+            "assistant" | "ai" | "model" => Self::Assistant,
+            "tool" | "function" => Self::Tool,
+            _ => Self::Other(word.to_owned()),
+        }
+    }
+}
+
+/// A model's request to run a tool.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ToolCall {
+    /// The call's id; several clients give none.
+    pub id: Option<String>,
+    /// The tool's name.
+    pub name: String,
+    /// Parsed arguments; the text itself where it is no JSON; `None` where the client recorded none.
+    pub arguments: Option<Value>,
+    /// The arguments as the model wrote them, where they were recorded as text.
+    pub arguments_text: Option<String>,
+}
+
+impl ToolCall {
+    /// The arguments as JSON text: as sent where known, else compact JSON, `{}` where none were recorded.
+    #[must_use]
+    pub fn arguments_json(&self) -> String {
+        match (&self.arguments_text, &self.arguments) {
+            (Some(text), _) if serde_json::from_str::<Value>(text).is_ok() => text.clone(),
+            (_, Some(value)) => value.to_string(),
+            (_, None) => "{}".to_owned(),
+        }
+    }
+
+    /// The arguments as an object: `{"input": value}` around any other value. The flag says whether it was put around.
+    #[must_use]
+    pub fn arguments_object(&self) -> (Map<String, Value>, bool) {
+        arguments_object(self.arguments.as_ref())
+    }
+}
+
+/// Arguments as an object: `{"input": value}` around any other value. The flag says whether it was put around.
+#[must_use]
+pub fn arguments_object(arguments: Option<&Value>) -> (Map<String, Value>, bool) {
+    match arguments {
+        Some(Value::Object(map)) => (map.clone(), false),
+        None | Some(Value::Null) => (Map::new(), false),
+        Some(Value::String(text)) if text.is_empty() => (Map::new(), false),
+        Some(other) => (Map::from_iter([("input".to_owned(), other.clone())]), true),
+    }
+}
+
+/// A piece of a message.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Part {
+    /// Words.
+    Text(String),
+    /// What the model thought; `None` where the provider gives only a signature or encrypted data.
+    Reasoning {
+        /// The thought in words.
+        text: Option<String>,
+        /// Signature, encrypted content and the like.
+        opaque: Map<String, Value>,
+    },
+    /// An image, a sound, a file.
+    Media(Media),
+    /// Anything else, as recorded.
+    Other(Value),
+}
+
+/// An image, a sound, a file in a message.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Media {
+    /// `image`, `audio`, `video`, `document`, `file`.
+    pub modality: String,
+    /// For example `image/png`.
+    pub mime_type: Option<String>,
+    /// Where it is; may be a `data:` URL.
+    pub uri: Option<String>,
+    /// Its bytes in base64.
+    pub base64: Option<String>,
+    /// The part as recorded.
+    pub raw: Value,
+}
+
+impl Media {
+    /// A URL: the recorded one, else a `data:` URL of the bytes.
+    #[must_use]
+    pub fn url(&self) -> Option<String> {
+        self.uri.clone().or_else(|| {
+            let data = self.base64.as_ref()?;
+            Some(format!(
+                "data:{};base64,{data}",
+                self.mime_type.as_deref().unwrap_or("application/octet-stream")
+            ))
+        })
+    }
+}
+
+/// One message of a conversation.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said, in order.
+    pub parts: Vec<Part>,
+    /// Tools that the message asks for.
+    pub tool_calls: Vec<ToolCall>,
+    /// In a tool's answer: which call it answers.
+    pub tool_call_id: Option<String>,
+    /// Name of the speaker or of the tool.
+    pub name: Option<String>,
+    /// In a tool's answer: the value, where it was recorded as one and not as text.
+    pub result: Option<Value>,
+    /// In a tool's answer: whether the client says that the tool failed.
+    pub is_error: bool,
+    /// Why the model stopped, where the message says so.
+    pub finish_reason: Option<String>,
+}
+
+impl Message {
+    /// A message with one text.
+    #[must_use]
+    pub fn text(role: Role, text: impl Into<String>) -> Self {
+        Self {
+            role,
+            parts: vec![Part::Text(text.into())],
+            ..Self::default()
+        }
+    }
+
+    /// The text parts, joined.
+    #[must_use]
+    pub fn content(&self) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            if let Part::Text(text) = part {
+                out.push_str(text);
+            }
+        }
+        out
+    }
+
+    /// The words that the model thought, joined by line breaks; `None` without any.
+    #[must_use]
+    pub fn reasoning(&self) -> Option<String> {
+        let texts: Vec<&str> = self
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Reasoning { text: Some(text), .. } if !text.trim().is_empty() => Some(text.as_str()),
+                _ => None,
+            })
+            .collect();
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    }
+
+    /// Whether nothing is said and nothing is asked for.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        self.tool_calls.is_empty()
+            && self.result.is_none()
+            && self.parts.iter().all(|part| match part {
+                Part::Text(text) => text.trim().is_empty(),
+                Part::Reasoning { text, opaque } => text.as_deref().unwrap_or("").trim().is_empty() && opaque.is_empty(),
+                _ => false,
+            })
+    }
+
+    /// Whether a part is neither text nor reasoning.
+    #[must_use]
+    pub fn has_media(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, Part::Media(_) | Part::Other(_)))
+    }
+
+    /// The value of a tool's answer: the recorded value, else JSON text parsed, else the text.
+    #[must_use]
+    pub fn result_value(&self) -> Value {
+        self.result.clone().unwrap_or_else(|| Value::String(self.content()))
+    }
+
+    /// The message in OpenAI's chat shape, with reasoning beside the content.
+    #[must_use]
+    pub fn to_chat(&self) -> Value {
+        let mut out = Map::new();
+        let _ = out.insert("role".into(), self.role.name().into());
+        if let Some(name) = &self.name {
+            let _ = out.insert("name".into(), name.as_str().into());
+        }
+        if let Some(id) = &self.tool_call_id {
+            let _ = out.insert("tool_call_id".into(), id.as_str().into());
+        }
+        let _ = out.insert("content".into(), self.chat_content());
+        if let Some(reasoning) = self.reasoning() {
+            let _ = out.insert("reasoning".into(), reasoning.into());
+        }
+        if !self.tool_calls.is_empty() {
+            let calls: Vec<Value> = self
+                .tool_calls
+                .iter()
+                .map(|call| {
+                    let mut object = Map::new();
+                    if let Some(id) = &call.id {
+                        let _ = object.insert("id".into(), id.as_str().into());
+                    }
+                    let _ = object.insert("type".into(), "function".into());
+                    let _ = object.insert(
+                        "function".into(),
+                        serde_json::json!({"name": call.name, "arguments": call.arguments_json()}),
+                    );
+                    Value::Object(object)
+                })
+                .collect();
+            let _ = out.insert("tool_calls".into(), calls.into());
+        }
+        Value::Object(out)
+    }
+
+    /// Content in OpenAI's chat shape: text, null, or a list of parts where there is more than text.
+    #[must_use]
+    pub fn chat_content(&self) -> Value {
+        if self.has_media() {
+            let parts: Vec<Value> = self
+                .parts
+                .iter()
+                .filter_map(|part| match part {
+                    Part::Text(text) => Some(serde_json::json!({"type": "text", "text": text})),
+                    Part::Media(media) if media.modality == "image" => Some(media.url().map_or_else(
+                        || media.raw.clone(),
+                        |url| serde_json::json!({"type": "image_url", "image_url": {"url": url}}),
+                    )),
+                    Part::Media(media) => Some(media.raw.clone()),
+                    Part::Other(value) => Some(value.clone()),
+                    Part::Reasoning { .. } => None,
+                })
+                .collect();
+            return Value::Array(parts);
+        }
+        if self.role == Role::Tool
+            && let Some(result) = &self.result
+        {
+            return match result {
+                Value::String(text) => Value::String(text.clone()),
+                other => Value::String(other.to_string()),
+            };
+        }
+        if self.parts.iter().any(|part| matches!(part, Part::Text(_))) {
+            Value::String(self.content())
+        } else {
+            Value::Null
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! OTLP's own values, lossless: spans, events, links, log records, resources and scopes.
+//!
+//! Names and meaning are those of the OpenTelemetry protocol (`opentelemetry/proto/trace/v1/trace.proto`
+//! and `logs/v1/logs.proto`). Attributes are a *list*: a key may stand twice, the last one holds.
+
+pub mod ids;
+
+pub mod time;
+pub mod value;
+
+use std::sync::Arc;
+
+pub use ids::{SpanId, TraceId};
+pub use time::UnixNanos;
+pub use value::{AnyValue, Attributes};
+
+/// The entity that produced spans: a process, a service, a function.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Resource {
+    /// `service.name`, `service.version`, ...
+    pub attributes: Attributes,
+    /// How many attributes the exporter left out.
+    pub dropped_attributes: u32,
+    /// The schema that the attributes follow.
+    pub schema_url: String,
+}
+
+/// The instrumentation that produced spans.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Scope {
+    /// For example `openinference.instrumentation.langchain`.
+    pub name: String,
+    /// Empty when the instrumentation gives none.
+    pub version: String,
+    /// Attributes of the scope.
+    pub attributes: Attributes,
+    /// How many attributes the exporter left out.
+    pub dropped_attributes: u32,
+    /// The schema that spans of this scope follow.
+    pub schema_url: String,
+}
+
+/// The role of a span between processes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SpanKind {
+    /// Not said (0).
+    #[default]
+    Unspecified,
+    /// Inside one process (1).
+    Internal,
+    /// The receiving side of a request (2).
+    Server,
+    /// The sending side of a request (3).
+    Client,
+    /// Puts a message on a queue (4).
+    Producer,
+    /// Takes a message from a queue (5).
+    Consumer,
+    /// A number that this version of the protocol does not know.
+    Other(i32),
+}
+
+impl SpanKind {
+    /// The kind with this number in the protocol.
+    #[must_use]
+    pub fn from_number(number: i32) -> Self {
+        match number {
+            0 => Self::Unspecified,
+            1 => Self::Internal,
+            2 => Self::Server,
+            3 => Self::Client,
+            4 => Self::Producer,
+            5 => Self::Consumer,
+            other => Self::Other(other),
+        }
+    }
+
+    /// The number of this kind in the protocol.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        match self {
+            Self::Unspecified => 0,
+            Self::Internal => 1,
+            Self::Server => 2,
+            Self::Client => 3,
+            Self::Producer => 4,
+            Self::Consumer => 5,
+            Self::Other(other) => other,
+        }
+    }
+}
+
+/// How a span ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Status {
+    /// 0 unset, 1 ok, 2 error; other numbers are kept.
+    pub code: i32,
+    /// Empty when the exporter gives none.
+    pub message: String,
+}
+
+impl Status {
+    /// Whether the code says that the operation failed.
+    #[must_use]
+    pub fn is_error(&self) -> bool {
+        self.code == 2
+    }
+}
+
+/// Something that happened at one time inside a span.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Event {
+    /// When.
+    pub time: UnixNanos,
+    /// For example `exception`.
+    pub name: String,
+    /// What is known of it.
+    pub attributes: Attributes,
+    /// How many attributes the exporter left out.
+    pub dropped_attributes: u32,
+}
+
+/// A reference to another span.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link {
+    /// Trace of the other span.
+    pub trace_id: TraceId,
+    /// The other span.
+    pub span_id: SpanId,
+    /// W3C trace state of the other span.
+    pub trace_state: String,
+    /// What is known of the link.
+    pub attributes: Attributes,
+    /// How many attributes the exporter left out.
+    pub dropped_attributes: u32,
+    /// W3C trace flags.
+    pub flags: u32,
+}
+
+/// One operation of a program, as OTLP says it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Span {
+    /// The trace it belongs to.
+    pub trace_id: TraceId,
+    /// Unique within its trace.
+    pub span_id: SpanId,
+    /// W3C trace state.
+    pub trace_state: String,
+    /// `None` at a root.
+    pub parent: Option<SpanId>,
+    /// W3C trace flags and the remote bits.
+    pub flags: u32,
+    /// What the instrumentation calls it.
+    pub name: String,
+    /// Its role between processes.
+    pub kind: SpanKind,
+    /// When it began.
+    pub start: UnixNanos,
+    /// When it ended; zero while it runs.
+    pub end: UnixNanos,
+    /// In the order in which they were recorded.
+    pub attributes: Attributes,
+    /// How many attributes the exporter left out.
+    pub dropped_attributes: u32,
+    /// In the order in which they were recorded.
+    pub events: Vec<Event>,
+    /// How many events the exporter left out.
+    pub dropped_events: u32,
+    /// References to other spans.
+    pub links: Vec<Link>,
+    /// How many links the exporter left out.
+    pub dropped_links: u32,
+    /// How it ended.
+    pub status: Status,
+    /// Who produced it, shared by the spans of one message.
+    pub resource: Arc<Resource>,
+    /// Which instrumentation produced it, shared likewise.
+    pub scope: Arc<Scope>,
+}
+
+impl Span {
+    /// A span with ids and a name, everything else empty.
+    #[must_use]
+    pub fn new(trace_id: TraceId, span_id: SpanId, name: impl Into<String>) -> Self {
+        Self {
+            trace_id,
+            span_id,
+            trace_state: String::new(),
+            parent: None,
+            flags: 0,
+            name: name.into(),
+            kind: SpanKind::Unspecified,
+            start: UnixNanos(0),
+            end: UnixNanos(0),
+            attributes: Attributes::default(),
+            dropped_attributes: 0,
+            events: Vec::new(),
+            dropped_events: 0,
+            links: Vec::new(),
+            dropped_links: 0,
+            status: Status::default(),
+            resource: Arc::default(),
+            scope: Arc::default(),
+        }
+    }
+
+    /// Whether the span has not ended yet.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.end.0 == 0
+    }
+}
+
+/// One OTLP log record. Several instrumentations put what was said to a model into these.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LogRecord {
+    /// Trace that it belongs to, if the record says so.
+    pub trace_id: Option<TraceId>,
+    /// Span that it belongs to, if the record says so.
+    pub span_id: Option<SpanId>,
+    /// When it happened; many exporters leave it out.
+    pub time: Option<UnixNanos>,
+    /// When the SDK saw it.
+    pub observed_time: Option<UnixNanos>,
+    /// 1 to 24, 0 not said.
+    pub severity: i32,
+    /// The producer's own word for the severity.
+    pub severity_text: String,
+    /// The `event_name` field; older clients write an attribute `event.name` instead.
+    pub event_name: String,
+    /// The record's body.
+    pub body: AnyValue,
+    /// What is known of it.
+    pub attributes: Attributes,
+    /// How many attributes the exporter left out.
+    pub dropped_attributes: u32,
+    /// W3C trace flags.
+    pub flags: u32,
+    /// Who produced it.
+    pub resource: Arc<Resource>,
+    /// Which instrumentation or logger produced it.
+    pub scope: Arc<Scope>,
+}
+
+impl LogRecord {
+    /// The record's event name, wherever the client put it (field or attribute).
+    #[must_use]
+    pub fn name(&self) -> &str {
+        if !self.event_name.is_empty() {
+            return &self.event_name;
+        }
+        self.attributes.get("event.name").and_then(AnyValue::as_str).unwrap_or("")
+    }
+
+    /// The time of the record, else the time at which the SDK saw it.
+    #[must_use]
+    pub fn when(&self) -> UnixNanos {
+        self.time.or(self.observed_time).unwrap_or(UnixNanos(0))
+    }
+}

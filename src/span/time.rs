@@ -1,0 +1,118 @@
+//! Nanoseconds since 1970, and the spellings that documents want.
+
+use std::fmt::Write as _;
+
+/// Nanoseconds since 1970-01-01T00:00:00Z, as OTLP writes times.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct UnixNanos(pub u64);
+
+impl UnixNanos {
+    /// Seconds as a float: about 240 ns steps in our days.
+    #[must_use]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "documents want f64 seconds; order is decided on nanoseconds before"
+    )]
+    pub fn seconds(self) -> f64 {
+        // Whole microseconds first: dividing the full count loses more than the documents can show.
+        let seconds = self.0 / 1_000_000_000;
+        let nanos = self.0 % 1_000_000_000;
+        seconds as f64 + nanos as f64 / 1e9
+    }
+
+    /// From seconds as a float; negative and non-finite numbers become 0.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "`as` saturates, which is what is wanted"
+    )]
+    pub fn from_seconds(seconds: f64) -> Self {
+        if !seconds.is_finite() || seconds <= 0.0 {
+            return Self(0);
+        }
+        let whole = seconds.trunc();
+        Self(
+            (whole as u64)
+                .saturating_mul(1_000_000_000)
+                .saturating_add(((seconds - whole) * 1e9).round() as u64),
+        )
+    }
+
+    /// Milliseconds from `earlier` to this, rounded to the nearest; 0 if this is the earlier one.
+    #[must_use]
+    pub fn millis_since(self, earlier: Self) -> u64 {
+        let nanos = self.0.saturating_sub(earlier.0);
+        nanos / 1_000_000 + u64::from(nanos % 1_000_000 >= 500_000)
+    }
+
+    /// `2026-01-01T10:00:00.000Z`, or six digits where there are microseconds.
+    #[must_use]
+    pub fn rfc3339(self) -> String {
+        self.format("Z")
+    }
+
+    /// `2026-01-01T10:00:00.000+00:00`, or six digits where there are microseconds.
+    #[must_use]
+    pub fn rfc3339_offset(self) -> String {
+        self.format("+00:00")
+    }
+
+    fn format(self, zone: &str) -> String {
+        let seconds = self.0 / 1_000_000_000;
+        let micros = self.0 % 1_000_000_000 / 1_000;
+        let (year, month, day) = civil(seconds / 86_400);
+        let of_day = seconds % 86_400;
+        let mut out = String::with_capacity(32);
+        let _ = write!(
+            out,
+            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
+            of_day / 3600,
+            of_day / 60 % 60,
+            of_day % 60
+        );
+        let _ = if micros % 1_000 == 0 {
+            write!(out, ".{:03}", micros / 1_000)
+        } else {
+            write!(out, ".{micros:06}")
+        };
+        out.push_str(zone);
+        out
+    }
+}
+
+/// Year, month and day of a day count since 1970 (Howard Hinnant's `civil_from_days`, days >= 0).
+fn civil(days: u64) -> (u64, u64, u64) {
+    let z = days + 719_468;
+    let era = z / 146_097;
+    let day_of_era = z % 146_097;
+    let year_of_era = (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spellings() {
+        assert_eq!(UnixNanos(1_767_261_600_000_000_000).rfc3339(), "2026-01-01T10:00:00.000Z");
+        assert_eq!(UnixNanos(1_767_261_600_050_000_999).rfc3339(), "2026-01-01T10:00:00.050Z");
+        assert_eq!(
+            UnixNanos(1_767_261_600_050_001_999).rfc3339_offset(),
+            "2026-01-01T10:00:00.050001+00:00"
+        );
+        assert_eq!(UnixNanos(951_782_400_000_000_000).rfc3339(), "2000-02-29T00:00:00.000Z");
+    }
+
+    #[test]
+    fn seconds_go_there_and_back() {
+        let time = UnixNanos(1_767_261_600_050_000_000);
+        assert_eq!(UnixNanos::from_seconds(time.seconds()).rfc3339(), time.rfc3339());
+        assert_eq!(UnixNanos::from_seconds(f64::NAN), UnixNanos(0));
+    }
+}

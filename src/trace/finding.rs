@@ -1,0 +1,68 @@
+//! Oddities of the data, named.
+
+use serde::Serialize;
+
+use crate::span::SpanId;
+
+/// One oddity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The span it was found at.
+    pub span_id: Option<SpanId>,
+    /// What is odd.
+    pub kind: FindingKind,
+    /// In words, for people.
+    pub detail: String,
+}
+
+impl Finding {
+    /// A finding.
+    #[must_use]
+    pub fn new(span_id: Option<SpanId>, kind: FindingKind, detail: impl Into<String>) -> Self {
+        Self {
+            span_id,
+            kind,
+            detail: detail.into(),
+        }
+    }
+}
+
+/// What is odd.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingKind {
+    /// The same span id came with another body; the one that ended later is used.
+    DuplicateSpan,
+    /// The parent is not among the spans.
+    DanglingParent,
+    /// A span is its own ancestor.
+    ParentCycle,
+    /// The end lies before the start.
+    EndBeforeStart,
+    /// A span has not ended.
+    Unfinished,
+    /// No span without a parent came.
+    MissingRoot,
+    /// More than one span has no parent.
+    SeveralRoots,
+    /// A child lies outside its parent's time.
+    ClockSkew,
+    /// A value could not be read as its key demands.
+    UnreadableValue,
+    /// Two spans tell of one operation; one is kept.
+    SameOperation,
+    /// The same model call is told in another trace.
+    SameCallAs,
+    /// A log record names a span that is not there.
+    StrayLogRecord,
+    /// A tool's result names a call that nobody made.
+    ResultWithoutCall,
+    /// The history of a conversation was edited or cut.
+    HistoryBranch,
+    /// The spans name more than one session.
+    SeveralSessions,
+    /// A marker of an operation's kind has a value that nobody knows.
+    UnknownKind,
+    /// A call could belong to more than one tool execution.
+    AmbiguousCall,
+}
