@@ -24,13 +24,13 @@ fn dialects() -> Vec<String> {
 }
 
 fn texts(list: &List<Text>) -> String {
-    let items: Vec<String> = list.iter().map(|text| format!("t({text:?})")).collect();
-    format!("l(&[{}])", items.join(", "))
+    let items: Vec<String> = list.iter().map(|text| format!("{text:?}")).collect();
+    format!("&[{}]", items.join(", "))
 }
 
 fn pairs(list: &List<(Text, Text)>) -> String {
-    let items: Vec<String> = list.iter().map(|(a, b)| format!("(t({a:?}), t({b:?}))")).collect();
-    format!("p(&[{}])", items.join(", "))
+    let items: Vec<String> = list.iter().map(|(a, b)| format!("({a:?}, {b:?})")).collect();
+    format!("&[{}]", items.join(", "))
 }
 
 fn condition(when: &Condition) -> String {
@@ -39,7 +39,7 @@ fn condition(when: &Condition) -> String {
     }
     let kinds: Vec<String> = when.kinds.iter().map(|kind| format!("Kind::{kind:?}")).collect();
     format!(
-        "Condition {{ scope: {}, name: {}, has: {}, lacks: {}, kinds: k(&[{}]), attribute: {} }}",
+        "Condition {{ scope: {}, name: {}, has: {}, lacks: {}, kinds: &[{}], attribute: {} }}",
         texts(&when.scope),
         texts(&when.name),
         texts(&when.has),
@@ -54,9 +54,9 @@ fn place(place: &Place) -> String {
         Place::Span => "Place::Span".to_owned(),
         Place::Resource => "Place::Resource".to_owned(),
         Place::Name => "Place::Name".to_owned(),
-        Place::Event(name) => format!("Place::Event(t({name:?}))"),
-        Place::Log(name) => format!("Place::Log(t({name:?}))"),
-        Place::LogScope(name) => format!("Place::LogScope(t({name:?}))"),
+        Place::Event(name) => format!("Place::Event({name:?})"),
+        Place::Log(name) => format!("Place::Log({name:?})"),
+        Place::LogScope(name) => format!("Place::LogScope({name:?})"),
     }
 }
 
@@ -67,7 +67,7 @@ fn table(rules: &[Rule]) -> String {
     for rule in rules {
         writeln!(
             out,
-            "    Rule {{ dialect: t({:?}), key: t({:?}), prefix: {}, place: {}, field: Field::{}, codec: Codec::{}, rank: {}, when: {}, paths: {}, values: {} }},",
+            "    Rule {{ dialect: {:?}, key: {:?}, prefix: {}, place: {}, field: Field::{}, codec: Codec::{}, rank: {}, when: {}, paths: {}, values: {} }},",
             rule.dialect,
             rule.key,
             rule.prefix,
@@ -85,29 +85,15 @@ fn table(rules: &[Rule]) -> String {
     out
 }
 
-const PRELUDE: &str = r#"//! Rules of the dialects in `semconv/`, one file a dialect.
+const PRELUDE: &str = "//! Rules of the dialects in `semconv/`, one file a dialect.
 // Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
 
 mod prelude {
-    pub(super) use crate::dialect::rule::{Codec, Condition, Field, List, Place, Rule, Text};
+    pub(super) use crate::dialect::rule::{Codec, Condition, Field, Place, Rule};
     pub(super) use crate::operation::Kind;
-    use std::borrow::Cow;
-
-    pub(super) const fn t(text: &'static str) -> Text {
-        Cow::Borrowed(text)
-    }
-    pub(super) const fn l(list: &'static [Text]) -> List<Text> {
-        Cow::Borrowed(list)
-    }
-    pub(super) const fn p(list: &'static [(Text, Text)]) -> List<(Text, Text)> {
-        Cow::Borrowed(list)
-    }
-    pub(super) const fn k(list: &'static [Kind]) -> List<Kind> {
-        Cow::Borrowed(list)
-    }
 }
 
-"#;
+";
 
 fn check(path: &Path, want: &str) {
     if std::env::var_os("UPDATE").is_some() {
@@ -128,12 +114,12 @@ fn tables_are_fresh() {
         let text = std::fs::read_to_string(root().join("semconv").join(&name).join("attributes.yaml")).unwrap();
         let rules = file::rules(&name, &text).unwrap_or_else(|error| panic!("semconv/{name}/attributes.yaml: {error}"));
         check(&folder.join(format!("{name}.rs")), &table(&rules));
-        writeln!(index, "mod {name};").unwrap();
+        writeln!(index, "#[rustfmt::skip]\nmod {name};").unwrap();
         writeln!(list, "    {name}::RULES,").unwrap();
     }
     writeln!(
         index,
-        "\n/// The rules, by dialect.\npub static TABLES: &[&[crate::dialect::Rule]] = &[\n{list}];"
+        "\n/// The rules, by dialect.\n#[rustfmt::skip]\npub static TABLES: &[&[crate::dialect::Rule]] = &[\n{list}];"
     )
     .unwrap();
     check(&folder.join("mod.rs"), &index);

@@ -251,7 +251,7 @@ fn mapped(rule: &Rule, value: Value) -> Option<Value> {
         .values
         .iter()
         .find(|(word, _)| word.eq_ignore_ascii_case(&text) || (word.contains('*') && fits(word, &text)));
-    word.map(|(_, ours)| Value::String(ours.clone().into_owned()))
+    word.map(|(_, ours)| Value::String((*ours).to_owned()))
 }
 
 /// `gen_ai.user.message` and its kin: role in the name, body or attributes the message.

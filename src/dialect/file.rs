@@ -154,8 +154,8 @@ fn rule(dialect: &str, entry: &str, text: RuleText) -> Result<Rule, String> {
         .map(|word| Kind::from_name(word).ok_or_else(|| format!("no such kind: {word}")))
         .collect::<Result<Vec<_>, _>>()?;
     Ok(Rule {
-        dialect: dialect.to_owned().into(),
-        key: key.into(),
+        dialect: leak(dialect.to_owned()),
+        key: leak(key),
         prefix,
         place,
         field,
@@ -166,7 +166,7 @@ fn rule(dialect: &str, entry: &str, text: RuleText) -> Result<Rule, String> {
             name: texts(text.when.name),
             has: texts(text.when.has),
             lacks: texts(text.when.lacks),
-            kinds: kinds.into(),
+            kinds: leak_list(kinds),
             attribute: pairs(text.when.attribute),
         },
         paths: texts(text.path),
@@ -179,26 +179,33 @@ fn place(word: &str) -> Result<Place, String> {
         None if word == "span" => Place::Span,
         None if word == "resource" => Place::Resource,
         None if word == "name" => Place::Name,
-        Some(("event", name)) => Place::Event(name.to_owned().into()),
-        Some(("log", name)) => Place::Log(name.to_owned().into()),
-        Some(("log_scope", name)) => Place::LogScope(name.to_owned().into()),
+        Some(("event", name)) => Place::Event(leak(name.to_owned())),
+        Some(("log", name)) => Place::Log(leak(name.to_owned())),
+        Some(("log_scope", name)) => Place::LogScope(leak(name.to_owned())),
         _ => return Err(format!("no such place: {word}")),
     })
 }
 
 fn texts(list: Vec<String>) -> List<Text> {
-    list.into_iter().map(Text::from).collect::<Vec<_>>().into()
+    leak_list(list.into_iter().map(leak).collect())
 }
 
 fn pairs(map: serde_json::Map<String, serde_json::Value>) -> List<(Text, Text)> {
-    map.into_iter()
-        .map(|(key, value)| {
-            let value = match value {
-                serde_json::Value::String(text) => text,
-                other => other.to_string(),
-            };
-            (Text::from(key), Text::from(value))
-        })
-        .collect::<Vec<_>>()
-        .into()
+    let pairs = map.into_iter().map(|(key, value)| {
+        let value = match value {
+            serde_json::Value::String(text) => text,
+            other => other.to_string(),
+        };
+        (leak(key), leak(value))
+    });
+    leak_list(pairs.collect())
+}
+
+/// Rules live as long as the program, so their texts may too; a program reads such a file once.
+fn leak(text: String) -> Text {
+    Box::leak(text.into_boxed_str())
+}
+
+fn leak_list<T>(list: Vec<T>) -> List<T> {
+    if list.is_empty() { &[] } else { Box::leak(list.into_boxed_slice()) }
 }

@@ -122,7 +122,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                     raw: Raw::Name(&self.span.name),
                 }),
                 _ => {
-                    if let Some(value) = self.span.resource.attributes.get(&rule.key) {
+                    if let Some(value) = self.span.resource.attributes.get(rule.key) {
                         candidates.push(Candidate {
                             rule,
                             raw: Raw::Value("", value),
@@ -154,7 +154,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                 let _ = consumed.insert(key);
             }
             if let Raw::Group(_) = raw {
-                prefixes.push(&rule.key);
+                prefixes.push(rule.key);
             }
             if rule.field == Field::Kind || done == Some(rule.field) {
                 continue;
@@ -228,7 +228,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                         raw: Raw::Value("", body),
                     });
                 }
-            } else if let Some(value) = member(&event, &rule.key) {
+            } else if let Some(value) = member(&event, rule.key) {
                 out.push(Candidate {
                     rule,
                     raw: Raw::Value("", value),

@@ -37,9 +37,9 @@ impl Registry {
             resource_rules: Vec::new(),
         };
         for (index, rule) in registry.rules.iter().enumerate() {
-            match &rule.place {
-                Place::Span if rule.prefix => registry.prefixes.entry(head(&rule.key).to_owned()).or_default().push(index),
-                Place::Span => registry.exact.entry(rule.key.clone().into_owned()).or_default().push(index),
+            match rule.place {
+                Place::Span if rule.prefix => registry.prefixes.entry(head(rule.key).to_owned()).or_default().push(index),
+                Place::Span => registry.exact.entry(rule.key.to_owned()).or_default().push(index),
                 Place::Resource => registry.resource_rules.push(index),
                 Place::Event(_) => registry.event_rules.push(index),
                 Place::Log(_) | Place::LogScope(_) => registry.log_rules.push(index),
@@ -77,7 +77,7 @@ impl Registry {
         let list = self.prefixes.get(head(key)).map_or(&[][..], Vec::as_slice);
         list.iter()
             .copied()
-            .filter(move |index| self.rule(*index).is_some_and(|rule| key.starts_with(&*rule.key)))
+            .filter(move |index| self.rule(*index).is_some_and(|rule| key.starts_with(rule.key)))
     }
 
     pub(super) fn name_rules(&self) -> &[usize] {
@@ -105,7 +105,7 @@ impl Registry {
             .filter(|rule| rule.field == field && !rule.prefix && rule.place == Place::Span)
             .collect();
         rules.sort_by_key(|rule| rule.rank);
-        rules.into_iter().map(|rule| &*rule.key).collect()
+        rules.into_iter().map(|rule| rule.key).collect()
     }
 }
 

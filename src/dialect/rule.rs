@@ -1,13 +1,11 @@
 //! One line of a dialect's table: where a fact stands, how it is written, which field of an operation it feeds.
 
-use std::borrow::Cow;
-
 use crate::operation::Kind;
 
-/// Text that is static in the built-in tables and owned in a user's.
-pub type Text = Cow<'static, str>;
+/// Text of a rule: rules live as long as the program.
+pub type Text = &'static str;
 /// A list, likewise.
-pub type List<T> = Cow<'static, [T]>;
+pub type List<T> = &'static [T];
 
 /// One rule.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,12 +69,12 @@ pub struct Condition {
 impl Condition {
     /// The condition that always holds.
     pub const ALWAYS: Self = Self {
-        scope: Cow::Borrowed(&[]),
-        name: Cow::Borrowed(&[]),
-        has: Cow::Borrowed(&[]),
-        lacks: Cow::Borrowed(&[]),
-        kinds: Cow::Borrowed(&[]),
-        attribute: Cow::Borrowed(&[]),
+        scope: &[],
+        name: &[],
+        has: &[],
+        lacks: &[],
+        kinds: &[],
+        attribute: &[],
     };
 }
 

@@ -121,7 +121,7 @@ impl<'a> Writer<'a> {
         }
         // `input.value` of a helper may be a repr of the client's classes: only what reads as messages counts.
         if let Value::String(text) = value
-            && matches!(&*rule.key, "input.value" | "output.value")
+            && matches!(rule.key, "input.value" | "output.value")
             && (text.trim_start().starts_with(['{', '[']) || text.contains("ChatMessage("))
         {
             return false;

@@ -3,22 +3,6 @@
 #[allow(clippy::wildcard_imports, unused_imports, reason = "generated")]
 use super::prelude::*;
 
-pub(super) static RULES: &[Rule] = &[Rule {
-    dialect: t("anthropic_go"),
-    key: t("anthropic.tool_result.content"),
-    prefix: false,
-    place: Place::Span,
-    field: Field::ToolResult,
-    codec: Codec::Json,
-    rank: 160,
-    when: Condition {
-        scope: l(&[]),
-        name: l(&[]),
-        has: l(&[]),
-        lacks: l(&[]),
-        kinds: k(&[Kind::Tool, Kind::Handoff]),
-        attribute: p(&[]),
-    },
-    paths: l(&[]),
-    values: p(&[]),
-}];
+pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "anthropic_go", key: "anthropic.tool_result.content", prefix: false, place: Place::Span, field: Field::ToolResult, codec: Codec::Json, rank: 160, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff], attribute: &[] }, paths: &[], values: &[] },
+];

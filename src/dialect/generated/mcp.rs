@@ -4,34 +4,6 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule {
-        dialect: t("mcp"),
-        key: t("mcp.method.name"),
-        prefix: false,
-        place: Place::Span,
-        field: Field::Kind,
-        codec: Codec::Text,
-        rank: 100,
-        when: Condition::ALWAYS,
-        paths: l(&[]),
-        values: p(&[
-            (t("tools/call"), t("tool")),
-            (t("tools/list"), t("detail")),
-            (t("prompts/get"), t("prompt")),
-            (t("resources/read"), t("retrieval")),
-            (t("*"), t("detail")),
-        ]),
-    },
-    Rule {
-        dialect: t("mcp"),
-        key: t("mcp.server.name"),
-        prefix: false,
-        place: Place::Span,
-        field: Field::McpServer,
-        codec: Codec::Text,
-        rank: 30,
-        when: Condition::ALWAYS,
-        paths: l(&[]),
-        values: p(&[]),
-    },
+    Rule { dialect: "mcp", key: "mcp.method.name", prefix: false, place: Place::Span, field: Field::Kind, codec: Codec::Text, rank: 100, when: Condition::ALWAYS, paths: &[], values: &[("tools/call", "tool"), ("tools/list", "detail"), ("prompts/get", "prompt"), ("resources/read", "retrieval"), ("*", "detail")] },
+    Rule { dialect: "mcp", key: "mcp.server.name", prefix: false, place: Place::Span, field: Field::McpServer, codec: Codec::Text, rank: 30, when: Condition::ALWAYS, paths: &[], values: &[] },
 ];
