@@ -1,1 +1,306 @@
-//! Runs for tests.
+//! Runs for the tests of formats, built by hand: fixed ids and times.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests stop where data is not as built")]
+
+use serde_json::{Map, Value, json};
+
+use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
+use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, Observed, ResultEntry, Run, Said, Scope, Step};
+use crate::span::{SpanId, TraceId, UnixNanos};
+
+/// Milliseconds after 2026-01-01T10:00:00Z.
+pub(crate) fn ms(millis: u64) -> UnixNanos {
+    UnixNanos(1_767_261_600_000_000_000 + millis * 1_000_000)
+}
+
+/// The span with this number.
+pub(crate) fn span(number: u64) -> SpanId {
+    SpanId::from_bytes(&(0xeee1_9b7e_c3c1_b174_u64 + number).to_be_bytes()).unwrap()
+}
+
+pub(crate) fn user(text: &str) -> Message {
+    Message::text(Role::User, text)
+}
+
+pub(crate) fn assistant(text: &str) -> Message {
+    Message::text(Role::Assistant, text)
+}
+
+pub(crate) fn call(id: &str, name: &str, arguments: Value) -> ToolCall {
+    ToolCall {
+        id: (!id.is_empty()).then(|| id.to_owned()),
+        name: name.to_owned(),
+        arguments: Some(arguments),
+        arguments_text: None,
+    }
+}
+
+pub(crate) fn calling(calls: Vec<ToolCall>) -> Message {
+    Message {
+        role: Role::Assistant,
+        tool_calls: calls,
+        ..Message::default()
+    }
+}
+
+pub(crate) fn failure(message: &str, error_type: &str) -> Failure {
+    Failure {
+        message: Some(message.to_owned()),
+        error_type: Some(error_type.to_owned()),
+        stacktrace: None,
+    }
+}
+
+/// A run that grows step by step.
+pub(crate) struct Build {
+    pub(crate) run: Run,
+    histories: Vec<Vec<Message>>,
+}
+
+impl Build {
+    pub(crate) fn new() -> Self {
+        let run = Run {
+            trace_id: TraceId::from_hex("5b8efff798038103d269b633813fc60c").unwrap(),
+            session_id: Some("s-1".to_owned()),
+            user_id: None,
+            started_at: ms(0),
+            ended_at: None,
+            agent: AgentInfo::default(),
+            resource: Map::new(),
+            failure: None,
+            root: None,
+            steps: Vec::new(),
+            scopes: Vec::new(),
+            question: None,
+            answer: None,
+            metadata: Map::new(),
+            findings: Vec::new(),
+        };
+        Self {
+            run,
+            histories: Vec::new(),
+        }
+    }
+
+    /// Any operation; its number is its place in the list.
+    pub(crate) fn step(&mut self, kind: Kind, name: &str, parent: Option<usize>, from: u64, to: u64) -> usize {
+        let index = self.run.steps.len();
+        let id = span(index as u64);
+        self.run.steps.push(Step {
+            id: id.to_string(),
+            span_id: Some(id),
+            parent,
+            scope: self.run.scopes.len().saturating_sub(1),
+            observed: Observed::Span,
+            operation: Operation {
+                kind,
+                name: name.to_owned(),
+                ..Operation::default()
+            },
+            started_at: ms(from),
+            ended_at: Some(ms(to)),
+            turn: None,
+            dispatched_by: None,
+            call_index: None,
+            inside_tool: None,
+            called_by: None,
+            evidence: Vec::new(),
+            same_call_as: None,
+        });
+        self.run.ended_at = Some(self.run.ended_at.unwrap_or_default().max(ms(to)));
+        index
+    }
+
+    pub(crate) fn op(&mut self, index: usize) -> &mut Operation {
+        &mut self.run.steps[index].operation
+    }
+
+    /// An agent with a scope of its own; the first is the root.
+    pub(crate) fn agent(&mut self, name: &str, parent: Option<usize>, from: u64, to: u64) -> usize {
+        let above = parent.map(|parent| self.run.steps[parent].scope);
+        let called_by = parent.filter(|parent| self.run.steps[*parent].operation.kind == Kind::Tool);
+        let index = self.step(Kind::Agent, name, parent, from, to);
+        self.run.scopes.push(Scope {
+            agent: Some(name.to_owned()),
+            step: Some(index),
+            parent: above,
+            called_by,
+            conversation: Vec::new(),
+        });
+        self.histories.push(Vec::new());
+        let scope = self.run.scopes.len() - 1;
+        let step = &mut self.run.steps[index];
+        step.scope = scope;
+        step.called_by = called_by;
+        step.operation.agent.name = Some(name.to_owned());
+        if self.run.root.is_none() {
+            self.run.root = Some(index);
+            self.run.agent.name = Some(name.to_owned());
+        }
+        index
+    }
+
+    /// A model call in the scope of `parent`: `new` joins the history, `output` is what the model said.
+    pub(crate) fn llm(&mut self, parent: usize, from: u64, to: u64, new: &[Message], output: Option<Message>) -> usize {
+        let index = self.step(Kind::Llm, "ChatOpenAI", Some(parent), from, to);
+        let scope = self.run.steps[parent].scope;
+        let turns = self.run.steps.iter().filter(|step| step.scope == scope && step.operation.kind == Kind::Llm);
+        let turn = u32::try_from(turns.count()).unwrap();
+        for message in new.iter().filter(|message| message.role != Role::Tool) {
+            self.entry(scope, EntryKind::Message(message.clone()), Some(index), from);
+        }
+        let history = &mut self.histories[scope];
+        history.extend(new.iter().cloned());
+        let input = history.clone();
+        history.extend(output.iter().cloned());
+        let step = &mut self.run.steps[index];
+        step.scope = scope;
+        step.turn = Some(turn);
+        step.operation.model.response = Some("gpt-4o".to_owned());
+        step.operation.model.provider = Some("openai".to_owned());
+        step.operation.input_messages = Some(input);
+        step.operation.output_messages = output.clone().map(|output| vec![output]);
+        if let Some(output) = output {
+            self.entry(scope, EntryKind::Turn(output), Some(index), to);
+        }
+        index
+    }
+
+    /// The execution of the `place`-th call of a model call; `Err` is its failure.
+    pub(crate) fn tool(&mut self, caller: usize, place: usize, from: u64, to: u64, result: Result<Value, Failure>) -> usize {
+        let wanted = self.op(caller).output_messages.as_ref().unwrap()[0].tool_calls[place].clone();
+        let (scope, turn, parent) = (self.run.steps[caller].scope, self.run.steps[caller].turn, self.run.steps[caller].parent);
+        let index = self.step(Kind::Tool, &wanted.name, parent, from, to);
+        let step = &mut self.run.steps[index];
+        step.scope = scope;
+        step.turn = turn;
+        step.dispatched_by = Some(caller);
+        step.call_index = Some(place);
+        step.operation.failure = result.clone().err();
+        step.operation.tool = Some(ToolUse {
+            name: Some(wanted.name),
+            call_id: wanted.id.clone(),
+            arguments: wanted.arguments,
+            result: result.clone().ok(),
+            ..ToolUse::default()
+        });
+        let call_id = wanted.id.unwrap_or_else(|| span(index as u64).to_string());
+        let told = self.run.scopes[scope].conversation.iter();
+        let attempt = told.filter(|entry| matches!(&entry.kind, EntryKind::Result(told) if told.call_id == call_id)).count();
+        let entry = ResultEntry {
+            call_id,
+            tool: Some(index),
+            failure: result.clone().err(),
+            result: result.unwrap_or_default(),
+            attempt: u32::try_from(attempt).unwrap(),
+        };
+        self.entry(scope, EntryKind::Result(entry), Some(index), to);
+        index
+    }
+
+    /// A tool that no model asked for.
+    pub(crate) fn lone_tool(&mut self, name: &str, parent: usize, from: u64, to: u64, arguments: Value, result: Value) -> usize {
+        let index = self.step(Kind::Tool, name, Some(parent), from, to);
+        let scope = self.run.steps[parent].scope;
+        self.run.steps[index].scope = scope;
+        self.op(index).tool = Some(ToolUse {
+            name: Some(name.to_owned()),
+            arguments: Some(arguments),
+            result: Some(result.clone()),
+            ..ToolUse::default()
+        });
+        let call_id = span(index as u64).to_string();
+        let made = CallEntry {
+            call_id: call_id.clone(),
+            tool: index,
+        };
+        self.entry(scope, EntryKind::Call(made), Some(index), from);
+        let given = ResultEntry {
+            call_id,
+            tool: Some(index),
+            result,
+            failure: None,
+            attempt: 0,
+        };
+        self.entry(scope, EntryKind::Result(given), Some(index), to);
+        index
+    }
+
+    pub(crate) fn entry(&mut self, scope: usize, kind: EntryKind, step: Option<usize>, at: u64) {
+        self.run.scopes[scope].conversation.push(Entry {
+            kind,
+            step,
+            at: ms(at),
+            branch: false,
+        });
+    }
+
+    pub(crate) fn ask(&mut self, content: &str, step: usize, in_conversation: bool) {
+        let at = self.run.steps[step].started_at;
+        self.run.question = Some(Said {
+            content: content.into(),
+            step,
+            at,
+            in_conversation,
+        });
+    }
+
+    pub(crate) fn answer(&mut self, content: &str, step: usize, in_conversation: bool) {
+        let at = self.run.steps[step].end_or_start();
+        self.run.answer = Some(Said {
+            content: content.into(),
+            step,
+            at,
+            in_conversation,
+        });
+    }
+}
+
+/// One agent, a turn with two parallel calls of which the second fails, a final answer.
+pub(crate) fn trip_planner() -> Run {
+    let mut build = Build::new();
+    let question = "Weather in Bogotá and a flight on Friday?";
+    let root = build.agent("trip-planner", None, 0, 3100);
+    build.run.agent.version = Some("1.2.0".to_owned());
+    build.run.agent.framework = Some("langgraph".to_owned());
+    let system = Message::text(Role::System, "You plan trips.");
+    let mut wanted = calling(vec![
+        call("call_1", "get_weather", json!({"city": "Bogotá"})),
+        call("call_2", "search_flights", json!({"to": "BOG", "day": "Friday"})),
+    ]);
+    wanted.parts.push(crate::operation::Part::Reasoning {
+        text: Some("Both calls are independent.".to_owned()),
+        opaque: Map::new(),
+    });
+    let first = build.llm(root, 50, 1250, &[system, user(question)], Some(wanted));
+    build.op(first).usage = tokens(82, 41, 123);
+    build.op(first).prompt.id = Some("planner".to_owned());
+    let weather = build.tool(first, 0, 1300, 1800, Ok(json!({"forecast": "22 °C cloudy"})));
+    build.op(weather).tool.as_mut().unwrap().mcp_server = Some("weather".to_owned());
+    build.tool(first, 1, 1300, 2300, Err(failure("timeout after 1000 ms", "timeout")));
+    let answered = |id: &str, text: &str| Message {
+        tool_call_id: Some(id.to_owned()),
+        ..Message::text(Role::Tool, text)
+    };
+    let results = [
+        answered("call_1", "{\"forecast\":\"22 °C cloudy\"}"),
+        answered("call_2", "Error: timeout after 1000 ms"),
+    ];
+    let answer = "22 °C, cloudy. No flights found.";
+    let second = build.llm(root, 2350, 3000, &results, Some(assistant(answer)));
+    build.op(second).usage = tokens(150, 33, 183);
+    build.op(second).prompt.id = Some("planner".to_owned());
+    build.op(root).input = Some(question.into());
+    build.op(root).output = Some(answer.into());
+    build.ask(question, first, true);
+    build.answer(answer, second, true);
+    build.run
+}
+
+pub(crate) fn tokens(input: u64, output: u64, total: u64) -> crate::operation::TokenCount {
+    crate::operation::TokenCount {
+        input: Some(input),
+        output: Some(output),
+        total: Some(total),
+        ..crate::operation::TokenCount::default()
+    }
+}
