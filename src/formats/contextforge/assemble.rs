@@ -53,7 +53,7 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<TraceRun> {
     }
     list.extend(user_inputs(run, &starts, &mut ids, &mut losses));
     list.extend(final_output(run, &mut ids));
-    list.sort_by(|a, b| (a.at, a.place).cmp(&(b.at, b.place)));
+    list.sort_by_key(|draft| (draft.at, draft.place));
 
     let document = TraceRun {
         run_id: run_id(run.trace_id),
