@@ -50,6 +50,17 @@ pub(super) fn make(run: &Run, step: &Step, options: &Options, losses: &mut Vec<L
         _ if operation.state.as_ref().is_some_and(|state| state.key.is_some()) => making.state_change(),
         _ => return None,
     };
+    let name = &operation.name;
+    if !name.is_empty() && !matches!(&body, Body::ToolCall(call) if call.tool_name == *name) {
+        making.note("span_name", name.as_str().into());
+    }
+    let has_latency = matches!(
+        body,
+        Body::LlmCall(_) | Body::ToolCall(_) | Body::Retrieval(_) | Body::Interrupt(_) | Body::Unknown { .. }
+    );
+    if let Some(latency) = step.latency_ms().filter(|_| !has_latency) {
+        making.note("latency_ms", latency.into());
+    }
     if step.observed == Observed::Messages {
         making.lose("timestamp", LossReason::Synthesized);
     }
@@ -394,14 +405,20 @@ impl Making<'_> {
             }
         };
         let named = || operation.agent.name.clone().filter(|_| handoff).map(Value::from);
+        let recorded = state.new_value.is_some();
         let new_value = state.new_value.filter(|value| !value.is_null()).or_else(named).unwrap_or_else(|| {
-            self.lose("new_value", LossReason::Synthesized);
+            let reason = if recorded { LossReason::Coerced } else { LossReason::Synthesized };
+            self.lose("new_value", reason);
             "".into()
         });
         self.metadata.shift_remove("state");
         if operation.kind != Kind::StateChange {
             self.note("kind", operation.kind.name().into());
-            self.metadata.extend(facts::in_and_out(self.run, self.step));
+            for (key, value) in [("input", &operation.input), ("output", &operation.output)] {
+                if let Some(value) = value {
+                    self.note(key, value.clone());
+                }
+            }
         }
         Body::StateChange(StateChange {
             state_key,

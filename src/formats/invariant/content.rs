@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::formats::{calls, facts, io};
 use crate::operation::message::Media;
-use crate::operation::{Failure, Message, Part};
+use crate::operation::{Failure, Kind, Message, Part};
 use crate::run::{Run, Step};
 
 /// A message's content as Invariant has it.
@@ -97,6 +97,10 @@ pub(super) fn metadata(run: &Run, step: &Step) -> Map<String, Value> {
     if let Some(span) = step.span_id {
         out.insert("span_id".into(), span.to_string().into());
     }
+    let name = &step.operation.name;
+    if !name.is_empty() && (step.operation.kind != Kind::Tool || calls::tool_name(run, step) != name) {
+        out.insert("span_name".into(), name.as_str().into());
+    }
     let mut said = facts::all(run, step);
     said.shift_remove("tool_call_id");
     if let Some(server) = said.shift_remove("mcp_server") {
@@ -120,7 +124,6 @@ pub(super) fn metadata(run: &Run, step: &Step) -> Map<String, Value> {
 /// What an operation without an event says; `None` if that is nothing. The words of agents and chains are those of their
 /// conversations.
 pub(super) fn around(run: &Run, step: &Step) -> Option<Value> {
-    use crate::operation::Kind;
     let mut said = Map::new();
     match step.operation.kind {
         Kind::Plain | Kind::Detail => return None,

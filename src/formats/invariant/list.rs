@@ -340,26 +340,25 @@ impl<'a> List<'a> {
     fn lone_arguments(&self, step: &Step) -> (Map<String, Value>, bool) {
         use operation::Kind;
         let input = io::input(self.run, step).filter(|input| !input.is_null());
-        let named = |key: &str| {
-            let map = input.clone().map(|input| Map::from_iter([(key.to_owned(), input)]));
-            (map.unwrap_or_default(), false)
+        let key = match step.operation.kind {
+            Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => "query",
+            Kind::MemoryWrite => "data",
+            Kind::Handoff => "message",
+            _ => return arguments_object(input.as_ref()),
         };
-        match step.operation.kind {
-            Kind::Retrieval | Kind::Rerank | Kind::MemoryRead if !input.as_ref().is_some_and(Value::is_object) => named("query"),
-            Kind::MemoryWrite => {
-                let facts = content::metadata(self.run, step).shift_remove("memory");
-                match facts {
-                    Some(Value::Object(map)) if !map.is_empty() => (map, false),
-                    _ if input.as_ref().is_some_and(Value::is_object) => arguments_object(input.as_ref()),
-                    _ => named("data"),
-                }
+        let mut arguments = Map::new();
+        let mut said = content::metadata(self.run, step);
+        for group in ["memory", "state"] {
+            if let Some(Value::Object(map)) = said.shift_remove(group) {
+                arguments.extend(map);
             }
-            Kind::Handoff if input.is_none() => match content::metadata(self.run, step).shift_remove("state") {
-                Some(Value::Object(map)) => (map, false),
-                _ => (Map::new(), false),
-            },
-            _ => arguments_object(input.as_ref()),
         }
+        // What was found is the output.
+        arguments.shift_remove("results");
+        if let Some(input) = input {
+            arguments.entry(key).or_insert(input);
+        }
+        (arguments, false)
     }
 
     /// A call and its output for an operation that stands on its own.
@@ -371,6 +370,27 @@ impl<'a> List<'a> {
             call_id,
             tool: Some(index),
             result: io::output(step).unwrap_or_default(),
+            failure: step.operation.failure.clone(),
+            attempt: 0,
+        };
+        self.output(Some(index), step.end_or_start(), &result, false);
+        // The call holds it.
+        if let Some(draft) = self.drafts.last_mut() {
+            draft.event.metadata.shift_remove("memory");
+            draft.event.metadata.shift_remove("state");
+        }
+    }
+
+    /// The output of a call that stands in a turn, where no entry of the conversation tells of it.
+    pub(super) fn asked_output(&mut self, index: usize) {
+        let Some(step) = self.step(Some(index)) else { return };
+        let Some(call_id) = calls::call_id(self.run, step).filter(|id| self.bound.contains_key(*id)) else {
+            return self.pair(index);
+        };
+        let result = ResultEntry {
+            call_id: call_id.to_owned(),
+            tool: Some(index),
+            result: calls::result(step).cloned().unwrap_or_default(),
             failure: step.operation.failure.clone(),
             attempt: 0,
         };

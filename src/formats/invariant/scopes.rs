@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::list::List;
+use crate::formats::calls;
 use crate::operation::{Kind, Message};
 use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
@@ -65,6 +66,8 @@ fn is_model_call(step: &Step) -> bool {
 /// How an operation that no conversation tells of becomes events.
 enum Alone {
     Pair,
+    /// The output of a call that stands in a turn.
+    Output,
     Turn,
     Words(&'static str),
 }
@@ -77,6 +80,8 @@ fn alone(run: &Run, index: usize, step: &Step) -> Option<Alone> {
     match step.operation.kind {
         Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite if step.inside_tool.is_some() => None,
         Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite | Kind::Handoff => Some(Alone::Pair),
+        // Its call stands in a turn: while it runs there is no more to tell.
+        Kind::Tool if calls::asked(run, step).is_some() => step.ended_at.map(|_| Alone::Output),
         Kind::Tool if !below_a_tool(run, step) => Some(Alone::Pair),
         Kind::Interrupt | Kind::UserInput => Some(Alone::Words("user")),
         Kind::FinalOutput => Some(Alone::Words("assistant")),
@@ -113,7 +118,7 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, told: &BTreeSet<usize>, list
         .iter()
         .enumerate()
         .filter(|(index, step)| step.scope == scope && !told.contains(index))
-        .filter_map(|(index, step)| Some((place(&entries, step.end_or_start()), index, alone(run, index, step)?)))
+        .filter_map(|(index, step)| Some((place(&entries, step), index, alone(run, index, step)?)))
         .collect();
     alone_steps.sort_by_key(|(place, index, _)| (*place, *index));
     let mut alone_steps = alone_steps.into_iter().peekable();
@@ -144,6 +149,7 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, told: &BTreeSet<usize>, list
                 list.entry(entry, rest);
             }
             Item::Alone(index, Alone::Pair) => list.pair(*index),
+            Item::Alone(index, Alone::Output) => list.asked_output(*index),
             Item::Alone(index, Alone::Turn) => list.silent_turn(*index),
             Item::Alone(index, Alone::Words(role)) => {
                 if let Some(content) = run.steps.get(*index).and_then(|step| words(step, role)) {
@@ -176,12 +182,18 @@ fn results_by_time(entries: &mut [&Entry]) {
     }
 }
 
-/// Before the first turn that ended later: after what the person said and after the results of earlier turns.
-fn place(entries: &[&Entry], end: UnixNanos) -> usize {
-    entries
+/// After the words that begin the conversation, then by time. What was looked up serves the turn that follows: it stands
+/// after the words that this turn answers.
+fn place(entries: &[&Entry], step: &Step) -> usize {
+    let is_message = |entry: &&Entry| matches!(entry.kind, EntryKind::Message(_));
+    let is_turn = |entry: &&Entry| matches!(entry.kind, EntryKind::Turn(_));
+    let opening = entries.iter().take_while(|entry| is_message(entry)).count();
+    let looked_up = matches!(step.operation.kind, Kind::Retrieval | Kind::Rerank | Kind::MemoryRead);
+    let end = step.end_or_start();
+    let later = entries
         .iter()
-        .position(|entry| matches!(entry.kind, EntryKind::Turn(_)) && entry.at >= end)
-        .unwrap_or(entries.len())
+        .position(|entry| entry.at >= end && (is_turn(entry) || is_message(entry) && !looked_up));
+    later.map_or(entries.len(), |later| later.max(opening))
 }
 
 fn words(step: &Step, role: &str) -> Option<serde_json::Value> {

@@ -114,7 +114,14 @@ fn node(run: &Run, step: &Step, ids: &[String], started_at: UnixNanos) -> TraceN
         None => io::output(step).unwrap_or_default(),
     };
     let input = io::input(run, step);
-    for (group, key) in [("search", "query"), ("memory", "query"), ("memory", "results"), ("interrupt", "prompt")] {
+    let placed = [
+        ("memory", "query"),
+        ("memory", "results"),
+        ("memory", "data"),
+        ("interrupt", "prompt"),
+        ("interrupt", "response"),
+    ];
+    for (group, key) in placed {
         if let Some(Value::Object(map)) = metadata.get_mut(group)
             && (map.get(key) == input.as_ref() || map.get(key) == Some(&output))
         {
@@ -122,6 +129,9 @@ fn node(run: &Run, step: &Step, ids: &[String], started_at: UnixNanos) -> TraceN
         }
     }
     metadata.retain(|_, value| value.as_object().is_none_or(|map| !map.is_empty()));
+    for key in ["optimize", "step"] {
+        metadata.shift_remove(key);
+    }
     let tokens = if is_model_call(operation) { operation.usage.sum() } else { None };
     if tokens.is_some() && operation.usage.total.is_none_or(|total| Some(total) == tokens) {
         taken(&mut metadata, "usage", "total");
