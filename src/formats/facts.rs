@@ -10,7 +10,10 @@ use crate::operation::{Evaluation, Failure, Operation};
 use crate::run::{Observed, Run, Step};
 
 fn put<T: Serialize>(out: &mut Map<String, Value>, key: &str, value: Option<T>) {
-    if let Some(value) = value.and_then(|value| serde_json::to_value(value).ok()).filter(|value| !value.is_null()) {
+    if let Some(value) = value
+        .and_then(|value| serde_json::to_value(value).ok())
+        .filter(|value| !value.is_null())
+    {
         out.insert(key.into(), value);
     }
 }
@@ -62,8 +65,16 @@ fn who(run: &Run, step: &Step, out: &mut Map<String, Value>) {
     put(out, "agent", agent.filter(|name| Some(*name) != run.agent.name.as_ref()));
     put(out, "agent_id", operation.agent.id.as_deref());
     put(out, "agent_description", operation.agent.description.as_deref());
-    put(out, "session_id", operation.session_id.as_ref().filter(|id| Some(*id) != run.session_id.as_ref()));
-    put(out, "user_id", operation.user_id.as_ref().filter(|id| Some(*id) != run.user_id.as_ref()));
+    put(
+        out,
+        "session_id",
+        operation.session_id.as_ref().filter(|id| Some(*id) != run.session_id.as_ref()),
+    );
+    put(
+        out,
+        "user_id",
+        operation.user_id.as_ref().filter(|id| Some(*id) != run.user_id.as_ref()),
+    );
 }
 
 fn model(operation: &Operation, out: &mut Map<String, Value>) {

@@ -51,7 +51,10 @@ pub(crate) fn document(document: &Document) -> Value {
     put("content", document.content.clone().map(Value::from));
     put("score", document.score.filter(|score| score.is_finite()).map(Value::from));
     put("id", document.id.clone().map(Value::from));
-    put("metadata", (!document.metadata.is_empty()).then(|| document.metadata.clone().into()));
+    put(
+        "metadata",
+        (!document.metadata.is_empty()).then(|| document.metadata.clone().into()),
+    );
     Value::Object(out)
 }
 

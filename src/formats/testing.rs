@@ -143,7 +143,11 @@ impl Build {
     pub(crate) fn llm(&mut self, parent: usize, from: u64, to: u64, new: &[Message], output: Option<Message>) -> usize {
         let index = self.step(Kind::Llm, "ChatOpenAI", Some(parent), from, to);
         let scope = self.run.steps[parent].scope;
-        let turns = self.run.steps.iter().filter(|step| step.scope == scope && step.operation.kind == Kind::Llm);
+        let turns = self
+            .run
+            .steps
+            .iter()
+            .filter(|step| step.scope == scope && step.operation.kind == Kind::Llm);
         let turn = u32::try_from(turns.count()).unwrap();
         for message in new.iter().filter(|message| message.role != Role::Tool) {
             self.entry(scope, EntryKind::Message(message.clone()), Some(index), from);
@@ -168,7 +172,11 @@ impl Build {
     /// The execution of the `place`-th call of a model call; `Err` is its failure.
     pub(crate) fn tool(&mut self, caller: usize, place: usize, from: u64, to: u64, result: Result<Value, Failure>) -> usize {
         let wanted = self.op(caller).output_messages.as_ref().unwrap()[0].tool_calls[place].clone();
-        let (scope, turn, parent) = (self.run.steps[caller].scope, self.run.steps[caller].turn, self.run.steps[caller].parent);
+        let (scope, turn, parent) = (
+            self.run.steps[caller].scope,
+            self.run.steps[caller].turn,
+            self.run.steps[caller].parent,
+        );
         let index = self.step(Kind::Tool, &wanted.name, parent, from, to);
         let step = &mut self.run.steps[index];
         step.scope = scope;
@@ -185,7 +193,9 @@ impl Build {
         });
         let call_id = wanted.id.unwrap_or_else(|| span(index as u64).to_string());
         let told = self.run.scopes[scope].conversation.iter();
-        let attempt = told.filter(|entry| matches!(&entry.kind, EntryKind::Result(told) if told.call_id == call_id)).count();
+        let attempt = told
+            .filter(|entry| matches!(&entry.kind, EntryKind::Result(told) if told.call_id == call_id))
+            .count();
         let entry = ResultEntry {
             call_id,
             tool: Some(index),

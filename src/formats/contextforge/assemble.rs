@@ -14,11 +14,7 @@ use crate::span::{TraceId, UnixNanos};
 /// One run as one document.
 pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<TraceRun> {
     let mut losses = Vec::new();
-    let mut made: Vec<Option<Made>> = run
-        .steps
-        .iter()
-        .map(|step| step::make(run, step, options, &mut losses))
-        .collect();
+    let mut made: Vec<Option<Made>> = run.steps.iter().map(|step| step::make(run, step, options, &mut losses)).collect();
     let metadata = run_metadata(run, &mut made);
     hand_prompts_on(run, &mut made);
     let parents: Vec<Option<usize>> = (0..run.steps.len()).map(|index| parent(run, &made, index)).collect();
@@ -300,9 +296,15 @@ fn user_inputs(run: &Run, starts: &HashMap<usize, UnixNanos>, ids: &mut Ids, los
     for (scope, later) in later_messages(run) {
         for entry in later {
             let EntryKind::Message(message) = &entry.kind else { continue };
-            let Some(index) = entry.step.filter(|step| !is_step(*step)) else { continue };
-            let Some((content, _)) = step::words(&message.content().into()) else { continue };
-            let Some(step) = run.steps.get(index).or_else(|| run.steps.get(scope)) else { continue };
+            let Some(index) = entry.step.filter(|step| !is_step(*step)) else {
+                continue;
+            };
+            let Some((content, _)) = step::words(&message.content().into()) else {
+                continue;
+            };
+            let Some(step) = run.steps.get(index).or_else(|| run.steps.get(scope)) else {
+                continue;
+            };
             let at = starts.get(&index).copied().unwrap_or(entry.at);
             say(at, index, ids.unique(&format!("{}:in", step.id)), content);
         }
@@ -351,7 +353,11 @@ fn later_messages(run: &Run) -> Vec<(usize, Vec<&crate::run::Entry>)> {
 
 fn final_output(run: &Run, ids: &mut Ids) -> Option<Draft> {
     let said = run.answer.as_ref()?;
-    if run.steps.get(said.step).is_some_and(|step| step.operation.kind == Kind::FinalOutput) {
+    if run
+        .steps
+        .get(said.step)
+        .is_some_and(|step| step.operation.kind == Kind::FinalOutput)
+    {
         return None;
     }
     let owner = run.root.and_then(|root| run.steps.get(root)).or_else(|| run.steps.get(said.step))?;

@@ -167,9 +167,9 @@ pub struct ToolCall {
     pub tool_name: String,
     /// What it was called with.
     pub arguments: Map<String, Value>,
-    /// What it gave back: the page requires the key, the package does not.
-    #[serde(default)]
-    pub result: Value,
+    /// What it gave back. The page requires the key, so we always write it; the package leaves it out.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
     /// How long it took.
     #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
@@ -465,6 +465,11 @@ fn take<T: DeserializeOwned, E: serde::de::Error>(map: &mut Map<String, Value>, 
 
 fn rest<T: DeserializeOwned, E: serde::de::Error>(map: Map<String, Value>) -> Result<T, E> {
     serde_json::from_value(Value::Object(map)).map_err(E::custom)
+}
+
+/// A key that stands there with null differs from one that does not stand there.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
 }
 
 /// A whole number, also where it is written with a fraction of zero.

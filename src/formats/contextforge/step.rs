@@ -224,7 +224,7 @@ impl Making<'_> {
                 None => (!unknown).then_some(true),
             },
             error: failure.map(calls::error_text),
-            result: result.unwrap_or_default(),
+            result: Some(result.unwrap_or_default()),
             resource_impact: self.resource_impact(),
             extra: Map::new(),
         }))
@@ -431,7 +431,9 @@ impl Making<'_> {
 
     fn interrupt(&mut self) -> Body {
         let asked = self.step.operation.interrupt.clone().unwrap_or_default();
-        let prompt = asked.prompt.or_else(|| words(self.step.operation.input.as_ref()?).map(|said| said.0));
+        let prompt = asked
+            .prompt
+            .or_else(|| words(self.step.operation.input.as_ref()?).map(|said| said.0));
         let prompt = prompt.unwrap_or_else(|| {
             self.lose("prompt", LossReason::Synthesized);
             String::new()
@@ -526,5 +528,9 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 }
 
 fn changes(value: &Value) -> Option<Vec<FieldChange>> {
-    value.as_array()?.iter().map(|item| serde_json::from_value(item.clone()).ok()).collect()
+    value
+        .as_array()?
+        .iter()
+        .map(|item| serde_json::from_value(item.clone()).ok())
+        .collect()
 }

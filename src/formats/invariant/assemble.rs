@@ -34,7 +34,7 @@ struct Finished {
 
 impl Finished {
     fn events(events: Vec<Draft>, tools: Option<Tools>) -> Vec<Event> {
-        let messages = events.into_iter().map(|draft| Event::Message(Box::new(draft.event)));
+        let messages = events.into_iter().map(|draft| Event::Message(Box::new(draft.write())));
         tools.map(Event::Tools).into_iter().chain(messages).collect()
     }
 
@@ -156,7 +156,7 @@ impl<'a> Assembly<'a> {
                     about.insert("events".into(), events.unwrap_or_default());
                 }
                 if let Some(draft) = list.drafts.get_mut(at) {
-                    draft.event.metadata.insert("subagent".into(), about.into());
+                    draft.metadata.insert("subagent".into(), about.into());
                 }
             }
         }
@@ -173,11 +173,7 @@ impl<'a> Assembly<'a> {
 
     fn finish(self) -> Vec<Finished> {
         let Self {
-            run,
-            options,
-            own,
-            main,
-            ..
+            run, options, own, main, ..
         } = self;
         let metadata = trace_metadata(run);
         let mut out = vec![finish(run, options, main, metadata.clone())];
@@ -194,13 +190,21 @@ impl<'a> Assembly<'a> {
 /// A finished list: judgements become annotations where the container has a place for them.
 fn finish(run: &Run, options: &Options, list: List<'_>, metadata: Map<String, Value>) -> Finished {
     let (mut events, losses) = list.finish();
-    let tools = if options.is("invariant.tools", "event") { offered(run) } else { None };
+    let tools = if options.is("invariant.tools", "event") {
+        offered(run)
+    } else {
+        None
+    };
     let mut annotations = Vec::new();
     if matches!(options.get("invariant.container"), Some("push" | "jsonl")) {
         let shift = usize::from(tools.is_some());
         for (index, step) in run.steps.iter().enumerate() {
             let judged = step.operation.evaluations.iter().map(facts::evaluation);
-            let reward = step.operation.training.reward.map(|reward| json!({"name": "reward", "score": reward}));
+            let reward = step
+                .operation
+                .training
+                .reward
+                .map(|reward| json!({"name": "reward", "score": reward}));
             for said in judged.chain(reward) {
                 if let Some(at) = event_of(run, &events, index) {
                     annotations.push(annotation(&said, at + shift, step.span_id.map(|id| id.to_string())));
@@ -208,7 +212,7 @@ fn finish(run: &Run, options: &Options, list: List<'_>, metadata: Map<String, Va
             }
         }
         for draft in &mut events {
-            draft.event.metadata.shift_remove("evaluations");
+            draft.metadata.shift_remove("evaluations");
         }
     }
     Finished {

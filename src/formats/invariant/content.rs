@@ -54,7 +54,10 @@ fn text_part(text: &str) -> Value {
 }
 
 fn label(media: &Media) -> String {
-    let about = [media.mime_type.as_deref(), media.uri.as_deref().filter(|uri| !uri.starts_with("data:"))];
+    let about = [
+        media.mime_type.as_deref(),
+        media.uri.as_deref().filter(|uri| !uri.starts_with("data:")),
+    ];
     let mut label = format!("[{}", media.modality);
     for word in about.into_iter().flatten() {
         label.push(' ');

@@ -89,12 +89,12 @@ pub struct Message {
     /// Text, null or a list of parts (text, `image_url`).
     #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
     pub content: Option<Value>,
-    /// Calls that the message asks for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_calls: Option<Vec<ToolCall>>,
+    /// Calls that the message asks for; the inner `None` is a null.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<Option<Vec<ToolCall>>>,
     /// What else is known; never null.
-    #[serde(default, deserialize_with = "null_is_default", skip_serializing_if = "Map::is_empty")]
-    pub metadata: Map<String, Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
     /// ISO 8601.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
@@ -175,8 +175,8 @@ fn read<T: DeserializeOwned, E: serde::de::Error>(value: Value) -> Result<T, E> 
 }
 
 /// A key that stands there with null differs from one that does not stand there.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
+fn present<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 fn null_is_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {

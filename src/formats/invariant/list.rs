@@ -8,20 +8,30 @@ use super::content;
 use super::document::{Function, Message, ToolCall};
 use crate::formats::{Loss, LossReason, Options, calls, io};
 use crate::operation;
-use crate::operation::message::arguments_object;
-use crate::run::{CallEntry, Entry, EntryKind, ResultEntry, Run, Step};
+use crate::run::{Entry, EntryKind, ResultEntry, Run, Step};
 use crate::span::{SpanId, UnixNanos};
 
 /// An event and what it tells of.
 #[derive(Debug, Default)]
 pub(super) struct Draft {
+    /// Without its metadata.
     pub(super) event: Message,
+    pub(super) metadata: Map<String, Value>,
     /// Steps that the event tells of.
     pub(super) steps: Vec<usize>,
     /// When.
     pub(super) at: UnixNanos,
     /// A later output of the same call has taken its place.
     gone: bool,
+}
+
+impl Draft {
+    pub(super) fn write(self) -> Message {
+        Message {
+            metadata: (!self.metadata.is_empty()).then_some(self.metadata),
+            ..self.event
+        }
+    }
 }
 
 /// A call that stands in the list.
@@ -34,7 +44,7 @@ struct Bound {
 
 /// Events in order.
 pub(super) struct List<'a> {
-    run: &'a Run,
+    pub(super) run: &'a Run,
     options: &'a Options,
     pub(super) drafts: Vec<Draft>,
     /// Calls by recorded id; a reused id names the latest call.
@@ -47,7 +57,7 @@ pub(super) struct List<'a> {
     pub(super) losses: Vec<Loss>,
 }
 
-fn call(id: &str, name: &str, arguments: Map<String, Value>) -> ToolCall {
+pub(super) fn call(id: &str, name: &str, arguments: Map<String, Value>) -> ToolCall {
     ToolCall {
         id: id.to_owned(),
         kind: "function".to_owned(),
@@ -74,68 +84,22 @@ impl<'a> List<'a> {
         }
     }
 
-    fn lose(&mut self, span: Option<SpanId>, what: impl Into<String>, reason: LossReason) {
+    pub(super) fn lose(&mut self, span: Option<SpanId>, what: impl Into<String>, reason: LossReason) {
         self.losses.push(Loss::new(span, what, reason));
     }
 
-    fn step(&self, index: Option<usize>) -> Option<&'a Step> {
+    pub(super) fn step(&self, index: Option<usize>) -> Option<&'a Step> {
         self.run.steps.get(index?)
     }
 
-    fn push(&mut self, event: Message, step: Option<usize>, at: UnixNanos) {
+    pub(super) fn push(&mut self, event: Message, metadata: Map<String, Value>, step: Option<usize>, at: UnixNanos) {
         self.drafts.push(Draft {
             event,
+            metadata,
             steps: step.into_iter().collect(),
             at,
             gone: false,
         });
-    }
-
-    /// Words that only an agent, a chain or a person's own operation tells of.
-    pub(super) fn words(&mut self, role: &str, content: &Value, index: usize, at: UnixNanos) {
-        let text = io::text(content);
-        if content.is_null() || text.trim().is_empty() {
-            return;
-        }
-        let mut metadata = Map::new();
-        if let Some(span) = self.step(Some(index)).and_then(|step| step.span_id) {
-            metadata.insert("span_id".into(), span.to_string().into());
-        }
-        let event = Message {
-            role: role.to_owned(),
-            content: Some(text.into()),
-            metadata,
-            timestamp: Some(at.rfc3339_offset()),
-            ..Message::default()
-        };
-        self.push(event, Some(index), at);
-    }
-
-    /// A person's words or answer that an operation tells of, with what else it says.
-    pub(super) fn told(&mut self, role: &str, content: &Value, index: usize) {
-        let Some(step) = self.step(Some(index)) else { return };
-        self.words(role, content, index, step.end_or_start());
-        if let Some(draft) = self.drafts.last_mut().filter(|draft| draft.steps == [index]) {
-            draft.event.metadata = content::metadata(self.run, step);
-        }
-    }
-
-    /// A model call of which no words are recorded: that it took place.
-    pub(super) fn silent_turn(&mut self, index: usize) {
-        let Some(step) = self.step(Some(index)) else { return };
-        let mut metadata = self.turn_metadata(step);
-        if step.operation.failure.is_none() {
-            metadata.insert("content_captured".into(), false.into());
-        }
-        let at = step.end_or_start();
-        let event = Message {
-            role: "assistant".to_owned(),
-            content: Some(Value::Null),
-            metadata,
-            timestamp: Some(at.rfc3339_offset()),
-            ..Message::default()
-        };
-        self.push(event, Some(index), at);
     }
 
     /// One entry of a conversation; `after` are those that follow it.
@@ -162,13 +126,12 @@ impl<'a> List<'a> {
         let event = Message {
             role: message.role.name().to_owned(),
             content: Some(content),
-            tool_calls,
-            metadata,
+            tool_calls: tool_calls.map(Some),
             extra,
             ..Message::default()
         };
         // The message is not the call's own work: facts of the call go to its turn.
-        self.push(event, None, entry.at);
+        self.push(event, metadata, None, entry.at);
     }
 
     fn turn(&mut self, entry: &Entry, message: &operation::Message, after: &[&Entry]) {
@@ -190,15 +153,14 @@ impl<'a> List<'a> {
         let event = Message {
             role: message.role.name().to_owned(),
             content: Some(content),
-            tool_calls,
-            metadata,
+            tool_calls: tool_calls.map(Some),
             timestamp: Some(entry.at.rfc3339_offset()),
             ..Message::default()
         };
-        self.push(event, entry.step, entry.at);
+        self.push(event, metadata, entry.step, entry.at);
     }
 
-    fn turn_metadata(&mut self, step: &Step) -> Map<String, Value> {
+    pub(super) fn turn_metadata(&mut self, step: &Step) -> Map<String, Value> {
         let mut metadata = content::metadata(self.run, step);
         // Offered tools are told with the first turn that has them.
         if let Some(tools) = metadata.get("tool_definitions") {
@@ -240,13 +202,16 @@ impl<'a> List<'a> {
             let (arguments, wrapped) = wanted.arguments_object();
             let step = self.step(caller);
             let span = step.and_then(|step| step.span_id);
-            let recorded = wanted.id.clone().filter(|id| !id.is_empty()).or_else(|| self.answered(caller, index, after));
+            let recorded = wanted
+                .id
+                .clone()
+                .filter(|id| !id.is_empty())
+                .or_else(|| self.answered(caller, index, after));
             let recorded = recorded.unwrap_or_else(|| format!("{}:{index}", step.map_or("call", |step| step.id.as_str())));
             if wanted.id.as_ref().is_none_or(String::is_empty) {
                 self.lose(span, format!("tool_calls[{recorded}].id"), LossReason::Synthesized);
             }
-            let known = self.bound.get(&recorded);
-            if known.is_some_and(|known| known.name == wanted.name && known.arguments == arguments) {
+            if self.stands(&recorded, &wanted.name, &arguments) {
                 repeated.push(Value::from(recorded));
                 continue;
             }
@@ -281,8 +246,19 @@ impl<'a> List<'a> {
         })
     }
 
+    /// Whether a call with this recorded id stands in the list.
+    pub(super) fn is_bound(&self, recorded: &str) -> bool {
+        self.bound.contains_key(recorded)
+    }
+
+    /// Whether this very call stands in the list.
+    pub(super) fn stands(&self, recorded: &str, name: &str, arguments: &Map<String, Value>) -> bool {
+        let known = self.bound.get(recorded);
+        known.is_some_and(|known| known.name == name && known.arguments == *arguments)
+    }
+
     /// Writes an id down, another one where it is taken by a different call.
-    fn bind(&mut self, recorded: &str, name: &str, arguments: Map<String, Value>) -> String {
+    pub(super) fn bind(&mut self, recorded: &str, name: &str, arguments: Map<String, Value>) -> String {
         let mut id = recorded.to_owned();
         while let Some(count) = self.written.get_mut(&id) {
             *count += 1;
@@ -299,110 +275,12 @@ impl<'a> List<'a> {
         id
     }
 
-    /// Calls that no model's output shows, as one assistant event.
-    pub(super) fn lone_calls(&mut self, list: &[(&str, usize)], why: &str) {
-        let mut calls_made = Vec::new();
-        let mut at: Option<UnixNanos> = None;
-        let mut spans = Vec::new();
-        for &(call_id, index) in list {
-            let Some(step) = self.step(Some(index)) else { continue };
-            let (arguments, wrapped) = self.lone_arguments(step);
-            let name = lone_name(self.run, step);
-            let known = self.bound.get(call_id);
-            if known.is_some_and(|known| known.name == name && known.arguments == arguments) {
-                continue;
-            }
-            let id = self.bind(call_id, &name, arguments.clone());
-            self.lose(step.span_id, format!("tool_calls[{id}]"), LossReason::Synthesized);
-            if wrapped {
-                self.lose(step.span_id, format!("tool_calls[{id}].function.arguments"), LossReason::Coerced);
-            }
-            at = Some(at.map_or(step.started_at, |at| at.min(step.started_at)));
-            spans.extend(step.span_id.map(|span| Value::from(span.to_string())));
-            calls_made.push(call(&id, &name, arguments));
-        }
-        let Some(at) = at else { return };
-        let mut metadata = Map::from_iter([("synthesized".to_owned(), Value::from(why))]);
-        if let Some(span) = spans.first().filter(|_| spans.len() == 1) {
-            metadata.insert("span_id".into(), span.clone());
-        }
-        let event = Message {
-            role: "assistant".to_owned(),
-            content: Some(Value::Null),
-            tool_calls: Some(calls_made),
-            metadata,
-            timestamp: Some(at.rfc3339_offset()),
-            ..Message::default()
-        };
-        self.push(event, None, at);
-    }
-
-    fn lone_arguments(&self, step: &Step) -> (Map<String, Value>, bool) {
-        use operation::Kind;
-        let input = io::input(self.run, step).filter(|input| !input.is_null());
-        let key = match step.operation.kind {
-            Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => "query",
-            Kind::MemoryWrite => "data",
-            Kind::Handoff => "message",
-            _ => return arguments_object(input.as_ref()),
-        };
-        let mut arguments = Map::new();
-        let mut said = content::metadata(self.run, step);
-        for group in ["memory", "state"] {
-            if let Some(Value::Object(map)) = said.shift_remove(group) {
-                arguments.extend(map);
-            }
-        }
-        // What was found is the output.
-        arguments.shift_remove("results");
-        if let Some(input) = input {
-            arguments.entry(key).or_insert(input);
-        }
-        (arguments, false)
-    }
-
-    /// A call and its output for an operation that stands on its own.
-    pub(super) fn pair(&mut self, index: usize) {
-        let Some(step) = self.step(Some(index)) else { return };
-        let call_id = step.span_id.map_or_else(|| step.id.clone(), |span| span.to_string());
-        self.lone_calls(&[(&call_id, index)], step.operation.kind.name());
-        let result = ResultEntry {
-            call_id,
-            tool: Some(index),
-            result: io::output(step).unwrap_or_default(),
-            failure: step.operation.failure.clone(),
-            attempt: 0,
-        };
-        self.output(Some(index), step.end_or_start(), &result, false);
-        // The call holds it.
-        if let Some(draft) = self.drafts.last_mut() {
-            draft.event.metadata.shift_remove("memory");
-            draft.event.metadata.shift_remove("state");
-        }
-    }
-
-    /// The output of a call that stands in a turn, where no entry of the conversation tells of it.
-    pub(super) fn asked_output(&mut self, index: usize) {
-        let Some(step) = self.step(Some(index)) else { return };
-        let Some(call_id) = calls::call_id(self.run, step).filter(|id| self.bound.contains_key(*id)) else {
-            return self.pair(index);
-        };
-        let result = ResultEntry {
-            call_id: call_id.to_owned(),
-            tool: Some(index),
-            result: calls::result(step).cloned().unwrap_or_default(),
-            failure: step.operation.failure.clone(),
-            attempt: 0,
-        };
-        self.output(Some(index), step.end_or_start(), &result, false);
-    }
-
     fn result(&mut self, entry: &Entry, result: &ResultEntry) {
         self.output(result.tool.or(entry.step), entry.at, result, entry.branch);
     }
 
-    fn output(&mut self, index: Option<usize>, at: UnixNanos, result: &ResultEntry, branch: bool) {
-        if !self.bound.contains_key(&result.call_id) {
+    pub(super) fn output(&mut self, index: Option<usize>, at: UnixNanos, result: &ResultEntry, branch: bool) {
+        if !self.is_bound(&result.call_id) {
             self.lone_calls_or_unknown(&result.call_id, result.tool, at);
         }
         let step = self.step(result.tool);
@@ -413,7 +291,10 @@ impl<'a> List<'a> {
         if branch {
             metadata.insert("branch".into(), true.into());
         }
-        let failure = result.failure.as_ref().or_else(|| step.and_then(|step| step.operation.failure.as_ref()));
+        let failure = result
+            .failure
+            .as_ref()
+            .or_else(|| step.and_then(|step| step.operation.failure.as_ref()));
         let next = self.drafts.len();
         let Some(bound) = self.bound.get_mut(&result.call_id) else { return };
         let tool_call_id = bound.id.clone();
@@ -423,12 +304,12 @@ impl<'a> List<'a> {
             let mut before = std::mem::take(draft);
             draft.gone = true;
             steps.splice(0..0, before.steps.drain(..));
-            let told = before.event.metadata.shift_remove("earlier_results");
+            let told = before.metadata.shift_remove("earlier_results");
             let mut list = told.and_then(|told| told.as_array().cloned()).unwrap_or_default();
             list.push(json!({
                 "content": before.event.content,
                 "timestamp": before.event.timestamp,
-                "metadata": before.event.metadata,
+                "metadata": before.metadata,
             }));
             metadata.insert("earlier_results".into(), list.into());
         }
@@ -436,42 +317,16 @@ impl<'a> List<'a> {
             role: "tool".to_owned(),
             tool_call_id: Some(tool_call_id),
             content: Some(content::of_result(&result.result, failure).into()),
-            metadata,
             timestamp: Some(at.rfc3339_offset()),
             ..Message::default()
         };
         self.drafts.push(Draft {
             event,
+            metadata,
             steps,
             at,
             gone: false,
         });
-    }
-
-    /// A result whose call nobody recorded gets one.
-    fn lone_calls_or_unknown(&mut self, call_id: &str, tool: Option<usize>, at: UnixNanos) {
-        if let Some(index) = tool {
-            self.lone_calls(&[(call_id, index)], "call");
-        }
-        if self.bound.contains_key(call_id) {
-            return;
-        }
-        let id = self.bind(call_id, "unknown", Map::new());
-        self.lose(None, format!("tool_calls[{id}]"), LossReason::Synthesized);
-        let event = Message {
-            role: "assistant".to_owned(),
-            content: Some(Value::Null),
-            tool_calls: Some(vec![call(&id, "unknown", Map::new())]),
-            metadata: Map::from_iter([("synthesized".to_owned(), "call".into())]),
-            ..Message::default()
-        };
-        self.push(event, None, at);
-    }
-
-    /// Calls that stand one after another without a result between them: one event.
-    pub(super) fn call_entries(&mut self, entries: &[&CallEntry]) {
-        let list: Vec<(&str, usize)> = entries.iter().map(|entry| (entry.call_id.as_str(), entry.tool)).collect();
-        self.lone_calls(&list, "call");
     }
 
     /// What operations without an event say goes to the event around them, else to the one that follows in time.
@@ -493,7 +348,7 @@ impl<'a> List<'a> {
             let last = || self.drafts.iter().rposition(|draft| !draft.gone);
             let home = home.or_else(after).or_else(last);
             match home.and_then(|home| self.drafts.get_mut(home)) {
-                Some(draft) => match draft.event.metadata.entry("operations").or_insert_with(|| json!([])) {
+                Some(draft) => match draft.metadata.entry("operations").or_insert_with(|| json!([])) {
                     Value::Array(list) => list.push(said),
                     other => *other = json!([other.take(), said]),
                 },
@@ -513,18 +368,5 @@ impl<'a> List<'a> {
         }
         let drafts = self.drafts.into_iter().filter(|draft| !draft.gone).collect();
         (drafts, self.losses)
-    }
-}
-
-fn lone_name(run: &Run, step: &Step) -> String {
-    let name = if step.operation.kind == operation::Kind::Tool {
-        calls::tool_name(run, step)
-    } else {
-        &step.operation.name
-    };
-    if name.trim().is_empty() {
-        step.operation.kind.name().to_owned()
-    } else {
-        name.to_owned()
     }
 }

@@ -36,6 +36,7 @@ mod assemble;
 mod content;
 pub mod document;
 mod list;
+mod lone;
 mod scopes;
 
 pub use document::Document;

@@ -36,7 +36,13 @@ fn home(run: &Run, scope: usize) -> Option<usize> {
 
 fn begin(run: &Run, scope: usize) -> UnixNanos {
     let first = run.scopes.get(scope).and_then(|scope| scope.conversation.first());
-    let steps = || run.steps.iter().filter(|step| step.scope == scope).map(|step| step.started_at).min();
+    let steps = || {
+        run.steps
+            .iter()
+            .filter(|step| step.scope == scope)
+            .map(|step| step.started_at)
+            .min()
+    };
     first.map(|entry| entry.at).or_else(steps).unwrap_or_default()
 }
 
@@ -50,7 +56,9 @@ pub(super) fn told(run: &Run) -> BTreeSet<usize> {
             EntryKind::Result(result) => told.extend(result.tool.or(entry.step)),
             EntryKind::Message(_) => {
                 // A message stands in a model call's input: that call is told by its turn, not by this.
-                let own = entry.step.filter(|step| run.steps.get(*step).is_some_and(|step| !is_model_call(step)));
+                let own = entry
+                    .step
+                    .filter(|step| run.steps.get(*step).is_some_and(|step| !is_model_call(step)));
                 told.extend(own);
             }
         }
@@ -210,12 +218,7 @@ fn words(step: &Step, role: &str) -> Option<serde_json::Value> {
     } else {
         (&operation.output_messages, &operation.input_messages)
     };
-    let text: String = first
-        .as_ref()
-        .or(second.as_ref())?
-        .iter()
-        .map(Message::content)
-        .collect();
+    let text: String = first.as_ref().or(second.as_ref())?.iter().map(Message::content).collect();
     let whole = if role == "user" {
         operation.input.clone().or_else(|| operation.output.clone())
     } else {

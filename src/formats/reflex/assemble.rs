@@ -28,8 +28,7 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<AgentTrace> {
         node.parent_id = parent(run, &kept, place.step).and_then(|parent| ids.get(parent).cloned());
         node.prompt_id = prompt_ids.get(place.step).cloned().flatten();
         if place.moved {
-            node.metadata
-                .insert("recorded_started_at".into(), step.started_at.rfc3339().into());
+            node.metadata.insert("recorded_started_at".into(), step.started_at.rfc3339().into());
             let what = format!("nodes[{}].started_at", node.id);
             losses.push(Loss::new(step.span_id, what, LossReason::Coerced));
         }

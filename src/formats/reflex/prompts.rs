@@ -35,9 +35,9 @@ impl Prompts {
 fn by_template(prompt: &Prompt) -> Option<String> {
     let template = prompt.template.as_deref().filter(|template| !template.trim().is_empty())?;
     // FNV-1a: the same on every machine and in every version.
-    let hash = template
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = template.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     Some(format!("template-{hash:016x}"))
 }
 
