@@ -8,6 +8,9 @@ pub mod openreward;
 pub mod reflex;
 pub mod synth;
 
+#[cfg(test)]
+mod testing_blocks;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
