@@ -80,12 +80,11 @@ fn splits(losses: &[LossReason]) -> usize {
 
 /// Texts of exactly, one less and one more than this many bytes; and one whose limit falls inside a character.
 fn around(limit: usize) -> [(String, usize); 4] {
-    let wide = "é".repeat(limit / 2 + 1).split_off(0); // two bytes a character
     [
         ("x".repeat(limit - 1), 1),
         ("x".repeat(limit), 1),
         ("x".repeat(limit + 1), 2),
-        (format!("x{wide}"), 2),
+        (format!("x{}", "é".repeat(limit / 2)), 2), // two bytes a character
     ]
 }
 
