@@ -10,6 +10,7 @@
 //!
 //! A module uses only lower floors; `tests/floors.rs` checks it.
 
+pub mod dialect;
 pub mod formats;
 pub mod operation;
 pub mod run;

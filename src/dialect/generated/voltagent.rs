@@ -1,0 +1,50 @@
+// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
+
+#[allow(clippy::wildcard_imports, unused_imports, reason = "generated")]
+use super::prelude::*;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule {
+        dialect: t("voltagent"),
+        key: t("llm.messages"),
+        prefix: false,
+        place: Place::Span,
+        field: Field::InputMessages,
+        codec: Codec::Json,
+        rank: 190,
+        when: Condition {
+            scope: l(&[]),
+            name: l(&[]),
+            has: l(&[]),
+            lacks: l(&[]),
+            kinds: k(&[Kind::Llm]),
+            attribute: p(&[]),
+        },
+        paths: l(&[]),
+        values: p(&[]),
+    },
+    Rule {
+        dialect: t("voltagent"),
+        key: t("usage.prompt_tokens"),
+        prefix: false,
+        place: Place::Span,
+        field: Field::UsageInput,
+        codec: Codec::Int,
+        rank: 140,
+        when: Condition::ALWAYS,
+        paths: l(&[]),
+        values: p(&[]),
+    },
+    Rule {
+        dialect: t("voltagent"),
+        key: t("llm.usage.prompt_tokens"),
+        prefix: false,
+        place: Place::Span,
+        field: Field::UsageInput,
+        codec: Codec::Int,
+        rank: 141,
+        when: Condition::ALWAYS,
+        paths: l(&[]),
+        values: p(&[]),
+    },
+];
