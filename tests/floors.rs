@@ -25,7 +25,7 @@ const FLOOR: &[(&str, u8)] = &[
 /// (user, used): modules of one floor that may be used nevertheless, each with its reason.
 const SIDEWAYS: &[(&str, &str, &str)] = &[
     ("cli", "server", "the command `serve` starts the server"),
-    ("operation", "span", "an operation carries times and ids of spans"),
+    ("dialect", "trace", "a value that its rule cannot read is a finding"),
 ];
 
 /// Below this floor: no async runtime, no clock, no disk, no network, no process environment, no global state.
