@@ -120,8 +120,10 @@ impl Batch {
         };
         self.problems.push(Problem::Protobuf {
             file: file.to_owned(),
-            offset: problem.offset(bytes),
-            detail: super::out::with_causes(&problem),
+            offset: problem.fault(bytes).map_or(0, |fault| fault.offset),
+            detail: problem
+                .fault(bytes)
+                .map_or_else(|| super::out::with_causes(&problem), |fault| fault.kind.to_string()),
         });
     }
 

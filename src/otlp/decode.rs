@@ -32,10 +32,11 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
-    /// The byte at which these bytes, whose decoding failed, break.
+    /// Where these bytes, whose decoding failed, break.
     #[must_use]
-    pub fn offset(&self, bytes: &[u8]) -> usize {
-        super::signal::whole_fields(bytes)
+    pub fn fault(&self, bytes: &[u8]) -> Option<super::Fault> {
+        let Self::Protobuf { signal, .. } = self;
+        super::scan::check(bytes, *signal).err()
     }
 }
 

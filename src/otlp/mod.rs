@@ -5,9 +5,13 @@
 
 pub mod decode;
 pub mod encode;
+pub mod scan;
 pub mod signal;
+mod split;
+mod wire;
 
 pub use decode::DecodeError;
+pub use wire::{Fault, FaultKind};
 
 /// How deep messages may nest, the limit of prost's decoder.
 pub const DEPTH_LIMIT: usize = 100;
