@@ -15,8 +15,17 @@ impl Writer<'_> {
     pub(super) fn result(&mut self, list: &mut List, talk: &mut Conversation, entry: &ResultEntry, at: UnixNanos) {
         let tool = entry.tool.and_then(|tool| self.step(tool));
         let by_place = tool.and_then(|tool| talk.places.get(&(tool.dispatched_by?, tool.call_index?)).copied());
-        let call = match talk.calls.get(&entry.call_id).copied().or(by_place) {
+        let known = talk.calls.get(&entry.call_id).copied().or(by_place);
+        let call = match known {
+            Some(call) if tool.is_none() && retold(list, call, entry) => {
+                self.lose(None, format!("tool_result {}: told again", entry.call_id), LossReason::Ambiguous);
+                return;
+            }
             Some(call) => call,
+            None if tool.is_none() && blank(entry) => {
+                self.lose(None, "tool_result without a call and without content", LossReason::NoPlace);
+                return;
+            }
             None => self.call_for_result(list, talk, entry, at),
         };
         let output = entry.failure.as_ref().map(|failure| json!({"error": failure.text()}));
@@ -153,4 +162,19 @@ impl Writer<'_> {
         }
         last
     }
+}
+
+/// Whether a result that no execution stands behind is one that the call has already.
+fn retold(list: &List, call: usize, entry: &ResultEntry) -> bool {
+    let output = entry
+        .failure
+        .as_ref()
+        .map_or_else(|| entry.result.clone(), |failure| json!({"error": failure.text()}));
+    list.drafts
+        .iter()
+        .any(|draft| draft.call == Some(call) && draft.block.payload.get("output") == Some(&output))
+}
+
+fn blank(entry: &ResultEntry) -> bool {
+    entry.failure.is_none() && (entry.result.is_null() || entry.result.as_str().is_some_and(|text| text.trim().is_empty()))
 }

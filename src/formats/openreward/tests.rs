@@ -524,3 +524,20 @@ fn every_operation_is_told_or_lost() {
         }
     }
 }
+
+#[test]
+fn what_is_told_again_is_written_once() {
+    let mut run = one_turn(
+        asks(vec![call("c", "f", json!({}))]),
+        [
+            result("c", None, json!("ok"), 200),
+            result("c", None, json!("ok"), 300),
+            result("stray", None, json!(""), 310),
+        ],
+    );
+    run.steps.push(llm(0x201, 320, 400));
+    run.scopes[0].conversation.push(turn(user("done"), 2, 400));
+    let (blocks, losses) = blocks(&run);
+    assert_eq!(short(&blocks)[2..], ["result \"c\" \"ok\" <1", "assistant: done"]);
+    assert_eq!(losses, [LossReason::Ambiguous, LossReason::NoPlace]);
+}

@@ -166,6 +166,17 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn turn(&mut self, list: &mut List, talk: &mut Conversation, message: &Message, step: Option<usize>, at: UnixNanos) {
+        // Some clients record an answer without its role.
+        let spoken;
+        let message = if message.role == Role::Assistant {
+            message
+        } else {
+            spoken = Message {
+                role: Role::Assistant,
+                ..message.clone()
+            };
+            &spoken
+        };
         let first = list.drafts.len();
         let place = self.message(list, talk, message, step, at);
         self.thoughts_and_calls(list, talk, message, step, place, at, true);
