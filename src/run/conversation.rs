@@ -255,10 +255,13 @@ impl Conversation {
 
     /// The first saying from here on that is known by one of the message's names.
     fn find(&self, message: &Message, from: usize) -> Option<usize> {
-        keys(message)
-            .iter()
-            .filter_map(|key| self.at.get(key)?.iter().copied().find(|at| *at >= from))
-            .min()
+        let names = keys(message);
+        let at = |key: &String| self.at.get(key)?.iter().copied().find(|at| *at >= from);
+        let first = |wanted: &dyn Fn(&String) -> bool| names.iter().filter(|key| wanted(key)).filter_map(at).min();
+        // An id is a stronger sign than words, and words than a call's arguments, which may repeat.
+        first(&|key| key.starts_with("c:"))
+            .or_else(|| first(&|key| !key.starts_with("c:") && !key.starts_with("n:")))
+            .or_else(|| first(&|key| key.starts_with("n:")))
     }
 
     /// The same calls under other ids: answers may name these.
@@ -266,9 +269,15 @@ impl Conversation {
         let calls = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
         let mut used: Vec<usize> = Vec::new();
         for call in &message.tool_calls {
-            let Some(id) = call.id.as_ref().filter(|id| !self.by_id.contains_key(*id)) else { continue };
+            let Some(id) = call.id.as_ref().filter(|id| !self.by_id.contains_key(*id)) else {
+                continue;
+            };
             let twin = calls.iter().copied().find(|at| {
-                !used.contains(at) && self.calls.get(*at).is_some_and(|asked| asked.call.name == call.name && canonical(&asked.call) == canonical(call))
+                !used.contains(at)
+                    && self
+                        .calls
+                        .get(*at)
+                        .is_some_and(|asked| asked.call.name == call.name && canonical(&asked.call) == canonical(call))
             });
             if let Some(twin) = twin {
                 used.push(twin);
@@ -403,22 +412,18 @@ impl Conversation {
         let by_id = message.tool_call_id.as_ref().and_then(|id| self.by_id.get(id)).copied();
         let asked = by_id.or_else(|| {
             let calls = &self.sayings.get(walk.turn?)?.calls;
-            let open = |at: &&usize| {
-                !walk.answered.contains(at)
-                    && self
-                        .calls
-                        .get(**at)
-                        .is_some_and(|asked| asked.call.id.is_none() || message.tool_call_id.is_none())
-            };
+            let open = |at: &&usize| !walk.answered.contains(at);
             let named = |at: &&usize| match (&message.name, self.calls.get(**at)) {
                 (Some(name), Some(asked)) => names::same_tool(name, &asked.call.name),
                 _ => false,
             };
+            // A name that fits no call, but an id: the client's ids for answers are others than for calls.
+            let in_order = message.name.is_none() || message.tool_call_id.is_some();
             calls
                 .iter()
                 .filter(open)
                 .find(named)
-                .or_else(|| if message.name.is_none() || message.tool_call_id.is_some() { calls.iter().find(open) } else { None })
+                .or_else(|| calls.iter().find(open).filter(|_| in_order))
                 .copied()
         });
         let Some(asked) = asked else {

@@ -190,6 +190,11 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
     {
         return read(content, direction);
     }
+    if direction == Direction::Input
+        && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.get(*key))
+    {
+        return (!text.trim().is_empty()).then(|| of_text(text, direction));
+    }
     for key in ["kwargs", "message", "response", "content"] {
         if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.get(key)
             && let Some(messages) = read(inner, direction)
