@@ -22,7 +22,7 @@ impl Making<'_> {
                 other.to_string().into()
             }
         };
-        let results = match io::output(self.step) {
+        let results = match io::output(self.run, self.step) {
             None | Some(Value::Null) => Vec::new(),
             Some(Value::Array(items)) => items,
             Some(other) => vec![other],

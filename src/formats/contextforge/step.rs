@@ -212,7 +212,7 @@ impl Making<'_> {
         if failure.is_some_and(|failure| failure.error_type.is_none() && failure.stacktrace.is_none()) {
             self.metadata.shift_remove("error");
         }
-        let result = calls::result(step).cloned();
+        let result = calls::result(run, step).cloned();
         let unknown = step.ended_at.is_none() || (step.observed == Observed::Messages && result.is_none());
         Body::ToolCall(Box::new(ToolCall {
             tool_name: calls::tool_name(run, step).to_owned(),

@@ -243,6 +243,16 @@ fn a_failure_without_words_is_an_error() {
 }
 
 #[test]
+fn words_with_operations_of_their_own() {
+    let (document, losses) = document(&samples::people());
+    let said: Vec<&Value> = of_type(&document, "user_input").iter().map(|step| &step["step_id"]).collect();
+    assert_eq!(said, [&json!(span(1).to_string()), &json!(span(2).to_string())]);
+    assert_eq!(of_type(&document, "final_output")[0]["step_id"], span(5).to_string());
+    assert_eq!(of_type(&document, "interrupt")[0]["response"], "");
+    assert!(has(&losses, "response", LossReason::Synthesized));
+}
+
+#[test]
 fn nothing_of_agents_gives_no_document() {
     let mut run = samples::running();
     run.steps.retain(|step| step.operation.kind == crate::operation::Kind::Plain);

@@ -246,6 +246,11 @@ impl<'a> List<'a> {
         })
     }
 
+    /// Whether an event tells of a step.
+    pub(super) fn tells_of(&self, step: usize) -> bool {
+        self.drafts.iter().any(|draft| draft.steps.contains(&step))
+    }
+
     /// Whether a call with this recorded id stands in the list.
     pub(super) fn is_bound(&self, recorded: &str) -> bool {
         self.bound.contains_key(recorded)

@@ -281,6 +281,30 @@ fn a_model_call_without_words_took_place() {
 }
 
 #[test]
+fn people_say_it_once() {
+    let (events, _) = events(&samples::people());
+    let expected = [
+        ("user", "Where?"),
+        ("user", "Quick!"),
+        ("assistant", "Here."),
+        ("assistant", "It is here."),
+    ];
+    assert_eq!(told(&events), pairs(&expected));
+    assert!(events.to_string().contains("Sure?"));
+}
+
+#[test]
+fn depth_has_a_bound_and_nothing_is_lost() {
+    let (events, _) = events(&samples::deep());
+    let text = events.to_string();
+    assert!(serde_json::from_str::<Value>(&text).is_ok());
+    for level in 0..40 {
+        assert_eq!(text.matches(&format!("\"Level {level}?\"")).count(), 1);
+    }
+    assert!(text.contains("The last."));
+}
+
+#[test]
 fn options() {
     let run = samples::trip_planner();
     let (rows, losses) = with(&samples::controls(), &[("invariant.container", "jsonl")]);

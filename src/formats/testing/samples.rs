@@ -24,6 +24,8 @@ pub(crate) fn samples() -> Vec<(&'static str, Run)> {
         ("media", media()),
         ("failed_model", failed_model()),
         ("no_content", no_content()),
+        ("deep", deep()),
+        ("people", people()),
     ]
 }
 
@@ -299,6 +301,42 @@ pub(crate) fn failed_model() -> Run {
     build.run
 }
 
+/// Forty agents, each called by a tool of the one before.
+pub(crate) fn deep() -> Run {
+    let mut build = Build::new();
+    let mut agent = build.agent("agent", None, 0, 9000);
+    for level in 0..40 {
+        let from = level * 10;
+        let wanted = calling(vec![call("c1", "ask", json!({ "level": level }))]);
+        let llm = build.llm(agent, from + 1, from + 2, &[user(&format!("Level {level}?"))], Some(wanted));
+        let tool = build.tool(llm, 0, from + 3, 9000 - from, Ok(level.into()));
+        agent = build.agent("agent", Some(tool), from + 4, 8999 - from);
+    }
+    build.llm(agent, 500, 600, &[user("The last?")], Some(assistant("The last.")));
+    build.run
+}
+
+/// A person's words and the answer are operations of their own; an interrupt that nobody answered.
+pub(crate) fn people() -> Run {
+    let mut build = Build::new();
+    let root = build.agent("clerk", None, 0, 1000);
+    let asked = build.step(Kind::UserInput, "user_prompt", Some(root), 5, 5);
+    build.op(asked).input = Some("Where?".into());
+    let also = build.step(Kind::UserInput, "user_prompt", Some(root), 6, 6);
+    build.op(also).input = Some("Quick!".into());
+    build.llm(root, 10, 100, &[user("Where?")], Some(assistant("Here.")));
+    let open = build.step(Kind::Interrupt, "approve", Some(root), 110, 120);
+    build.op(open).interrupt = Some(crate::operation::Interrupt {
+        prompt: Some("Sure?".to_owned()),
+        ..Default::default()
+    });
+    let said = build.step(Kind::FinalOutput, "answer", Some(root), 130, 130);
+    build.op(said).output = Some("It is here.".into());
+    build.ask("Where?", asked, true);
+    build.answer("It is here.", said, false);
+    build.run
+}
+
 /// Nobody recorded any words.
 pub(crate) fn no_content() -> Run {
     let mut build = Build::new();
@@ -353,34 +391,46 @@ pub(crate) fn trip_planner() -> Run {
     build.run
 }
 
-/// Every format writes every sample, the same each time, and reads what it wrote.
+/// Every format writes every sample with every option, the same each time, and reads what it wrote.
 ///
 /// With `SPANBRIDGE_SAMPLES=<dir>` the documents are written there, for the checks by the formats' own packages.
 #[test]
 fn samples_are_written_and_read() {
+    let choices: [&[(&str, &str)]; 4] = [
+        &[],
+        &[("invariant.container", "jsonl"), ("invariant.subagents", "own")],
+        &[
+            ("invariant.container", "push"),
+            ("invariant.tools", "event"),
+            ("invariant.reasoning", "prepend"),
+        ],
+        &[("contextforge.embeddings", "retrieval"), ("reflex.optimize", "planner")],
+    ];
     for (name, run) in samples() {
-        for format in FORMATS {
-            let write = || format.assemble(std::slice::from_ref(&run), &Options::default(), Layout::Indented);
-            let again: Vec<String> = write().into_iter().map(|one| one.document).collect();
-            for (one, again) in write().into_iter().zip(again) {
-                assert_eq!(one.document, again, "{name} as {}", format.id);
-                assert!(!one.losses.iter().any(|loss| loss.what.starts_with("document:")));
-                if let Some(directory) = std::env::var_os("SPANBRIDGE_SAMPLES") {
-                    let file = std::path::Path::new(&directory).join(format!("{name}.{}.json", format.id));
-                    std::fs::write(&file, &one.document).unwrap();
-                    let losses: Vec<String> = one.losses.iter().map(|loss| format!("{loss:?}\n")).collect();
-                    std::fs::write(file.with_extension("losses"), losses.concat()).unwrap();
+        for (number, choice) in choices.iter().enumerate() {
+            let pairs = choice.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+            let options = Options(pairs.collect());
+            for format in FORMATS {
+                let write = || format.assemble(std::slice::from_ref(&run), &options, Layout::Indented);
+                let again = write();
+                for (place, (one, again)) in write().into_iter().zip(again).enumerate() {
+                    assert_eq!(one.document, again.document, "{name} as {}", format.id);
+                    assert!(!one.losses.iter().any(|loss| loss.what.starts_with("document:")));
+                    if let Some(directory) = std::env::var_os("SPANBRIDGE_SAMPLES") {
+                        let file = format!("{name}.{number}.{place}.{}.json", format.id);
+                        std::fs::write(std::path::Path::new(&directory).join(file), &one.document).unwrap();
+                    }
                 }
             }
+            reads_back::<crate::formats::contextforge::ContextForge>(&run, &options);
+            reads_back::<crate::formats::reflex::Reflex>(&run, &options);
+            reads_back::<crate::formats::invariant::Invariant>(&run, &options);
         }
-        reads_back::<crate::formats::contextforge::ContextForge>(&run);
-        reads_back::<crate::formats::reflex::Reflex>(&run);
-        reads_back::<crate::formats::invariant::Invariant>(&run);
     }
 }
 
-fn reads_back<F: Format>(run: &Run) {
-    for one in F::assemble(std::slice::from_ref(run), &Options::default()) {
+fn reads_back<F: Format>(run: &Run, options: &Options) {
+    for one in F::assemble(std::slice::from_ref(run), options) {
         let written = serde_json::to_value(&one.document).unwrap();
         let read: F::Document = serde_json::from_value(written.clone()).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap(), written);
