@@ -345,3 +345,12 @@ fn reads_text_arguments_and_bare_calls() {
     assert_eq!(written[1]["function"]["name"], "g");
     assert_eq!(written[3], json!({"role": "user"}));
 }
+
+#[test]
+fn mixed_up_runs_break_no_rule() {
+    for run in samples::mixed_up() {
+        for list in with(&run, &[]).0 {
+            holds_the_rules(&list);
+        }
+    }
+}

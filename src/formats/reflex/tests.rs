@@ -207,3 +207,10 @@ fn reads_what_the_package_writes() {
         (&json!("other"), &json!(1))
     );
 }
+
+#[test]
+fn mixed_up_runs_break_no_rule() {
+    for run in samples::mixed_up() {
+        document(&run);
+    }
+}
