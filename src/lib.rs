@@ -10,8 +10,17 @@
 //!
 //! A module uses only lower floors; `tests/floors.rs` checks it.
 
+#[cfg(feature = "server")]
+pub mod cli;
+pub mod dialect;
 pub mod formats;
 pub mod operation;
+#[cfg(feature = "protobuf")]
+pub mod otlp;
+#[cfg(feature = "server")]
+pub mod receiver;
 pub mod run;
 pub mod span;
 pub mod trace;
+#[cfg(feature = "server")]
+pub mod web;

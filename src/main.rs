@@ -1,2 +1,5 @@
 //! The `spanbridge` command.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    spanbridge::cli::main()
+}

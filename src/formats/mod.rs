@@ -14,6 +14,9 @@ pub mod synth;
 #[cfg(test)]
 mod testing;
 
+#[cfg(test)]
+mod testing_blocks;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -3,13 +3,15 @@
 //! Names and meaning are those of the OpenTelemetry protocol (`opentelemetry/proto/trace/v1/trace.proto`
 //! and `logs/v1/logs.proto`). Attributes are a *list*: a key may stand twice, the last one holds.
 
+pub mod decoded;
 pub mod ids;
-
+pub mod json;
 pub mod time;
 pub mod value;
 
 use std::sync::Arc;
 
+pub use decoded::{Decoded, IdFault, Place, Refused, RefusedReason, Signal};
 pub use ids::{SpanId, TraceId};
 pub use time::UnixNanos;
 pub use value::{AnyValue, Attributes};

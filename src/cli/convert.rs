@@ -1,0 +1,236 @@
+//! `spanbridge convert`: files in, documents out, no server.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::failure::Failure;
+use super::input::Batch;
+use super::{out, status};
+use crate::formats::{self, AnyFormat, Layout, Options};
+use crate::web::documents::{self, Outcome, Vocabulary};
+
+const EXAMPLES: &str = "\
+Input is recognised by content, never by name: OTLP protobuf (the body of an export request) or OTLP/JSON (one object,
+or one a line as the OpenTelemetry Collector's file exporter writes), traces or logs, plain, gzip or zstd. Several files
+are one set of spans; a log record is joined to its span wherever it stands.
+
+Examples:
+  spanbridge convert --to reflex spans.json                      one compact document a line
+  spanbridge convert --to contextforge --output out/ *.bin       out/<trace id>.contextforge.json, indented
+  zcat spans.jsonl.gz | spanbridge convert --to synth -          from standard input
+  spanbridge convert --to invariant --losses lost.ndjson a.bin   what the documents could not hold, and what is odd";
+
+/// Files in, documents out, no server.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Convert {
+    #[command(flatten)]
+    pub(super) target: Target,
+    /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
+    #[arg(long, value_name = "FILE")]
+    semconv: Option<PathBuf>,
+    /// Files with spans and log records; `-` is standard input.
+    #[arg(required = true, value_name = "FILE|-")]
+    files: Vec<PathBuf>,
+}
+
+/// What is written, and where.
+#[derive(Debug, Args)]
+pub(super) struct Target {
+    /// The document format.
+    #[arg(long, value_name = "FORMAT", value_parser = format_of)]
+    to: &'static AnyFormat,
+    /// Write each document, indented, into this directory instead of standard output.
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Write what the documents could not hold and what is odd about the data to this file, one JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    losses: Option<PathBuf>,
+    /// A choice of the format, for example `openreward.subagents=inline`; may be given several times.
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = option_of)]
+    options: Vec<(String, String)>,
+}
+
+fn format_of(id: &str) -> Result<&'static AnyFormat, String> {
+    formats::by_id(id).ok_or_else(|| {
+        let known: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
+        format!("there is {}", known.join(", "))
+    })
+}
+
+fn option_of(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    Ok((name.to_owned(), value.to_owned()))
+}
+
+impl Convert {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let vocabulary = vocabulary(self.semconv.as_deref())?;
+        let mut writer = self.target.open()?;
+        let mut batch = Batch::default();
+        for file in &self.files {
+            batch.read(file);
+        }
+        for note in &batch.notes {
+            out::note(note);
+        }
+        for problem in &batch.problems {
+            out::error(problem);
+            writer.note_loss(&json!({ "kind": "unreadable", "what": out::with_causes(problem) }))?;
+        }
+        let clean = batch.problems.is_empty();
+        if batch.spans.is_empty() && clean {
+            out::note("no spans in the input, so no documents");
+        }
+        for run in vocabulary.runs(batch.spans, batch.logs) {
+            writer.run(&run)?;
+        }
+        writer.finish()?;
+        Ok(status(clean))
+    }
+}
+
+/// The built-in dialects and, if given, the user's own keys.
+pub(super) fn vocabulary(semconv: Option<&Path>) -> Result<Vocabulary, Failure> {
+    let built_in = Vocabulary::built_in();
+    let Some(path) = semconv else { return Ok(built_in) };
+    let text = fs::read_to_string(path).map_err(|source| Failure::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    built_in
+        .with_file_text(&text)
+        .map_err(|error| Failure::usage(format!("{}: {}", path.display(), out::with_causes(&error))))
+}
+
+impl Target {
+    /// Makes the directory and the losses file, before any work is done.
+    pub(super) fn open(self) -> Result<Writer, Failure> {
+        if let Some(directory) = &self.output {
+            fs::create_dir_all(directory).map_err(|source| Failure::Write {
+                path: directory.clone(),
+                source,
+            })?;
+        }
+        let losses = match self.losses {
+            None => None,
+            Some(path) => match fs::File::create(&path) {
+                Ok(file) => Some((path, io::BufWriter::new(file))),
+                Err(source) => return Err(Failure::Write { path, source }),
+            },
+        };
+        Ok(Writer {
+            format: self.to,
+            options: Options(self.options.into_iter().collect()),
+            output: self.output,
+            losses,
+            written: 0,
+        })
+    }
+}
+
+/// Writes documents and losses as the flags say.
+#[derive(Debug)]
+pub(super) struct Writer {
+    format: &'static AnyFormat,
+    options: Options,
+    output: Option<PathBuf>,
+    losses: Option<(PathBuf, io::BufWriter<fs::File>)>,
+    pub(super) written: usize,
+}
+
+impl Writer {
+    pub(super) fn layout(&self) -> Layout {
+        if self.output.is_some() { Layout::Indented } else { Layout::Compact }
+    }
+
+    /// Writes the document of one run.
+    pub(super) fn run(&mut self, run: &crate::run::Run) -> Result<(), Failure> {
+        let outcome = documents::of_run(run, self.format, &self.options, self.layout());
+        let name = outcome.trace_id.to_string();
+        self.outcome(&name, &outcome)
+    }
+
+    /// Writes the documents of a session's runs together.
+    pub(super) fn session(&mut self, session: &str, runs: &[crate::run::Run]) -> Result<(), Failure> {
+        let Some(outcome) = documents::of_session(runs, self.format, &self.options, self.layout()) else {
+            out::note(&format!("session {session}: nothing an agent did, so no document"));
+            return self.note_loss(&json!({ "session_id": session, "kind": "no_agent_work" }));
+        };
+        self.outcome(&percent_encoded(session), &outcome)
+    }
+
+    fn outcome(&mut self, name: &str, outcome: &Outcome) -> Result<(), Failure> {
+        let trace_id = outcome.trace_id.to_string();
+        if !outcome.agent_work {
+            out::note(&format!("trace {trace_id}: nothing an agent did stands in it, so no document"));
+            self.note_loss(&json!({ "trace_id": trace_id, "kind": "no_agent_work" }))?;
+        }
+        for finding in &outcome.findings {
+            let span_id = finding.span_id.map(|id| id.to_string());
+            self.note_loss(
+                &json!({ "trace_id": trace_id, "kind": "finding", "span_id": span_id, "what": finding.detail, "reason": finding.kind }),
+            )?;
+        }
+        for (index, document) in outcome.documents.iter().enumerate() {
+            for loss in &document.losses {
+                let span_id = loss.span_id.map(|id| id.to_string());
+                self.note_loss(
+                    &json!({ "trace_id": trace_id, "kind": "loss", "format": self.format.id, "span_id": span_id, "what": loss.what, "reason": loss.reason }),
+                )?;
+            }
+            self.document(name, index, &document.text)?;
+        }
+        Ok(())
+    }
+
+    fn document(&mut self, name: &str, index: usize, text: &str) -> Result<(), Failure> {
+        self.written += 1;
+        let Some(directory) = &self.output else {
+            return out::line(text).map_err(|source| Failure::Output { source });
+        };
+        let file = match index {
+            0 => format!("{name}.{}.json", self.format.id),
+            more => format!("{name}.{}.{}.json", more + 1, self.format.id),
+        };
+        let path = directory.join(file);
+        fs::write(&path, format!("{text}\n")).map_err(|source| Failure::Write { path, source })
+    }
+
+    pub(super) fn note_loss(&mut self, line: &serde_json::Value) -> Result<(), Failure> {
+        let Some((path, file)) = &mut self.losses else { return Ok(()) };
+        writeln!(file, "{line}").map_err(|source| Failure::Write {
+            path: path.clone(),
+            source,
+        })
+    }
+
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        out::flush().map_err(|source| Failure::Output { source })?;
+        match &mut self.losses {
+            None => Ok(()),
+            Some((path, file)) => file.flush().map_err(|source| Failure::Write {
+                path: path.clone(),
+                source,
+            }),
+        }
+    }
+}
+
+/// Everything but letters, digits, `-`, `_` and `.` as `%XX`, so that any session id is one file name.
+pub(super) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'-' | b'_' | b'.' if !encoded.is_empty() => encoded.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}

@@ -1,0 +1,57 @@
+//! Why a command stopped.
+
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Why a command stopped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(super) enum Failure {
+    /// The call is at fault.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong and what to do.
+        message: String,
+    },
+    /// A file or directory could not be written.
+    #[error("cannot write {path}", path = path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file that the call names could not be read.
+    #[error("cannot read {path}", path = path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Standard output could not be written.
+    #[error("cannot write to standard output")]
+    Output {
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Failure {
+    pub(super) fn usage(message: impl Into<String>) -> Self {
+        Self::Usage { message: message.into() }
+    }
+
+    /// The reader of our output went away, as `head` does: not worth a word.
+    pub(super) fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Output { source } if source.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    pub(super) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Usage { .. } => ExitCode::from(2),
+            _ => ExitCode::from(1),
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Files to spans and log records. What a file is, its content tells: compression, encoding, signal; never its name.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use crate::otlp;
+use crate::receiver::limits::{Encoding, InflateError, inflate};
+use crate::span::json::{JsonError, Message};
+use crate::span::{LogRecord, Refused, Signal, Span};
+
+/// No file may hold more than this after decompression.
+const LIMIT: usize = 1 << 30;
+
+/// The spans and log records of several files, which are one set.
+#[derive(Debug, Default)]
+pub(super) struct Batch {
+    pub(super) spans: Vec<Span>,
+    pub(super) logs: Vec<LogRecord>,
+    /// What could not be read.
+    pub(super) problems: Vec<Problem>,
+    /// What carries nothing that documents are made of.
+    pub(super) notes: Vec<String>,
+}
+
+/// Something of a file that could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    #[error("{file}: cannot be read")]
+    Io { file: String, source: io::Error },
+    #[error("{file}: cannot be opened as {encoding}; the file is cut or damaged, fetch it again")]
+    Broken {
+        file: String,
+        encoding: Encoding,
+        source: InflateError,
+    },
+    #[error("{file}: more than {LIMIT} bytes after decompression; split it")]
+    TooLarge { file: String },
+    #[error("{file}: byte {offset}: {error}", error = super::out::with_causes(source))]
+    Json { file: String, offset: usize, source: JsonError },
+    #[error("{file}: byte {offset}: neither OTLP protobuf (an export request) nor OTLP/JSON: {detail}")]
+    Protobuf { file: String, offset: usize, detail: String },
+    #[error("{file}: {refused}")]
+    Refused { file: String, refused: Refused },
+    #[error("{file}: and {more} more like that")]
+    More { file: String, more: usize },
+}
+
+/// How many refused spans of one file are told one by one.
+const TOLD: usize = 20;
+
+impl Batch {
+    /// Adds what a file holds; `-` is standard input.
+    pub(super) fn read(&mut self, path: &Path) {
+        let (file, bytes) = if path.as_os_str() == "-" {
+            ("standard input".to_owned(), read_bounded(io::stdin().lock()))
+        } else {
+            (path.display().to_string(), File::open(path).and_then(read_bounded))
+        };
+        match bytes {
+            Ok(bytes) if bytes.len() > LIMIT => self.problems.push(Problem::TooLarge { file }),
+            Ok(bytes) => self.add(&file, &bytes),
+            Err(source) => self.problems.push(Problem::Io { file, source }),
+        }
+    }
+
+    /// Adds what these bytes hold.
+    pub(super) fn add(&mut self, file: &str, bytes: &[u8]) {
+        let Some(encoding) = Encoding::of_magic(bytes) else {
+            return self.add_plain(file, bytes);
+        };
+        match inflate(bytes, encoding, LIMIT) {
+            Ok(plain) => self.add_plain(file, &plain),
+            Err(InflateError::TooLarge { .. }) => self.problems.push(Problem::TooLarge { file: file.to_owned() }),
+            Err(source) => self.problems.push(Problem::Broken {
+                file: file.to_owned(),
+                encoding,
+                source,
+            }),
+        }
+    }
+
+    fn add_plain(&mut self, file: &str, bytes: &[u8]) {
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+        if text.is_empty() {
+            // An empty export request is a lawful one.
+            self.notes.push(format!("{file}: empty"));
+        } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
+            self.add_protobuf(file, bytes);
+        } else if text.len() == bytes.len() || otlp::decode::traces(bytes).is_err() {
+            self.add_json(file, text, bytes.len() - text.len());
+        } else {
+            // The tag of an export request's first field is a line feed in ASCII, and its length may be a brace.
+            self.add_protobuf(file, bytes);
+        }
+    }
+
+    fn add_protobuf(&mut self, file: &str, bytes: &[u8]) {
+        let problem = match otlp::signal::guess(bytes) {
+            Some(Signal::Metrics) => {
+                self.notes.push(format!("{file}: metrics; no document is made of them"));
+                return;
+            }
+            Some(Signal::Logs) => match otlp::decode::logs(bytes) {
+                Ok(decoded) => {
+                    self.logs.extend(decoded.items);
+                    self.refuse(file, decoded.refused);
+                    return;
+                }
+                Err(error) => error,
+            },
+            Some(Signal::Traces) | None => match otlp::decode::traces(bytes) {
+                Ok(decoded) => {
+                    self.spans.extend(decoded.items);
+                    self.refuse(file, decoded.refused);
+                    return;
+                }
+                Err(error) => error,
+            },
+        };
+        self.problems.push(Problem::Protobuf {
+            file: file.to_owned(),
+            offset: problem.fault(bytes).map_or(0, |fault| fault.offset),
+            detail: problem
+                .fault(bytes)
+                .map_or_else(|| super::out::with_causes(&problem), |fault| fault.kind.to_string()),
+        });
+    }
+
+    /// One object, an array of them, or one after the other (the Collector's file exporter writes one a line).
+    fn add_json(&mut self, file: &str, text: &[u8], skipped: usize) {
+        if text.starts_with(b"[") {
+            match serde_json::from_slice::<Vec<Message>>(text) {
+                Ok(messages) => messages.into_iter().for_each(|message| self.add_message(file, skipped, message)),
+                Err(source) => self.syntax(file, skipped, text, source),
+            }
+            return;
+        }
+        let mut rest = text;
+        while !rest.is_empty() {
+            let offset = skipped + text.len() - rest.len();
+            let mut stream = serde_json::Deserializer::from_slice(rest).into_iter::<Message>();
+            match stream.next() {
+                None => return,
+                Some(Ok(message)) => {
+                    let read = stream.byte_offset();
+                    self.add_message(file, offset, message);
+                    rest = rest.get(read..).unwrap_or_default().trim_ascii_start();
+                }
+                Some(Err(source)) => {
+                    self.syntax(file, offset, rest, source);
+                    rest = next_line_with_object(rest);
+                }
+            }
+        }
+    }
+
+    fn syntax(&mut self, file: &str, start: usize, text: &[u8], source: serde_json::Error) {
+        let offset = start + byte_of(text, source.line(), source.column());
+        let file = file.to_owned();
+        let source = JsonError::Syntax { source };
+        self.problems.push(Problem::Json { file, offset, source });
+    }
+
+    fn add_message(&mut self, file: &str, offset: usize, message: Message) {
+        let fault = match message.signal() {
+            Ok(Some(Signal::Metrics)) => {
+                self.notes.push(format!("{file}: metrics; no document is made of them"));
+                return;
+            }
+            Ok(Some(_)) => {
+                let (spans, logs) = message.into_parts();
+                self.spans.extend(spans.items);
+                self.logs.extend(logs.items);
+                self.refuse(file, spans.refused.into_iter().chain(logs.refused));
+                return;
+            }
+            Ok(None) => JsonError::NotOtlp,
+            Err(error) => error,
+        };
+        self.problems.push(Problem::Json {
+            file: file.to_owned(),
+            offset,
+            source: fault,
+        });
+    }
+
+    fn refuse(&mut self, file: &str, refused: impl IntoIterator<Item = Refused>) {
+        let mut refused = refused.into_iter();
+        let told = refused.by_ref().take(TOLD).map(|refused| Problem::Refused {
+            file: file.to_owned(),
+            refused,
+        });
+        self.problems.extend(told);
+        let more = refused.count();
+        if more > 0 {
+            self.problems.push(Problem::More {
+                file: file.to_owned(),
+                more,
+            });
+        }
+    }
+}
+
+fn read_bounded(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(u64::try_from(LIMIT).unwrap_or(u64::MAX) + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// After a broken line, the next line on which an object begins.
+fn next_line_with_object(text: &[u8]) -> &[u8] {
+    let mut rest = text;
+    while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+        rest = rest.get(end + 1..).unwrap_or_default();
+        if rest.starts_with(b"{") {
+            return rest;
+        }
+    }
+    &[]
+}
+
+/// serde_json counts lines and columns from 1.
+fn byte_of(text: &[u8], line: usize, column: usize) -> usize {
+    let before: usize = text
+        .split_inclusive(|byte| *byte == b'\n')
+        .take(line.saturating_sub(1))
+        .map(<[u8]>::len)
+        .sum();
+    (before + column.saturating_sub(1)).min(text.len())
+}

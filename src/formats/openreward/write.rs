@@ -1,0 +1,458 @@
+//! Conversations into blocks.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::digest::block_id;
+use super::document::{Block, SubType};
+use super::facts;
+use super::limits::{Limits, pieces};
+use super::list::{Draft, List};
+use super::plan::{Item, Plan};
+use super::words::{opaque, text_of, words};
+use crate::formats::{Loss, LossReason};
+use crate::operation::{Message, Role};
+use crate::run::{Entry, EntryKind, ResultEntry, Run, Step};
+use crate::span::{SpanId, UnixNanos};
+
+/// Writes one run.
+pub(super) struct Writer<'a> {
+    pub(super) run: &'a Run,
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) limits: Limits,
+    /// Whether sub-agents' blocks stand in the list itself.
+    pub(super) inline: bool,
+    pub(super) losses: Vec<Loss>,
+    /// Steps that blocks tell of.
+    pub(super) told: HashSet<usize>,
+    ordinals: HashMap<(String, &'static str), u32>,
+    pub(super) written: HashSet<usize>,
+    /// Tools offered to the latest model call of each stream.
+    offered: HashMap<usize, Value>,
+}
+
+/// One stream while it is written.
+#[derive(Default)]
+pub(super) struct Conversation {
+    pub(super) scope: usize,
+    pub(super) last_message: Option<usize>,
+    /// The call's draft by the id that entries use.
+    pub(super) calls: HashMap<String, usize>,
+    /// The call's draft by the model call that asked and its place there.
+    pub(super) places: HashMap<(usize, usize), usize>,
+    /// Sub-agents to be written after the turn.
+    pub(super) pending: Vec<usize>,
+}
+
+/// What a block is made of, beside its payload.
+pub(super) struct Made {
+    pub(super) sub_type: SubType,
+    /// Its word in the block's id.
+    pub(super) role: &'static str,
+    pub(super) author: Option<usize>,
+    pub(super) at: UnixNanos,
+    pub(super) parent: Option<usize>,
+    pub(super) metadata: Map<String, Value>,
+}
+impl<'a> Writer<'a> {
+    pub(super) fn new(run: &'a Run, plan: &'a Plan<'a>, limits: Limits, inline: bool) -> Self {
+        Self {
+            run,
+            plan,
+            limits,
+            inline,
+            losses: Vec::new(),
+            told: HashSet::new(),
+            ordinals: HashMap::new(),
+            written: HashSet::new(),
+            offered: HashMap::new(),
+        }
+    }
+
+    /// Writes the run's top-level conversations from the given item of the first one on.
+    pub(super) fn write(&mut self, list: &mut List, skip: usize) {
+        list.start = list.drafts.len();
+        list.streams.clear();
+        let plan = self.plan;
+        for (index, scope) in plan.top.iter().enumerate() {
+            self.stream(list, *scope, if index == 0 { skip } else { 0 });
+        }
+        // A sub-agent whose call no block shows has no place but the end.
+        let mut lost: Vec<usize> = plan.inner.values().flatten().copied().collect();
+        lost.sort_unstable();
+        for scope in lost {
+            if !self.written.contains(&scope) && plan.streams.get(scope).is_some_and(|items| !items.is_empty()) {
+                let span = self.scope_span(scope);
+                self.lose(span, "sub-agent: no block shows the call that it belongs to", LossReason::Ambiguous);
+                self.stream(list, scope, 0);
+            }
+        }
+        self.beside(list, true);
+    }
+
+    pub(super) fn stream(&mut self, list: &mut List, scope: usize, skip: usize) {
+        if !self.written.insert(scope) {
+            return;
+        }
+        let _ = list.streams.insert(scope);
+        if let Some(step) = self.run.scopes.get(scope).and_then(|scope| scope.step) {
+            let _ = self.told.insert(step);
+        }
+        let plan = self.plan;
+        let mut talk = Conversation {
+            scope,
+            ..Conversation::default()
+        };
+        for item in plan.streams.get(scope).into_iter().flatten().skip(skip) {
+            match item {
+                Item::Entry { entry, at } => self.entry(list, &mut talk, entry, *at),
+                Item::Pair(step) => self.pair(list, &mut talk, *step),
+                Item::Said { role, content, step, at } => {
+                    let message = Message::text(role.clone(), text_of(content));
+                    let interrupt = self.step(*step).and_then(|step| step.operation.interrupt.clone());
+                    if let Some(place) = self.message(list, &mut talk, &message, Some(*step), *at)
+                        && let Some(block) = list.block(place)
+                    {
+                        let _ = self.told.insert(*step);
+                        if let Some(interrupt) = interrupt {
+                            block.annotate("interrupt", json!({"prompt": interrupt.prompt, "wait_ms": interrupt.wait_ms}));
+                        }
+                        if !content.is_string() {
+                            block.raw = Some((*content).clone());
+                        }
+                    }
+                }
+            }
+        }
+        self.flush(list, &mut talk);
+        self.unanswered(list, &talk);
+    }
+
+    pub(super) fn entry(&mut self, list: &mut List, talk: &mut Conversation, entry: &Entry, at: UnixNanos) {
+        match &entry.kind {
+            EntryKind::Message(message) if message.role == Role::Tool => {
+                let result = ResultEntry {
+                    call_id: message.tool_call_id.clone().unwrap_or_default(),
+                    tool: None,
+                    result: message.result_value(),
+                    failure: None,
+                    attempt: 0,
+                };
+                self.result(list, talk, &result, at);
+            }
+            EntryKind::Message(message) => {
+                self.flush(list, talk);
+                let before = list.drafts.len();
+                let place = self.message(list, talk, message, entry.step, at);
+                self.thoughts_and_calls(list, talk, message, entry.step, place, at, false);
+                self.mark_branch(list, before, entry.branch);
+            }
+            EntryKind::Turn(message) => {
+                self.flush(list, talk);
+                let before = list.drafts.len();
+                self.turn(list, talk, message, entry.step, at);
+                self.mark_branch(list, before, entry.branch);
+            }
+            EntryKind::Call(call) => self.lone_call(list, talk, call, at),
+            EntryKind::Result(result) => self.result(list, talk, result, at),
+        }
+    }
+
+    pub(super) fn mark_branch(&self, list: &mut List, first: usize, branch: bool) {
+        if branch && let Some(block) = list.block(first) {
+            block.annotate("branch", true);
+        }
+    }
+
+    pub(super) fn turn(&mut self, list: &mut List, talk: &mut Conversation, message: &Message, step: Option<usize>, at: UnixNanos) {
+        // Some clients record an answer without its role.
+        let spoken;
+        let message = if message.role == Role::Assistant {
+            message
+        } else {
+            spoken = Message {
+                role: Role::Assistant,
+                ..message.clone()
+            };
+            &spoken
+        };
+        let first = list.drafts.len();
+        let place = self.message(list, talk, message, step, at);
+        self.thoughts_and_calls(list, talk, message, step, place, at, true);
+        let Some((index, step)) = step.and_then(|index| Some((index, self.step(index)?))) else {
+            return;
+        };
+        for draft in list.drafts.iter_mut().skip(first) {
+            draft.author = Some(index);
+        }
+        let offered = facts::tools(&step.operation.tool_definitions);
+        let known = self.offered.get(&talk.scope) == Some(&offered);
+        let Some(block) = list.block(first) else { return };
+        let _ = self.told.insert(index);
+        for (key, value) in facts::details(step) {
+            block.annotate(&key, value);
+        }
+        let mut call = facts::model_call(&step.operation);
+        if let Value::Object(map) = &mut call {
+            if let Some(reason) = &message.finish_reason
+                && !map.contains_key("finish_reason")
+            {
+                facts::put(map, "finish_reason", reason.as_str());
+            }
+            if !known {
+                facts::put_filled(map, "tools", offered.clone());
+            }
+        }
+        if !facts::is_empty(&call) {
+            block.annotate("model_call", call);
+        }
+        if let Some(failure) = &step.operation.failure {
+            block.annotate("error", failure.text());
+        }
+        if let Some(response) = &step.operation.raw_response {
+            block.raw = Some(response.clone());
+        }
+        let _ = self.offered.insert(talk.scope, offered);
+        let choices = step.operation.output_messages.as_ref().map_or(0, Vec::len);
+        if choices > 1 {
+            let others: Vec<Value> = step
+                .operation
+                .output_messages
+                .iter()
+                .flatten()
+                .skip(1)
+                .map(Message::to_chat)
+                .collect();
+            block.annotate("choices", others);
+        }
+    }
+
+    /// A MESSAGE, or several if its text is too long: the place of the last one. Nothing for blank text.
+    pub(super) fn message(
+        &mut self,
+        list: &mut List,
+        talk: &mut Conversation,
+        message: &Message,
+        step: Option<usize>,
+        at: UnixNanos,
+    ) -> Option<usize> {
+        let said = words(message);
+        let span = step.and_then(|step| self.span(step));
+        if said.text.trim().is_empty() {
+            if message.tool_calls.is_empty() && !message.is_blank() && message.reasoning().is_none() && opaque(message).is_empty() {
+                self.lose(span, format!("{} message without text", message.role.name()), LossReason::NoPlace);
+            }
+            return None;
+        }
+        let role = match &message.role {
+            Role::System | Role::Developer => "system",
+            Role::Assistant => "assistant",
+            _ => "user",
+        };
+        let mut metadata = self.origin(step);
+        if role != message.role.name() {
+            facts::put(&mut metadata, "role", message.role.name());
+            self.lose(span, format!("role {}", message.role.name()), LossReason::Coerced);
+        }
+        if let Some(name) = &message.name {
+            facts::put(&mut metadata, "name", name.as_str());
+        }
+        if said.raw.is_some() {
+            self.lose(span, format!("{role} message: parts that are no text"), LossReason::Coerced);
+        }
+        let parts: Vec<&str> = self.cut(&said.text, self.limits.message, span, "message content");
+        let count = parts.len();
+        let mut last = None;
+        for (index, part) in parts.into_iter().enumerate() {
+            let mut metadata = metadata.clone();
+            if count > 1 {
+                facts::put(&mut metadata, "part", json!({"index": index, "count": count}));
+            }
+            let made = Made {
+                sub_type: SubType::Message,
+                role,
+                author: None,
+                at,
+                parent: None,
+                metadata,
+            };
+            let payload = object([("role", role.into()), ("content", part.into())]);
+            let place = self.push(list, talk.scope, made, payload, step);
+            if index == 0
+                && let Some(block) = list.block(place)
+            {
+                block.raw = said.raw.clone();
+            }
+            last = Some(place);
+        }
+        talk.last_message = last;
+        last
+    }
+
+    /// What hangs under a message: under its own, else under the nearest one before.
+    #[expect(clippy::too_many_arguments, reason = "one turn's facts, each used once")]
+    pub(super) fn thoughts_and_calls(
+        &mut self,
+        list: &mut List,
+        talk: &mut Conversation,
+        message: &Message,
+        step: Option<usize>,
+        own: Option<usize>,
+        at: UnixNanos,
+        turn: bool,
+    ) {
+        let span = step.and_then(|step| self.span(step));
+        let thought = message.reasoning();
+        let hidden = opaque(message);
+        let mut metadata = self.origin(step);
+        if thought.is_none() && message.tool_calls.is_empty() {
+            if !hidden.is_empty() {
+                match own.and_then(|place| list.block(place)) {
+                    Some(block) => block.annotate("reasoning", hidden),
+                    None => self.lose(span, "reasoning without text", LossReason::NoPlace),
+                }
+            }
+            return;
+        }
+        let (parent, reason) = match own {
+            Some(place) => (place, None),
+            None => self.parent(list, talk, step, at, "assistant turn without text"),
+        };
+        if let Some(reason) = reason {
+            facts::put(&mut metadata, "parent_reason", reason);
+        }
+        let mut hidden = (!hidden.is_empty()).then(|| Value::Array(hidden));
+        if let Some(text) = thought {
+            let parts = self.cut(&text, self.limits.think, span, "think text");
+            let count = parts.len();
+            for (index, part) in parts.into_iter().enumerate() {
+                let mut metadata = metadata.clone();
+                if count > 1 {
+                    facts::put(&mut metadata, "part", json!({"index": index, "count": count}));
+                }
+                let made = Made {
+                    sub_type: SubType::Think,
+                    role: "think",
+                    author: None,
+                    at,
+                    parent: Some(parent),
+                    metadata,
+                };
+                let place = self.push(list, talk.scope, made, object([("text", part.into())]), step);
+                if let Some(hidden) = hidden.take()
+                    && let Some(block) = list.block(place)
+                {
+                    block.raw = Some(hidden);
+                }
+            }
+        }
+        for (index, call) in message.tool_calls.iter().enumerate() {
+            let asked = step.filter(|_| turn).map(|step| (step, index));
+            let place = self.call(list, talk, call, asked, step, parent, metadata.clone(), at);
+            if let Some(hidden) = hidden.take()
+                && let Some(block) = place.and_then(|place| list.block(place))
+            {
+                block.annotate("reasoning", hidden);
+            }
+        }
+    }
+
+    /// The message that something without one of its own hangs under, and why.
+    pub(super) fn parent(
+        &mut self,
+        list: &mut List,
+        talk: &mut Conversation,
+        step: Option<usize>,
+        at: UnixNanos,
+        reason: &'static str,
+    ) -> (usize, Option<&'static str>) {
+        if let Some(place) = talk.last_message {
+            return (place, Some(reason));
+        }
+        if let Some(place) = list.last_message() {
+            return (place, Some("no message of its own conversation"));
+        }
+        let span = step.and_then(|step| self.span(step));
+        self.lose(span, "a message to hang on: none was recorded", LossReason::Synthesized);
+        let mut metadata = self.origin(step);
+        facts::put(&mut metadata, "spanbridge_placeholder", true);
+        let made = Made {
+            sub_type: SubType::Message,
+            role: "placeholder",
+            author: None,
+            at,
+            parent: None,
+            metadata,
+        };
+        let payload = object([("role", "assistant".into()), ("content", "(no message was recorded)".into())]);
+        let place = self.push(list, talk.scope, made, payload, step);
+        talk.last_message = Some(place);
+        (place, Some(reason))
+    }
+
+    pub(super) fn push(&mut self, list: &mut List, stream: usize, made: Made, payload: Map<String, Value>, step: Option<usize>) -> usize {
+        let span = self.span_text(step);
+        let ordinal = self.ordinals.entry((span.clone(), made.role)).or_default();
+        let id = block_id(&self.run.trace_id.to_string(), &span, made.role, *ordinal);
+        *ordinal += 1;
+        let mut block = Block::new(made.sub_type, id, &list.trace, payload);
+        block.parent_block_id = made.parent.and_then(|parent| list.id(parent)).map(Some);
+        block.metadata = (!made.metadata.is_empty()).then_some(Value::Object(made.metadata));
+        list.push(Draft {
+            block,
+            sub_type: made.sub_type,
+            at: made.at,
+            author: made.author,
+            stream,
+            call: made.parent.filter(|_| made.sub_type == SubType::ToolResult),
+        })
+    }
+
+    /// Text in pieces that fit and are not blank.
+    pub(super) fn cut<'t>(&mut self, text: &'t str, limit: usize, span: Option<SpanId>, what: &str) -> Vec<&'t str> {
+        let mut parts = pieces(text, limit);
+        if parts.len() > 1 {
+            self.lose(span, format!("{what} of {} bytes", text.len()), LossReason::Split);
+            let before = parts.len();
+            parts.retain(|part| !part.trim().is_empty());
+            if parts.len() < before {
+                self.lose(span, format!("{what}: a part of blanks alone"), LossReason::NoPlace);
+            }
+        }
+        parts
+    }
+
+    pub(super) fn origin(&self, step: Option<usize>) -> Map<String, Value> {
+        step.and_then(|step| self.step(step))
+            .map(|step| facts::origin(self.run, step))
+            .unwrap_or_default()
+    }
+
+    pub(super) fn step(&self, step: usize) -> Option<&'a Step> {
+        self.run.steps.get(step)
+    }
+
+    pub(super) fn span(&self, step: usize) -> Option<SpanId> {
+        self.step(step)?.span_id
+    }
+
+    pub(super) fn span_text(&self, step: Option<usize>) -> String {
+        step.and_then(|step| self.step(step)).map_or_else(
+            || "run".to_owned(),
+            |step| step.span_id.map_or_else(|| step.id.clone(), |span| span.to_string()),
+        )
+    }
+
+    pub(super) fn scope_span(&self, scope: usize) -> Option<SpanId> {
+        self.span(self.run.scopes.get(scope)?.step?)
+    }
+
+    pub(super) fn lose(&mut self, span: Option<SpanId>, what: impl Into<String>, reason: LossReason) {
+        self.losses.push(Loss::new(span, what, reason));
+    }
+}
+
+pub(super) fn object<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
+    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+}

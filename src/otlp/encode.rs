@@ -1,0 +1,200 @@
+//! Spans and log records to export requests, grouped by resource and scope in the order of first appearance.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceRequest;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use opentelemetry_proto::tonic::common::v1 as common;
+use opentelemetry_proto::tonic::common::v1::any_value::Value;
+use opentelemetry_proto::tonic::logs::v1 as logs;
+use opentelemetry_proto::tonic::resource::v1 as resource;
+use opentelemetry_proto::tonic::trace::v1 as trace;
+use prost::Message as _;
+
+use crate::span::{AnyValue, Attributes, Event, Link, LogRecord, Resource, Scope, Span};
+
+/// An `ExportTraceServiceRequest` with these spans.
+#[must_use]
+pub fn traces(spans: &[Span]) -> Vec<u8> {
+    let groups = group(spans, |span| (&span.resource, &span.scope));
+    let resource_spans = groups.into_iter().map(|(resource, scopes)| trace::ResourceSpans {
+        resource: Some(resource_to(resource)),
+        scope_spans: scopes
+            .into_iter()
+            .map(|(scope, spans)| trace::ScopeSpans {
+                scope: Some(scope_to(scope)),
+                spans: spans.into_iter().map(span_to).collect(),
+                schema_url: scope.schema_url.clone(),
+            })
+            .collect(),
+        schema_url: resource.schema_url.clone(),
+    });
+    ExportTraceServiceRequest {
+        resource_spans: resource_spans.collect(),
+    }
+    .encode_to_vec()
+}
+
+/// An `ExportLogsServiceRequest` with these records.
+#[must_use]
+pub fn logs(records: &[LogRecord]) -> Vec<u8> {
+    let groups = group(records, |record| (&record.resource, &record.scope));
+    let resource_logs = groups.into_iter().map(|(resource, scopes)| logs::ResourceLogs {
+        resource: Some(resource_to(resource)),
+        scope_logs: scopes
+            .into_iter()
+            .map(|(scope, records)| logs::ScopeLogs {
+                scope: Some(scope_to(scope)),
+                log_records: records.into_iter().map(record_to).collect(),
+                schema_url: scope.schema_url.clone(),
+            })
+            .collect(),
+        schema_url: resource.schema_url.clone(),
+    });
+    ExportLogsServiceRequest {
+        resource_logs: resource_logs.collect(),
+    }
+    .encode_to_vec()
+}
+
+type Groups<'a, T> = Vec<(&'a Arc<Resource>, Vec<(&'a Arc<Scope>, Vec<&'a T>)>)>;
+
+/// Equal resources are one group even if they came in different messages; the encoded bytes decide what is equal.
+fn group<'a, T>(items: &'a [T], of: impl Fn(&'a T) -> (&'a Arc<Resource>, &'a Arc<Scope>)) -> Groups<'a, T> {
+    let mut groups: Groups<'a, T> = Vec::new();
+    let mut by_address: HashMap<(*const Resource, *const Scope), (usize, usize)> = HashMap::new();
+    let mut resources: HashMap<Vec<u8>, usize> = HashMap::new();
+    let mut scopes: HashMap<(usize, Vec<u8>), usize> = HashMap::new();
+    for item in items {
+        let (resource, scope) = of(item);
+        let (in_groups, in_scopes) = *by_address.entry((Arc::as_ptr(resource), Arc::as_ptr(scope))).or_insert_with(|| {
+            let mut key = resource_to(resource).encode_to_vec();
+            key.extend_from_slice(resource.schema_url.as_bytes());
+            let in_groups = *resources.entry(key).or_insert_with(|| {
+                groups.push((resource, Vec::new()));
+                groups.len() - 1
+            });
+            let mut key = scope_to(scope).encode_to_vec();
+            key.extend_from_slice(scope.schema_url.as_bytes());
+            let in_scopes = *scopes.entry((in_groups, key)).or_insert_with(|| {
+                groups.get_mut(in_groups).map_or(0, |(_, scopes)| {
+                    scopes.push((scope, Vec::new()));
+                    scopes.len() - 1
+                })
+            });
+            (in_groups, in_scopes)
+        });
+        if let Some((_, items)) = groups.get_mut(in_groups).and_then(|(_, scopes)| scopes.get_mut(in_scopes)) {
+            items.push(item);
+        }
+    }
+    groups
+}
+
+fn resource_to(resource: &Resource) -> resource::Resource {
+    resource::Resource {
+        attributes: attributes_to(&resource.attributes),
+        dropped_attributes_count: resource.dropped_attributes,
+        entity_refs: Vec::new(),
+    }
+}
+
+fn scope_to(scope: &Scope) -> common::InstrumentationScope {
+    common::InstrumentationScope {
+        name: scope.name.clone(),
+        version: scope.version.clone(),
+        attributes: attributes_to(&scope.attributes),
+        dropped_attributes_count: scope.dropped_attributes,
+    }
+}
+
+fn span_to(span: &Span) -> trace::Span {
+    trace::Span {
+        trace_id: span.trace_id.bytes().to_vec(),
+        span_id: span.span_id.bytes().to_vec(),
+        trace_state: span.trace_state.clone(),
+        parent_span_id: span.parent.map_or_else(Vec::new, |parent| parent.bytes().to_vec()),
+        flags: span.flags,
+        name: span.name.clone(),
+        kind: span.kind.number(),
+        start_time_unix_nano: span.start.0,
+        end_time_unix_nano: span.end.0,
+        attributes: attributes_to(&span.attributes),
+        dropped_attributes_count: span.dropped_attributes,
+        events: span.events.iter().map(event_to).collect(),
+        dropped_events_count: span.dropped_events,
+        links: span.links.iter().map(link_to).collect(),
+        dropped_links_count: span.dropped_links,
+        status: Some(trace::Status {
+            message: span.status.message.clone(),
+            code: span.status.code,
+        }),
+    }
+}
+
+fn event_to(event: &Event) -> trace::span::Event {
+    trace::span::Event {
+        time_unix_nano: event.time.0,
+        name: event.name.clone(),
+        attributes: attributes_to(&event.attributes),
+        dropped_attributes_count: event.dropped_attributes,
+    }
+}
+
+fn link_to(link: &Link) -> trace::span::Link {
+    trace::span::Link {
+        trace_id: link.trace_id.bytes().to_vec(),
+        span_id: link.span_id.bytes().to_vec(),
+        trace_state: link.trace_state.clone(),
+        attributes: attributes_to(&link.attributes),
+        dropped_attributes_count: link.dropped_attributes,
+        flags: link.flags,
+    }
+}
+
+fn record_to(record: &LogRecord) -> logs::LogRecord {
+    logs::LogRecord {
+        time_unix_nano: record.time.map_or(0, |time| time.0),
+        observed_time_unix_nano: record.observed_time.map_or(0, |time| time.0),
+        severity_number: record.severity,
+        severity_text: record.severity_text.clone(),
+        body: (!record.body.is_empty()).then(|| value_to(&record.body)),
+        attributes: attributes_to(&record.attributes),
+        dropped_attributes_count: record.dropped_attributes,
+        flags: record.flags,
+        trace_id: record.trace_id.map_or_else(Vec::new, |id| id.bytes().to_vec()),
+        span_id: record.span_id.map_or_else(Vec::new, |id| id.bytes().to_vec()),
+        event_name: record.event_name.clone(),
+    }
+}
+
+fn attributes_to(attributes: &Attributes) -> Vec<common::KeyValue> {
+    attributes.iter().map(pair_to).collect()
+}
+
+fn pair_to((key, value): &(String, AnyValue)) -> common::KeyValue {
+    common::KeyValue {
+        key: key.clone(),
+        value: Some(value_to(value)),
+        key_strindex: 0,
+    }
+}
+
+fn value_to(value: &AnyValue) -> common::AnyValue {
+    let value = match value {
+        AnyValue::Empty => None,
+        AnyValue::String(text) => Some(Value::StringValue(text.clone())),
+        AnyValue::Bool(flag) => Some(Value::BoolValue(*flag)),
+        AnyValue::Int(number) => Some(Value::IntValue(*number)),
+        AnyValue::Double(number) => Some(Value::DoubleValue(*number)),
+        AnyValue::Array(values) => Some(Value::ArrayValue(common::ArrayValue {
+            values: values.iter().map(value_to).collect(),
+        })),
+        AnyValue::KvList(pairs) => Some(Value::KvlistValue(common::KeyValueList {
+            values: pairs.iter().map(pair_to).collect(),
+        })),
+        AnyValue::Bytes(bytes) => Some(Value::BytesValue(bytes.clone())),
+    };
+    common::AnyValue { value }
+}

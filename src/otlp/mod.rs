@@ -1,0 +1,17 @@
+//! OTLP protobuf bytes to spans and back. Pure: bytes in, values out.
+//!
+//! [`decode`] and [`encode`] go through the prost types of `opentelemetry-proto`. What SDK encoders write comes back
+//! byte for byte when the message has each resource once; unknown fields do not (keep the bytes where that matters).
+
+pub mod decode;
+pub mod encode;
+pub mod scan;
+pub mod signal;
+mod split;
+mod wire;
+
+pub use decode::DecodeError;
+pub use wire::{Fault, FaultKind};
+
+/// How deep messages may nest, the limit of prost's decoder.
+pub const DEPTH_LIMIT: usize = 100;

@@ -1,0 +1,394 @@
+//! The protobuf wire format of OTLP, checked without decoding, with prost's verdicts.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::DEPTH_LIMIT;
+
+/// Where and how bytes break the wire format or a field's type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// Byte at which it shows, from the start of the message.
+    pub offset: usize,
+    /// What is wrong.
+    pub kind: FaultKind,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "byte {}: {}", self.offset, self.kind)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+/// How bytes break the wire format or a field's type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FaultKind {
+    /// A number has more than 64 bits or does not end.
+    Varint,
+    /// A field number or wire type that does not exist.
+    Key,
+    /// A field has another wire type than the protocol gives it.
+    WireType {
+        /// The field's number.
+        field: u32,
+    },
+    /// A field says that it is longer than what is left.
+    Truncated,
+    /// Text is not UTF-8.
+    Utf8,
+    /// Messages nest too deep.
+    Depth,
+    /// A group ends that did not begin.
+    Group,
+}
+
+impl fmt::Display for FaultKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Varint => f.write_str("a number does not end"),
+            Self::Key => f.write_str("no such field or wire type"),
+            Self::WireType { field } => write!(f, "field {field} has another type than OTLP gives it"),
+            Self::Truncated => f.write_str("the message is cut off: a field is longer than what is left"),
+            Self::Utf8 => f.write_str("text is not UTF-8"),
+            Self::Depth => write!(f, "nested deeper than {DEPTH_LIMIT} levels"),
+            Self::Group => f.write_str("a group ends that did not begin"),
+        }
+    }
+}
+
+/// What a field holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Payload {
+    /// A number of any wire type but length-delimited.
+    Number(u64),
+    /// The bytes of a length-delimited field.
+    Bytes,
+    /// A group, which OTLP does not have: unknown, skipped.
+    Group,
+}
+
+/// One field: where it stands, and what it holds.
+#[derive(Debug, Clone)]
+pub(super) struct Field {
+    pub(super) number: u32,
+    pub(super) wire: u8,
+    pub(super) payload: Payload,
+    /// The whole field with its key.
+    pub(super) whole: Range<usize>,
+    /// The value alone.
+    pub(super) value: Range<usize>,
+}
+
+pub(super) const VARINT: u8 = 0;
+pub(super) const I64: u8 = 1;
+pub(super) const LEN: u8 = 2;
+const START_GROUP: u8 = 3;
+const END_GROUP: u8 = 4;
+pub(super) const I32: u8 = 5;
+
+/// Reads fields one after the other. Offsets are those of the whole message.
+#[derive(Debug, Clone)]
+pub(super) struct Cursor<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    end: usize,
+    /// How many levels of messages may follow below this one.
+    depth: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self {
+            bytes,
+            at: 0,
+            end: bytes.len(),
+            depth: DEPTH_LIMIT,
+        }
+    }
+
+    /// The fields of a message that is a field of this one.
+    pub(super) fn enter(&self, field: &Field) -> Result<Self, Fault> {
+        let Some(depth) = self.depth.checked_sub(1) else {
+            return Err(fault(field.whole.start, FaultKind::Depth));
+        };
+        Ok(Self {
+            bytes: self.bytes,
+            at: field.value.start,
+            end: field.value.end,
+            depth,
+        })
+    }
+
+    pub(super) fn bytes(&self, range: &Range<usize>) -> &'a [u8] {
+        self.bytes.get(range.clone()).unwrap_or_default()
+    }
+
+    pub(super) fn text(&self, field: &Field) -> Result<&'a str, Fault> {
+        std::str::from_utf8(self.bytes(&field.value)).map_err(|error| fault(field.value.start + error.valid_up_to(), FaultKind::Utf8))
+    }
+
+    fn varint(&mut self) -> Result<u64, Fault> {
+        let start = self.at;
+        let mut value = 0u64;
+        for count in 0..10u32 {
+            if self.at >= self.end {
+                return Err(fault(start, FaultKind::Truncated));
+            }
+            let byte = self.bytes.get(self.at).copied().unwrap_or_default();
+            self.at += 1;
+            if count == 9 && byte >= 2 {
+                return Err(fault(start, FaultKind::Varint));
+            }
+            value |= u64::from(byte & 0x7f) << (count * 7);
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(fault(start, FaultKind::Varint))
+    }
+
+    fn key(&mut self) -> Result<(u32, u8), Fault> {
+        let start = self.at;
+        let key = self.varint()?;
+        let number = u32::try_from(key).map_err(|_| fault(start, FaultKind::Key))? >> 3;
+        let wire = u8::try_from(key & 7).unwrap_or(u8::MAX);
+        if number == 0 || wire > I32 {
+            return Err(fault(start, FaultKind::Key));
+        }
+        Ok((number, wire))
+    }
+
+    fn fixed(&mut self, size: usize) -> Result<u64, Fault> {
+        let value = self.take(self.at, size)?;
+        let bytes = self.bytes(&value).iter().rev();
+        Ok(bytes.fold(0, |number, byte| number << 8 | u64::from(*byte)))
+    }
+
+    fn take(&mut self, start: usize, length: usize) -> Result<Range<usize>, Fault> {
+        let from = self.at;
+        let to = from
+            .checked_add(length)
+            .filter(|to| *to <= self.end)
+            .ok_or_else(|| fault(start, FaultKind::Truncated))?;
+        self.at = to;
+        Ok(from..to)
+    }
+
+    /// The next field; `None` at the end of the message.
+    pub(super) fn next(&mut self) -> Result<Option<Field>, Fault> {
+        if self.at >= self.end {
+            return Ok(None);
+        }
+        let start = self.at;
+        let (number, wire) = self.key()?;
+        let from = self.at;
+        let (payload, value) = match wire {
+            VARINT => (Payload::Number(self.varint()?), from..self.at),
+            I64 => (Payload::Number(self.fixed(8)?), from..self.at),
+            I32 => (Payload::Number(self.fixed(4)?), from..self.at),
+            LEN => {
+                let length = self.varint()?;
+                let length = usize::try_from(length).map_err(|_| fault(start, FaultKind::Truncated))?;
+                (Payload::Bytes, self.take(start, length)?)
+            }
+            START_GROUP => {
+                self.skip_group(number, self.depth)?;
+                (Payload::Group, from..self.at)
+            }
+            _ => return Err(fault(start, FaultKind::Group)),
+        };
+        Ok(Some(Field {
+            number,
+            wire,
+            payload,
+            whole: start..self.at,
+            value,
+        }))
+    }
+
+    /// prost counts every skipped field as one level deeper than what it stands in.
+    fn skip_group(&mut self, number: u32, depth: usize) -> Result<(), Fault> {
+        if depth == 0 {
+            return Err(fault(self.at, FaultKind::Depth));
+        }
+        loop {
+            let start = self.at;
+            let (inner, wire) = self.key()?;
+            if wire == END_GROUP {
+                return if inner == number {
+                    Ok(())
+                } else {
+                    Err(fault(start, FaultKind::Group))
+                };
+            }
+            if depth == 1 {
+                return Err(fault(start, FaultKind::Depth));
+            }
+            match wire {
+                VARINT => {
+                    self.varint()?;
+                }
+                I64 => {
+                    self.take(start, 8)?;
+                }
+                I32 => {
+                    self.take(start, 4)?;
+                }
+                LEN => {
+                    let length = self.varint()?;
+                    let length = usize::try_from(length).map_err(|_| fault(start, FaultKind::Truncated))?;
+                    self.take(start, length)?;
+                }
+                _ => self.skip_group(inner, depth - 1)?,
+            }
+        }
+    }
+
+    /// Checks a field that a message of this type has, with all that it holds.
+    pub(super) fn check(&self, message: Type, field: &Field) -> Result<(), Fault> {
+        let wrong = || Err(fault(field.whole.start, FaultKind::WireType { field: field.number }));
+        match message.field(field.number) {
+            Kind::Unknown if self.depth == 0 => Err(fault(field.whole.start, FaultKind::Depth)),
+            Kind::Unknown => Ok(()),
+            Kind::Varint if field.wire != VARINT => wrong(),
+            Kind::Fixed64 if field.wire != I64 => wrong(),
+            Kind::Fixed32 if field.wire != I32 => wrong(),
+            Kind::Bytes | Kind::Text | Kind::Message(_) if field.wire != LEN => wrong(),
+            Kind::Text => self.text(field).map(|_| ()),
+            Kind::Message(inner) => self.enter(field)?.check_all(inner),
+            Kind::Varint | Kind::Fixed64 | Kind::Fixed32 | Kind::Bytes => Ok(()),
+        }
+    }
+
+    /// Checks every field from here to the end.
+    pub(super) fn check_all(mut self, message: Type) -> Result<(), Fault> {
+        while let Some(field) = self.next()? {
+            self.check(message, &field)?;
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn fault(offset: usize, kind: FaultKind) -> Fault {
+    Fault { offset, kind }
+}
+
+/// What the protocol says of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Unknown,
+    Varint,
+    Fixed64,
+    Fixed32,
+    Bytes,
+    Text,
+    Message(Type),
+}
+
+/// The messages of OTLP traces and logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Type {
+    TracesRequest,
+    LogsRequest,
+    ResourceSpans,
+    ResourceLogs,
+    ScopeSpans,
+    ScopeLogs,
+    Span,
+    Event,
+    Link,
+    Status,
+    LogRecord,
+    Resource,
+    EntityRef,
+    Scope,
+    KeyValue,
+    AnyValue,
+    ArrayValue,
+    KeyValueList,
+}
+
+impl Type {
+    /// The table of fields, as `opentelemetry-proto` declares them.
+    pub(super) fn field(self, number: u32) -> Kind {
+        match (self, number) {
+            (Self::TracesRequest, 1) => Kind::Message(Self::ResourceSpans),
+            (Self::LogsRequest, 1) => Kind::Message(Self::ResourceLogs),
+            (Self::ResourceSpans | Self::ResourceLogs, 1) => Kind::Message(Self::Resource),
+            (Self::ResourceSpans, 2) => Kind::Message(Self::ScopeSpans),
+            (Self::ResourceLogs, 2) => Kind::Message(Self::ScopeLogs),
+            (Self::ScopeSpans | Self::ScopeLogs, 1) => Kind::Message(Self::Scope),
+            (Self::ScopeSpans, 2) => Kind::Message(Self::Span),
+            (Self::ScopeLogs, 2) => Kind::Message(Self::LogRecord),
+            (Self::ResourceSpans | Self::ResourceLogs | Self::ScopeSpans | Self::ScopeLogs, 3) => Kind::Text,
+
+            (Self::Span, 1 | 2 | 4) => Kind::Bytes,
+            (Self::Span, 3 | 5) => Kind::Text,
+            (Self::Span, 6 | 10 | 12 | 14) => Kind::Varint,
+            (Self::Span, 7 | 8) => Kind::Fixed64,
+            (Self::Span, 9) => Kind::Message(Self::KeyValue),
+            (Self::Span, 11) => Kind::Message(Self::Event),
+            (Self::Span, 13) => Kind::Message(Self::Link),
+            (Self::Span, 15) => Kind::Message(Self::Status),
+            (Self::Span, 16) => Kind::Fixed32,
+
+            (Self::Event, 1) => Kind::Fixed64,
+            (Self::Event, 2) => Kind::Text,
+            (Self::Event, 3) => Kind::Message(Self::KeyValue),
+            (Self::Event, 4) => Kind::Varint,
+
+            (Self::Link, 1 | 2) => Kind::Bytes,
+            (Self::Link, 3) => Kind::Text,
+            (Self::Link, 4) => Kind::Message(Self::KeyValue),
+            (Self::Link, 5) => Kind::Varint,
+            (Self::Link, 6) => Kind::Fixed32,
+
+            (Self::Status, 2) => Kind::Text,
+            (Self::Status, 3) => Kind::Varint,
+
+            (Self::LogRecord, 1 | 11) => Kind::Fixed64,
+            (Self::LogRecord, 2 | 7) => Kind::Varint,
+            (Self::LogRecord, 3 | 12) => Kind::Text,
+            (Self::LogRecord, 5) => Kind::Message(Self::AnyValue),
+            (Self::LogRecord, 6) => Kind::Message(Self::KeyValue),
+            (Self::LogRecord, 8) => Kind::Fixed32,
+            (Self::LogRecord, 9 | 10) => Kind::Bytes,
+
+            (Self::Resource, 1) => Kind::Message(Self::KeyValue),
+            (Self::Resource, 2) => Kind::Varint,
+            (Self::Resource, 3) => Kind::Message(Self::EntityRef),
+            (Self::EntityRef, 1..=4) => Kind::Text,
+
+            (Self::Scope, 1 | 2) => Kind::Text,
+            (Self::Scope, 3) => Kind::Message(Self::KeyValue),
+            (Self::Scope, 4) => Kind::Varint,
+
+            (Self::KeyValue, 1) => Kind::Text,
+            (Self::KeyValue, 2) => Kind::Message(Self::AnyValue),
+            (Self::KeyValue, 3) => Kind::Varint,
+
+            (Self::AnyValue, 1) => Kind::Text,
+            (Self::AnyValue, 2 | 3 | 8) => Kind::Varint,
+            (Self::AnyValue, 4) => Kind::Fixed64,
+            (Self::AnyValue, 5) => Kind::Message(Self::ArrayValue),
+            (Self::AnyValue, 6) => Kind::Message(Self::KeyValueList),
+            (Self::AnyValue, 7) => Kind::Bytes,
+            (Self::ArrayValue, 1) => Kind::Message(Self::AnyValue),
+            (Self::KeyValueList, 1) => Kind::Message(Self::KeyValue),
+
+            _ => Kind::Unknown,
+        }
+    }
+}
+
+/// Checks a whole message, as prost would decode it.
+///
+/// # Errors
+///
+/// The first place at which it breaks.
+pub(super) fn check(bytes: &[u8], message: Type) -> Result<(), Fault> {
+    Cursor::new(bytes).check_all(message)
+}

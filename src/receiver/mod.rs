@@ -1,0 +1,3 @@
+//! OTLP over gRPC and HTTP: transport only.
+
+pub mod limits;

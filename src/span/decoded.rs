@@ -1,0 +1,180 @@
+//! What a reader of OTLP gives back: the items, and beside them what it had to refuse.
+
+use std::fmt;
+
+/// What an OTLP message carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Signal {
+    /// Spans.
+    Traces,
+    /// Log records.
+    Logs,
+    /// Metrics.
+    Metrics,
+}
+
+impl Signal {
+    /// The word of the endpoint's path: `traces`, `logs`, `metrics`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Traces => "traces",
+            Self::Logs => "logs",
+            Self::Metrics => "metrics",
+        }
+    }
+
+    /// The path that takes this signal, `/v1/traces` and so on.
+    #[must_use]
+    pub fn path(self) -> &'static str {
+        match self {
+            Self::Traces => "/v1/traces",
+            Self::Logs => "/v1/logs",
+            Self::Metrics => "/v1/metrics",
+        }
+    }
+}
+
+impl fmt::Display for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Items that were read, and those that could not be used. One bad span does not take its batch with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Decoded<T> {
+    /// What was read, in the order of the message.
+    pub items: Vec<T>,
+    /// What was not, in the order of the message.
+    pub refused: Vec<Refused>,
+}
+
+impl<T> Default for Decoded<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            refused: Vec::new(),
+        }
+    }
+}
+
+/// One item that cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refused {
+    /// Where it stands.
+    pub place: Place,
+    /// Why.
+    pub reason: RefusedReason,
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.reason)
+    }
+}
+
+/// Where an item stands in its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The kind of message.
+    pub signal: Signal,
+    /// Index of the resource.
+    pub resource: usize,
+    /// Index of the scope in that resource.
+    pub scope: usize,
+    /// Index of the item in that scope.
+    pub item: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { resource, scope, item, .. } = self;
+        match self.signal {
+            Signal::Traces => write!(f, "resourceSpans[{resource}].scopeSpans[{scope}].spans[{item}]"),
+            Signal::Logs => write!(f, "resourceLogs[{resource}].scopeLogs[{scope}].logRecords[{item}]"),
+            Signal::Metrics => write!(f, "resourceMetrics[{resource}].scopeMetrics[{scope}].metrics[{item}]"),
+        }
+    }
+}
+
+/// Why an item cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RefusedReason {
+    /// The trace id.
+    TraceId(IdFault),
+    /// The span's own id.
+    SpanId(IdFault),
+    /// The parent's id.
+    ParentId(IdFault),
+}
+
+impl RefusedReason {
+    /// What is wrong with the id.
+    #[must_use]
+    pub fn fault(self) -> IdFault {
+        match self {
+            Self::TraceId(fault) | Self::SpanId(fault) | Self::ParentId(fault) => fault,
+        }
+    }
+
+    /// A short stable name, for counters.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::TraceId(_) => "trace_id",
+            Self::SpanId(_) => "span_id",
+            Self::ParentId(_) => "parent_span_id",
+        }
+    }
+}
+
+impl fmt::Display for RefusedReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (name, bytes, fault) = match self {
+            Self::TraceId(fault) => ("trace id", 16, fault),
+            Self::SpanId(fault) => ("span id", 8, fault),
+            Self::ParentId(fault) => ("parent span id", 8, fault),
+        };
+        match fault {
+            IdFault::Missing => write!(f, "the {name} is missing"),
+            IdFault::Zero => write!(f, "the {name} is all zeros, which means none"),
+            IdFault::Length(have) => write!(f, "the {name} has {have} bytes, it must have {bytes}"),
+            IdFault::Base64 => write!(
+                f,
+                "the {name} is base64; OTLP/JSON writes ids as hexadecimal digits ({} of them)",
+                bytes * 2
+            ),
+            IdFault::NotHex => write!(f, "the {name} must be {} hexadecimal digits", bytes * 2),
+        }
+    }
+}
+
+/// What is wrong with an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum IdFault {
+    /// Not there.
+    Missing,
+    /// All bytes are zero.
+    Zero,
+    /// Has this many bytes.
+    Length(usize),
+    /// Text that is the base64 form of an id.
+    Base64,
+    /// Text that is no id in any form.
+    NotHex,
+}
+
+/// The fault of id bytes that are not an id of `want` bytes.
+#[must_use]
+pub fn id_fault(bytes: &[u8], want: usize) -> IdFault {
+    if bytes.is_empty() {
+        IdFault::Missing
+    } else if bytes.len() == want {
+        IdFault::Zero
+    } else {
+        IdFault::Length(bytes.len())
+    }
+}

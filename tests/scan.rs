@@ -1,0 +1,170 @@
+//! The wire scan gives prost's verdict on any bytes, and splits a request into the same spans.
+#![expect(clippy::expect_used, reason = "a test")]
+#![cfg(feature = "protobuf")]
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use spanbridge::otlp::{decode, encode, scan};
+use spanbridge::span::{AnyValue, Attributes, Event, LogRecord, Resource, Scope, Signal, Span, SpanId, TraceId, UnixNanos};
+
+fn value() -> impl Strategy<Value = AnyValue> {
+    let leaf = prop_oneof![
+        Just(AnyValue::Empty),
+        "[a-zé]{0,12}".prop_map(AnyValue::String),
+        any::<bool>().prop_map(AnyValue::Bool),
+        any::<i64>().prop_map(AnyValue::Int),
+        (-1e9..1e9f64).prop_map(AnyValue::Double),
+        prop::collection::vec(any::<u8>(), 0..9).prop_map(AnyValue::Bytes),
+    ];
+    leaf.prop_recursive(4, 12, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..3).prop_map(AnyValue::Array),
+            prop::collection::vec(("[a-z]{0,3}", inner), 0..3).prop_map(AnyValue::KvList),
+        ]
+    })
+}
+
+fn attributes() -> impl Strategy<Value = Attributes> {
+    prop::collection::vec((prop_oneof!["session.id", "service.name", "[a-z.]{0,8}"], value()), 0..4).prop_map(Attributes)
+}
+
+prop_compose! {
+    fn span()(trace in 0u8..4, id in 0u8..4, parent in 0u8..3, name in "[a-z]{0,5}", start in any::<u64>(), end in any::<u64>(),
+              attributes in attributes(), of_event in attributes(), code in 0i32..3, resource in 0u8..3, scope in 0u8..3) -> Span {
+        // An id of 0 cannot be built; the mutations below make such spans.
+        let mut span = Span::new(
+            TraceId::from_bytes(&[trace + 1; 16]).expect("an id"),
+            SpanId::from_bytes(&[id + 1; 8]).expect("an id"),
+            name,
+        );
+        span.parent = SpanId::from_bytes(&[parent; 8]);
+        (span.start, span.end, span.status.code) = (UnixNanos(start), UnixNanos(end), code);
+        span.attributes = attributes;
+        span.events = vec![Event { attributes: of_event, ..Event::default() }];
+        span.resource = Arc::new(Resource { schema_url: "x".repeat(resource.into()), ..Resource::default() });
+        span.scope = Arc::new(Scope { name: "y".repeat(scope.into()), ..Scope::default() });
+        span
+    }
+}
+
+fn request() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(span(), 0..6).prop_map(|spans| encode::traces(&spans))
+}
+
+fn mutated() -> impl Strategy<Value = Vec<u8>> {
+    let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 0..4);
+    (request(), changes).prop_map(|(mut bytes, changes)| {
+        for (at, byte, how) in changes {
+            if bytes.is_empty() {
+                break;
+            }
+            let at = at.index(bytes.len());
+            match how {
+                0 => bytes[at] = byte,
+                1 => bytes[at] ^= 1 << (byte % 8),
+                2 => bytes.insert(at, byte),
+                _ => bytes.truncate(at),
+            }
+        }
+        bytes
+    })
+}
+
+fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
+    let decoded = decode::traces(bytes);
+    let scanned = scan::scan(bytes, Signal::Traces, &["session.id"]);
+    prop_assert_eq!(decoded.is_ok(), scanned.is_ok(), "{:?} {:?}", decoded.err(), scanned.err());
+    prop_assert_eq!(decode::logs(bytes).is_ok(), scan::scan(bytes, Signal::Logs, &[]).is_ok());
+    let (Ok(decoded), Ok(scanned)) = (decoded, scanned) else {
+        return Ok(());
+    };
+    prop_assert_eq!(&scanned.refused, &decoded.refused);
+    prop_assert_eq!(scanned.items, decoded.items.len() + decoded.refused.len());
+    let parts = scanned.split(bytes);
+    prop_assert_eq!(parts.len(), scanned.parts.len());
+    for (bytes, part) in parts.iter().zip(&scanned.parts) {
+        let scan::Key::Trace(trace_id) = &part.key else {
+            panic!("spans have a trace")
+        };
+        let spans = decode::traces(bytes).expect("a part is a request").items;
+        let wanted: Vec<&Span> = decoded.items.iter().filter(|span| span.trace_id == *trace_id).collect();
+        prop_assert!(spans.iter().eq(wanted.iter().copied()) || wanted.iter().any(|span| has_nan(span)));
+        prop_assert_eq!(part.items, spans.len());
+        prop_assert_eq!(part.errors, spans.iter().filter(|span| span.status.is_error()).count());
+        prop_assert_eq!(part.end, spans.iter().map(|span| span.end.0).max().unwrap_or(0));
+        let start = spans.iter().map(|span| span.start.0).filter(|start| *start != 0).min();
+        prop_assert_eq!(part.start, start.unwrap_or(0));
+    }
+    Ok(())
+}
+
+/// NaN is not equal to itself.
+fn has_nan(span: &Span) -> bool {
+    format!("{span:?}").contains("NaN")
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn same_verdict_and_same_spans_as_prost(bytes in mutated()) {
+        check(&bytes)?;
+    }
+
+    #[test]
+    fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        check(&bytes)?;
+    }
+}
+
+#[test]
+fn the_depth_limit_is_prosts() {
+    for depth in 40..60 {
+        let nested = (0..depth).fold(AnyValue::Int(1), |value, _| AnyValue::Array(vec![value]));
+        let mut span = Span::new(
+            TraceId::from_bytes(&[1; 16]).expect("an id"),
+            SpanId::from_bytes(&[1; 8]).expect("an id"),
+            "deep",
+        );
+        span.attributes.push("a", nested);
+        check(&encode::traces(&[span])).expect("the same verdict");
+    }
+}
+
+#[test]
+fn an_unknown_group_is_skipped_as_prost_does() {
+    for depth in 1..120usize {
+        let mut bytes = vec![0x7b; depth];
+        bytes.extend(vec![0x7c; depth]);
+        check(&bytes).expect("the same verdict");
+        bytes.pop();
+        check(&bytes).expect("the same verdict");
+    }
+}
+
+#[test]
+fn log_records_without_a_trace_come_by_session() {
+    let record = |session: &str| LogRecord {
+        trace_id: None,
+        span_id: None,
+        time: None,
+        observed_time: Some(UnixNanos(5)),
+        severity: 0,
+        severity_text: String::new(),
+        event_name: String::new(),
+        body: AnyValue::from("said"),
+        attributes: [("session.id".to_owned(), AnyValue::from(session))].into_iter().collect(),
+        dropped_attributes: 0,
+        flags: 0,
+        resource: Arc::default(),
+        scope: Arc::default(),
+    };
+    let records = [record("a"), record("b"), record("a")];
+    let bytes = encode::logs(&records);
+    let scanned = scan::scan(&bytes, Signal::Logs, &["session.id"]).expect("a request");
+    let keys: Vec<_> = scanned.parts.iter().map(|part| (part.key.clone(), part.items)).collect();
+    assert_eq!(keys, [(scan::Key::Session("a".into()), 2), (scan::Key::Session("b".into()), 1)]);
+    let parts = scanned.split(&bytes);
+    assert_eq!(decode::logs(&parts[1]).expect("a request").items, records[1..2]);
+}
