@@ -62,7 +62,11 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>) -> Option<Decoded> {
             return vercel_output(group).map(|message| Decoded::Messages(vec![message]));
         }
         Codec::BracketedTexts => {
-            let role = if rule.field == super::rule::Field::OutputMessages { Role::Assistant } else { Role::Other(String::new()) };
+            let role = if rule.field == super::rule::Field::OutputMessages {
+                Role::Assistant
+            } else {
+                Role::Other(String::new())
+            };
             return bracketed_texts(&text_of(raw)?, &role).map(Decoded::Messages);
         }
         Codec::PlainText => {
@@ -351,10 +355,5 @@ fn bracketed_texts(body: &str, role: &Role) -> Option<Vec<Message>> {
     let inside = list.trim().strip_prefix('[')?.strip_suffix(']')?;
     let inside = inside.strip_prefix('"').unwrap_or(inside);
     let inside = inside.strip_suffix('"').unwrap_or(inside);
-    Some(
-        inside
-            .split("\", \"")
-            .map(|text| Message::text(role.clone(), text))
-            .collect(),
-    )
+    Some(inside.split("\", \"").map(|text| Message::text(role.clone(), text)).collect())
 }

@@ -173,7 +173,12 @@ impl<'r, 'a> Reader<'r, 'a> {
                 let _ = operation.unmapped.insert((*key).to_owned(), value.to_json());
             }
         }
-        Read { operation, findings, child_results, sums_usage }
+        Read {
+            operation,
+            findings,
+            child_results,
+            sums_usage,
+        }
     }
 
     fn from_attributes(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {

@@ -8,8 +8,8 @@ use super::read::ChildResult;
 use super::rule::{Codec, Field, Rule};
 use super::{normalize, result};
 use crate::operation::{
-    Document, Evaluation, Failure, Interrupt, Kind, Memory, Message, Operation, Part, ResourceImpact, Role, Search, StateChange, ToolDefinition,
-    ToolUse,
+    Document, Evaluation, Failure, Interrupt, Kind, Memory, Message, Operation, Part, ResourceImpact, Role, Search, StateChange,
+    ToolDefinition, ToolUse,
 };
 use crate::span::{Span, UnixNanos};
 
@@ -466,13 +466,26 @@ impl<'a> Writer<'a> {
 
     /// Thoughts that only the provider's body holds: clients leave them out of the messages.
     fn finish_thoughts(&mut self) {
-        let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else { return };
+        let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
+            return;
+        };
         if first.reasoning().is_some() {
             return;
         }
-        let Some(body) = self.operation.raw_response.as_ref().and_then(|body| messages::read(body, Direction::Output)) else { return };
+        let Some(body) = self
+            .operation
+            .raw_response
+            .as_ref()
+            .and_then(|body| messages::read(body, Direction::Output))
+        else {
+            return;
+        };
         if let Some(told) = messages::one_turn(messages::merge_thinking(body)).into_iter().next() {
-            let thoughts: Vec<Part> = told.parts.into_iter().filter(|part| matches!(part, Part::Reasoning { text: Some(_), .. })).collect();
+            let thoughts: Vec<Part> = told
+                .parts
+                .into_iter()
+                .filter(|part| matches!(part, Part::Reasoning { text: Some(_), .. }))
+                .collect();
             let _ = first.parts.splice(0..0, thoughts);
         }
     }

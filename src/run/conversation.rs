@@ -266,9 +266,15 @@ impl Conversation {
         let calls = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
         let mut used: Vec<usize> = Vec::new();
         for call in &message.tool_calls {
-            let Some(id) = call.id.as_ref().filter(|id| !self.by_id.contains_key(*id)) else { continue };
+            let Some(id) = call.id.as_ref().filter(|id| !self.by_id.contains_key(*id)) else {
+                continue;
+            };
             let twin = calls.iter().copied().find(|at| {
-                !used.contains(at) && self.calls.get(*at).is_some_and(|asked| asked.call.name == call.name && canonical(&asked.call) == canonical(call))
+                !used.contains(at)
+                    && self
+                        .calls
+                        .get(*at)
+                        .is_some_and(|asked| asked.call.name == call.name && canonical(&asked.call) == canonical(call))
             });
             if let Some(twin) = twin {
                 used.push(twin);
@@ -418,7 +424,13 @@ impl Conversation {
                 .iter()
                 .filter(open)
                 .find(named)
-                .or_else(|| if message.name.is_none() || message.tool_call_id.is_some() { calls.iter().find(open) } else { None })
+                .or_else(|| {
+                    if message.name.is_none() || message.tool_call_id.is_some() {
+                        calls.iter().find(open)
+                    } else {
+                        None
+                    }
+                })
                 .copied()
         });
         let Some(asked) = asked else {

@@ -64,7 +64,10 @@ impl Nodes {
             let read = dialect::read(registry, span, records);
             nodes.findings.extend(read.findings);
             let tree_parent = trace.parents.get(index).copied().flatten();
-            nodes.list.push(Node { sums_usage: read.sums_usage, ..Self::node(span, read.operation, read.child_results, tree_parent) });
+            nodes.list.push(Node {
+                sums_usage: read.sums_usage,
+                ..Self::node(span, read.operation, read.child_results, tree_parent)
+            });
         }
         nodes
     }

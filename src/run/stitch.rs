@@ -135,8 +135,16 @@ fn take_first(nodes: &Nodes, conversation: &mut Conversation, index: usize, fits
 
 /// A model's output takes the call's id where its span lacks it.
 fn name_call(nodes: &mut Nodes, asked: &Asked) {
-    let known = asked.call.id.clone().or_else(|| asked.tools.iter().find_map(|tool| self::tool(nodes, *tool)?.call_id.clone()));
-    let said = asked.by.and_then(|by| nodes.get_mut(by)).and_then(|node| node.operation.output_messages.as_mut()).and_then(|list| list.first_mut());
+    let known = asked
+        .call
+        .id
+        .clone()
+        .or_else(|| asked.tools.iter().find_map(|tool| self::tool(nodes, *tool)?.call_id.clone()));
+    let said = asked
+        .by
+        .and_then(|by| nodes.get_mut(by))
+        .and_then(|node| node.operation.output_messages.as_mut())
+        .and_then(|list| list.first_mut());
     if let Some(call) = said.and_then(|message| message.tool_calls.get_mut(asked.index))
         && known.is_some()
     {

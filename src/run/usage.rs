@@ -38,5 +38,8 @@ pub(super) fn mend(nodes: &mut Nodes) {
 }
 
 fn sums_up(nodes: &Nodes, agent: usize) -> bool {
-    (0..nodes.list.len()).any(|index| nodes.get(index).is_some_and(|node| node.sums_usage) && nodes.ancestors(index).find(|up| nodes.kind(*up) == Kind::Agent) == Some(agent))
+    (0..nodes.list.len()).any(|index| {
+        nodes.get(index).is_some_and(|node| node.sums_usage)
+            && nodes.ancestors(index).find(|up| nodes.kind(*up) == Kind::Agent) == Some(agent)
+    })
 }

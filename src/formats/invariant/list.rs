@@ -151,7 +151,7 @@ impl<'a> List<'a> {
         }
         let tool_calls = self.calls(entry.step, message, after, &mut metadata);
         let event = Message {
-            role: message.role.name().to_owned(),
+            role: "assistant".to_owned(),
             content: Some(content),
             tool_calls: tool_calls.map(Some),
             timestamp: Some(entry.at.rfc3339_offset()),
