@@ -99,10 +99,10 @@ fn modules_use_only_lower_floors() {
             (name, std::fs::read_to_string(file).unwrap())
         })
         .collect();
-    let tests: Vec<String> = texts.iter().flat_map(|(name, text)| test_files(name, text)).collect();
+    let tests: Vec<String> = texts.iter().flat_map(|(name, text)| test_modules(name, text)).collect();
     let mut violations = Vec::new();
     for (name, text) in &texts {
-        if !tests.contains(name) {
+        if !tests.iter().any(|test| belongs(name, test)) {
             violations.extend(check(name, text, &formats));
         }
     }
@@ -123,8 +123,13 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
     files.sort();
 }
 
-/// The files that `#[cfg(test)] mod name;` in this file stands for.
-fn test_files(name: &str, text: &str) -> Vec<String> {
+/// Whether a file is this module or stands below it.
+fn belongs(file: &str, module: &str) -> bool {
+    file.strip_prefix(module).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+}
+
+/// The modules that `#[cfg(test)] mod name;` in this file declares, as paths without an extension.
+fn test_modules(name: &str, text: &str) -> Vec<String> {
     let (code, _) = lex(text);
     let module = module_of(name).join("/");
     let folder = if module.is_empty() { String::new() } else { module + "/" };
@@ -134,7 +139,7 @@ fn test_files(name: &str, text: &str) -> Vec<String> {
             let declared = rest.split([';', '{']).next()?;
             let module = declared.trim().rsplit_once("mod ")?.1.trim();
             let is_file = rest.as_bytes().get(declared.len()) == Some(&b';') && module.chars().all(|c| c.is_alphanumeric() || c == '_');
-            is_file.then(|| format!("{folder}{module}.rs"))
+            is_file.then(|| format!("{folder}{module}"))
         })
         .collect()
 }
@@ -534,20 +539,22 @@ mod the_checker {
 
     #[test]
     fn knows_the_files_of_test_modules() {
+        assert!(super::belongs("formats/testing/samples.rs", "formats/testing") && super::belongs("formats/testing.rs", "formats/testing"));
+        assert!(!super::belongs("formats/testing_blocks.rs", "formats/testing"));
         assert_eq!(
-            super::test_files(
+            super::test_modules(
                 "formats/synth/mod.rs",
                 "#[cfg(test)]\nmod tests;\nmod document;\n#[cfg(test)]\npub(crate) mod testing;"
             ),
-            ["formats/synth/tests.rs", "formats/synth/testing.rs"]
+            ["formats/synth/tests", "formats/synth/testing"]
         );
         assert_eq!(
-            super::test_files("lib.rs", "#[cfg(test)]\nmod tests { mod a; }\nmod b;"),
+            super::test_modules("lib.rs", "#[cfg(test)]\nmod tests { mod a; }\nmod b;"),
             Vec::<String>::new()
         );
         assert_eq!(
-            super::test_files("trace/tree.rs", "// #[cfg(test)] mod x;\n#[cfg(test)] mod y;"),
-            ["trace/tree/y.rs"]
+            super::test_modules("trace/tree.rs", "// #[cfg(test)] mod x;\n#[cfg(test)] mod y;"),
+            ["trace/tree/y"]
         );
     }
 
