@@ -115,10 +115,10 @@ fn keys(message: &Message) -> Vec<String> {
     match message.role {
         Role::Assistant => {
             for call in &message.tool_calls {
-                out.push(match &call.id {
-                    Some(id) => format!("c:{id}"),
-                    None => format!("n:{}:{}", call.name, canonical(call)),
-                });
+                if let Some(id) = &call.id {
+                    out.push(format!("c:{id}"));
+                }
+                out.push(format!("n:{}:{}", call.name, canonical(call)));
             }
             if !text.is_empty() {
                 out.push(format!("a:{text}"));
@@ -220,7 +220,8 @@ impl Conversation {
         if message.role == Role::Tool {
             return self.answer(walk, index, message);
         }
-        if message.is_blank() {
+        if message.is_blank() || message.role == Role::Assistant && keys(&message).is_empty() {
+            // A thought alone is a piece of a turn that is known by its words or calls.
             return;
         }
         if let Some(known) = self.find(&message, walk.from) {
@@ -233,6 +234,7 @@ impl Conversation {
             let is_said = self.sayings.get(known).is_some_and(|saying| saying.message.role == Role::Assistant);
             walk.from = if is_said { known } else { known + 1 };
             if is_said {
+                self.learn_ids(known, &message);
                 self.complete(nodes, known, &message);
                 if walk.turn != Some(known) {
                     walk.answered.clear();
@@ -257,6 +259,22 @@ impl Conversation {
             .iter()
             .filter_map(|key| self.at.get(key)?.iter().copied().find(|at| *at >= from))
             .min()
+    }
+
+    /// The same calls under other ids: answers may name these.
+    fn learn_ids(&mut self, at: usize, message: &Message) {
+        let calls = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
+        let mut used: Vec<usize> = Vec::new();
+        for call in &message.tool_calls {
+            let Some(id) = call.id.as_ref().filter(|id| !self.by_id.contains_key(*id)) else { continue };
+            let twin = calls.iter().copied().find(|at| {
+                !used.contains(at) && self.calls.get(*at).is_some_and(|asked| asked.call.name == call.name && canonical(&asked.call) == canonical(call))
+            });
+            if let Some(twin) = twin {
+                used.push(twin);
+                let _ = self.by_id.insert(id.clone(), twin);
+            }
+        }
     }
 
     /// An assistant's message that no call of this trace is known to have said.
@@ -400,7 +418,7 @@ impl Conversation {
                 .iter()
                 .filter(open)
                 .find(named)
-                .or_else(|| if message.name.is_none() { calls.iter().find(open) } else { None })
+                .or_else(|| if message.name.is_none() || message.tool_call_id.is_some() { calls.iter().find(open) } else { None })
                 .copied()
         });
         let Some(asked) = asked else {
@@ -414,6 +432,17 @@ impl Conversation {
             return;
         };
         walk.answered.push(asked);
+        if let Some(id) = &message.tool_call_id
+            && by_id.is_none()
+        {
+            // The output held an item's id, the answer names the call's.
+            let _ = self.by_id.insert(id.clone(), asked);
+            if let Some(slot) = self.calls.get_mut(asked)
+                && slot.answer.is_none()
+            {
+                slot.call.id = Some(id.clone());
+            }
+        }
         if let Some(slot) = self.calls.get_mut(asked)
             && slot.answer.is_none()
         {
