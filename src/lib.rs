@@ -12,6 +12,7 @@
 
 #[cfg(feature = "server")]
 pub mod cli;
+pub mod dialect;
 pub mod formats;
 pub mod operation;
 #[cfg(feature = "protobuf")]

@@ -1,12 +1,21 @@
 //! Runs to documents, document to spans: one folder a format. Formats never read attribute keys and never use one
 //! another.
 
+mod calls;
 pub mod contextforge;
+mod facts;
 pub mod invariant;
+mod io;
 pub mod loss;
 pub mod openreward;
+mod order;
 pub mod reflex;
 pub mod synth;
+#[cfg(test)]
+mod testing;
+
+#[cfg(test)]
+mod testing_blocks;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;

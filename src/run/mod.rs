@@ -3,7 +3,25 @@
 //!
 //! A [`Run`] is made from the spans of one trace alone. Formats read it and nothing else.
 
+mod assemble;
+mod conversation;
+mod duplicate;
+mod entries;
+mod failure;
+mod fill;
+mod names;
+mod node;
+mod order;
+mod roles;
+mod said;
+mod scope;
+mod steps;
+mod stitch;
+mod usage;
+
 use serde_json::{Map, Value};
+
+pub use assemble::from_batch;
 
 use crate::operation::{Failure, Message, Operation};
 use crate::span::{SpanId, TraceId, UnixNanos};

@@ -1,19 +1,21 @@
 //! Spans to documents: the one way that files, the store's export and the API share, so that they agree byte for byte.
 
+use crate::dialect::Registry;
+use crate::dialect::file::FileError;
 use crate::formats::{AnyFormat, Layout, Loss, Options};
-use crate::run::Run;
+use crate::run::{self, Run};
 use crate::span::{LogRecord, Span, TraceId};
 use crate::trace::Finding;
 
 /// The vocabulary that spans are read with.
-#[derive(Debug, Clone, Default)]
-pub struct Vocabulary;
+#[derive(Debug, Clone)]
+pub struct Vocabulary(Registry);
 
 impl Vocabulary {
     /// The dialects that come with the program.
     #[must_use]
     pub fn built_in() -> Self {
-        Self
+        Self(Registry::built_in())
     }
 
     /// The same with a user's own keys.
@@ -21,14 +23,14 @@ impl Vocabulary {
     /// # Errors
     ///
     /// The file does not have the form.
-    pub fn with_file_text(&self, _text: &str) -> Result<Self, std::fmt::Error> {
-        Ok(Self)
+    pub fn with_file_text(&self, text: &str) -> Result<Self, FileError> {
+        self.0.with_file_text(text).map(Self)
     }
 
     /// The runs of these spans, one a trace.
     #[must_use]
-    pub fn runs(&self, _spans: Vec<Span>, _logs: Vec<LogRecord>) -> Vec<Run> {
-        Vec::new()
+    pub fn runs(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Vec<Run> {
+        run::from_batch(spans, logs, &self.0)
     }
 }
 

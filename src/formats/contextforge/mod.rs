@@ -1,4 +1,38 @@
-//! ContextForge.
+//! ContextForge: one `TraceRun` a trace, the steps of one agent run in order of time, as spec 001 (`data-model.md`) says
+//! and `contextforge-eval` 0.1.2 loads it.
+//!
+//! | run | document |
+//! |---|---|
+//! | trace id | `run_id`, as a UUID v4; the id itself in `metadata["otel.trace_id"]` |
+//! | first start, last end | `started_at`, `ended_at` (absent while the root is open) |
+//! | agent or service, instrumentation scope | `agent_info` |
+//! | question | `user_input` "`<root>:in`", `task_info.description`; a later user message "`<model call>:in`" |
+//! | model call | `llm_call`; reasoning, parameters, further choices in its metadata |
+//! | tool | `tool_call` under the model call that asked for it |
+//! | retrieval, reranking | `retrieval`, the latter with `metadata.reranker` |
+//! | memory read, write | `memory_read`, `memory_write` |
+//! | handoff, change of state | `state_change`; a handoff's key is `active_agent` |
+//! | question to a person | `interrupt` |
+//! | answer | `final_output` "`<root>:out`" |
+//! | failed run | `metadata.error` |
+//! | session, person, resource, judgements | run metadata |
+//!
+//! Agents, chains, guardrails, embeddings and prompts have no step: what they say stands in the metadata of the nearest
+//! ancestor that is one, else of the run, in lists named `agents`, `chains`, `guardrails`, `embeddings`, `prompts`,
+//! `evaluators`, `operations`. With the option `contextforge.embeddings=retrieval` an embedding is a `retrieval` without
+//! results.
+//!
+//! # What is lost
+//!
+//! Nanoseconds (times keep microseconds). Vectors. The provider's response where messages say the same. Spans that say
+//! nothing about agents: their children hang under the next step above. Arguments that are no object stand in
+//! `{"input": value}`, and every other change of type or value that the format demands is reported as a loss.
+
+mod assemble;
+pub mod document;
+mod step;
+
+pub use document::TraceRun;
 
 use crate::formats::{Assembled, Format, Options};
 use crate::run::Run;
@@ -9,9 +43,12 @@ pub struct ContextForge;
 
 impl Format for ContextForge {
     const ID: &'static str = "contextforge";
-    type Document = serde_json::Value;
+    type Document = TraceRun;
 
-    fn assemble(_runs: &[Run], _options: &Options) -> Vec<Assembled<Self::Document>> {
-        Vec::new()
+    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>> {
+        runs.iter()
+            .filter(|run| run.has_agent_work())
+            .map(|run| assemble::assemble(run, options))
+            .collect()
     }
 }

@@ -1,4 +1,45 @@
-//! Invariant.
+//! Invariant: a list of events (messages, tool calls, outputs) a trace, in the order in which data flowed, as the Explorer
+//! docs' "Trace Format" has it and `invariant-ai` 0.3.5 reads it.
+//!
+//! | run | event |
+//! |---|---|
+//! | message that is new to the conversation | `{role, content}` |
+//! | what a model said | `assistant`, with all its calls; `metadata` has span id, model, tokens, reasoning |
+//! | tool's result | `tool`, after its call, by end time; JSON values as compact text |
+//! | failed tool | content `Error: ...` where there is no result, `metadata.error` |
+//! | tool that no model asked for; retrieval, memory, handoff on its own | a call marked `metadata.synthesized`, and its output |
+//! | retrieval, memory or tool inside a tool | `metadata.operations` of that tool's output |
+//! | call id that stands there already | same call: the last result, the earlier in `metadata.earlier_results`; another call: a new id |
+//! | sub-agent called by a tool | `metadata.subagent` {agent, span_id, events} of the tool's output |
+//! | model call without recorded words | `assistant` with null content |
+//! | question or answer that only an agent or chain holds | `user` first, `assistant` last |
+//! | person's answer or input | `user` |
+//! | judgements | `metadata.evaluations`; annotations in a row or push body |
+//! | guardrail, embedding, state and the like | `metadata.operations` of the event around, else of the next |
+//!
+//! | option | |
+//! |---|---|
+//! | `invariant.container=array` | a plain array (as without it) |
+//! | `invariant.container=jsonl` | one annotated row: `{messages, annotations, metadata}` |
+//! | `invariant.container=push` | the body of a push request; `invariant.dataset=NAME` names the data set |
+//! | `invariant.subagents=own` | sub-agents' events in lists of their own |
+//! | `invariant.reasoning=prepend` | reasoning before the content, too |
+//! | `invariant.tools=event` | offered tools as an event at the beginning |
+//!
+//! # What is lost
+//!
+//! In a plain array all that is known of the trace as a whole: session, person, resource. What agents and chains were given
+//! and gave back, beyond the question, the answer and the conversation. Parts that are neither text nor image become marked
+//! text, the recorded part stands in `metadata.parts`. Times keep microseconds.
+
+mod assemble;
+mod content;
+pub mod document;
+mod list;
+mod lone;
+mod scopes;
+
+pub use document::Document;
 
 use crate::formats::{Assembled, Format, Options};
 use crate::run::Run;
@@ -9,9 +50,9 @@ pub struct Invariant;
 
 impl Format for Invariant {
     const ID: &'static str = "invariant";
-    type Document = serde_json::Value;
+    type Document = Document;
 
-    fn assemble(_runs: &[Run], _options: &Options) -> Vec<Assembled<Self::Document>> {
-        Vec::new()
+    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>> {
+        assemble::assemble(runs, options)
     }
 }

@@ -1,4 +1,21 @@
 //! OpenReward.
+pub mod digest;
+pub mod document;
+pub mod limits;
+pub mod rules;
+pub mod stitch;
+
+mod assemble;
+mod beside;
+mod facts;
+mod list;
+mod pairs;
+mod plan;
+mod words;
+mod write;
+
+#[cfg(test)]
+mod tests;
 
 use crate::formats::{Assembled, Format, Options};
 use crate::run::Run;
@@ -9,9 +26,9 @@ pub struct OpenReward;
 
 impl Format for OpenReward {
     const ID: &'static str = "openreward";
-    type Document = serde_json::Value;
+    type Document = document::Document;
 
-    fn assemble(_runs: &[Run], _options: &Options) -> Vec<Assembled<Self::Document>> {
-        Vec::new()
+    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>> {
+        assemble::assemble(runs, options)
     }
 }

@@ -1,4 +1,36 @@
-//! Reflex.
+//! Reflex: one `AgentTrace` a trace, a node for every operation, as `aevyra-witness` 0.1.0 and its JSON Schema
+//! `https://aevyra.ai/schemas/agent-trace/v1` have it.
+//!
+//! | run | document |
+//! |---|---|
+//! | step | a node; `id` is the span id, `parent_id` the span above: the tree is as recorded |
+//! | model call, decision | kind `reason` |
+//! | tool | kind `tool`; `metadata.tool_call_id` and `metadata.dispatched_by` name the model call that asked for it |
+//! | retrieval, reranking, memory read | kind `retrieve` |
+//! | agent, handoff | kind `agent` |
+//! | any other operation | kind `other` |
+//! | messages, arguments and result, query and documents | `input`, `output` as JSON values |
+//! | tokens of a model call | `tokens`; a roll-up on any other operation stays in `metadata.usage` |
+//! | failure | `error`; its type in `metadata.error_code` |
+//! | prompt id, else a hash of the template | `prompt_id`; a fetched prompt gives its id to the next model call |
+//! | turn | `step` |
+//! | reference output | `ideal` |
+//! | session, trace, resource | trace `metadata` |
+//!
+//! `optimize` is set on all nodes of one prompt: the one that the option `reflex.optimize=<prompt id>` names, else the
+//! first that an operation marks. Reasoning stands in `metadata.reasoning`.
+//!
+//! # What is lost
+//!
+//! Times are seconds in `f64` (about 240 ns). A child whose clock is behind its parent's starts with its parent; the
+//! recorded start stays in `metadata.recorded_started_at`. Vectors, and the provider's response where messages say the
+//! same. Spans that say nothing about agents and hold no operation.
+
+mod assemble;
+pub mod document;
+mod prompts;
+
+pub use document::AgentTrace;
 
 use crate::formats::{Assembled, Format, Options};
 use crate::run::Run;
@@ -9,9 +41,12 @@ pub struct Reflex;
 
 impl Format for Reflex {
     const ID: &'static str = "reflex";
-    type Document = serde_json::Value;
+    type Document = AgentTrace;
 
-    fn assemble(_runs: &[Run], _options: &Options) -> Vec<Assembled<Self::Document>> {
-        Vec::new()
+    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>> {
+        runs.iter()
+            .filter(|run| run.has_agent_work())
+            .map(|run| assemble::assemble(run, options))
+            .collect()
     }
 }

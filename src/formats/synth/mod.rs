@@ -1,4 +1,15 @@
-//! Synth.
+//! Synth v3.
+pub mod document;
+
+mod assemble;
+mod events;
+mod facts;
+mod messages;
+mod record;
+mod turns;
+
+#[cfg(test)]
+mod tests;
 
 use crate::formats::{Assembled, Format, Options};
 use crate::run::Run;
@@ -9,9 +20,9 @@ pub struct Synth;
 
 impl Format for Synth {
     const ID: &'static str = "synth";
-    type Document = serde_json::Value;
+    type Document = document::SessionTrace;
 
-    fn assemble(_runs: &[Run], _options: &Options) -> Vec<Assembled<Self::Document>> {
-        Vec::new()
+    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>> {
+        assemble::assemble(runs, options)
     }
 }

@@ -1,0 +1,36 @@
+//! Spans of a file in, documents out: no server, no features (`cargo run --no-default-features --example convert_file`).
+//!
+//! Takes files of OTLP/JSON; without any, a recorded run of a LangChain agent.
+#![expect(clippy::print_stdout, reason = "an example")]
+
+use std::error::Error;
+
+use spanbridge::dialect::Registry;
+use spanbridge::formats::{FORMATS, Layout, Options};
+use spanbridge::run;
+use spanbridge::span::json;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut files: Vec<String> = std::env::args().skip(1).collect();
+    if files.is_empty() {
+        files.push(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus/oi-langchain-agent/001.traces.json").to_owned());
+    }
+    let mut spans = Vec::new();
+    for file in &files {
+        spans.extend(json::traces(&std::fs::read(file)?)?.items);
+    }
+    println!("{} spans", spans.len());
+    for run in run::from_batch(spans, Vec::new(), &Registry::built_in()) {
+        let agent = run.agent.name.as_deref().unwrap_or("an agent without a name");
+        println!("trace {}: {agent}, {} steps, {} findings", run.trace_id, run.steps.len(), run.findings.len());
+        for format in FORMATS {
+            for assembled in format.assemble(std::slice::from_ref(&run), &Options::default(), Layout::Compact) {
+                println!("  {}: {} bytes, {} losses", format.id, assembled.document.len(), assembled.losses.len());
+                for loss in assembled.losses {
+                    println!("    {:?}: {}", loss.reason, loss.what);
+                }
+            }
+        }
+    }
+    Ok(())
+}

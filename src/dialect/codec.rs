@@ -1,0 +1,350 @@
+//! How values are written on the wire, opened.
+
+use serde_json::{Map, Value};
+
+use super::messages::parse_deep;
+use super::rule::{Codec, Rule, fits};
+use super::{flat, normalize};
+use crate::operation::{Message, Part, Role, ToolCall};
+use crate::span::{AnyValue, Attributes, UnixNanos};
+
+/// A span event or a log record.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EventView<'a> {
+    pub(super) name: &'a str,
+    pub(super) time: UnixNanos,
+    pub(super) attributes: &'a Attributes,
+    pub(super) body: Option<&'a AnyValue>,
+}
+
+/// What stands at a rule's place.
+#[derive(Debug, Clone)]
+pub(super) enum Raw<'a> {
+    /// One value, with its key.
+    Value(&'a str, &'a AnyValue),
+    /// Keys below a prefix, the prefix taken off.
+    Group(Vec<(&'a str, &'a AnyValue)>),
+    /// The span's name.
+    Name(&'a str),
+    /// One event.
+    Event(EventView<'a>),
+    /// Events of which each is a message.
+    Events(Vec<EventView<'a>>),
+}
+
+/// A value opened.
+#[derive(Debug, Clone)]
+pub(super) enum Decoded {
+    /// As JSON.
+    Value(Value),
+    /// As messages.
+    Messages(Vec<Message>),
+    /// As a time.
+    Time(UnixNanos),
+}
+
+/// Texts with which clients say that they left a value out.
+fn is_withheld(text: &str) -> bool {
+    // Koog without content capture; logfire's scrubbing.
+    text == "HIDDEN:non-empty" || text.starts_with("[Scrubbed due to")
+}
+
+/// Opens what stands at a rule's place; `None` if nothing of use is there.
+pub(super) fn decode(rule: &Rule, raw: &Raw<'_>) -> Option<Decoded> {
+    match rule.codec {
+        Codec::MessageEvent => {
+            let Raw::Events(events) = raw else { return None };
+            let messages: Vec<Message> = events.iter().flat_map(message_of_event).collect();
+            return (!messages.is_empty()).then_some(Decoded::Messages(messages));
+        }
+        Codec::VercelOutput => {
+            let Raw::Group(group) = raw else { return None };
+            return vercel_output(group).map(|message| Decoded::Messages(vec![message]));
+        }
+        Codec::BracketedTexts => return bracketed_texts(&text_of(raw)?).map(Decoded::Messages),
+        Codec::PlainText => {
+            let text = text_of(raw)?;
+            return (!text.trim().is_empty()).then(|| Decoded::Value(Value::String(text)));
+        }
+        Codec::Time => {
+            return match raw {
+                Raw::Event(event) => Some(Decoded::Time(event.time)),
+                Raw::Value(_, AnyValue::String(text)) => normalize::iso_time(text.trim_matches('"')).map(Decoded::Time),
+                _ => None,
+            };
+        }
+        _ => {}
+    }
+    let value = value(rule, raw)?;
+    let value = at_paths(rule, value)?;
+    let value = mapped(rule, value)?;
+    (!is_empty(&value)).then_some(Decoded::Value(value))
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty() || is_withheld(text),
+        _ => false,
+    }
+}
+
+fn text_of(raw: &Raw<'_>) -> Option<String> {
+    match raw {
+        Raw::Value(_, value) => Some(match value {
+            AnyValue::String(text) => text.clone(),
+            other => scalar_text(other)?,
+        }),
+        Raw::Name(name) => Some((*name).to_owned()),
+        Raw::Event(event) => event.body.and_then(AnyValue::as_str).map(str::to_owned),
+        Raw::Group(_) | Raw::Events(_) => None,
+    }
+}
+
+fn scalar_text(value: &AnyValue) -> Option<String> {
+    match value {
+        AnyValue::String(text) => Some(text.clone()),
+        AnyValue::Bool(flag) => Some(flag.to_string()),
+        AnyValue::Int(number) => Some(number.to_string()),
+        AnyValue::Double(number) => Some(number.to_string()),
+        AnyValue::Empty | AnyValue::Array(_) | AnyValue::KvList(_) | AnyValue::Bytes(_) => None,
+    }
+}
+
+fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
+    match rule.codec {
+        Codec::Text => Some(Value::String(text_of(raw)?)),
+        Codec::BeforeSlash => text_of(raw)?.split_once('/').map(|(head, _)| head.into()),
+        Codec::Int => number(raw, normalize::integer),
+        Codec::Float => number(raw, |text| normalize::float(text)),
+        Codec::Bool => match raw {
+            Raw::Value(_, AnyValue::Bool(flag)) => Some((*flag).into()),
+            other => match text_of(other)?.to_ascii_lowercase().as_str() {
+                "true" | "1" => Some(true.into()),
+                "false" | "0" => Some(false.into()),
+                _ => None,
+            },
+        },
+        Codec::Money => text_of(raw)?.strip_suffix("USD").and_then(normalize::float),
+        Codec::CommaSeparated => Some(text_of(raw)?.split(',').map(|part| Value::from(part.trim())).collect()),
+        Codec::Texts => texts(raw),
+        Codec::Json => json(raw),
+        Codec::JsonText => Some(parse_deep(&json(raw)?)),
+        Codec::ListOfJson => match raw {
+            Raw::Value(_, AnyValue::Array(items)) => Some(items.iter().map(|item| parse_deep(&item.to_json())).collect()),
+            other => Some(Value::Array(vec![json(other)?])),
+        },
+        Codec::Flat => match raw {
+            Raw::Group(group) => Some(flat::tree(group.iter().copied())),
+            _ => None,
+        },
+        Codec::Map => match raw {
+            Raw::Group(group) => Some(Value::Object(
+                group.iter().map(|(key, value)| ((*key).to_owned(), value.to_json())).collect(),
+            )),
+            _ => None,
+        },
+        Codec::MapOfJson => match raw {
+            Raw::Group(group) => Some(Value::Object(
+                group
+                    .iter()
+                    .map(|(key, value)| ((*key).to_owned(), parse_deep(&value.to_json())))
+                    .collect(),
+            )),
+            _ => None,
+        },
+        Codec::Count => match raw {
+            Raw::Group(group) => Some(flat::count(group.iter().map(|(key, _)| *key)).into()),
+            Raw::Value(_, AnyValue::Array(items)) => Some((items.len() as u64).into()),
+            _ => Some(1.into()),
+        },
+        Codec::MessageEvent | Codec::VercelOutput | Codec::BracketedTexts | Codec::PlainText | Codec::Time => None,
+    }
+}
+
+fn number(raw: &Raw<'_>, parse: impl Fn(&str) -> Option<Value>) -> Option<Value> {
+    match raw {
+        Raw::Value(_, AnyValue::Int(number)) => parse(&number.to_string()),
+        Raw::Value(_, AnyValue::Double(number)) => number.is_finite().then(|| parse(&number.to_string())).flatten(),
+        other => parse(text_of(other)?.trim()),
+    }
+}
+
+/// A native list or map, or text: JSON text is opened, other text stays.
+fn json(raw: &Raw<'_>) -> Option<Value> {
+    match raw {
+        Raw::Value(_, AnyValue::String(text)) => {
+            if is_withheld(text) {
+                return None;
+            }
+            Some(normalize::open_json(text))
+        }
+        Raw::Value(_, value) => Some(value.to_json()),
+        Raw::Name(name) => Some((*name).into()),
+        Raw::Event(event) => {
+            let mut map: Map<String, Value> = event.attributes.iter().map(|(key, value)| (key.clone(), value.to_json())).collect();
+            if let Some(body) = event.body.filter(|body| !body.is_empty()) {
+                let _ = map.insert("body".to_owned(), body.to_json());
+            }
+            let _ = map.insert("time".to_owned(), event.time.0.into());
+            Some(Value::Object(map))
+        }
+        Raw::Group(_) | Raw::Events(_) => None,
+    }
+}
+
+fn texts(raw: &Raw<'_>) -> Option<Value> {
+    match raw {
+        Raw::Value(_, AnyValue::Array(items)) => Some(items.iter().filter_map(scalar_text).map(Value::from).collect()),
+        other => {
+            let text = text_of(other)?;
+            match serde_json::from_str::<Value>(&text) {
+                Ok(Value::Array(items)) => Some(Value::Array(items)),
+                // Koog writes '[tool_calls]', which is no JSON.
+                _ => {
+                    let inside = text
+                        .trim()
+                        .strip_prefix('[')
+                        .and_then(|rest| rest.strip_suffix(']'))
+                        .unwrap_or(&text);
+                    Some(inside.split(',').map(|word| Value::from(word.trim())).collect())
+                }
+            }
+        }
+    }
+}
+
+fn at_paths(rule: &Rule, value: Value) -> Option<Value> {
+    if rule.paths.is_empty() {
+        return Some(value);
+    }
+    rule.paths.iter().find_map(|path| at(&value, path)).cloned()
+}
+
+/// The member at a dotted path; `.` is the value itself.
+pub(super) fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
+    if path == "." {
+        return Some(value);
+    }
+    let mut current = value;
+    for segment in path.split('.') {
+        current = match current {
+            Value::Object(map) => map.get(segment)?,
+            Value::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
+            _ => return None,
+        };
+    }
+    (!is_empty(current)).then_some(current)
+}
+
+/// The rule's own word for a value, where it has a list of them: no word, no value.
+fn mapped(rule: &Rule, value: Value) -> Option<Value> {
+    use super::rule::Field;
+    if rule.values.is_empty() || matches!(rule.field, Field::Parameter | Field::FormatExtras) {
+        return Some(value);
+    }
+    let text = match &value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let word = rule
+        .values
+        .iter()
+        .find(|(word, _)| word.eq_ignore_ascii_case(&text) || (word.contains('*') && fits(word, &text)));
+    word.map(|(_, ours)| Value::String((*ours).to_owned()))
+}
+
+/// `gen_ai.user.message` and its kin: role in the name, body or attributes the message.
+fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
+    let role = event
+        .name
+        .strip_prefix("gen_ai.")
+        .and_then(|rest| rest.strip_suffix(".message"))
+        .unwrap_or("assistant");
+    let mut map: Map<String, Value> = match event.body.map(AnyValue::to_json) {
+        Some(Value::Object(body)) => body,
+        Some(Value::String(text)) => match serde_json::from_str(&text) {
+            Ok(Value::Object(body)) => body,
+            _ => Map::from_iter([("content".to_owned(), Value::String(text))]),
+        },
+        _ => event.attributes.iter().map(|(key, value)| (key.clone(), value.to_json())).collect(),
+    };
+    for value in map.values_mut() {
+        if let Value::String(text) = value {
+            *value = normalize::open_json(text);
+        }
+    }
+    // A plain text as the message of a choice (strands).
+    if let Some(text @ (Value::String(_) | Value::Array(_))) = map.get("message").cloned() {
+        let _ = map.remove("message");
+        let _ = map.insert("content".to_owned(), text);
+    }
+    let finish = map.get("finish_reason").cloned();
+    if let Some(Value::Object(inner)) = map.get("message").cloned() {
+        map = inner;
+        if let Some(finish) = finish {
+            let _ = map.entry("finish_reason".to_owned()).or_insert(finish);
+        }
+    }
+    let _ = map.entry("role".to_owned()).or_insert_with(|| role.into());
+    let has_content = map
+        .keys()
+        .any(|key| matches!(key.as_str(), "content" | "tool_calls" | "parts" | "contents"));
+    let mut messages = super::messages::from_object_public(&map);
+    if !has_content && role != "tool" {
+        messages.retain(|message| !message.is_blank());
+    }
+    messages
+}
+
+/// `ai.response.text`, `.toolCalls`, `.reasoning`, `.object` as one message.
+fn vercel_output(group: &[(&str, &AnyValue)]) -> Option<Message> {
+    let get = |name: &str| group.iter().rev().find(|(key, _)| *key == name).map(|(_, value)| value.to_json());
+    let mut message = Message {
+        role: Role::Assistant,
+        ..Message::default()
+    };
+    for name in ["reasoning", "reasoningText"] {
+        if let Some(Value::String(text)) = get(name)
+            && !text.is_empty()
+        {
+            message.parts.push(Part::Reasoning {
+                text: Some(text),
+                opaque: Map::new(),
+            });
+            break;
+        }
+    }
+    if let Some(Value::String(text)) = get("text").filter(|value| !is_empty(value)).or_else(|| get("object")) {
+        message.parts.push(Part::Text(text));
+    }
+    if let Some(calls) = get("toolCalls") {
+        let list = parse_deep(&calls);
+        if let Value::Array(items) = &list {
+            let chat = Map::from_iter([
+                ("role".to_owned(), "assistant".into()),
+                ("tool_calls".to_owned(), Value::Array(items.clone())),
+            ]);
+            let read: Vec<ToolCall> = super::messages::from_object_public(&chat)
+                .into_iter()
+                .flat_map(|message| message.tool_calls)
+                .collect();
+            message.tool_calls = read;
+        }
+    }
+    (!message.is_blank()).then_some(message)
+}
+
+/// A title line, then `["..", ".."]` with inner quotes not escaped: texts without roles.
+fn bracketed_texts(body: &str) -> Option<Vec<Message>> {
+    let (_, list) = body.split_once('\n')?;
+    let inside = list.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let inside = inside.strip_prefix('"').unwrap_or(inside);
+    let inside = inside.strip_suffix('"').unwrap_or(inside);
+    Some(
+        inside
+            .split("\", \"")
+            .map(|text| Message::text(Role::Other(String::new()), text))
+            .collect(),
+    )
+}

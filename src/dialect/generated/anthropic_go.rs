@@ -1,0 +1,8 @@
+// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
+
+#[allow(clippy::wildcard_imports, unused_imports, reason = "generated")]
+use super::prelude::*;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "anthropic_go", key: "anthropic.tool_result.content", prefix: false, place: Place::Span, field: Field::ToolResult, codec: Codec::Json, rank: 160, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff], attribute: &[] }, paths: &[], values: &[] },
+];

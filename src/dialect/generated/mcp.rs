@@ -1,0 +1,9 @@
+// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
+
+#[allow(clippy::wildcard_imports, unused_imports, reason = "generated")]
+use super::prelude::*;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "mcp", key: "mcp.method.name", prefix: false, place: Place::Span, field: Field::Kind, codec: Codec::Text, rank: 100, when: Condition::ALWAYS, paths: &[], values: &[("tools/call", "tool"), ("tools/list", "detail"), ("prompts/get", "prompt"), ("resources/read", "retrieval"), ("*", "detail")] },
+    Rule { dialect: "mcp", key: "mcp.server.name", prefix: false, place: Place::Span, field: Field::McpServer, codec: Codec::Text, rank: 30, when: Condition::ALWAYS, paths: &[], values: &[] },
+];

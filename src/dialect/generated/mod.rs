@@ -1,0 +1,112 @@
+//! Rules of the dialects in `semconv/`, one file a dialect.
+// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
+
+mod prelude {
+    pub(super) use crate::dialect::rule::{Codec, Condition, Field, Place, Rule};
+    pub(super) use crate::operation::Kind;
+}
+
+#[rustfmt::skip]
+mod adk_rust;
+#[rustfmt::skip]
+mod agent_framework_rs;
+#[rustfmt::skip]
+mod anthropic;
+#[rustfmt::skip]
+mod anthropic_go;
+#[rustfmt::skip]
+mod claude_code;
+#[rustfmt::skip]
+mod codex;
+#[rustfmt::skip]
+mod gemini_cli;
+#[rustfmt::skip]
+mod gen_ai;
+#[rustfmt::skip]
+mod gen_ai_events;
+#[rustfmt::skip]
+mod genkit;
+#[rustfmt::skip]
+mod google_adk_java;
+#[rustfmt::skip]
+mod koog;
+#[rustfmt::skip]
+mod laminar;
+#[rustfmt::skip]
+mod langfuse;
+#[rustfmt::skip]
+mod langsmith;
+#[rustfmt::skip]
+mod mcp;
+#[rustfmt::skip]
+mod mlflow;
+#[rustfmt::skip]
+mod openinference;
+#[rustfmt::skip]
+mod openinference_vercel;
+#[rustfmt::skip]
+mod openllmetry;
+#[rustfmt::skip]
+mod openllmetry_old;
+#[rustfmt::skip]
+mod otel;
+#[rustfmt::skip]
+mod pydantic_ai;
+#[rustfmt::skip]
+mod pydantic_ai_1;
+#[rustfmt::skip]
+mod quarkus_langchain4j;
+#[rustfmt::skip]
+mod rig;
+#[rustfmt::skip]
+mod short;
+#[rustfmt::skip]
+mod spanbridge;
+#[rustfmt::skip]
+mod spring_ai;
+#[rustfmt::skip]
+mod strands;
+#[rustfmt::skip]
+mod vercel_ai;
+#[rustfmt::skip]
+mod vercel_ai_7;
+#[rustfmt::skip]
+mod voltagent;
+
+/// The rules, by dialect.
+#[rustfmt::skip]
+pub static TABLES: &[&[crate::dialect::Rule]] = &[
+    adk_rust::RULES,
+    agent_framework_rs::RULES,
+    anthropic::RULES,
+    anthropic_go::RULES,
+    claude_code::RULES,
+    codex::RULES,
+    gemini_cli::RULES,
+    gen_ai::RULES,
+    gen_ai_events::RULES,
+    genkit::RULES,
+    google_adk_java::RULES,
+    koog::RULES,
+    laminar::RULES,
+    langfuse::RULES,
+    langsmith::RULES,
+    mcp::RULES,
+    mlflow::RULES,
+    openinference::RULES,
+    openinference_vercel::RULES,
+    openllmetry::RULES,
+    openllmetry_old::RULES,
+    otel::RULES,
+    pydantic_ai::RULES,
+    pydantic_ai_1::RULES,
+    quarkus_langchain4j::RULES,
+    rig::RULES,
+    short::RULES,
+    spanbridge::RULES,
+    spring_ai::RULES,
+    strands::RULES,
+    vercel_ai::RULES,
+    vercel_ai_7::RULES,
+    voltagent::RULES,
+];

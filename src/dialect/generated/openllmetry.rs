@@ -1,0 +1,35 @@
+// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
+
+#[allow(clippy::wildcard_imports, unused_imports, reason = "generated")]
+use super::prelude::*;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "openllmetry", key: "gen_ai.usage.total_tokens", prefix: false, place: Place::Span, field: Field::UsageTotal, codec: Codec::Int, rank: 10, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "gen_ai.usage.reasoning_tokens", prefix: false, place: Place::Span, field: Field::UsageReasoning, codec: Codec::Int, rank: 30, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "gen_ai.usage.total_cost", prefix: false, place: Place::Span, field: Field::CostTotal, codec: Codec::Float, rank: 60, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.entity.name", prefix: false, place: Place::Span, field: Field::ToolName, codec: Codec::Text, rank: 90, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff, Kind::Detail], attribute: &[("traceloop.span.kind", "tool")] }, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.entity.name", prefix: false, place: Place::Span, field: Field::AgentName, codec: Codec::Text, rank: 80, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[], attribute: &[("traceloop.span.kind", "agent")] }, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "gen_ai.tool.call.arguments", prefix: false, place: Place::Span, field: Field::ToolCallId, codec: Codec::Json, rank: 110, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff, Kind::Detail], attribute: &[] }, paths: &["kwargs.tool_call_id"], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.entity.input", prefix: false, place: Place::Span, field: Field::ToolArguments, codec: Codec::Json, rank: 90, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff], attribute: &[] }, paths: &["kwargs", "inputs"], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.entity.input", prefix: false, place: Place::Span, field: Field::SearchQuery, codec: Codec::Json, rank: 70, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Retrieval, Kind::Rerank, Kind::MemoryRead], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.entity.input", prefix: false, place: Place::Span, field: Field::Input, codec: Codec::Json, rank: 20, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.entity.output", prefix: false, place: Place::Span, field: Field::ToolResult, codec: Codec::Json, rank: 70, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.entity.output", prefix: false, place: Place::Span, field: Field::Output, codec: Codec::Json, rank: 20, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.association.properties.session_id", prefix: false, place: Place::Span, field: Field::SessionId, codec: Codec::Text, rank: 40, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.association.properties.user_id", prefix: false, place: Place::Span, field: Field::UserId, codec: Codec::Text, rank: 20, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "gen_ai.task.input", prefix: false, place: Place::Span, field: Field::Input, codec: Codec::Json, rank: 100, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "gen_ai.task.output", prefix: false, place: Place::Span, field: Field::Output, codec: Codec::Json, rank: 100, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.prompt.key", prefix: false, place: Place::Span, field: Field::PromptId, codec: Codec::Text, rank: 40, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.prompt.version", prefix: false, place: Place::Span, field: Field::PromptVersion, codec: Codec::Text, rank: 40, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.prompt.version_name", prefix: false, place: Place::Span, field: Field::PromptVersion, codec: Codec::Text, rank: 41, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.prompt.version_hash", prefix: false, place: Place::Span, field: Field::PromptVersion, codec: Codec::Text, rank: 42, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.prompt.template", prefix: false, place: Place::Span, field: Field::PromptTemplate, codec: Codec::Text, rank: 20, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.prompt.template_variables", prefix: false, place: Place::Span, field: Field::PromptVariables, codec: Codec::Json, rank: 30, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.workflow.name", prefix: false, place: Place::Span, field: Field::Workflow, codec: Codec::Text, rank: 20, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "gen_ai.operation.name", prefix: false, place: Place::Span, field: Field::Kind, codec: Codec::Text, rank: 170, when: Condition::ALWAYS, paths: &[], values: &[("execute_task", "chain"), ("handoff", "handoff")] },
+    Rule { dialect: "openllmetry", key: "traceloop.span.kind", prefix: false, place: Place::Span, field: Field::Kind, codec: Codec::Text, rank: 190, when: Condition::ALWAYS, paths: &[], values: &[("workflow", "chain"), ("task", "chain"), ("agent", "agent"), ("tool", "tool"), ("handoff", "handoff"), ("unknown", "unknown")] },
+    Rule { dialect: "openllmetry", key: "traceloop.association.properties.", prefix: true, place: Place::Span, field: Field::Metadata, codec: Codec::Map, rank: 40, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.association.properties.langgraph_node", prefix: false, place: Place::Span, field: Field::GraphNode, codec: Codec::Text, rank: 30, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "traceloop.association.properties.langgraph_step", prefix: false, place: Place::Span, field: Field::Step, codec: Codec::Int, rank: 30, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openllmetry", key: "", prefix: false, place: Place::Event("gen_ai.content.completion.chunk"), field: Field::FirstTokenTime, codec: Codec::Time, rank: 62, when: Condition::ALWAYS, paths: &[], values: &[] },
+];

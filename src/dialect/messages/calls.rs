@@ -1,0 +1,85 @@
+//! Tool calls of every recorded shape.
+
+use serde_json::{Map, Value};
+
+use super::text;
+use crate::operation::ToolCall;
+
+/// Reads a list of calls: native, or JSON text of one.
+pub(super) fn each(list: &Value, mut take: impl FnMut(ToolCall)) {
+    match list {
+        Value::Array(items) => items.iter().filter_map(read).for_each(&mut take),
+        Value::Object(_) => read(list).into_iter().for_each(&mut take),
+        Value::String(text) => {
+            if let Ok(inner @ (Value::Array(_) | Value::Object(_))) = serde_json::from_str::<Value>(text) {
+                each(&inner, take);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// One call: `{id, function: {name, arguments}}`, `{id, name, args}`, `{toolCallId, toolName, input}`, and so on.
+pub(super) fn read(value: &Value) -> Option<ToolCall> {
+    let map = match value {
+        Value::Object(map) => map,
+        Value::String(text) => return read(&serde_json::from_str::<Value>(text).ok().filter(Value::is_object)?),
+        _ => return None,
+    };
+    for wrapper in ["tool_call", "toolCall", "toolUse", "functionCall", "toolRequest"] {
+        if let Some(inner @ Value::Object(_)) = map.get(wrapper) {
+            let mut call = read(inner)?;
+            call.id = call.id.or_else(|| id(map));
+            return Some(call);
+        }
+    }
+    if let Some(Value::Object(function)) = map.get("function") {
+        let name = text(function, &["name"])?;
+        return Some(of(id(map), name, arguments(function)));
+    }
+    let name = text(map, &["name", "toolName", "tool_name"])?;
+    Some(of(id(map), name, arguments(map)))
+}
+
+fn id(map: &Map<String, Value>) -> Option<String> {
+    text(map, &["call_id", "callId", "toolCallId", "tool_call_id", "toolUseId", "ref", "id"])
+}
+
+fn arguments(map: &Map<String, Value>) -> Option<&Value> {
+    ["arguments", "args", "input", "parameters"]
+        .into_iter()
+        .find_map(|key| map.get(key))
+}
+
+/// A call with arguments as recorded: an object, or text of one, quoted once or more.
+pub(super) fn of(id: Option<String>, name: String, arguments: Option<&Value>) -> ToolCall {
+    let arguments_text = arguments.and_then(Value::as_str).map(str::to_owned);
+    let arguments = arguments
+        .filter(|value| !value.is_null())
+        .map(parse_deep)
+        .filter(|value| value.as_str() != Some(""));
+    ToolCall {
+        id,
+        name,
+        arguments,
+        arguments_text,
+    }
+}
+
+/// JSON text opened until it is no text of JSON any more; other values as they are.
+pub(crate) fn parse_deep(value: &Value) -> Value {
+    let mut current = value.clone();
+    // Seen: twice. The bound keeps hostile input cheap.
+    for _ in 0..4 {
+        let Value::String(text) = &current else { break };
+        match text.trim_start().as_bytes().first() {
+            Some(b'{' | b'[' | b'"') => {}
+            _ => break,
+        }
+        match serde_json::from_str::<Value>(text) {
+            Ok(inner) => current = inner,
+            Err(_) => break,
+        }
+    }
+    current
+}

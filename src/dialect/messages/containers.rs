@@ -1,0 +1,269 @@
+//! Where messages stand: lists, request bodies, response bodies, generations.
+
+use serde_json::{Map, Value};
+
+use super::{Direction, from_object, of_text, parts, system};
+use crate::operation::{Message, Part, Role};
+
+/// The messages in a value; `None` if nothing in it looks like a message.
+pub(super) fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
+    match value {
+        Value::Array(items) => list(items, direction),
+        Value::Object(map) => object(map, direction),
+        Value::String(text) => {
+            if let Ok(inner @ (Value::Array(_) | Value::Object(_) | Value::String(_))) = serde_json::from_str::<Value>(text)
+                && let Some(messages) = read(&inner, direction)
+            {
+                return Some(messages);
+            }
+            (!text.trim().is_empty()).then(|| of_text(text, direction))
+        }
+        _ => None,
+    }
+}
+
+/// A list of messages, of items of the Responses API, of blocks of one message, or of JSON texts of these.
+fn list(items: &[Value], direction: Direction) -> Option<Vec<Message>> {
+    let mut out: Vec<Message> = Vec::new();
+    let mut open_turn = false;
+    for item in items {
+        match item {
+            Value::Object(map) => {
+                if let Some(messages) = response_item(map) {
+                    for message in messages {
+                        if message.role == Role::Assistant {
+                            append_turn(&mut out, message, open_turn);
+                            open_turn = true;
+                        } else {
+                            open_turn = false;
+                            out.push(message);
+                        }
+                    }
+                    continue;
+                }
+                if let Some(messages) = from_object(map, direction) {
+                    let merge = open_turn || map.contains_key("status") && direction == Direction::Input;
+                    for message in messages {
+                        if message.role == Role::Assistant && merge && open_turn {
+                            append_turn(&mut out, message, true);
+                        } else {
+                            open_turn = message.role == Role::Assistant && is_response_message(map);
+                            out.push(message);
+                        }
+                    }
+                } else if parts::is_block(item) {
+                    let message = from_object(
+                        &Map::from_iter([("content".to_owned(), Value::Array(vec![item.clone()]))]),
+                        direction,
+                    )?;
+                    for message in message {
+                        if message.role == Role::Tool {
+                            out.push(message);
+                        } else {
+                            let open = !out.is_empty();
+                            append_turn(&mut out, message, open);
+                        }
+                    }
+                } else if let Some(messages) = object(map, direction) {
+                    out.extend(messages);
+                }
+            }
+            Value::Array(inner) => out.extend(list(inner, direction).unwrap_or_default()),
+            Value::String(_) => out.extend(read(item, direction).unwrap_or_default()),
+            _ => {}
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+fn is_response_message(map: &Map<String, Value>) -> bool {
+    map.get("type").and_then(Value::as_str) == Some("message")
+}
+
+/// Items of the Responses API that are no messages: thoughts, calls and their outputs.
+fn response_item(map: &Map<String, Value>) -> Option<Vec<Message>> {
+    if map.contains_key("role") {
+        return None;
+    }
+    let kind = map.get("type").and_then(Value::as_str)?;
+    let assistant = |message: Message| {
+        vec![Message {
+            role: Role::Assistant,
+            ..message
+        }]
+    };
+    match kind {
+        "reasoning" | "function_call" | "custom_tool_call" | "mcp_call" | "function_call_output" | "custom_tool_call_output" => {
+            match parts::read(&Value::Object(map.clone())) {
+                parts::Piece::Part(part) => Some(assistant(Message {
+                    parts: vec![part],
+                    ..Message::default()
+                })),
+                parts::Piece::Call(call) => Some(assistant(Message {
+                    tool_calls: vec![call],
+                    ..Message::default()
+                })),
+                parts::Piece::Result(result) => Some(vec![*result]),
+                parts::Piece::Nothing => Some(Vec::new()),
+            }
+        }
+        "item_reference" => Some(Vec::new()),
+        _ => None,
+    }
+}
+
+/// Adds an assistant's piece to the turn before it, if that turn is open.
+fn append_turn(out: &mut Vec<Message>, piece: Message, open: bool) {
+    if open
+        && let Some(last) = out.last_mut()
+        && last.role == piece.role
+    {
+        last.parts.extend(piece.parts);
+        last.tool_calls.extend(piece.tool_calls);
+        if last.finish_reason.is_none() {
+            last.finish_reason = piece.finish_reason;
+        }
+        return;
+    }
+    out.push(piece);
+}
+
+fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>> {
+    if let Some(messages) = map.get("messages").filter(|value| value.is_array() || value.is_string()) {
+        return with_system(map, read(messages, direction));
+    }
+    if let Some(contents) = map.get("contents")
+        && !map.contains_key("role")
+    {
+        return with_system(map, read(contents, direction));
+    }
+    if direction == Direction::Input
+        && !map.contains_key("role")
+        && !map.contains_key("type")
+        && let Some(input) = map.get("input").filter(|value| value.is_array() || value.is_string())
+    {
+        return with_system(map, read(input, direction));
+    }
+    if let Some(Value::Array(choices)) = map.get("choices") {
+        return list(choices, Direction::Output);
+    }
+    if let Some(Value::Array(candidates)) = map.get("candidates") {
+        let mut out = Vec::new();
+        for candidate in candidates.iter().filter_map(Value::as_object) {
+            let mut messages = candidate
+                .get("content")
+                .and_then(|content| read(content, Direction::Output))
+                .unwrap_or_default();
+            if let (Some(last), Some(reason)) = (messages.last_mut(), super::text(candidate, &["finishReason", "finish_reason"])) {
+                last.finish_reason.get_or_insert(reason);
+            }
+            out.append(&mut messages);
+        }
+        return (!out.is_empty()).then_some(out);
+    }
+    if let Some(generations) = map.get("generations") {
+        return read(generations, Direction::Output);
+    }
+    if direction == Direction::Output
+        && let Some(output @ Value::Array(_)) = map.get("output")
+        && !map.contains_key("role")
+    {
+        return read(output, Direction::Output).map(one_turn);
+    }
+    if let Some(messages) = from_object(map, direction) {
+        return Some(messages);
+    }
+    if map.get("type").and_then(Value::as_str) == Some("message")
+        && let Some(content) = map.get("content")
+    {
+        return read(content, direction);
+    }
+    for key in ["kwargs", "message", "response", "content"] {
+        if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.get(key)
+            && let Some(messages) = read(inner, direction)
+        {
+            return Some(messages);
+        }
+    }
+    if let Some(Value::String(text)) = map.get("text").or_else(|| map.get("completion")).or_else(|| map.get("output_text")) {
+        return (!text.trim().is_empty()).then(|| of_text(text, direction));
+    }
+    if parts::is_block(&Value::Object(map.clone())) || map.contains_key("functionCall") {
+        return from_object(
+            &Map::from_iter([("content".to_owned(), Value::Array(vec![Value::Object(map.clone())]))]),
+            direction,
+        );
+    }
+    None
+}
+
+/// Several messages of one answer (the items of a Responses answer) as one turn. Choices of which each has text stay
+/// apart.
+pub(in crate::dialect) fn one_turn(messages: Vec<Message>) -> Vec<Message> {
+    let mut out: Vec<Message> = Vec::new();
+    for message in messages {
+        match out.last_mut() {
+            Some(last)
+                if last.role == Role::Assistant
+                    && message.role == Role::Assistant
+                    && (last.content().trim().is_empty() || message.content().trim().is_empty()) =>
+            {
+                last.parts.extend(message.parts);
+                last.tool_calls.extend(message.tool_calls);
+                last.finish_reason = last.finish_reason.take().or(message.finish_reason);
+            }
+            _ => out.push(message),
+        }
+    }
+    out
+}
+
+fn with_system(map: &Map<String, Value>, messages: Option<Vec<Message>>) -> Option<Vec<Message>> {
+    let mut messages = messages?;
+    let config = map.get("config").and_then(Value::as_object);
+    let prompt = ["system", "instructions", "system_instruction", "systemInstruction"]
+        .into_iter()
+        .find_map(|key| map.get(key).or_else(|| config.and_then(|config| config.get(key))))
+        .and_then(system);
+    if let Some(prompt) = prompt
+        && !messages
+            .iter()
+            .any(|message| matches!(message.role, Role::System | Role::Developer))
+    {
+        messages.insert(0, prompt);
+    }
+    Some(messages)
+}
+
+/// A thought that stands as a message of its own (role `thinking`) joined to the message after it, or before.
+pub(in crate::dialect) fn merge_thinking(messages: Vec<Message>) -> Vec<Message> {
+    let mut out: Vec<Message> = Vec::new();
+    let mut waiting: Vec<Part> = Vec::new();
+    for mut message in messages {
+        if matches!(&message.role, Role::Other(word) if word == "thinking" || word == "reasoning") {
+            let text = message.content();
+            waiting.push(Part::Reasoning {
+                text: Some(text),
+                opaque: Map::new(),
+            });
+            continue;
+        }
+        if !waiting.is_empty() && message.role == Role::Assistant {
+            let mut parts = std::mem::take(&mut waiting);
+            parts.append(&mut message.parts);
+            message.parts = parts;
+        }
+        out.push(message);
+    }
+    if !waiting.is_empty() {
+        match out.last_mut().filter(|message| message.role == Role::Assistant) {
+            Some(last) => last.parts.extend(waiting),
+            None => out.push(Message {
+                role: Role::Assistant,
+                parts: waiting,
+                ..Message::default()
+            }),
+        }
+    }
+    out
+}

@@ -1,0 +1,379 @@
+//! Messages of every recorded shape into [`Message`]s: OpenAI chat and Responses, Anthropic blocks, Gemini contents,
+//! OTel GenAI parts, OpenInference's flattened form, LangChain constructors, Vercel model messages, Bedrock blocks,
+//! Genkit and Agent Framework contents.
+//!
+//! The shape is told by the members of the JSON value, never by the client: the same shape comes from many clients.
+
+mod calls;
+mod containers;
+mod parts;
+mod python_repr;
+
+use serde_json::{Map, Value};
+
+use crate::operation::{Message, Part, Role, ToolCall};
+
+pub(crate) use calls::parse_deep;
+
+/// Which way the messages go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Into the model: bare text is the user's.
+    Input,
+    /// Out of the model: bare text is the model's.
+    Output,
+}
+
+impl Direction {
+    fn role(self) -> Role {
+        match self {
+            Self::Input => Role::User,
+            Self::Output => Role::Assistant,
+        }
+    }
+}
+
+/// The messages in a value; `None` if nothing in it looks like a message.
+#[must_use]
+pub fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
+    let messages = containers::read(value, direction)?;
+    let messages: Vec<Message> = messages
+        .into_iter()
+        .filter(|message| !message.is_blank() || message.role == Role::Tool)
+        .collect();
+    (!messages.is_empty()).then_some(messages)
+}
+
+/// A bare text as one message.
+#[must_use]
+pub fn of_text(text: &str, direction: Direction) -> Vec<Message> {
+    vec![Message::text(direction.role(), text)]
+}
+
+/// The system prompt in a value: plain text, a list of parts, a message or an object with `parts`.
+#[must_use]
+pub fn system(value: &Value) -> Option<Message> {
+    let mut message = Message {
+        role: Role::System,
+        ..Message::default()
+    };
+    match value {
+        Value::String(text) => match serde_json::from_str::<Value>(text) {
+            Ok(inner @ (Value::Array(_) | Value::Object(_) | Value::String(_))) => return system(&inner),
+            _ => message.parts.push(Part::Text(text.clone())),
+        },
+        Value::Array(items) => items.iter().for_each(|item| push_content(item, &mut message)),
+        Value::Object(map) => {
+            let inner = map.get("parts").or_else(|| map.get("content")).unwrap_or(value);
+            match inner {
+                Value::Array(items) => items.iter().for_each(|item| push_content(item, &mut message)),
+                other => push_content(other, &mut message),
+            }
+        }
+        _ => return None,
+    }
+    message.tool_calls.clear();
+    (!message.is_blank()).then_some(message)
+}
+
+fn push_content(item: &Value, message: &mut Message) {
+    if let Value::Object(map) = item
+        && (map.contains_key("role") || map.contains_key("parts"))
+        && let Some(inner) = map.get("content").or_else(|| map.get("parts"))
+    {
+        match inner {
+            Value::Array(items) => items.iter().for_each(|part| push_content(part, message)),
+            other => push_content(other, message),
+        }
+        return;
+    }
+    match parts::read(item) {
+        parts::Piece::Part(part) => message.parts.push(part),
+        parts::Piece::Nothing | parts::Piece::Call(_) | parts::Piece::Result(_) => {}
+    }
+}
+
+/// One recorded message object into messages: tool results inside a message become messages of their own.
+pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>> {
+    if let Some(Value::Object(inner)) = map.get("message")
+        && !map.contains_key("content")
+    {
+        let mut out = from_object(inner, direction)?;
+        if let (Some(last), Some(reason)) = (out.last_mut(), text(map, &["finish_reason", "finishReason"])) {
+            last.finish_reason.get_or_insert(reason);
+        }
+        return Some(out);
+    }
+    if map.get("lc").is_some()
+        && let Some(Value::Object(kwargs)) = map.get("kwargs")
+    {
+        let mut inner = kwargs.clone();
+        if !inner.contains_key("type")
+            && let Some(Value::String(class)) = map.get("id").and_then(Value::as_array).and_then(|path| path.last())
+        {
+            let _ = inner.insert("type".to_owned(), class.as_str().into());
+        }
+        return from_object(&inner, direction);
+    }
+    if let (Some(Value::String(kind)), Some(Value::Object(data))) = (map.get("type"), map.get("data"))
+        && langchain_role(kind).is_some()
+    {
+        let mut inner = data.clone();
+        let _ = inner.insert("type".to_owned(), kind.as_str().into());
+        return from_object(&inner, direction);
+    }
+    let role = role_of(map, direction)?;
+    Some(build(map, role))
+}
+
+fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
+    if let Some(Value::String(word)) = map.get("role") {
+        return Some(Role::from_word(word.rsplit('.').next().unwrap_or(word)));
+    }
+    if let Some(Value::String(kind)) = map.get("type")
+        && let Some(role) = langchain_role(kind)
+    {
+        return Some(role);
+    }
+    if map.contains_key("tool_call_id") && map.contains_key("content") {
+        return Some(Role::Tool);
+    }
+    if map.get("parts").is_some_and(Value::is_array) || map.contains_key("tool_calls") || map.contains_key("toolCalls") {
+        return Some(direction.role());
+    }
+    let typed = map.contains_key("type");
+    (!typed && map.get("content").is_some_and(|content| content.is_string() || content.is_array())).then(|| direction.role())
+}
+
+fn langchain_role(word: &str) -> Option<Role> {
+    match word
+        .strip_suffix("MessageChunk")
+        .or_else(|| word.strip_suffix("Message"))
+        .unwrap_or(word)
+    {
+        "human" | "Human" | "HumanMessage" => Some(Role::User),
+        "ai" | "AI" | "AIMessageChunk" => Some(Role::Assistant),
+        "system" | "System" => Some(Role::System),
+        "tool" | "Tool" => Some(Role::Tool),
+        _ => None,
+    }
+}
+
+fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
+    let mut builder = Builder::new(role);
+    builder.message.name = text(map, &["name", "author_name"]);
+    builder.message.tool_call_id = text(map, &["tool_call_id", "toolCallId"]);
+    if builder.message.role == Role::Tool && builder.message.tool_call_id.is_none() {
+        builder.message.tool_call_id = text(map, &["id"]);
+    }
+    builder.message.finish_reason = text(map, &["finish_reason", "finishReason", "stop_reason"]);
+    if map.get("status").and_then(Value::as_str) == Some("error") {
+        builder.message.is_error = true;
+    }
+    for key in ["reasoning_content", "reasoning", "thinking"] {
+        if let Some(Value::String(thought)) = map.get(key)
+            && !thought.trim().is_empty()
+        {
+            builder.message.parts.push(Part::Reasoning {
+                text: Some(thought.clone()),
+                opaque: Map::new(),
+            });
+            break;
+        }
+    }
+    if let Some(thought) = map
+        .get("additional_kwargs")
+        .and_then(|more| more.get("reasoning_content"))
+        .and_then(Value::as_str)
+        && builder.message.parts.is_empty()
+        && !thought.is_empty()
+    {
+        builder.message.parts.push(Part::Reasoning {
+            text: Some(thought.to_owned()),
+            opaque: Map::new(),
+        });
+    }
+    let holder = ["contents", "parts", "content", "text"]
+        .into_iter()
+        .find_map(|key| map.get(key).filter(|value| !is_nothing(value)));
+    if let Some(content) = holder {
+        builder.content(content);
+    }
+    for key in ["tool_calls", "toolCalls", "function_calls"] {
+        if let Some(list) = map.get(key).filter(|value| !is_nothing(value)) {
+            calls::each(list, |call| builder.call(call));
+            break;
+        }
+    }
+    if builder.message.tool_calls.is_empty() {
+        if let Some(call) = map.get("function_call").and_then(calls::read) {
+            builder.call(call);
+        } else if let (Some(name), arguments) = (text(map, &["function_call_name"]), map.get("function_call_arguments_json")) {
+            builder.call(calls::of(None, name, arguments));
+        }
+    }
+    if let Some(refusal) = map.get("refusal").and_then(Value::as_str)
+        && builder.message.is_blank()
+    {
+        builder.message.parts.push(Part::Text(refusal.to_owned()));
+    }
+    builder.finish()
+}
+
+fn is_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
+    }
+}
+
+/// The first of these members that is non-empty text.
+pub(super) fn text(map: &Map<String, Value>, keys: &[&str]) -> Option<String> {
+    keys.iter()
+        .find_map(|key| map.get(*key).and_then(Value::as_str))
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned)
+}
+
+/// Takes pieces in order; tool results split the message.
+struct Builder {
+    message: Message,
+    results: Vec<Message>,
+    results_first: bool,
+}
+
+impl Builder {
+    fn new(role: Role) -> Self {
+        Self {
+            message: Message {
+                role,
+                ..Message::default()
+            },
+            results: Vec::new(),
+            results_first: false,
+        }
+    }
+
+    fn content(&mut self, content: &Value) {
+        if self.message.role == Role::Tool {
+            return self.tool_content(content);
+        }
+        match content {
+            Value::String(text) => self.string(text),
+            Value::Array(items) => items.iter().for_each(|item| self.item(item)),
+            Value::Object(map) => match map.get("parts").and_then(Value::as_array) {
+                Some(items) => items.iter().for_each(|item| self.item(item)),
+                None => self.item(content),
+            },
+            Value::Null => {}
+            other => self.message.parts.push(Part::Text(other.to_string())),
+        }
+    }
+
+    fn string(&mut self, text: &str) {
+        if let Some(call) = python_repr::tool_call(text) {
+            return self.call(call);
+        }
+        // Content blocks as JSON text (OpenLLMetry, strands); other JSON text is what was said.
+        if let Ok(Value::Array(items)) = serde_json::from_str::<Value>(text)
+            && !items.is_empty()
+            && items.iter().all(parts::is_block)
+        {
+            items.iter().for_each(|item| self.item(item));
+            return;
+        }
+        self.message.parts.push(Part::Text(text.to_owned()));
+    }
+
+    fn item(&mut self, item: &Value) {
+        if let Value::String(text) = item {
+            return self.string(text);
+        }
+        match parts::read(item) {
+            parts::Piece::Part(Part::Text(text)) => self.string_part(text),
+            parts::Piece::Part(part) => self.message.parts.push(part),
+            parts::Piece::Call(call) => self.call(call),
+            parts::Piece::Result(result) => {
+                if self.message.is_blank() {
+                    self.results_first = true;
+                }
+                self.results.push(*result);
+            }
+            parts::Piece::Nothing => {}
+        }
+    }
+
+    fn string_part(&mut self, text: String) {
+        match python_repr::tool_call(&text) {
+            Some(call) => self.call(call),
+            None => self.message.parts.push(Part::Text(text)),
+        }
+    }
+
+    fn call(&mut self, call: ToolCall) {
+        let known = call.id.is_some() && self.message.tool_calls.iter().any(|have| have.id == call.id);
+        if !known {
+            self.message.tool_calls.push(call);
+        }
+    }
+
+    /// A tool's answer: result pieces inside it name their own calls; anything else is the answer.
+    fn tool_content(&mut self, content: &Value) {
+        let items: &[Value] = match content {
+            Value::Array(items) => items,
+            Value::Object(map) => map.get("parts").and_then(Value::as_array).map_or(&[], Vec::as_slice),
+            _ => &[],
+        };
+        let mut rest = Vec::new();
+        for item in items {
+            match parts::read(item) {
+                parts::Piece::Result(mut result) => {
+                    if result.tool_call_id.is_none() {
+                        result.tool_call_id.clone_from(&self.message.tool_call_id);
+                    }
+                    if result.name.is_none() {
+                        result.name.clone_from(&self.message.name);
+                    }
+                    self.results.push(*result);
+                }
+                parts::Piece::Part(part) => rest.push(part),
+                parts::Piece::Call(_) | parts::Piece::Nothing => {}
+            }
+        }
+        match content {
+            Value::String(text) => self.message.parts.push(Part::Text(text.clone())),
+            Value::Array(_) => self.message.parts.extend(rest),
+            Value::Object(map) if !map.contains_key("parts") => self.message.result = Some(content.clone()),
+            Value::Object(_) => self.message.parts.extend(rest),
+            Value::Null => {}
+            other => self.message.result = Some(other.clone()),
+        }
+    }
+
+    fn finish(self) -> Vec<Message> {
+        let mut out = Vec::new();
+        let keep = !self.message.is_blank() || (self.results.is_empty());
+        let (message, results) = (self.message, self.results);
+        if self.results_first {
+            out.extend(results);
+            if keep {
+                out.push(message);
+            }
+        } else {
+            if keep {
+                out.push(message);
+            }
+            out.extend(results);
+        }
+        out
+    }
+}
+
+/// A message object whose role is known.
+pub(in crate::dialect) fn from_object_public(map: &Map<String, Value>) -> Vec<Message> {
+    from_object(map, Direction::Input).unwrap_or_default()
+}
+
+pub(in crate::dialect) use containers::{merge_thinking, one_turn};

@@ -1,0 +1,329 @@
+//! Content blocks of every recorded shape: text, thought, tool call, tool result, media.
+
+use serde_json::{Map, Value};
+
+use super::{calls, text};
+use crate::operation::message::Media;
+use crate::operation::{Message, Part, Role, ToolCall};
+
+/// What one block is.
+pub(super) enum Piece {
+    /// Something said.
+    Part(Part),
+    /// A request to run a tool.
+    Call(ToolCall),
+    /// A tool's answer.
+    Result(Box<Message>),
+    /// An empty block.
+    Nothing,
+}
+
+/// Whether a value has the shape of a content block.
+pub(super) fn is_block(value: &Value) -> bool {
+    let Value::Object(map) = value else { return false };
+    if map.get("type").is_some_and(Value::is_string) {
+        let content = [
+            "text",
+            "content",
+            "thinking",
+            "data",
+            "id",
+            "image_url",
+            "source",
+            "name",
+            "signature",
+            "input_text",
+        ];
+        return content.iter().any(|key| map.contains_key(*key));
+    }
+    map.len() == 1
+        && [
+            "text",
+            "toolUse",
+            "toolResult",
+            "reasoningContent",
+            "functionCall",
+            "functionResponse",
+            "toolRequest",
+            "toolResponse",
+            "image",
+            "document",
+        ]
+        .iter()
+        .any(|key| map.contains_key(*key))
+}
+
+/// Reads one block.
+pub(super) fn read(value: &Value) -> Piece {
+    let map = match value {
+        Value::Object(map) => map,
+        Value::String(text) => return Piece::Part(Part::Text(text.clone())),
+        Value::Null => return Piece::Nothing,
+        other => return Piece::Part(Part::Other(other.clone())),
+    };
+    if let Some(Value::Object(inner)) = map.get("message_content") {
+        return read_inner(inner, map);
+    }
+    read_inner(map, map)
+}
+
+fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
+    for wrapper in ["tool_call", "toolUse", "functionCall", "toolRequest"] {
+        if outer.get(wrapper).is_some_and(Value::is_object) {
+            return calls::read(&Value::Object(outer.clone())).map_or(Piece::Nothing, Piece::Call);
+        }
+    }
+    for wrapper in ["functionResponse", "toolResult", "toolResponse"] {
+        if let Some(Value::Object(inner)) = map.get(wrapper) {
+            let mut message = result(inner);
+            if message.tool_call_id.is_none() {
+                message.tool_call_id = text(map, &["id"]);
+            }
+            return Piece::Result(Box::new(message));
+        }
+    }
+    if let Some(inner) = map.get("reasoningContent") {
+        let text = inner
+            .pointer("/reasoningText/text")
+            .or_else(|| inner.get("text"))
+            .and_then(Value::as_str);
+        return thought(text.map(str::to_owned), map);
+    }
+    let kind = map.get("type").and_then(Value::as_str).unwrap_or("");
+    match kind {
+        "text" | "input_text" | "output_text" | "summary_text" => spoken(map),
+        "reasoning" | "thinking" | "redacted_thinking" | "reasoning_content" | "reasoning_text" | "thought" => {
+            thought(thought_text(map), map)
+        }
+        "tool_call" | "tool_use" | "tool-call" | "function_call" | "toolUse" | "server_tool_use" | "server_tool_call"
+        | "custom_tool_call" | "mcp_call" => calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call),
+        "tool_call_response"
+        | "tool_result"
+        | "tool-result"
+        | "function_result"
+        | "function_call_output"
+        | "toolResult"
+        | "server_tool_call_response"
+        | "custom_tool_call_output"
+        | "tool_response" => Piece::Result(Box::new(result(map))),
+        "refusal" => text(map, &["refusal", "content", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
+        "" => untyped(map),
+        "image_url" | "image" | "input_image" | "input_audio" | "audio" | "video" | "document" | "file" | "input_file" | "blob" | "uri"
+        | "image-data" | "media" => media(kind, map),
+        _ => Piece::Part(Part::Other(Value::Object(map.clone()))),
+    }
+}
+
+fn untyped(map: &Map<String, Value>) -> Piece {
+    if map.get("thought").and_then(Value::as_bool) == Some(true) {
+        return thought(text(map, &["text"]), map);
+    }
+    if map.get("text").is_some() {
+        return spoken(map);
+    }
+    if map.contains_key("name") && (map.contains_key("args") || map.contains_key("arguments")) {
+        return calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call);
+    }
+    for (key, modality) in [
+        ("inlineData", "image"),
+        ("inline_data", "image"),
+        ("fileData", "file"),
+        ("file_data", "file"),
+        ("image", "image"),
+        ("media", "image"),
+    ] {
+        if let Some(Value::Object(inner)) = map.get(key) {
+            let mut piece = media(modality, inner);
+            if let Piece::Part(Part::Media(media)) = &mut piece {
+                media.raw = Value::Object(map.clone());
+            }
+            return piece;
+        }
+    }
+    if let Some(Value::String(content)) = map.get("content") {
+        return Piece::Part(Part::Text(content.clone()));
+    }
+    if map.is_empty() {
+        Piece::Nothing
+    } else {
+        Piece::Part(Part::Other(Value::Object(map.clone())))
+    }
+}
+
+fn spoken(map: &Map<String, Value>) -> Piece {
+    let words = ["text", "content", "input_text", "output_text"]
+        .into_iter()
+        .find_map(|key| map.get(key));
+    match words {
+        Some(Value::String(text)) => Piece::Part(Part::Text(text.clone())),
+        Some(Value::Object(inner)) => text(inner, &["value", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
+        None | Some(Value::Null) => Piece::Nothing,
+        Some(other) => Piece::Part(Part::Text(other.to_string())),
+    }
+}
+
+fn thought_text(map: &Map<String, Value>) -> Option<String> {
+    if let Some(words) = text(map, &["text", "thinking", "reasoning", "reasoning_content"]) {
+        return Some(words);
+    }
+    for key in ["content", "summary"] {
+        match map.get(key) {
+            Some(Value::String(words)) if !words.is_empty() => return Some(words.clone()),
+            Some(Value::Array(items)) => {
+                let words: Vec<String> = items
+                    .iter()
+                    .filter_map(|item| match item {
+                        Value::String(words) => Some(words.clone()),
+                        Value::Object(inner) => text(inner, &["text", "content"]),
+                        _ => None,
+                    })
+                    .collect();
+                if !words.is_empty() {
+                    return Some(words.join("\n"));
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
+    let mut opaque = Map::new();
+    for key in [
+        "id",
+        "signature",
+        "data",
+        "encrypted_content",
+        "encryptedContent",
+        "thoughtSignature",
+    ] {
+        if let Some(value) = map.get(key)
+            && !value.is_null()
+        {
+            let _ = opaque.insert(key.to_owned(), value.clone());
+        }
+    }
+    if words.is_none() && opaque.is_empty() {
+        return Piece::Nothing;
+    }
+    Piece::Part(Part::Reasoning { text: words, opaque })
+}
+
+/// A tool's answer: `{id, response}`, `{tool_use_id, content}`, `{toolCallId, output: {type, value}}`, and so on.
+fn result(map: &Map<String, Value>) -> Message {
+    let mut message = Message {
+        role: Role::Tool,
+        ..Message::default()
+    };
+    message.tool_call_id = text(
+        map,
+        &[
+            "tool_call_id",
+            "tool_use_id",
+            "toolCallId",
+            "toolUseId",
+            "call_id",
+            "callId",
+            "ref",
+            "id",
+        ],
+    );
+    message.name = text(map, &["name", "toolName", "tool_name"]);
+    message.is_error = map.get("is_error").and_then(Value::as_bool) == Some(true)
+        || map.get("isError").and_then(Value::as_bool) == Some(true)
+        || map.get("status").and_then(Value::as_str) == Some("error");
+    let value = ["response", "result", "output", "content", "value"]
+        .into_iter()
+        .find_map(|key| map.get(key).filter(|value| !value.is_null()));
+    let Some(value) = value else { return message };
+    set_result(&mut message, value);
+    message
+}
+
+fn set_result(message: &mut Message, value: &Value) {
+    match value {
+        Value::String(text) => message.parts.push(Part::Text(text.clone())),
+        Value::Array(items) if !items.is_empty() && items.iter().all(|item| is_block(item) || item.is_string()) => {
+            for item in items {
+                match read(item) {
+                    Piece::Part(part) => message.parts.push(part),
+                    Piece::Result(_) | Piece::Call(_) => message.parts.push(Part::Other(item.clone())),
+                    Piece::Nothing => {}
+                }
+            }
+        }
+        // Bedrock's {json: v}, Vercel's {type: text|json|error-text, value: v}
+        Value::Object(inner) if inner.len() == 2 && inner.contains_key("type") && inner.contains_key("value") => {
+            if inner
+                .get("type")
+                .and_then(Value::as_str)
+                .is_some_and(|kind| kind.starts_with("error"))
+            {
+                message.is_error = true;
+            }
+            if let Some(value) = inner.get("value") {
+                set_result(message, value);
+            }
+        }
+        other => message.result = Some(other.clone()),
+    }
+}
+
+fn media(kind: &str, map: &Map<String, Value>) -> Piece {
+    let mut media = Media {
+        raw: Value::Object(map.clone()),
+        ..Media::default()
+    };
+    media.modality = text(map, &["modality"]).unwrap_or_else(|| {
+        if kind.contains("image") {
+            "image"
+        } else if kind.contains("audio") {
+            "audio"
+        } else if kind.contains("video") {
+            "video"
+        } else if kind == "document" {
+            "document"
+        } else {
+            "file"
+        }
+        .to_owned()
+    });
+    collect_media(&Value::Object(map.clone()), &mut media, 0);
+    if let Some(mime) = &media.mime_type
+        && media.modality == "file"
+        && let Some((major, _)) = mime.split_once('/')
+        && matches!(major, "image" | "audio" | "video")
+    {
+        major.clone_into(&mut media.modality);
+    }
+    Piece::Part(Part::Media(media))
+}
+
+/// Finds the URL, the bytes and the type wherever the client nests them.
+fn collect_media(value: &Value, media: &mut Media, depth: usize) {
+    match value {
+        Value::Object(map) if depth < 5 => {
+            for (key, inner) in map {
+                match (key.as_str(), inner) {
+                    ("url" | "uri" | "fileUri" | "file_uri" | "image_url", Value::String(url)) => {
+                        let _ = media.uri.get_or_insert_with(|| url.clone());
+                    }
+                    ("mime_type" | "mimeType" | "media_type" | "mediaType" | "contentType", Value::String(mime)) => {
+                        let _ = media.mime_type.get_or_insert_with(|| mime.clone());
+                    }
+                    ("data" | "content" | "base64" | "bytes" | "image", Value::String(data)) => {
+                        if data.starts_with("data:") || data.starts_with("http") {
+                            let _ = media.uri.get_or_insert_with(|| data.clone());
+                        } else {
+                            let _ = media.base64.get_or_insert_with(|| data.clone());
+                        }
+                    }
+                    (_, inner @ Value::Object(_)) => collect_media(inner, media, depth + 1),
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
+    }
+}

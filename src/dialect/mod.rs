@@ -1,0 +1,22 @@
+//! Reads attributes into operations, by tables generated from `semconv/`.
+//!
+//! A [`Rule`] says: key (or key prefix), place (span, resource, event, log), condition, codec, path, values, field,
+//! rank. There are no chains of if-else over key names; what no rule consumes stays in `Operation::unmapped`. Spans
+//! may mix dialects: among rules for one field the lowest rank that has a value wins.
+
+mod codec;
+#[cfg(feature = "server")]
+pub mod file;
+mod flat;
+pub mod generated;
+pub mod messages;
+mod normalize;
+mod read;
+mod registry;
+mod result;
+pub mod rule;
+mod write_field;
+
+pub use read::{ChildResult, Read, read};
+pub use registry::Registry;
+pub use rule::{Codec, Condition, Field, Place, Rule};

@@ -1,0 +1,302 @@
+//! One spelling for what clients spell in many ways.
+
+use serde_json::{Map, Value};
+
+use crate::span::UnixNanos;
+
+/// An integer from decimal text, also when written as `12.0`.
+pub(super) fn integer(text: &str) -> Option<Value> {
+    if let Ok(number) = text.parse::<i64>() {
+        return Some(number.into());
+    }
+    let number = text
+        .parse::<f64>()
+        .ok()
+        .filter(|number| number.is_finite() && number.fract() == 0.0 && number.abs() < 9e15)?;
+    #[expect(clippy::cast_possible_truncation, reason = "whole and below 2^53")]
+    Some((number as i64).into())
+}
+
+/// A finite number from decimal text.
+pub(super) fn float(text: &str) -> Option<Value> {
+    text.trim()
+        .parse::<f64>()
+        .ok()
+        .and_then(serde_json::Number::from_f64)
+        .map(Value::Number)
+}
+
+/// JSON text of an object, a list or a quoted text opened; any other text as it is.
+pub(super) fn open_json(text: &str) -> Value {
+    match text.trim_start().as_bytes().first() {
+        Some(b'{' | b'[' | b'"') => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
+        _ => Value::String(text.to_owned()),
+    }
+}
+
+/// A provider's name: lower case, one spelling; `None` for names of frameworks that stand in this slot.
+pub(super) fn provider(word: &str) -> Option<String> {
+    let lower = word.trim().to_ascii_lowercase();
+    Some(match lower.as_str() {
+        "" | "langchain" | "strands-agents" | "spring_ai" | "koog" | "gcp.vertex.agent" | "unknown" | "_other" | "none" => return None,
+        "az.ai.openai" | "azure.ai.openai" | "azure_openai" | "azure-openai" => "azure.openai".to_owned(),
+        "x_ai" => "xai".to_owned(),
+        "gemini" | "gcp.gen_ai" | "gcp_gemini" => "gcp.gemini".to_owned(),
+        "vertex_ai" | "vertexai" | "google_vertexai" => "gcp.vertex_ai".to_owned(),
+        other => {
+            // `openai.chat`, `openai.responses`, `anthropic.messages`: the provider and the API it offers.
+            let head = other.split('.').next().unwrap_or(other);
+            if matches!(head, "openai" | "anthropic" | "mistral" | "cohere" | "groq" | "xai") {
+                head.to_owned()
+            } else {
+                other.to_owned()
+            }
+        }
+    })
+}
+
+/// One word for why a model stopped; `None` for "unknown".
+pub(super) fn finish_reason(word: &str) -> Option<String> {
+    let lower = word.trim().trim_matches('"').to_ascii_lowercase();
+    let last = lower.rsplit('.').next().unwrap_or(&lower);
+    Some(match last {
+        "" | "unknown" | "none" | "null" => return None,
+        "tool_calls" | "tool-calls" | "tool_use" | "tool_call" | "function_call" | "tool_execution" | "tooluse" => "tool_call".to_owned(),
+        "end_turn" | "stop" | "stop_sequence" | "completed" => "stop".to_owned(),
+        "max_tokens" | "length" | "max_output_tokens" => "length".to_owned(),
+        "content_filter" | "content-filter" | "safety" | "refusal" => "content_filter".to_owned(),
+        other => other.to_owned(),
+    })
+}
+
+/// Nanoseconds of `2026-01-01T10:00:00.123456Z` (or with `+00:00`).
+pub(super) fn iso_time(text: &str) -> Option<UnixNanos> {
+    let (date, clock) = text.trim().split_once(['T', ' '])?;
+    let mut ymd = date.split('-').map(|part| part.parse::<i64>().ok());
+    let (year, month, day) = (ymd.next()??, ymd.next()??, ymd.next()??);
+    let zone = clock.find(['Z', '+', '-']).unwrap_or(clock.len());
+    let (clock, offset) = clock.split_at_checked(zone)?;
+    let mut hms = clock.split(':');
+    let (hour, minute) = (hms.next()?.parse::<i64>().ok()?, hms.next()?.parse::<i64>().ok()?);
+    let seconds = hms.next().unwrap_or("0");
+    let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
+    let nanos: u64 = format!("{fraction:0<9}").get(..9)?.parse().ok()?;
+    let offset = match offset.as_bytes().first() {
+        Some(sign @ (b'+' | b'-')) => {
+            let mut parts = offset.get(1..)?.split(':').map(|part| part.parse::<i64>().ok());
+            let minutes = parts.next()?? * 60 + parts.next().flatten().unwrap_or(0);
+            if *sign == b'+' { minutes } else { -minutes }
+        }
+        _ => 0,
+    };
+    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+        return None;
+    }
+    // Howard Hinnant's days_from_civil.
+    let y = if month <= 2 { year - 1 } else { year };
+    let era = y.div_euclid(400);
+    let year_of_era = y.rem_euclid(400);
+    let day_of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
+    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
+    let total = days * 86_400 + (hour * 60 + minute - offset) * 60 + whole.parse::<i64>().ok()?;
+    u64::try_from(total)
+        .ok()?
+        .checked_mul(1_000_000_000)?
+        .checked_add(nanos)
+        .map(UnixNanos)
+}
+
+/// Arguments of a tool without the client's wrapping, and the call's id where the wrapping holds it.
+pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
+    let value = super::messages::parse_deep(&value);
+    let value = match &value {
+        Value::String(text) => python_literal(text).unwrap_or(value),
+        _ => value,
+    };
+    let Value::Object(map) = &value else { return (value, None) };
+    // A whole tool call: {name, args, id, type: tool_call}, {callId, name, args}.
+    let is_call = map.get("name").is_some_and(Value::is_string) && map.len() <= 6;
+    if is_call
+        && (map.contains_key("callId")
+            || map
+                .get("type")
+                .and_then(Value::as_str)
+                .is_some_and(|kind| kind == "tool_call" || kind == "function"))
+        && let Some(inner) = map.get("args").or_else(|| map.get("arguments"))
+    {
+        let id = ["callId", "id", "call_id"]
+            .into_iter()
+            .find_map(|key| map.get(key))
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        return (super::messages::parse_deep(inner), id);
+    }
+    if let Some(inputs @ Value::Object(_)) = map.get("inputs")
+        && (map.contains_key("input_str") || map.contains_key("kwargs"))
+    {
+        let id = map
+            .get("kwargs")
+            .and_then(|kwargs| kwargs.get("tool_call_id"))
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        return (inputs.clone(), id);
+    }
+    if let Some(Value::Object(kwargs)) = map.get("kwargs") {
+        let known = map
+            .keys()
+            .all(|key| matches!(key.as_str(), "kwargs" | "args" | "sanitize_inputs_outputs" | "self"));
+        if known {
+            let id = kwargs.get("tool_call_id").and_then(Value::as_str).map(str::to_owned);
+            if !kwargs.is_empty() {
+                return (Value::Object(kwargs.clone()), id);
+            }
+            return match map.get("args").and_then(Value::as_array).map(Vec::as_slice) {
+                Some([only @ Value::Object(_)]) => (only.clone(), id),
+                Some([]) | None => (Value::Object(Map::new()), id),
+                Some(list) => (Value::Array(list.to_vec()), id),
+            };
+        }
+    }
+    (value, None)
+}
+
+/// A Python literal (`{'city': 'Paris', 'n': None}`) as JSON: one client writes arguments with `str(dict)`.
+pub(super) fn python_literal(text: &str) -> Option<Value> {
+    let text = text.trim();
+    if !(text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']')) {
+        return None;
+    }
+    let mut parser = Literal { rest: text, depth: 0 };
+    let value = parser.value()?;
+    parser.rest.trim().is_empty().then_some(value)
+}
+
+struct Literal<'a> {
+    rest: &'a str,
+    depth: usize,
+}
+
+impl Literal<'_> {
+    fn eat(&mut self, token: &str) -> bool {
+        self.rest = self.rest.trim_start();
+        match self.rest.strip_prefix(token) {
+            Some(rest) => {
+                self.rest = rest;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn value(&mut self) -> Option<Value> {
+        self.depth += 1;
+        if self.depth > 64 {
+            return None;
+        }
+        self.rest = self.rest.trim_start();
+        let value = match self.rest.chars().next()? {
+            '{' => self.dict(),
+            '[' => self.list("[", "]"),
+            '(' => self.list("(", ")"),
+            '\'' | '"' => self.string().map(Value::String),
+            _ => self.word(),
+        };
+        self.depth -= 1;
+        value
+    }
+
+    fn dict(&mut self) -> Option<Value> {
+        let mut map = Map::new();
+        let _ = self.eat("{");
+        while !self.eat("}") {
+            self.rest = self.rest.trim_start();
+            let key = self.string()?;
+            if !self.eat(":") {
+                return None;
+            }
+            let value = self.value()?;
+            let _ = map.insert(key, value);
+            if !self.eat(",") && !self.rest.trim_start().starts_with('}') {
+                return None;
+            }
+        }
+        Some(Value::Object(map))
+    }
+
+    fn list(&mut self, open: &str, close: &str) -> Option<Value> {
+        let mut items = Vec::new();
+        let _ = self.eat(open);
+        while !self.eat(close) {
+            items.push(self.value()?);
+            if !self.eat(",") && !self.rest.trim_start().starts_with(close) {
+                return None;
+            }
+        }
+        Some(Value::Array(items))
+    }
+
+    fn string(&mut self) -> Option<String> {
+        let mut chars = self.rest.char_indices();
+        let (_, quote) = chars.next().filter(|(_, quote)| matches!(quote, '\'' | '"'))?;
+        let mut out = String::new();
+        while let Some((at, char)) = chars.next() {
+            match char {
+                '\\' => match chars.next()?.1 {
+                    'n' => out.push('\n'),
+                    't' => out.push('\t'),
+                    'r' => out.push('\r'),
+                    other @ ('\\' | '\'' | '"') => out.push(other),
+                    _ => return None,
+                },
+                char if char == quote => {
+                    self.rest = self.rest.get(at + char.len_utf8()..)?;
+                    return Some(out);
+                }
+                char => out.push(char),
+            }
+        }
+        None
+    }
+
+    fn word(&mut self) -> Option<Value> {
+        let end = self.rest.find([',', '}', ']', ')', ':', ' ']).unwrap_or(self.rest.len());
+        let (word, rest) = self.rest.split_at_checked(end)?;
+        self.rest = rest;
+        match word {
+            "None" => Some(Value::Null),
+            "True" => Some(true.into()),
+            "False" => Some(false.into()),
+            number => integer(number).filter(|_| !number.contains('.')).or_else(|| float(number)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        assert_eq!(iso_time("2026-01-01T10:00:00.050Z"), Some(UnixNanos(1_767_261_600_050_000_000)));
+        assert_eq!(iso_time("2026-01-01T12:00:00+02:00"), Some(UnixNanos(1_767_261_600_000_000_000)));
+        assert_eq!(iso_time("yesterday"), None);
+    }
+
+    #[test]
+    fn wrapped_arguments_open() {
+        let wrapped = serde_json::json!({"args": [], "sanitize_inputs_outputs": true, "kwargs": {"city": "Paris"}});
+        assert_eq!(arguments(wrapped).0, serde_json::json!({"city": "Paris"}));
+        assert_eq!(
+            arguments("{'city': 'Paris', 'n': None, 'x': [1, 2.5, True]}".into()).0,
+            serde_json::json!({"city": "Paris", "n": null, "x": [1, 2.5, true]})
+        );
+        assert_eq!(arguments("Paris".into()).0, Value::from("Paris"));
+    }
+
+    #[test]
+    fn words() {
+        assert_eq!(provider("openai.chat").as_deref(), Some("openai"));
+        assert_eq!(provider("LangChain"), None);
+        assert_eq!(finish_reason("FinishReason.STOP").as_deref(), Some("stop"));
+    }
+}

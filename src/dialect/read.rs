@@ -1,0 +1,319 @@
+//! One span (and the log records that name it) into an operation.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::codec::{self, Decoded, EventView, Raw};
+use super::registry::Registry;
+use super::rule::{Codec, Condition, Field, Place, Rule, fits};
+use super::write_field::Writer;
+use crate::operation::{Kind, Operation};
+use crate::span::{AnyValue, LogRecord, Span, UnixNanos};
+use crate::trace::{Finding, FindingKind};
+
+/// What a span says, and what was odd about it.
+#[derive(Debug, Clone)]
+pub struct Read {
+    /// The operation.
+    pub operation: Operation,
+    /// Oddities.
+    pub findings: Vec<Finding>,
+    /// Results of tools below this span that stand on this span (adk-rust).
+    pub child_results: Vec<ChildResult>,
+}
+
+/// A tool's result that stands on another span than the tool's.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChildResult {
+    /// The tool's name.
+    pub tool: String,
+    /// The result, if the tool did not fail.
+    pub result: Option<Value>,
+    /// The error's text, if it did.
+    pub error: Option<String>,
+    /// When it was recorded.
+    pub at: UnixNanos,
+}
+
+struct Candidate<'r, 'a> {
+    rule: &'r Rule,
+    raw: Raw<'a>,
+}
+
+/// Reads a span with all dialects at once.
+#[must_use]
+pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
+    let reader = Reader::new(registry, span, logs);
+    reader.read()
+}
+
+struct Reader<'r, 'a> {
+    registry: &'r Registry,
+    span: &'a Span,
+    attributes: Vec<(&'a str, &'a AnyValue)>,
+    events: Vec<EventView<'a>>,
+    logs: Vec<(EventView<'a>, &'a str)>,
+}
+
+impl<'r, 'a> Reader<'r, 'a> {
+    fn new(registry: &'r Registry, span: &'a Span, logs: &[&'a LogRecord]) -> Self {
+        // A key may stand twice: the last one holds, in the place of the first.
+        let mut at: HashMap<&str, usize> = HashMap::with_capacity(span.attributes.len());
+        let mut attributes: Vec<(&str, &AnyValue)> = Vec::with_capacity(span.attributes.len());
+        for (key, value) in span.attributes.iter() {
+            match at.entry(key.as_str()) {
+                std::collections::hash_map::Entry::Occupied(known) => {
+                    if let Some(slot) = attributes.get_mut(*known.get()) {
+                        slot.1 = value;
+                    }
+                }
+                std::collections::hash_map::Entry::Vacant(free) => {
+                    let _ = free.insert(attributes.len());
+                    attributes.push((key, value));
+                }
+            }
+        }
+        let mut events: Vec<EventView<'_>> = span
+            .events
+            .iter()
+            .map(|event| EventView {
+                name: &event.name,
+                time: event.time,
+                attributes: &event.attributes,
+                body: None,
+            })
+            .collect();
+        events.sort_by_key(|event| event.time);
+        let logs = logs
+            .iter()
+            .map(|record| {
+                let view = EventView {
+                    name: record.name(),
+                    time: record.when(),
+                    attributes: &record.attributes,
+                    body: Some(&record.body),
+                };
+                (view, record.scope.name.as_str())
+            })
+            .collect();
+        Self {
+            registry,
+            span,
+            attributes,
+            events,
+            logs,
+        }
+    }
+
+    fn get(&self, key: &str) -> Option<&'a AnyValue> {
+        self.attributes.iter().find(|(have, _)| *have == key).map(|(_, value)| *value)
+    }
+
+    fn read(&self) -> Read {
+        let mut candidates: Vec<Candidate<'r, 'a>> = Vec::new();
+        self.from_attributes(&mut candidates);
+        self.from_events(&mut candidates);
+        for index in self.registry.name_rules().iter().chain(self.registry.resource_rules()) {
+            let Some(rule) = self.registry.rule(*index) else { continue };
+            match rule.place {
+                Place::Name => candidates.push(Candidate {
+                    rule,
+                    raw: Raw::Name(&self.span.name),
+                }),
+                _ => {
+                    if let Some(value) = self.span.resource.attributes.get(rule.key) {
+                        candidates.push(Candidate {
+                            rule,
+                            raw: Raw::Value("", value),
+                        });
+                    }
+                }
+            }
+        }
+        candidates.sort_by_key(|candidate| (candidate.rule.field, candidate.rule.rank));
+
+        let mut findings = Vec::new();
+        let kind = self.kind(&candidates, &mut findings);
+        let mut writer = Writer::new(
+            self.span,
+            Operation {
+                kind,
+                name: self.span.name.clone(),
+                ..Operation::default()
+            },
+        );
+        let mut consumed: HashSet<&str> = HashSet::new();
+        let mut prefixes: Vec<&str> = Vec::new();
+        let mut done: Option<Field> = None;
+        for Candidate { rule, raw } in &candidates {
+            if !self.holds(&rule.when, Some(kind)) {
+                continue;
+            }
+            if let Raw::Value(key, _) = raw {
+                let _ = consumed.insert(key);
+            }
+            if let Raw::Group(_) = raw {
+                prefixes.push(rule.key);
+            }
+            if rule.field == Field::Kind || done == Some(rule.field) {
+                continue;
+            }
+            let Some(decoded) = codec::decode(rule, raw) else { continue };
+            let merges = writer.merges(rule.field);
+            if writer.write(rule, raw, decoded) && !merges {
+                done = Some(rule.field);
+            }
+        }
+        let (mut operation, child_results) = writer.finish();
+        for (key, value) in &self.attributes {
+            if !consumed.contains(key) && !prefixes.iter().any(|prefix| key.starts_with(prefix)) {
+                let _ = operation.unmapped.insert((*key).to_owned(), value.to_json());
+            }
+        }
+        Read {
+            operation,
+            findings,
+            child_results,
+        }
+    }
+
+    fn from_attributes(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
+        let mut groups: Vec<(usize, Vec<(&'a str, &'a AnyValue)>)> = Vec::new();
+        for (key, value) in &self.attributes {
+            for index in self.registry.exact(key) {
+                if let Some(rule) = self.registry.rule(*index) {
+                    candidates.push(Candidate {
+                        rule,
+                        raw: Raw::Value(key, value),
+                    });
+                }
+            }
+            for index in self.registry.prefixed(key) {
+                let Some(rule) = self.registry.rule(index) else { continue };
+                let rest = key.get(rule.key.len()..).unwrap_or("");
+                match groups.iter_mut().find(|(have, _)| *have == index) {
+                    Some((_, group)) => group.push((rest, value)),
+                    None => groups.push((index, vec![(rest, value)])),
+                }
+            }
+        }
+        for (index, group) in groups {
+            if let Some(rule) = self.registry.rule(index) {
+                candidates.push(Candidate {
+                    rule,
+                    raw: Raw::Group(group),
+                });
+            }
+        }
+    }
+
+    fn from_events(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
+        let mut messages: Vec<(&'r Rule, Vec<EventView<'a>>)> = Vec::new();
+        let mut take = |rule: &'r Rule, event: EventView<'a>, out: &mut Vec<Candidate<'r, 'a>>| {
+            if rule.codec == Codec::MessageEvent {
+                match messages.iter_mut().find(|(have, _)| have.field == rule.field) {
+                    Some((_, list)) => list.push(event),
+                    None => messages.push((rule, vec![event])),
+                }
+            } else if rule.key.is_empty() {
+                out.push(Candidate {
+                    rule,
+                    raw: Raw::Event(event),
+                });
+            } else if rule.key == "body" && event.body.is_some_and(|body| !body.is_empty()) {
+                if let Some(body) = event.body {
+                    out.push(Candidate {
+                        rule,
+                        raw: Raw::Value("", body),
+                    });
+                }
+            } else if let Some(value) = member(&event, rule.key) {
+                out.push(Candidate {
+                    rule,
+                    raw: Raw::Value("", value),
+                });
+            }
+        };
+        // Of several events the last one holds, but the first token is the first.
+        for rule in self.registry.event_rules().iter().filter_map(|index| self.registry.rule(*index)) {
+            let Place::Event(pattern) = &rule.place else { continue };
+            let matching = self.events.iter().filter(|event| fits(pattern, event.name));
+            if matches!(rule.codec, Codec::Time | Codec::MessageEvent) || rule.field == Field::ToolResultOfChild {
+                matching.for_each(|event| take(rule, *event, candidates));
+            } else {
+                matching.rev().for_each(|event| take(rule, *event, candidates));
+            }
+        }
+        for rule in self.registry.log_rules().iter().filter_map(|index| self.registry.rule(*index)) {
+            for (event, scope) in &self.logs {
+                let matches = match &rule.place {
+                    Place::Log(pattern) => fits(pattern, event.name),
+                    Place::LogScope(pattern) => fits(pattern, scope),
+                    _ => false,
+                };
+                if matches {
+                    take(rule, *event, candidates);
+                }
+            }
+        }
+        for (rule, mut events) in messages {
+            events.sort_by_key(|event| event.time);
+            candidates.push(Candidate {
+                rule,
+                raw: Raw::Events(events),
+            });
+        }
+    }
+
+    fn kind(&self, candidates: &[Candidate<'r, 'a>], findings: &mut Vec<Finding>) -> Kind {
+        let mut strange: Option<String> = None;
+        for Candidate { rule, raw } in candidates.iter().filter(|candidate| candidate.rule.field == Field::Kind) {
+            if !self.holds(&rule.when, None) {
+                continue;
+            }
+            if let Some(Decoded::Value(Value::String(word))) = codec::decode(rule, raw)
+                && let Some(kind) = Kind::from_name(&word)
+            {
+                return kind;
+            }
+            if let (Raw::Value(key, AnyValue::String(word)), None) = (raw, &strange)
+                && rule.when == Condition::ALWAYS
+            {
+                strange = Some(format!("{key}={word}"));
+            }
+        }
+        match strange {
+            Some(marker) => {
+                findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnknownKind, marker));
+                Kind::Unknown
+            }
+            None => Kind::Plain,
+        }
+    }
+
+    fn holds(&self, when: &Condition, kind: Option<Kind>) -> bool {
+        let has = |pattern: &str| match pattern.strip_suffix('*') {
+            Some(start) => self.attributes.iter().any(|(key, _)| key.starts_with(start)),
+            None => self.get(pattern).is_some(),
+        };
+        (when.kinds.is_empty() || kind.is_none_or(|kind| when.kinds.contains(&kind)))
+            && (when.scope.is_empty() || when.scope.iter().any(|pattern| fits(pattern, &self.span.scope.name)))
+            && (when.name.is_empty() || when.name.iter().any(|pattern| fits(pattern, &self.span.name)))
+            && (when.has.is_empty() || when.has.iter().any(|pattern| has(pattern)))
+            && !when.lacks.iter().any(|pattern| has(pattern))
+            && (when.attribute.is_empty()
+                || when
+                    .attribute
+                    .iter()
+                    .any(|(key, pattern)| self.get(key).and_then(AnyValue::as_str).is_some_and(|text| fits(pattern, text))))
+    }
+}
+
+/// A log record's or event's attribute, else a member of its body.
+fn member<'a>(event: &EventView<'a>, key: &str) -> Option<&'a AnyValue> {
+    event.attributes.get(key).or_else(|| match event.body {
+        Some(AnyValue::KvList(pairs)) => pairs.iter().rev().find(|(have, _)| have == key).map(|(_, value)| value),
+        _ => None,
+    })
+}

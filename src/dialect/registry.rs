@@ -1,0 +1,115 @@
+//! The tables of all dialects, indexed by key.
+
+use std::collections::HashMap;
+
+use super::generated;
+use super::rule::{Field, Place, Rule};
+
+/// Rules of all dialects, ready for lookups. Make one and share it.
+#[derive(Debug, Clone)]
+pub struct Registry {
+    rules: Vec<Rule>,
+    exact: HashMap<String, Vec<usize>>,
+    prefixes: HashMap<String, Vec<usize>>,
+    name_rules: Vec<usize>,
+    event_rules: Vec<usize>,
+    log_rules: Vec<usize>,
+    resource_rules: Vec<usize>,
+}
+
+impl Registry {
+    /// The dialects of `semconv/`.
+    #[must_use]
+    pub fn built_in() -> Self {
+        Self::of(generated::TABLES.iter().flat_map(|table| table.iter().cloned()).collect())
+    }
+
+    /// These rules.
+    #[must_use]
+    pub fn of(rules: Vec<Rule>) -> Self {
+        let mut registry = Self {
+            rules,
+            exact: HashMap::new(),
+            prefixes: HashMap::new(),
+            name_rules: Vec::new(),
+            event_rules: Vec::new(),
+            log_rules: Vec::new(),
+            resource_rules: Vec::new(),
+        };
+        for (index, rule) in registry.rules.iter().enumerate() {
+            match rule.place {
+                Place::Span if rule.prefix => registry.prefixes.entry(head(rule.key).to_owned()).or_default().push(index),
+                Place::Span => registry.exact.entry(rule.key.to_owned()).or_default().push(index),
+                Place::Resource => registry.resource_rules.push(index),
+                Place::Event(_) => registry.event_rules.push(index),
+                Place::Log(_) | Place::LogScope(_) => registry.log_rules.push(index),
+                Place::Name => registry.name_rules.push(index),
+            }
+        }
+        registry
+    }
+
+    /// These rules before the built-in ones: a user's own keys win.
+    #[must_use]
+    pub fn with_rules(&self, own: Vec<Rule>) -> Self {
+        let mut rules = own;
+        rules.extend(self.rules.iter().cloned());
+        Self::of(rules)
+    }
+
+    /// Every rule.
+    #[must_use]
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    pub(super) fn rule(&self, index: usize) -> Option<&Rule> {
+        self.rules.get(index)
+    }
+
+    /// Rules for a span attribute with exactly this key.
+    pub(super) fn exact(&self, key: &str) -> &[usize] {
+        self.exact.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    /// Rules whose prefix this key has.
+    pub(super) fn prefixed<'a>(&'a self, key: &'a str) -> impl Iterator<Item = usize> + 'a {
+        let list = self.prefixes.get(head(key)).map_or(&[][..], Vec::as_slice);
+        list.iter()
+            .copied()
+            .filter(move |index| self.rule(*index).is_some_and(|rule| key.starts_with(rule.key)))
+    }
+
+    pub(super) fn name_rules(&self) -> &[usize] {
+        &self.name_rules
+    }
+
+    pub(super) fn event_rules(&self) -> &[usize] {
+        &self.event_rules
+    }
+
+    pub(super) fn log_rules(&self) -> &[usize] {
+        &self.log_rules
+    }
+
+    pub(super) fn resource_rules(&self) -> &[usize] {
+        &self.resource_rules
+    }
+
+    /// Keys of span attributes that feed a field, exact ones only, in order of rank.
+    #[must_use]
+    pub fn keys_of(&self, field: Field) -> Vec<&str> {
+        let mut rules: Vec<&Rule> = self
+            .rules
+            .iter()
+            .filter(|rule| rule.field == field && !rule.prefix && rule.place == Place::Span)
+            .collect();
+        rules.sort_by_key(|rule| rule.rank);
+        rules.into_iter().map(|rule| rule.key).collect()
+    }
+}
+
+/// The part of a key before the first dot or colon: every rule for a prefix is filed under it.
+fn head(key: &str) -> &str {
+    key.split(['.', ':']).next().unwrap_or(key)
+}

@@ -1,0 +1,136 @@
+//! A tool's result without the client's wrapping.
+
+use serde_json::{Map, Value};
+
+use super::messages::parse_deep;
+
+/// A result and what its wrapping says.
+#[derive(Debug, Default)]
+pub(super) struct Unwrapped {
+    pub(super) value: Value,
+    pub(super) call_id: Option<String>,
+    pub(super) is_error: bool,
+}
+
+/// Opens LangChain's tool messages, MCP and Bedrock content lists, Gemini's function responses, JSON in text.
+pub(super) fn unwrap(value: Value) -> Unwrapped {
+    let mut out = Unwrapped {
+        value: parse_deep(&value),
+        ..Unwrapped::default()
+    };
+    // The bound keeps hostile nesting cheap; two levels were seen.
+    for _ in 0..4 {
+        let Some(inner) = step(&out.value.clone(), &mut out) else { break };
+        out.value = parse_deep(&inner);
+    }
+    out
+}
+
+fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
+    match value {
+        Value::Object(map) => object(map, facts),
+        Value::Array(items) => {
+            let texts: Option<Vec<&str>> = items.iter().map(text_block).collect();
+            match (texts, items.as_slice()) {
+                (Some(texts), [_, ..]) => Some(Value::String(texts.concat())),
+                (None, [Value::Object(only)]) => {
+                    // A list that holds one LangChain tool message, or one wrapped response.
+                    object(only, facts)
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// `{type: text, text}` (MCP, Anthropic) or `{text}` (Bedrock).
+fn text_block(item: &Value) -> Option<&str> {
+    let map = item.as_object()?;
+    let typed = map.get("type").is_none_or(|kind| kind == "text");
+    let small = map.keys().all(|key| {
+        matches!(
+            key.as_str(),
+            "type" | "text" | "annotations" | "_meta" | "meta" | "cache_control" | "citations"
+        )
+    });
+    if typed && small {
+        map.get("text").and_then(Value::as_str)
+    } else {
+        None
+    }
+}
+
+fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
+    // LangChain: {lc, kwargs}, {type: tool, data}, or the tool message itself.
+    let inner = map
+        .get("kwargs")
+        .filter(|_| map.contains_key("lc"))
+        .or_else(|| map.get("data").filter(|_| map.get("type").is_some_and(|kind| kind == "tool")));
+    let inner = inner.and_then(Value::as_object).unwrap_or(map);
+    if inner.contains_key("tool_call_id") && inner.contains_key("content") {
+        facts.call_id = inner
+            .get("tool_call_id")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+            .or_else(|| facts.call_id.take());
+        facts.is_error |= inner.get("status").and_then(Value::as_str) == Some("error");
+        return inner.get("content").cloned();
+    }
+    if let Some(output @ Value::Object(wrapped)) = map.get("output")
+        && map.len() == 1
+        && (wrapped.contains_key("tool_call_id") || wrapped.contains_key("kwargs"))
+    {
+        return Some(output.clone());
+    }
+    // MCP CallToolResult.
+    if let Some(content @ Value::Array(_)) = map.get("content")
+        && (map.contains_key("isError") || map.contains_key("is_error"))
+    {
+        facts.is_error |= ["isError", "is_error"]
+            .iter()
+            .any(|key| map.get(*key).and_then(Value::as_bool) == Some(true));
+        return Some(content.clone());
+    }
+    // Gemini: {functionResponse: {id, name, response}}.
+    if let Some(Value::Object(response)) = map.get("functionResponse") {
+        facts.call_id = response
+            .get("id")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+            .or_else(|| facts.call_id.take());
+        return response.get("response").cloned();
+    }
+    // OTel GenAI: a message with one tool_call_response.
+    if let Some(Value::Array(parts)) = map.get("parts")
+        && let [Value::Object(part)] = parts.as_slice()
+    {
+        return part.get("response").or_else(|| part.get("result")).cloned();
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn langchain_tool_message() {
+        let out = unwrap(serde_json::json!({"type": "tool", "data": {"content": "18C", "tool_call_id": "call_1", "status": "error"}}));
+        assert_eq!(
+            (out.value, out.call_id.as_deref(), out.is_error),
+            (Value::from("18C"), Some("call_1"), true)
+        );
+    }
+
+    #[test]
+    fn content_lists() {
+        assert_eq!(
+            unwrap(serde_json::json!({"content": [{"type": "text", "text": "5"}], "isError": false})).value,
+            Value::from("5")
+        );
+        assert_eq!(unwrap(serde_json::json!([{"text": "a"}, {"text": "b"}])).value, Value::from("ab"));
+        assert_eq!(unwrap(serde_json::json!("\"quoted\"")).value, Value::from("quoted"));
+        assert_eq!(unwrap(serde_json::json!({"a": [1]})).value, serde_json::json!({"a": [1]}));
+    }
+}

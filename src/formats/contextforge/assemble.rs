@@ -1,0 +1,376 @@
+//! Runs to ContextForge documents.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value, json};
+
+use super::document::{AgentInfo, Body, Step as Written, TaskInfo, TraceRun, UserInput};
+use super::step::{self, Made};
+use crate::formats::{Assembled, Loss, LossReason, Options, facts, order};
+use crate::operation::{Kind, Role};
+use crate::run::{EntryKind, Run, Said};
+use crate::span::{TraceId, UnixNanos};
+
+/// One run as one document.
+pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<TraceRun> {
+    let mut losses = Vec::new();
+    let mut made: Vec<Option<Made>> = run.steps.iter().map(|step| step::make(run, step, options, &mut losses)).collect();
+    let metadata = run_metadata(run, &mut made);
+    hand_prompts_on(run, &mut made);
+    let parents: Vec<Option<usize>> = (0..run.steps.len()).map(|index| parent(run, &made, index)).collect();
+
+    let mut list = Vec::new();
+    let mut ids = Ids::default();
+    let step_ids: Vec<String> = run.steps.iter().map(|step| ids.unique(&step.id)).collect();
+    let mut starts: HashMap<usize, UnixNanos> = HashMap::new();
+    for place in order::by_start(run) {
+        starts.insert(place.step, place.started_at);
+        let Some(step) = run.steps.get(place.step) else { continue };
+        let Some(Made { body, mut metadata }) = made.get_mut(place.step).and_then(Option::take) else {
+            continue;
+        };
+        if place.moved {
+            metadata.insert("recorded_timestamp".into(), step.started_at.rfc3339().into());
+            let what = format!("steps[{}].timestamp", step.id);
+            losses.push(Loss::new(step.span_id, what, LossReason::Coerced));
+        }
+        let parent_step_id = parents.get(place.step).copied().flatten();
+        list.push(Draft {
+            at: place.started_at,
+            place: (place.step, Side::Itself),
+            step: Written {
+                step_id: step_ids.get(place.step).cloned().unwrap_or_default(),
+                timestamp: String::new(),
+                parent_step_id: parent_step_id.and_then(|parent| step_ids.get(parent).cloned()),
+                body,
+                metadata: (!metadata.is_empty()).then_some(metadata),
+            },
+        });
+    }
+    list.extend(user_inputs(run, &starts, &mut ids, &mut losses));
+    list.extend(final_output(run, &mut ids));
+    list.sort_by_key(|draft| (draft.at, draft.place));
+
+    let document = TraceRun {
+        run_id: run_id(run.trace_id),
+        started_at: run.started_at.rfc3339(),
+        ended_at: run.ended_at.map(|end| end.max(run.started_at).rfc3339()),
+        agent_info: agent_info(run, &mut losses),
+        task_info: task_info(run),
+        steps: list.into_iter().map(Draft::write).collect(),
+        metadata: Some(metadata),
+        extra: Map::new(),
+    };
+    Assembled { document, losses }
+}
+
+/// Where a step stands among those of one time: words before the call that they go into, the answer at the end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Side {
+    Before,
+    Itself,
+    After,
+}
+
+struct Draft {
+    at: UnixNanos,
+    place: (usize, Side),
+    step: Written,
+}
+
+impl Draft {
+    fn write(self) -> Written {
+        Written {
+            timestamp: self.at.rfc3339(),
+            ..self.step
+        }
+    }
+}
+
+/// Step ids, each once.
+#[derive(Default)]
+struct Ids(HashSet<String>);
+
+impl Ids {
+    fn unique(&mut self, id: &str) -> String {
+        let mut unique = id.to_owned();
+        let mut count = 1u32;
+        while !self.0.insert(unique.clone()) {
+            count += 1;
+            unique = format!("{id}:{count}");
+        }
+        unique
+    }
+}
+
+/// The trace id as a UUID: version 4, variant 10.
+fn run_id(trace: TraceId) -> String {
+    let mut digits = String::with_capacity(36);
+    for (index, byte) in trace.bytes().iter().enumerate() {
+        let byte = match index {
+            6 => byte & 0x0f | 0x40,
+            8 => byte & 0x3f | 0x80,
+            _ => *byte,
+        };
+        if matches!(index, 4 | 6 | 8 | 10) {
+            digits.push('-');
+        }
+        digits.push_str(&format!("{byte:02x}"));
+    }
+    digits
+}
+
+/// The tool's model call, else the nearest ancestor that is a step; an agent's ancestor is the call that made it run.
+fn parent(run: &Run, made: &[Option<Made>], index: usize) -> Option<usize> {
+    let is_step = |at: &usize| *at < index && made.get(*at).is_some_and(Option::is_some);
+    let step = run.steps.get(index)?;
+    if let Some(caller) = step.dispatched_by.filter(is_step) {
+        return Some(caller);
+    }
+    let mut at = index;
+    loop {
+        let here = run.steps.get(at)?;
+        let above = here.parent.filter(|above| *above < at);
+        if let Some(above) = above.filter(is_step) {
+            return Some(above);
+        }
+        if let Some(caller) = here.called_by.filter(is_step) {
+            return Some(caller);
+        }
+        at = above?;
+    }
+}
+
+/// The group in which operations without a step stand in metadata.
+fn group(kind: Kind) -> Option<&'static str> {
+    Some(match kind {
+        Kind::Agent | Kind::AgentCreate => "agents",
+        Kind::Chain => "chains",
+        Kind::Guardrail => "guardrails",
+        Kind::Evaluator => "evaluators",
+        Kind::Embedding => "embeddings",
+        Kind::Prompt => "prompts",
+        Kind::Plain | Kind::Detail => return None,
+        _ => "operations",
+    })
+}
+
+/// The run's metadata. What operations without a step say stands with the nearest ancestor that is one, else here.
+fn run_metadata(run: &Run, made: &mut [Option<Made>]) -> Map<String, Value> {
+    let mut metadata = facts::of_run(run);
+    for (index, step) in run.steps.iter().enumerate() {
+        for judged in &step.operation.evaluations {
+            let mut evaluation = facts::evaluation(judged);
+            if let (Some(map), Some(span)) = (evaluation.as_object_mut(), step.span_id) {
+                map.insert("span_id".into(), span.to_string().into());
+            }
+            push(&mut metadata, "evaluations", evaluation);
+        }
+        if made.get(index).is_none_or(Option::is_some) {
+            continue;
+        }
+        let Some(group) = group(step.operation.kind) else { continue };
+        let mut said = facts::all(run, step);
+        said.shift_remove("evaluations");
+        let mut words = facts::in_and_out(run, step);
+        if run.root == Some(index) {
+            words.retain(|_, value| !is_told(run, value));
+            if said.is_empty() && words.is_empty() {
+                continue;
+            }
+        }
+        let mut entry = facts::identity(step);
+        entry.extend(words);
+        entry.extend(said);
+        let above = parent(run, made, index).and_then(|above| made.get_mut(above)?.as_mut());
+        let home = above.map_or(&mut metadata, |above| &mut above.metadata);
+        push(home, group, entry.into());
+    }
+    metadata
+}
+
+/// Whether a value of the root is the question, the answer or the task's input.
+fn is_told(run: &Run, value: &Value) -> bool {
+    let same = |said: &Option<Said>| said.as_ref().is_some_and(|said| said.content == *value);
+    same(&run.question) || same(&run.answer) || value.is_object() && root_input(run) == Some(value)
+}
+
+fn root_input(run: &Run) -> Option<&Value> {
+    run.steps.get(run.root?)?.operation.input.as_ref()
+}
+
+fn push(map: &mut Map<String, Value>, key: &str, item: Value) {
+    match map.entry(key).or_insert_with(|| json!([])) {
+        Value::Array(list) => list.push(item),
+        taken => *taken = json!([taken.take(), item]),
+    }
+}
+
+/// A fetched prompt is the next model call's of the same agent.
+fn hand_prompts_on(run: &Run, made: &mut [Option<Made>]) {
+    let mut fetched: HashMap<usize, Value> = HashMap::new();
+    for (step, made) in run.steps.iter().zip(made) {
+        match (step.operation.kind, made) {
+            (Kind::Prompt, _) => {
+                if let Some(prompt) = facts::all(run, step).shift_remove("prompt") {
+                    fetched.insert(step.scope, prompt);
+                }
+            }
+            (Kind::Llm, Some(made)) => {
+                if let Some(prompt) = fetched.remove(&step.scope) {
+                    made.metadata.entry("prompt").or_insert(prompt);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn agent_info(run: &Run, losses: &mut Vec<Loss>) -> AgentInfo {
+    let name = run.agent.name.clone().unwrap_or_else(|| {
+        losses.push(Loss::new(None, "agent_info.name", LossReason::Synthesized));
+        "unknown".to_owned()
+    });
+    AgentInfo {
+        name,
+        version: run.agent.version.clone(),
+        framework: run.agent.framework.clone(),
+        framework_version: run.agent.framework_version.clone(),
+        extra: Map::new(),
+    }
+}
+
+fn task_info(run: &Run) -> Option<TaskInfo> {
+    let tasks = || run.root.and_then(|root| run.steps.get(root)).into_iter().chain(&run.steps);
+    let asked = run.question.as_ref().and_then(|said| step::words(&said.content));
+    let object = |value: &Value| value.as_object().cloned();
+    let info = TaskInfo {
+        description: tasks()
+            .find_map(|step| step.operation.task.description.clone())
+            .or(asked.map(|asked| asked.0)),
+        goal: tasks().find_map(|step| step.operation.task.goal.clone()),
+        input: tasks()
+            .find_map(|step| object(step.operation.task.input.as_ref()?))
+            .or_else(|| root_input(run).and_then(object)),
+        extra: Map::new(),
+    };
+    (info != TaskInfo::default()).then_some(info)
+}
+
+/// The question, and what people said later in conversations that are not a sub-agent's.
+fn user_inputs(run: &Run, starts: &HashMap<usize, UnixNanos>, ids: &mut Ids, losses: &mut Vec<Loss>) -> Vec<Draft> {
+    let is_step = |step: usize| run.steps.get(step).is_some_and(|step| step.operation.kind == Kind::UserInput);
+    let mut list = Vec::new();
+    let mut say = |at: UnixNanos, place: usize, step_id: String, content: String| {
+        list.push(Draft {
+            at,
+            place: (place, Side::Before),
+            step: Written {
+                step_id,
+                timestamp: String::new(),
+                parent_step_id: None,
+                body: Body::UserInput(UserInput {
+                    content,
+                    input_type: Some("text".to_owned()),
+                    extra: Map::new(),
+                }),
+                metadata: None,
+            },
+        });
+    };
+    let question = run.question.as_ref();
+    if let Some(said) = question.filter(|said| !is_step(said.step))
+        && let Some((content, coerced)) = step::words(&said.content)
+    {
+        let root = run.root.and_then(|root| run.steps.get(root));
+        let owner = root.or_else(|| run.steps.get(said.step));
+        if coerced {
+            let span = run.steps.get(said.step).and_then(|step| step.span_id);
+            losses.push(Loss::new(span, "user_input.content", LossReason::Coerced));
+        }
+        if let Some(owner) = owner {
+            let at = root.map_or(said.at, |root| root.started_at.min(said.at));
+            say(at, 0, ids.unique(&format!("{}:in", owner.id)), content);
+        }
+    }
+    for (scope, later) in later_messages(run) {
+        for entry in later {
+            let EntryKind::Message(message) = &entry.kind else { continue };
+            let Some(index) = entry.step.filter(|step| !is_step(*step)) else {
+                continue;
+            };
+            let Some((content, _)) = step::words(&message.content().into()) else {
+                continue;
+            };
+            let Some(step) = run.steps.get(index).or_else(|| run.steps.get(scope)) else {
+                continue;
+            };
+            let at = starts.get(&index).copied().unwrap_or(entry.at);
+            say(at, index, ids.unique(&format!("{}:in", step.id)), content);
+        }
+    }
+    list
+}
+
+/// Per top-level conversation the user messages that were said in this run: after the question in the conversation that
+/// holds it, in any other after the history that its first model call brought along.
+fn later_messages(run: &Run) -> Vec<(usize, Vec<&crate::run::Entry>)> {
+    let mut question = run.question.as_ref().filter(|said| said.in_conversation);
+    let mut out = Vec::new();
+    for (index, scope) in run.scopes.iter().enumerate().filter(|(_, scope)| scope.called_by.is_none()) {
+        let is_user = |entry: &&crate::run::Entry| matches!(&entry.kind, EntryKind::Message(message) if message.role == Role::User);
+        let history = scope
+            .conversation
+            .iter()
+            .take_while(|entry| !matches!(entry.kind, EntryKind::Turn(_)))
+            .enumerate()
+            .filter(|(_, entry)| !matches!(&entry.kind, EntryKind::Message(message) if message.role != Role::Assistant))
+            .map(|(at, _)| at + 1)
+            .last()
+            .unwrap_or(0);
+        let mut from = history;
+        if let Some(said) = question {
+            let asked = said.content.as_str().map(str::trim);
+            let holds = |entry: &crate::run::Entry, whole: bool| match (&entry.kind, asked) {
+                (EntryKind::Message(message), Some(asked)) if message.role == Role::User => {
+                    let content = message.content();
+                    if whole { content.trim() == asked } else { content.contains(asked) }
+                }
+                _ => false,
+            };
+            let found = [true, false]
+                .into_iter()
+                .find_map(|whole| scope.conversation.iter().position(|entry| holds(entry, whole)));
+            if let Some(found) = found {
+                from = found + 1;
+                question = None;
+            }
+        }
+        out.push((index, scope.conversation.iter().skip(from).filter(is_user).collect()));
+    }
+    out
+}
+
+fn final_output(run: &Run, ids: &mut Ids) -> Option<Draft> {
+    let said = run.answer.as_ref()?;
+    if run
+        .steps
+        .get(said.step)
+        .is_some_and(|step| step.operation.kind == Kind::FinalOutput)
+    {
+        return None;
+    }
+    let owner = run.root.and_then(|root| run.steps.get(root)).or_else(|| run.steps.get(said.step))?;
+    let last = run.steps.iter().map(|step| step.started_at).max()?;
+    Some(Draft {
+        at: run.ended_at.unwrap_or(said.at).max(last),
+        place: (usize::MAX, Side::After),
+        step: Written {
+            step_id: ids.unique(&format!("{}:out", owner.id)),
+            timestamp: String::new(),
+            parent_step_id: None,
+            body: step::answer(&said.content)?,
+            metadata: None,
+        },
+    })
+}

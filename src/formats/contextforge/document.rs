@@ -1,0 +1,499 @@
+//! ContextForge's own types: a run, its steps, and what stands in them.
+//!
+//! Field names, order and optional fields are the page's. Keys that the page does not know are kept in `extra`.
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+/// One agent run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TraceRun {
+    /// UUID v4.
+    pub run_id: String,
+    /// ISO 8601.
+    pub started_at: String,
+    /// ISO 8601; absent while the run goes on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<String>,
+    /// Who ran.
+    pub agent_info: AgentInfo,
+    /// What was to be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_info: Option<TaskInfo>,
+    /// What happened, ordered by timestamp.
+    pub steps: Vec<Step>,
+    /// What else is known of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// Who ran.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentInfo {
+    /// The agent's name.
+    pub name: String,
+    /// The agent's version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// `langchain`, `crewai`, `custom`, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub framework: Option<String>,
+    /// Its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub framework_version: Option<String>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// What was to be done.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TaskInfo {
+    /// In words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What counts as success.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    /// Structured input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<Map<String, Value>>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// One step: what all steps have, and a body by `step_type`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Unique in the run.
+    pub step_id: String,
+    /// ISO 8601.
+    pub timestamp: String,
+    /// The step that caused this one.
+    pub parent_step_id: Option<String>,
+    /// What happened.
+    pub body: Body,
+    /// What else is known.
+    pub metadata: Option<Map<String, Value>>,
+}
+
+/// What happened, by `step_type`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Body {
+    /// `user_input`
+    UserInput(UserInput),
+    /// `llm_call`
+    LlmCall(Box<LlmCall>),
+    /// `tool_call`
+    ToolCall(Box<ToolCall>),
+    /// `retrieval`
+    Retrieval(Retrieval),
+    /// `memory_read`
+    MemoryRead(MemoryRead),
+    /// `memory_write`
+    MemoryWrite(Box<MemoryWrite>),
+    /// `state_change`
+    StateChange(StateChange),
+    /// `interrupt`
+    Interrupt(Interrupt),
+    /// `final_output`
+    FinalOutput(FinalOutput),
+    /// A type that nobody knows: readers pass over it, and we never make one.
+    Unknown {
+        /// The word.
+        #[serde(skip)]
+        step_type: String,
+        /// Everything else that stands in the step.
+        #[serde(flatten)]
+        fields: Map<String, Value>,
+    },
+}
+
+/// A person's words.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct UserInput {
+    /// The words.
+    pub content: String,
+    /// `text`, `file`, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_type: Option<String>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A call of a language model.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct LlmCall {
+    /// The model's name.
+    pub model: String,
+    /// Text, or a list of message objects.
+    pub input: Value,
+    /// Text, or an object.
+    pub output: Value,
+    /// Tokens that went in.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    pub tokens_in: Option<u64>,
+    /// Tokens that came out.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    pub tokens_out: Option<u64>,
+    /// Both.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    pub tokens_total: Option<u64>,
+    /// How long it took.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+    /// US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_estimate: Option<f64>,
+    /// `openai`, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// The execution of a tool.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The tool's name.
+    pub tool_name: String,
+    /// What it was called with.
+    pub arguments: Map<String, Value>,
+    /// What it gave back. The page requires the key, so we always write it; the package leaves it out.
+    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    pub result: Option<Value>,
+    /// How long it took.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+    /// Whether it did what it should.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub success: Option<bool>,
+    /// Why not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// What it used up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resource_impact: Option<ResourceImpact>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// What a tool used up.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ResourceImpact {
+    /// How much.
+    pub amount: f64,
+    /// Of what.
+    pub unit: String,
+    /// By part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breakdown: Option<Map<String, Value>>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A search for documents.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Retrieval {
+    /// What was looked for.
+    pub query: String,
+    /// What was found.
+    pub results: Vec<RetrievalResult>,
+    /// How many were found.
+    #[serde(deserialize_with = "whole_required")]
+    pub match_count: u64,
+    /// How long it took.
+    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<u64>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A document that was found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct RetrievalResult {
+    /// Its text.
+    pub content: String,
+    /// 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f64>,
+    /// What else is known of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Map<String, Value>>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A read of an agent's memory.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryRead {
+    /// Text or an object.
+    pub query: Value,
+    /// What was found.
+    pub results: Vec<Value>,
+    /// How many were found.
+    #[serde(deserialize_with = "whole_required")]
+    pub match_count: u64,
+    /// One score a result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relevance_scores: Option<Vec<f64>>,
+    /// How many records there are in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_available: Option<i64>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A write of an agent's memory.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct MemoryWrite {
+    /// For example `user`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity_type: Option<String>,
+    /// Which entity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub entity_id: Option<String>,
+    /// The store's name space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace: Option<Vec<String>>,
+    /// The key in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// `add`, `update`, `delete` or `put`.
+    pub operation: String,
+    /// What was written.
+    pub data: Map<String, Value>,
+    /// Old and new values by path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Vec<FieldChange>>,
+    /// The step that made it necessary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triggered_by_step_id: Option<String>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// One changed value.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FieldChange {
+    /// JSON path.
+    pub path: String,
+    /// Before; absent or null: there was none.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub old_value: Value,
+    /// After; absent or null: deleted.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub new_value: Value,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A value of the agent's state changed.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StateChange {
+    /// Which value.
+    pub state_key: String,
+    /// Before.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub old_value: Value,
+    /// After.
+    pub new_value: Value,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// A person was asked.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Interrupt {
+    /// What was asked.
+    pub prompt: String,
+    /// Text or an object.
+    pub response: Value,
+    /// How long the agent waited.
+    #[serde(deserialize_with = "whole_required")]
+    pub wait_duration_ms: u64,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// The run's answer.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct FinalOutput {
+    /// The answer, never null.
+    pub content: Value,
+    /// `text`, `json`, ...
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// Keys that the page does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+impl Body {
+    /// The word in `step_type`.
+    #[must_use]
+    pub fn step_type(&self) -> &str {
+        match self {
+            Self::UserInput(_) => "user_input",
+            Self::LlmCall(_) => "llm_call",
+            Self::ToolCall(_) => "tool_call",
+            Self::Retrieval(_) => "retrieval",
+            Self::MemoryRead(_) => "memory_read",
+            Self::MemoryWrite(_) => "memory_write",
+            Self::StateChange(_) => "state_change",
+            Self::Interrupt(_) => "interrupt",
+            Self::FinalOutput(_) => "final_output",
+            Self::Unknown { step_type, .. } => step_type,
+        }
+    }
+}
+
+impl Serialize for Step {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Written<'a> {
+            step_id: &'a str,
+            step_type: &'a str,
+            timestamp: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            parent_step_id: Option<&'a str>,
+            #[serde(flatten)]
+            body: &'a Body,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            metadata: Option<&'a Map<String, Value>>,
+        }
+        Written {
+            step_id: &self.step_id,
+            step_type: self.body.step_type(),
+            timestamp: &self.timestamp,
+            parent_step_id: self.parent_step_id.as_deref(),
+            body: &self.body,
+            metadata: self.metadata.as_ref(),
+        }
+        .serialize(serializer)
+    }
+}
+
+/// The page's aliases for OpenTelemetry data: key, then the field that it stands for.
+const ALIASES: [(&str, &str); 4] = [
+    ("openinference.span.kind", "step_type"),
+    ("llm.model_name", "model"),
+    ("llm.token_count.prompt", "tokens_in"),
+    ("llm.token_count.completion", "tokens_out"),
+];
+
+impl<'de> Deserialize<'de> for Step {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut map = Map::deserialize(deserializer)?;
+        for (alias, field) in ALIASES {
+            if !map.contains_key(field)
+                && let Some(value) = map.shift_remove(alias)
+            {
+                map.insert(field.to_owned(), value);
+            }
+        }
+        let word: String = take(&mut map, "step_type")?;
+        let step_id = take(&mut map, "step_id")?;
+        let timestamp = take(&mut map, "timestamp")?;
+        let parent_step_id = take(&mut map, "parent_step_id")?;
+        let metadata = take(&mut map, "metadata")?;
+        let body = match known_type(&word) {
+            "user_input" => Body::UserInput(rest(map)?),
+            "llm_call" => Body::LlmCall(rest(map)?),
+            "tool_call" => Body::ToolCall(rest(map)?),
+            "retrieval" => Body::Retrieval(rest(map)?),
+            "memory_read" => Body::MemoryRead(rest(map)?),
+            "memory_write" => Body::MemoryWrite(rest(map)?),
+            "state_change" => Body::StateChange(rest(map)?),
+            "interrupt" => Body::Interrupt(rest(map)?),
+            "final_output" => Body::FinalOutput(rest(map)?),
+            _ => Body::Unknown {
+                step_type: word,
+                fields: map,
+            },
+        };
+        Ok(Self {
+            step_id,
+            timestamp,
+            parent_step_id,
+            body,
+            metadata,
+        })
+    }
+}
+
+/// The page's word for a `step_type` in any case, or for an OpenInference kind; any other word gives "".
+fn known_type(word: &str) -> &'static str {
+    match word.to_ascii_lowercase().as_str() {
+        "user_input" => "user_input",
+        "llm_call" | "llm" => "llm_call",
+        "tool_call" | "tool" => "tool_call",
+        "retrieval" | "retriever" | "reranker" => "retrieval",
+        "memory_read" => "memory_read",
+        "memory_write" => "memory_write",
+        "state_change" => "state_change",
+        "interrupt" => "interrupt",
+        "final_output" => "final_output",
+        _ => "",
+    }
+}
+
+fn take<T: DeserializeOwned, E: serde::de::Error>(map: &mut Map<String, Value>, key: &str) -> Result<T, E> {
+    let value = map.shift_remove(key).unwrap_or(Value::Null);
+    serde_json::from_value(value).map_err(|error| E::custom(format_args!("{key}: {error}")))
+}
+
+fn rest<T: DeserializeOwned, E: serde::de::Error>(map: Map<String, Value>) -> Result<T, E> {
+    serde_json::from_value(Value::Object(map)).map_err(E::custom)
+}
+
+/// A key that stands there with null differs from one that does not stand there.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// A whole number, also where it is written with a fraction of zero.
+fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    as_whole(&number)
+        .map(Some)
+        .ok_or_else(|| D::Error::custom(format_args!("{number} is no whole number")))
+}
+
+fn whole_required<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    whole(deserializer)?.ok_or_else(|| D::Error::custom("a whole number is required"))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "only numbers without a fraction and not below zero come here; `as` saturates"
+)]
+fn as_whole(number: &serde_json::Number) -> Option<u64> {
+    number.as_u64().or_else(|| {
+        let float = number.as_f64()?;
+        (float >= 0.0 && float.fract() == 0.0).then_some(float as u64)
+    })
+}

@@ -1,0 +1,536 @@
+//! One operation as one step: the body by kind, and the metadata with all that the body has no field for.
+
+use serde_json::{Map, Value, json};
+
+use super::document::{Body, FieldChange, FinalOutput, Interrupt, LlmCall, MemoryRead, MemoryWrite, ResourceImpact};
+use super::document::{Retrieval, RetrievalResult, StateChange, ToolCall, UserInput};
+use crate::formats::{Loss, LossReason, Options, calls, facts, io};
+use crate::operation::message::arguments_object;
+use crate::operation::{Document, Kind, Message};
+use crate::run::{Observed, Run, Step};
+
+/// What has become of one operation.
+pub(super) struct Made {
+    pub(super) body: Body,
+    pub(super) metadata: Map<String, Value>,
+}
+
+/// A step that is being made: everything it says stands in the metadata until a field takes it.
+struct Making<'a> {
+    run: &'a Run,
+    step: &'a Step,
+    metadata: Map<String, Value>,
+    losses: &'a mut Vec<Loss>,
+}
+
+/// The step for an operation; `None` for one that ContextForge has no step for.
+pub(super) fn make(run: &Run, step: &Step, options: &Options, losses: &mut Vec<Loss>) -> Option<Made> {
+    let operation = &step.operation;
+    let mut making = Making {
+        run,
+        step,
+        metadata: facts::all(run, step),
+        losses,
+    };
+    // Judgements stand together in the run's metadata.
+    making.metadata.shift_remove("evaluations");
+    let body = match operation.kind {
+        Kind::Llm => making.llm_call(),
+        Kind::Decision if operation.model.name().is_some() => making.llm_call(),
+        Kind::Tool => making.tool_call(),
+        Kind::Retrieval | Kind::Rerank => making.retrieval(),
+        Kind::Embedding if options.is("contextforge.embeddings", "retrieval") => making.embedding(),
+        Kind::MemoryRead => making.memory_read(),
+        Kind::MemoryWrite => making.memory_write(),
+        Kind::Interrupt => making.interrupt(),
+        Kind::UserInput => making.user_input()?,
+        Kind::FinalOutput => making.final_output()?,
+        Kind::StateChange | Kind::Handoff => making.state_change(),
+        Kind::Plain | Kind::Detail => return None,
+        _ if operation.state.as_ref().is_some_and(|state| state.key.is_some()) => making.state_change(),
+        _ => return None,
+    };
+    let name = &operation.name;
+    if !name.is_empty() && !matches!(&body, Body::ToolCall(call) if call.tool_name == *name) {
+        making.note("span_name", name.as_str().into());
+    }
+    let has_latency = matches!(
+        body,
+        Body::LlmCall(_) | Body::ToolCall(_) | Body::Retrieval(_) | Body::Interrupt(_) | Body::Unknown { .. }
+    );
+    if let Some(latency) = step.latency_ms().filter(|_| !has_latency) {
+        making.note("latency_ms", latency.into());
+    }
+    if step.observed == Observed::Messages {
+        making.lose("timestamp", LossReason::Synthesized);
+    }
+    Some(Made {
+        body,
+        metadata: making.metadata,
+    })
+}
+
+/// A user's or an agent's words as text; `None` if there are none. The flag says whether they were no text.
+pub(super) fn words(value: &Value) -> Option<(String, bool)> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => (!text.trim().is_empty()).then(|| (text.clone(), false)),
+        other => Some((other.to_string(), true)),
+    }
+}
+
+/// The answer's body; `None` if there is none.
+pub(super) fn answer(content: &Value) -> Option<Body> {
+    let format = match content {
+        Value::Null => return None,
+        Value::String(text) if text.trim().is_empty() => return None,
+        Value::String(_) => "text",
+        _ => "json",
+    };
+    Some(Body::FinalOutput(FinalOutput {
+        content: content.clone(),
+        format: Some(format.to_owned()),
+        ..FinalOutput::default()
+    }))
+}
+
+fn is_only_text(message: &Message) -> bool {
+    message.tool_calls.is_empty() && !message.has_media() && message.name.is_none()
+}
+
+impl Making<'_> {
+    fn lose(&mut self, what: &str, reason: LossReason) {
+        let place = format!("steps[{}].{what}", self.step.id);
+        self.losses.push(Loss::new(self.step.span_id, place, reason));
+    }
+
+    fn note(&mut self, key: &str, value: Value) {
+        self.metadata.insert(key.to_owned(), value);
+    }
+
+    /// Takes a name out of a group of facts; the group goes when it is empty.
+    fn taken(&mut self, group: &str, names: &[&str]) {
+        if let Some(Value::Object(map)) = self.metadata.get_mut(group) {
+            for name in names {
+                map.shift_remove(*name);
+            }
+            if map.is_empty() {
+                self.metadata.shift_remove(group);
+            }
+        }
+    }
+
+    fn llm_call(&mut self) -> Body {
+        let operation = &self.step.operation;
+        let model = operation.model.name().map(str::to_owned).unwrap_or_else(|| {
+            self.lose("model", LossReason::Synthesized);
+            "unknown".to_owned()
+        });
+        let input = self.llm_input();
+        let output = self.llm_output();
+        match (input.is_some(), output.is_some()) {
+            (false, false) => self.note("content_captured", false.into()),
+            (false, true) => self.note("input_captured", false.into()),
+            (true, false) if operation.failure.is_none() => self.note("output_captured", false.into()),
+            _ => {}
+        }
+        for key in ["model", "provider"] {
+            self.metadata.shift_remove(key);
+        }
+        self.taken("usage", &["input", "output", "total"]);
+        let usage = &operation.usage;
+        let cost = &operation.cost;
+        if cost.total.is_some() {
+            self.taken("cost", &["total"]);
+        }
+        let parts = || cost.input.zip(cost.output).map(|(input, output)| input + output);
+        Body::LlmCall(Box::new(LlmCall {
+            model,
+            input: input.unwrap_or_else(|| json!([])),
+            output: output.unwrap_or_else(|| "".into()),
+            tokens_in: usage.input,
+            tokens_out: usage.output,
+            tokens_total: usage.total.or(usage.input.zip(usage.output).map(|(a, b)| a.saturating_add(b))),
+            latency_ms: self.step.latency_ms(),
+            cost_estimate: cost.total.or_else(parts).filter(|cost| cost.is_finite()),
+            provider: operation.model.provider.clone(),
+            extra: Map::new(),
+        }))
+    }
+
+    fn llm_input(&mut self) -> Option<Value> {
+        let operation = &self.step.operation;
+        if let Some(messages) = &operation.input_messages {
+            return Some(io::chats(messages));
+        }
+        match operation.input.as_ref()? {
+            Value::Null => None,
+            text @ Value::String(_) => Some(text.clone()),
+            Value::Array(items) if items.iter().all(Value::is_object) => Some(items.clone().into()),
+            object @ Value::Object(_) => Some(json!([object])),
+            other => {
+                self.lose("input", LossReason::Coerced);
+                Some(other.to_string().into())
+            }
+        }
+    }
+
+    fn llm_output(&mut self) -> Option<Value> {
+        let operation = &self.step.operation;
+        let Some((first, others)) = operation.output_messages.as_deref().and_then(<[Message]>::split_first) else {
+            return match operation.output.as_ref()? {
+                Value::Null => None,
+                kept @ (Value::String(_) | Value::Object(_)) => Some(kept.clone()),
+                other => {
+                    self.lose("output", LossReason::Coerced);
+                    Some(json!({ "output": other }))
+                }
+            };
+        };
+        if !others.is_empty() {
+            self.note("choices", io::chats(others));
+        }
+        if let Some(reason) = &first.finish_reason
+            && !self.metadata.contains_key("finish_reason")
+        {
+            self.note("finish_reason", reason.as_str().into());
+        }
+        let (chat, reasoning) = io::chat_and_reasoning(first);
+        self.metadata.extend(reasoning);
+        Some(if is_only_text(first) { first.content().into() } else { chat })
+    }
+
+    fn tool_call(&mut self) -> Body {
+        let (run, step) = (self.run, self.step);
+        let (arguments, wrapped) = arguments_object(calls::arguments(run, step));
+        if wrapped {
+            self.lose("arguments", LossReason::Coerced);
+        }
+        if let Some(id) = calls::call_id(run, step) {
+            self.note("tool_call_id", id.into());
+        }
+        let failure = step.operation.failure.as_ref();
+        if failure.is_some_and(|failure| failure.error_type.is_none() && failure.stacktrace.is_none()) {
+            self.metadata.shift_remove("error");
+        }
+        let result = calls::result(step).cloned();
+        let unknown = step.ended_at.is_none() || (step.observed == Observed::Messages && result.is_none());
+        Body::ToolCall(Box::new(ToolCall {
+            tool_name: calls::tool_name(run, step).to_owned(),
+            arguments,
+            latency_ms: step.latency_ms().filter(|_| step.observed == Observed::Span),
+            success: match failure {
+                Some(_) => Some(false),
+                None => (!unknown).then_some(true),
+            },
+            error: failure.map(calls::error_text),
+            result: Some(result.unwrap_or_default()),
+            resource_impact: self.resource_impact(),
+            extra: Map::new(),
+        }))
+    }
+
+    fn resource_impact(&mut self) -> Option<ResourceImpact> {
+        let operation = &self.step.operation;
+        if let Some(impact) = &operation.resource_impact {
+            let amount = impact.amount.filter(|amount| amount.is_finite())?;
+            let unit = impact.unit.clone()?;
+            let breakdown = match &impact.breakdown {
+                Some(Value::Object(map)) => {
+                    self.taken("resource_impact", &["breakdown"]);
+                    Some(map.clone())
+                }
+                _ => None,
+            };
+            self.taken("resource_impact", &["amount", "unit"]);
+            return Some(ResourceImpact {
+                amount,
+                unit,
+                breakdown,
+                extra: Map::new(),
+            });
+        }
+        let amount = operation.cost.total.filter(|cost| cost.is_finite())?;
+        self.taken("cost", &["total"]);
+        Some(ResourceImpact {
+            amount,
+            unit: "USD".to_owned(),
+            ..ResourceImpact::default()
+        })
+    }
+
+    fn query_text(&mut self) -> String {
+        match io::input(self.run, self.step) {
+            None | Some(Value::Null) => {
+                self.lose("query", LossReason::Synthesized);
+                String::new()
+            }
+            Some(Value::String(text)) => text,
+            Some(other) => {
+                self.lose("query", LossReason::Coerced);
+                other.to_string()
+            }
+        }
+    }
+
+    fn retrieval(&mut self) -> Body {
+        let operation = &self.step.operation;
+        let query = self.query_text();
+        if operation.kind == Kind::Rerank {
+            self.note("reranker", true.into());
+        }
+        let documents = operation.search.as_ref().and_then(|search| search.documents.as_deref());
+        let results: Vec<RetrievalResult> = documents.unwrap_or_default().iter().map(result).collect();
+        if documents.is_none() {
+            match &operation.output {
+                Some(output) if !output.is_null() => self.note("output", output.clone()),
+                _ => self.note("content_captured", false.into()),
+            }
+        }
+        Body::Retrieval(Retrieval {
+            query,
+            match_count: results.len() as u64,
+            results,
+            latency_ms: self.step.latency_ms(),
+            extra: Map::new(),
+        })
+    }
+
+    fn embedding(&mut self) -> Body {
+        let query = self.step.operation.embedded_texts.join("\n");
+        if query.is_empty() {
+            self.lose("query", LossReason::Synthesized);
+        }
+        self.note("embedding", true.into());
+        Body::Retrieval(Retrieval {
+            query,
+            latency_ms: self.step.latency_ms(),
+            ..Retrieval::default()
+        })
+    }
+
+    fn memory_read(&mut self) -> Body {
+        let operation = &self.step.operation;
+        let memory = operation.memory.as_ref();
+        let query = match io::input(self.run, self.step) {
+            None | Some(Value::Null) => {
+                self.lose("query", LossReason::Synthesized);
+                Value::String(String::new())
+            }
+            Some(kept @ (Value::String(_) | Value::Object(_))) => kept,
+            Some(other) => {
+                self.lose("query", LossReason::Coerced);
+                other.to_string().into()
+            }
+        };
+        let results = match io::output(self.step) {
+            None | Some(Value::Null) => Vec::new(),
+            Some(Value::Array(items)) => items,
+            Some(other) => vec![other],
+        };
+        self.taken("memory", &["query", "results", "total_available"]);
+        let recorded = memory.and_then(|memory| numbers(memory.scores.as_ref()?));
+        if recorded.is_some() {
+            self.taken("memory", &["scores"]);
+        }
+        let of_documents = || {
+            let documents = operation.search.as_ref()?.documents.as_deref()?;
+            let scores: Option<Vec<f64>> = documents.iter().map(|document| document.score).collect();
+            scores.filter(|scores| !scores.is_empty())
+        };
+        Body::MemoryRead(MemoryRead {
+            query,
+            match_count: results.len() as u64,
+            results,
+            relevance_scores: recorded.or_else(of_documents),
+            total_available: memory.and_then(|memory| memory.total_available),
+            extra: Map::new(),
+        })
+    }
+
+    fn memory_write(&mut self) -> Body {
+        let memory = self.step.operation.memory.clone().unwrap_or_default();
+        let data = match memory.data.or_else(|| self.step.operation.input.clone()) {
+            Some(Value::Object(map)) => map,
+            None | Some(Value::Null) => Map::new(),
+            Some(other) => {
+                self.lose("data", LossReason::Coerced);
+                Map::from_iter([("value".to_owned(), other)])
+            }
+        };
+        let operation = match memory.operation.as_deref().map(str::to_ascii_lowercase).as_deref() {
+            Some(word @ ("add" | "update" | "delete" | "put")) => word.to_owned(),
+            Some("create" | "upsert" | "insert") => "add".to_owned(),
+            _ => {
+                self.lose("operation", LossReason::Synthesized);
+                "add".to_owned()
+            }
+        };
+        let recorded = memory.operation.filter(|word| *word != operation);
+        let namespace = memory.namespace.as_ref().and_then(texts);
+        let changes = memory.changes.as_ref().and_then(changes);
+        let mut done = vec!["entity_type", "entity_id", "key", "operation", "data"];
+        done.extend(namespace.is_some().then_some("namespace"));
+        done.extend(changes.is_some().then_some("changes"));
+        self.taken("memory", &done);
+        if let Some(word) = recorded {
+            self.note("operation", word.into());
+        }
+        if let Some(output) = &self.step.operation.output {
+            self.note("output", output.clone());
+        }
+        Body::MemoryWrite(Box::new(MemoryWrite {
+            entity_type: memory.entity_type,
+            entity_id: memory.entity_id,
+            namespace,
+            key: memory.key,
+            operation,
+            data,
+            changes,
+            triggered_by_step_id: None,
+            extra: Map::new(),
+        }))
+    }
+
+    fn state_change(&mut self) -> Body {
+        let operation = &self.step.operation;
+        let state = operation.state.clone().unwrap_or_default();
+        let handoff = operation.kind == Kind::Handoff;
+        let state_key = match state.key {
+            Some(key) => key,
+            None if handoff => "active_agent".to_owned(),
+            None => {
+                self.lose("state_key", LossReason::Synthesized);
+                operation.name.clone()
+            }
+        };
+        let named = || operation.agent.name.clone().filter(|_| handoff).map(Value::from);
+        let recorded = state.new_value.is_some();
+        let new_value = state.new_value.filter(|value| !value.is_null()).or_else(named).unwrap_or_else(|| {
+            let reason = if recorded { LossReason::Coerced } else { LossReason::Synthesized };
+            self.lose("new_value", reason);
+            "".into()
+        });
+        self.metadata.shift_remove("state");
+        if operation.kind != Kind::StateChange {
+            self.note("kind", operation.kind.name().into());
+            for (key, value) in [("input", &operation.input), ("output", &operation.output)] {
+                if let Some(value) = value {
+                    self.note(key, value.clone());
+                }
+            }
+        }
+        Body::StateChange(StateChange {
+            state_key,
+            old_value: state.old_value.unwrap_or_default(),
+            new_value,
+            reason: state.reason,
+            extra: Map::new(),
+        })
+    }
+
+    fn interrupt(&mut self) -> Body {
+        let asked = self.step.operation.interrupt.clone().unwrap_or_default();
+        let prompt = asked
+            .prompt
+            .or_else(|| words(self.step.operation.input.as_ref()?).map(|said| said.0));
+        let prompt = prompt.unwrap_or_else(|| {
+            self.lose("prompt", LossReason::Synthesized);
+            String::new()
+        });
+        let response = match asked.response.or_else(|| self.step.operation.output.clone()) {
+            Some(kept @ (Value::String(_) | Value::Object(_))) => kept,
+            None | Some(Value::Null) => {
+                self.lose("response", LossReason::Synthesized);
+                "".into()
+            }
+            Some(other) => {
+                self.lose("response", LossReason::Coerced);
+                other.to_string().into()
+            }
+        };
+        let wait = asked.wait_ms.or_else(|| self.step.latency_ms()).unwrap_or_else(|| {
+            self.lose("wait_duration_ms", LossReason::Synthesized);
+            0
+        });
+        self.metadata.shift_remove("interrupt");
+        Body::Interrupt(Interrupt {
+            prompt,
+            response,
+            wait_duration_ms: wait,
+            extra: Map::new(),
+        })
+    }
+
+    fn user_input(&mut self) -> Option<Body> {
+        let operation = &self.step.operation;
+        let messages = operation.input_messages.as_deref().or(operation.output_messages.as_deref());
+        let said: String = messages.unwrap_or_default().iter().map(Message::content).collect();
+        let (content, coerced) = words(&Value::String(said))
+            .or_else(|| words(operation.input.as_ref()?))
+            .or_else(|| words(operation.output.as_ref()?))?;
+        if coerced {
+            self.lose("content", LossReason::Coerced);
+        }
+        Some(Body::UserInput(UserInput {
+            content,
+            input_type: Some("text".to_owned()),
+            extra: Map::new(),
+        }))
+    }
+
+    fn final_output(&mut self) -> Option<Body> {
+        let operation = &self.step.operation;
+        let messages = operation.output_messages.as_deref().or(operation.input_messages.as_deref());
+        let said: String = messages.unwrap_or_default().iter().map(Message::content).collect();
+        answer(&Value::String(said))
+            .or_else(|| answer(operation.output.as_ref()?))
+            .or_else(|| answer(operation.input.as_ref()?))
+    }
+}
+
+/// A document; a score outside 0..1 goes to the metadata.
+fn result(document: &Document) -> RetrievalResult {
+    let mut metadata = document.metadata.clone();
+    let mut note = |key: &str, value: Value| {
+        metadata.entry(key).or_insert(value);
+    };
+    if let Some(id) = &document.id {
+        note("id", id.as_str().into());
+    }
+    if document.content.is_none() {
+        note("content_captured", false.into());
+    }
+    let score = document.score.filter(|score| (0.0..=1.0).contains(score));
+    if score.is_none()
+        && let Some(recorded) = document.score.filter(|score| score.is_finite())
+    {
+        note("score", recorded.into());
+    }
+    RetrievalResult {
+        content: document.content.clone().unwrap_or_default(),
+        score,
+        metadata: (!metadata.is_empty()).then_some(metadata),
+        extra: Map::new(),
+    }
+}
+
+fn numbers(value: &Value) -> Option<Vec<f64>> {
+    value.as_array()?.iter().map(Value::as_f64).collect()
+}
+
+fn texts(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(text) => Some(vec![text.clone()]),
+        Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+        _ => None,
+    }
+}
+
+fn changes(value: &Value) -> Option<Vec<FieldChange>> {
+    value
+        .as_array()?
+        .iter()
+        .map(|item| serde_json::from_value(item.clone()).ok())
+        .collect()
+}

@@ -1,0 +1,297 @@
+//! Runs to Invariant documents.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::document::{Annotation, Document, Event, Push, Row, Tools};
+use super::list::{Draft, List};
+use super::scopes;
+use crate::formats::{Assembled, Loss, LossReason, Options, facts, io};
+use crate::run::{Run, Said};
+
+/// All runs in the container that the options name.
+pub(super) fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Document>> {
+    let lists = runs
+        .iter()
+        .filter(|run| run.has_agent_work())
+        .flat_map(|run| Assembly::of(run, options).finish());
+    match options.get("invariant.container") {
+        Some("push") => push(lists.collect(), options).into_iter().collect(),
+        Some("jsonl") => lists.map(Finished::row).collect(),
+        _ => lists.map(Finished::array).collect(),
+    }
+}
+
+/// One list of events, ready for a container.
+struct Finished {
+    events: Vec<Draft>,
+    tools: Option<Tools>,
+    annotations: Vec<Annotation>,
+    metadata: Map<String, Value>,
+    losses: Vec<Loss>,
+}
+
+impl Finished {
+    fn events(events: Vec<Draft>, tools: Option<Tools>) -> Vec<Event> {
+        let messages = events.into_iter().map(|draft| Event::Message(Box::new(draft.write())));
+        tools.map(Event::Tools).into_iter().chain(messages).collect()
+    }
+
+    fn array(mut self) -> Assembled<Document> {
+        for key in self.metadata.keys() {
+            self.losses.push(Loss::new(None, format!("metadata.{key}"), LossReason::NoPlace));
+        }
+        Assembled {
+            document: Document::Trace(Self::events(self.events, self.tools)),
+            losses: self.losses,
+        }
+    }
+
+    fn row(self) -> Assembled<Document> {
+        let row = Row {
+            messages: Self::events(self.events, self.tools),
+            annotations: self.annotations,
+            metadata: self.metadata,
+            extra: Map::new(),
+        };
+        Assembled {
+            document: Document::Row(row),
+            losses: self.losses,
+        }
+    }
+}
+
+fn push(lists: Vec<Finished>, options: &Options) -> Option<Assembled<Document>> {
+    let mut body = Push {
+        dataset: options.get("invariant.dataset").map(str::to_owned),
+        ..Push::default()
+    };
+    let (mut annotations, mut metadata, mut losses) = (Vec::new(), Vec::new(), Vec::new());
+    for list in lists {
+        body.messages.push(Finished::events(list.events, list.tools));
+        annotations.push(list.annotations);
+        metadata.push(list.metadata);
+        losses.extend(list.losses);
+    }
+    body.annotations = annotations.iter().any(|list| !list.is_empty()).then_some(annotations);
+    body.metadata = Some(metadata);
+    (!body.messages.is_empty()).then_some(Assembled {
+        document: Document::Push(body),
+        losses,
+    })
+}
+
+/// The lists of one run.
+struct Assembly<'a> {
+    run: &'a Run,
+    options: &'a Options,
+    told: BTreeSet<usize>,
+    scopes: BTreeMap<Option<usize>, Vec<usize>>,
+    /// Sub-agents' lists that are documents of their own.
+    own: Vec<(List<'a>, Map<String, Value>)>,
+    main: List<'a>,
+}
+
+impl<'a> Assembly<'a> {
+    fn of(run: &'a Run, options: &'a Options) -> Self {
+        let mut this = Self {
+            run,
+            options,
+            told: scopes::told(run),
+            scopes: scopes::lists(run),
+            own: Vec::new(),
+            main: List::new(run, options),
+        };
+        let mut main = List::new(run, options);
+        let only_outside = |said: &&Said| !said.in_conversation;
+        if let Some(said) = run.question.as_ref().filter(only_outside) {
+            main.words("user", &said.content, said.step, said.at);
+        }
+        for scope in this.scopes.remove(&None).unwrap_or_default() {
+            scopes::write(run, scope, &this.told, &mut main);
+        }
+        this.call_agents(&mut main);
+        // Agents whose calling tool is told nowhere speak after the others.
+        while let Some((_, left)) = this.scopes.pop_first() {
+            for scope in left {
+                scopes::write(run, scope, &this.told, &mut main);
+            }
+            this.call_agents(&mut main);
+        }
+        if let Some(said) = run.answer.as_ref().filter(only_outside) {
+            main.words("assistant", &said.content, said.step, said.at);
+        }
+        this.main = main;
+        this
+    }
+
+    /// Puts the turns of called agents into the outputs of the tools that called them.
+    fn call_agents(&mut self, list: &mut List<'a>) {
+        for at in 0..list.drafts.len() {
+            let Some(draft) = list.drafts.get(at).filter(|draft| draft.event.role == "tool") else {
+                continue;
+            };
+            let called: Vec<(usize, Vec<usize>)> = draft
+                .steps
+                .iter()
+                .filter_map(|tool| Some((*tool, self.scopes.remove(&Some(*tool))?)))
+                .collect();
+            for (_, scopes) in called {
+                let mut inner = List::new(self.run, self.options);
+                for scope in &scopes {
+                    scopes::write(self.run, *scope, &self.told, &mut inner);
+                }
+                self.call_agents(&mut inner);
+                if inner.drafts.is_empty() {
+                    continue;
+                }
+                let mut about = self.about(scopes.first().copied());
+                if self.options.is("invariant.subagents", "own") {
+                    self.own.push((inner, about.clone()));
+                } else {
+                    let (drafts, losses) = inner.finish();
+                    list.losses.extend(losses);
+                    let events = serde_json::to_value(Finished::events(drafts, None));
+                    about.insert("events".into(), events.unwrap_or_default());
+                }
+                if let Some(draft) = list.drafts.get_mut(at) {
+                    draft.metadata.insert("subagent".into(), about.into());
+                }
+            }
+        }
+    }
+
+    fn about(&self, scope: Option<usize>) -> Map<String, Value> {
+        let scope = scope.and_then(|scope| self.run.scopes.get(scope));
+        let step = scope.and_then(|scope| self.run.steps.get(scope.step?));
+        let mut about = Map::new();
+        about.insert("agent".into(), json!(scope.and_then(|scope| scope.agent.as_ref())));
+        about.insert("span_id".into(), json!(step.and_then(|step| step.span_id).map(|id| id.to_string())));
+        about
+    }
+
+    fn finish(self) -> Vec<Finished> {
+        let Self {
+            run, options, own, main, ..
+        } = self;
+        let metadata = trace_metadata(run);
+        let mut out = vec![finish(run, options, main, metadata.clone())];
+        for (list, about) in own {
+            let mut metadata = metadata.clone();
+            metadata.insert("subagent".into(), about.into());
+            out.push(finish(run, options, list, metadata));
+        }
+        out.retain(|list| !list.events.is_empty());
+        out
+    }
+}
+
+/// A finished list: judgements become annotations where the container has a place for them.
+fn finish(run: &Run, options: &Options, list: List<'_>, metadata: Map<String, Value>) -> Finished {
+    let (mut events, losses) = list.finish();
+    let tools = if options.is("invariant.tools", "event") {
+        offered(run)
+    } else {
+        None
+    };
+    let mut annotations = Vec::new();
+    if matches!(options.get("invariant.container"), Some("push" | "jsonl")) {
+        let shift = usize::from(tools.is_some());
+        for (index, step) in run.steps.iter().enumerate() {
+            let judged = step.operation.evaluations.iter().map(facts::evaluation);
+            let reward = step
+                .operation
+                .training
+                .reward
+                .map(|reward| json!({"name": "reward", "score": reward}));
+            for said in judged.chain(reward) {
+                if let Some(at) = event_of(run, &events, index) {
+                    annotations.push(annotation(&said, at + shift, step.span_id.map(|id| id.to_string())));
+                }
+            }
+        }
+        for draft in &mut events {
+            draft.metadata.shift_remove("evaluations");
+        }
+    }
+    Finished {
+        events,
+        tools,
+        annotations,
+        metadata,
+        losses,
+    }
+}
+
+/// The event that tells of a step, else of the nearest step around it.
+fn event_of(run: &Run, events: &[Draft], index: usize) -> Option<usize> {
+    let mut at = index;
+    loop {
+        if let Some(found) = events.iter().rposition(|draft| draft.steps.contains(&at)) {
+            return Some(found);
+        }
+        match run.steps.get(at)?.parent.filter(|above| *above < at) {
+            Some(above) => at = above,
+            // A judgement of the whole run stands with its last event.
+            None => return events.len().checked_sub(1),
+        }
+    }
+}
+
+fn annotation(said: &Value, at: usize, span_id: Option<String>) -> Annotation {
+    let word = |key: &str| said.get(key).map(io::text);
+    let mut content = word("name").unwrap_or_else(|| "evaluation".to_owned());
+    for value in ["score", "label"].into_iter().filter_map(word) {
+        content.push_str(": ");
+        content.push_str(&value);
+    }
+    if let Some(explanation) = word("explanation") {
+        content.push_str(". ");
+        content.push_str(&explanation);
+    }
+    let mut extra_metadata = said.as_object().cloned().unwrap_or_default();
+    if let Some(span_id) = span_id {
+        extra_metadata.insert("span_id".into(), span_id.into());
+    }
+    Annotation {
+        content,
+        address: format!("messages[{at}]"),
+        extra_metadata: Some(extra_metadata),
+        extra: Map::new(),
+    }
+}
+
+/// Every tool that was offered to a model, once.
+fn offered(run: &Run) -> Option<Tools> {
+    let mut seen = BTreeSet::new();
+    let mut tools = Vec::new();
+    for tool in run.steps.iter().flat_map(|step| &step.operation.tool_definitions) {
+        if seen.insert(tool.name.as_str()) {
+            let mut shown = Map::from_iter([("name".to_owned(), Value::from(tool.name.as_str()))]);
+            if let Some(description) = &tool.description {
+                shown.insert("description".into(), description.as_str().into());
+            }
+            let schema = tool.parameters.clone().filter(Value::is_object);
+            shown.insert("inputSchema".into(), schema.unwrap_or_else(|| json!({"type": "object"})));
+            tools.push(shown);
+        }
+    }
+    (!tools.is_empty()).then_some(Tools { tools, extra: Map::new() })
+}
+
+fn trace_metadata(run: &Run) -> Map<String, Value> {
+    let mut metadata = facts::of_run(run);
+    let agent = &run.agent;
+    for (key, value) in [
+        ("agent", &agent.name),
+        ("agent_version", &agent.version),
+        ("framework", &agent.framework),
+        ("framework_version", &agent.framework_version),
+    ] {
+        if let Some(value) = value {
+            metadata.entry(key).or_insert_with(|| json!(value));
+        }
+    }
+    metadata
+}

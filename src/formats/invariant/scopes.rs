@@ -1,0 +1,228 @@
+//! Which conversations make which list of events, and where operations stand that no conversation tells of.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use super::list::List;
+use crate::formats::calls;
+use crate::operation::{Kind, Message};
+use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
+use crate::span::UnixNanos;
+
+/// The scopes of each list: the run's own (`None`), and one list for each tool step that called agents.
+pub(super) fn lists(run: &Run) -> BTreeMap<Option<usize>, Vec<usize>> {
+    let mut lists: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+    for scope in 0..run.scopes.len() {
+        lists.entry(home(run, scope)).or_default().push(scope);
+    }
+    for scopes in lists.values_mut() {
+        scopes.sort_by_key(|scope| begin(run, *scope));
+    }
+    lists
+}
+
+/// The tool step inside which a scope's words belong: its own caller, else that of the scope around it.
+fn home(run: &Run, scope: usize) -> Option<usize> {
+    let mut seen = HashSet::new();
+    let mut at = Some(scope);
+    while let Some(index) = at.filter(|index| seen.insert(*index)) {
+        let scope = run.scopes.get(index)?;
+        if scope.called_by.is_some() {
+            return scope.called_by;
+        }
+        at = scope.parent;
+    }
+    None
+}
+
+fn begin(run: &Run, scope: usize) -> UnixNanos {
+    let first = run.scopes.get(scope).and_then(|scope| scope.conversation.first());
+    let steps = || {
+        run.steps
+            .iter()
+            .filter(|step| step.scope == scope)
+            .map(|step| step.started_at)
+            .min()
+    };
+    first.map(|entry| entry.at).or_else(steps).unwrap_or_default()
+}
+
+/// Steps that entries of conversations tell of.
+pub(super) fn told(run: &Run) -> BTreeSet<usize> {
+    let mut told = BTreeSet::new();
+    for entry in run.scopes.iter().flat_map(|scope| &scope.conversation) {
+        match &entry.kind {
+            EntryKind::Turn(_) => told.extend(entry.step),
+            EntryKind::Call(call) => _ = told.insert(call.tool),
+            EntryKind::Result(result) => told.extend(result.tool.or(entry.step)),
+            EntryKind::Message(_) => {
+                // A message stands in a model call's input: that call is told by its turn, not by this.
+                let own = entry
+                    .step
+                    .filter(|step| run.steps.get(*step).is_some_and(|step| !is_model_call(step)));
+                told.extend(own);
+            }
+        }
+    }
+    told
+}
+
+fn is_model_call(step: &Step) -> bool {
+    let operation = &step.operation;
+    operation.kind == Kind::Llm || (operation.kind == Kind::Decision && operation.model.name().is_some())
+}
+
+/// How an operation that no conversation tells of becomes events.
+enum Alone {
+    Pair,
+    /// The output of a call that stands in a turn.
+    Output,
+    Turn,
+    Words(&'static str),
+}
+
+fn alone(run: &Run, index: usize, step: &Step) -> Option<Alone> {
+    let said = [&run.question, &run.answer];
+    if said.into_iter().flatten().any(|said| said.step == index) && !is_model_call(step) {
+        return None;
+    }
+    match step.operation.kind {
+        Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite if step.inside_tool.is_some() => None,
+        Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite | Kind::Handoff => Some(Alone::Pair),
+        // Its call stands in a turn: while it runs there is no more to tell.
+        Kind::Tool if calls::asked(run, step).is_some() => step.ended_at.map(|_| Alone::Output),
+        Kind::Tool if !below_a_tool(run, step) => Some(Alone::Pair),
+        Kind::Interrupt | Kind::UserInput => Some(Alone::Words("user")),
+        Kind::FinalOutput => Some(Alone::Words("assistant")),
+        _ if is_model_call(step) => Some(Alone::Turn),
+        _ => None,
+    }
+}
+
+fn below_a_tool(run: &Run, step: &Step) -> bool {
+    let mut limit = run.steps.len();
+    let mut at = step.parent;
+    while let Some(above) = at.filter(|above| *above < limit).and_then(|above| run.steps.get(above)) {
+        if above.operation.kind == Kind::Tool {
+            return true;
+        }
+        limit = at.unwrap_or(0);
+        at = above.parent;
+    }
+    false
+}
+
+enum Item<'a> {
+    Entry(&'a Entry),
+    Alone(usize, Alone),
+}
+
+/// Writes a scope's conversation, and at their place in it the operations that it does not tell of.
+pub(super) fn write<'a>(run: &'a Run, scope: usize, told: &BTreeSet<usize>, list: &mut List<'a>) {
+    let conversation = run.scopes.get(scope).map(|scope| scope.conversation.as_slice()).unwrap_or_default();
+    let mut entries: Vec<&Entry> = conversation.iter().collect();
+    results_by_time(&mut entries);
+    let mut alone_steps: Vec<(usize, usize, Alone)> = run
+        .steps
+        .iter()
+        .enumerate()
+        .filter(|(index, step)| step.scope == scope && !told.contains(index))
+        .filter_map(|(index, step)| Some((place(&entries, step), index, alone(run, index, step)?)))
+        .collect();
+    alone_steps.sort_by_key(|(place, index, _)| (*place, *index));
+    let mut alone_steps = alone_steps.into_iter().peekable();
+    let mut items: Vec<Item<'a>> = Vec::new();
+    for (place, entry) in entries.iter().enumerate() {
+        while let Some((_, index, how)) = alone_steps.next_if(|(before, _, _)| *before == place) {
+            items.push(Item::Alone(index, how));
+        }
+        items.push(Item::Entry(entry));
+    }
+    items.extend(alone_steps.map(|(_, index, how)| Item::Alone(index, how)));
+
+    let mut calls: Vec<&CallEntry> = Vec::new();
+    let mut rest = entries.as_slice();
+    for item in &items {
+        if let Item::Entry(Entry {
+            kind: EntryKind::Call(call),
+            ..
+        }) = item
+        {
+            calls.push(call);
+        } else if !calls.is_empty() {
+            list.call_entries(&std::mem::take(&mut calls));
+        }
+        match item {
+            Item::Entry(entry) => {
+                rest = rest.get(1..).unwrap_or_default();
+                list.entry(entry, rest);
+            }
+            Item::Alone(index, Alone::Pair) => list.pair(*index),
+            Item::Alone(index, Alone::Output) => list.asked_output(*index),
+            Item::Alone(index, Alone::Turn) => list.silent_turn(*index),
+            Item::Alone(index, Alone::Words(role)) => {
+                if let Some(content) = run.steps.get(*index).and_then(|step| words(step, role)) {
+                    list.told(role, &content, *index);
+                }
+            }
+        }
+    }
+    if !calls.is_empty() {
+        list.call_entries(&calls);
+    }
+    let without: Vec<usize> = run
+        .steps
+        .iter()
+        .enumerate()
+        .filter(|(index, step)| step.scope == scope && !told.contains(index) && alone(run, *index, step).is_none())
+        .map(|(index, _)| index)
+        .collect();
+    list.settle(&without);
+}
+
+/// Results that stand together are ordered by their time.
+fn results_by_time(entries: &mut [&Entry]) {
+    let is_result = |entry: &&Entry| matches!(entry.kind, EntryKind::Result(_));
+    for block in entries.chunk_by_mut(|a, b| is_result(a) && is_result(b)) {
+        block.sort_by_key(|entry| match &entry.kind {
+            EntryKind::Result(result) => (entry.at, result.attempt),
+            _ => (entry.at, 0),
+        });
+    }
+}
+
+/// After the words that begin the conversation, then by time. What was looked up serves the turn that follows: it stands
+/// after the words that this turn answers.
+fn place(entries: &[&Entry], step: &Step) -> usize {
+    let is_message = |entry: &&Entry| matches!(entry.kind, EntryKind::Message(_));
+    let is_turn = |entry: &&Entry| matches!(entry.kind, EntryKind::Turn(_));
+    let opening = entries.iter().take_while(|entry| is_message(entry)).count();
+    let looked_up = matches!(step.operation.kind, Kind::Retrieval | Kind::Rerank | Kind::MemoryRead);
+    let end = step.end_or_start();
+    let later = entries
+        .iter()
+        .position(|entry| entry.at >= end && (is_turn(entry) || is_message(entry) && !looked_up));
+    later.map_or(entries.len(), |later| later.max(opening))
+}
+
+fn words(step: &Step, role: &str) -> Option<serde_json::Value> {
+    let operation = &step.operation;
+    if operation.kind == Kind::Interrupt {
+        return operation
+            .interrupt
+            .as_ref()
+            .and_then(|asked| asked.response.clone())
+            .or_else(|| operation.output.clone());
+    }
+    let (first, second) = if role == "user" {
+        (&operation.input_messages, &operation.output_messages)
+    } else {
+        (&operation.output_messages, &operation.input_messages)
+    };
+    let text: String = first.as_ref().or(second.as_ref())?.iter().map(Message::content).collect();
+    let whole = if role == "user" {
+        operation.input.clone().or_else(|| operation.output.clone())
+    } else {
+        operation.output.clone().or_else(|| operation.input.clone())
+    };
+    if text.trim().is_empty() { whole } else { Some(text.into()) }
+}

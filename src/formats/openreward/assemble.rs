@@ -1,0 +1,105 @@
+//! Runs to blocks.
+
+use serde_json::Value;
+
+use super::document::Document;
+use super::facts;
+use super::limits::Limits;
+use super::list::List;
+use super::plan::{Item, Plan};
+use super::words::words;
+use super::write::Writer;
+use crate::formats::{Assembled, Loss, LossReason, Options};
+use crate::operation::Message;
+use crate::run::{EntryKind, Run};
+
+/// One document for each run; one for all where each conversation goes on from the one before.
+pub(super) fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Document>> {
+    let limits = Limits::from_options(options);
+    let inline = options.is("openreward.subagents", "inline");
+    let runs: Vec<&Run> = runs.iter().filter(|run| run.has_agent_work()).collect();
+    let plans: Vec<Plan<'_>> = runs.iter().map(|run| Plan::of(run)).collect();
+    let pairs: Vec<(&Run, &Plan<'_>)> = runs.iter().copied().zip(&plans).collect();
+    let groups: Vec<Vec<(&Run, &Plan<'_>, usize)>> = match chained(&plans) {
+        Some(skips) => vec![pairs.into_iter().zip(skips).map(|((run, plan), skip)| (run, plan, skip)).collect()],
+        None => pairs.into_iter().map(|(run, plan)| vec![(run, plan, 0)]).collect(),
+    };
+    groups.into_iter().map(|group| document(&group, limits, inline)).collect()
+}
+
+fn document(group: &[(&Run, &Plan<'_>, usize)], limits: Limits, inline: bool) -> Assembled<Document> {
+    let trace = group.first().map(|(run, ..)| format!("tr_{}", run.trace_id)).unwrap_or_default();
+    let mut list = List::new(&trace);
+    let mut losses = Vec::new();
+    for (run, plan, skip) in group {
+        let mut writer = Writer::new(run, plan, limits, inline);
+        writer.write(&mut list, *skip);
+        losses.append(&mut writer.losses);
+        let first = list.start;
+        match list.block(first) {
+            Some(block) => block.annotate("run", facts::run(run)),
+            None => losses.push(Loss::new(None, "the run: no block to tell it on", LossReason::NoPlace)),
+        }
+    }
+    Assembled {
+        document: Document {
+            blocks: list.finish(),
+            wrapped: false,
+        },
+        losses,
+    }
+}
+
+/// Where each run's conversation goes on from the one before, how many of its items repeat that one.
+fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
+    if plans.len() < 2 {
+        return None;
+    }
+    let mut skips = Vec::with_capacity(plans.len());
+    let mut before: Vec<Said> = Vec::new();
+    for plan in plans {
+        let [scope] = plan.top.as_slice() else { return None };
+        let said: Vec<Said> = plan.streams.get(*scope)?.iter().filter_map(said).collect();
+        // What stands between the entries would be skipped with them.
+        if !said.starts_with(&before) || said.len() == before.len() {
+            return None;
+        }
+        let skip = plan
+            .streams
+            .get(*scope)?
+            .iter()
+            .take(before.len())
+            .all(|item| matches!(item, Item::Entry { .. }))
+            .then_some(before.len())?;
+        skips.push(skip);
+        before = said;
+    }
+    Some(skips)
+}
+
+/// What makes two entries the same in two runs.
+#[derive(Debug, PartialEq)]
+enum Said {
+    Message(String, String, Vec<(String, Value)>),
+    Call,
+    Result,
+}
+
+fn said(item: &Item<'_>) -> Option<Said> {
+    let message = |message: &Message| {
+        let calls = message
+            .tool_calls
+            .iter()
+            .map(|call| (call.name.clone(), call.arguments.clone().unwrap_or_default()))
+            .collect();
+        Said::Message(message.role.name().to_owned(), words(message).text.trim().to_owned(), calls)
+    };
+    match item {
+        Item::Entry { entry, .. } => Some(match &entry.kind {
+            EntryKind::Message(said) | EntryKind::Turn(said) => message(said),
+            EntryKind::Call(_) => Said::Call,
+            EntryKind::Result(_) => Said::Result,
+        }),
+        Item::Pair(_) | Item::Said { .. } => None,
+    }
+}

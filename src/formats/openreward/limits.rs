@@ -1,0 +1,113 @@
+//! The byte limits, and texts cut to fit them. Nothing is ever shortened: what is cut goes on in the next block.
+
+use serde_json::Value;
+
+use crate::formats::Options;
+
+/// The most that a block may hold, in bytes. More than the limit is too much, the limit itself is not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// `content` of a MESSAGE (`LIMIT_MSG_BYTES`).
+    pub message: usize,
+    /// `text` of a THINK (`LIMIT_THINK_BYTES`).
+    pub think: usize,
+    /// `arguments` of a TOOL_CALL (`LIMIT_TOOL_ARGS_BYTES`).
+    pub arguments: usize,
+    /// `output` or `delta` of a TOOL_RESULT (`LIMIT_TOOL_RESULT_BYTES`).
+    pub result: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            message: 65_536,
+            think: 32_768,
+            arguments: 262_144,
+            result: 2_097_152,
+        }
+    }
+}
+
+impl Limits {
+    /// The limits that the caller asks for: `openreward.limit_msg_bytes`, `.limit_think_bytes`,
+    /// `.limit_tool_args_bytes`, `.limit_tool_result_bytes`. What is no positive number leaves the default.
+    #[must_use]
+    pub fn from_options(options: &Options) -> Self {
+        let number = |name: &str, default: usize| {
+            options
+                .get(name)
+                .and_then(|text| text.trim().parse().ok())
+                .filter(|number| *number > 0)
+                .unwrap_or(default)
+        };
+        let Self {
+            message,
+            think,
+            arguments,
+            result,
+        } = Self::default();
+        Self {
+            message: number("openreward.limit_msg_bytes", message),
+            think: number("openreward.limit_think_bytes", think),
+            arguments: number("openreward.limit_tool_args_bytes", arguments),
+            result: number("openreward.limit_tool_result_bytes", result),
+        }
+    }
+}
+
+/// How many bytes a value counts: a text its UTF-8 bytes, anything else its compact JSON.
+#[must_use]
+pub fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        other => other.to_string().len(),
+    }
+}
+
+/// The text in pieces of at most `limit` bytes, cut between characters. A limit below one character's bytes gives
+/// pieces of one character.
+#[must_use]
+pub fn pieces(text: &str, limit: usize) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    while rest.len() > limit {
+        let mut cut = limit;
+        while cut > 0 && !rest.is_char_boundary(cut) {
+            cut -= 1;
+        }
+        if cut == 0 {
+            cut = rest.chars().next().map_or(rest.len(), char::len_utf8);
+        }
+        let Some((piece, after)) = rest.split_at_checked(cut) else { break };
+        pieces.push(piece);
+        rest = after;
+    }
+    if !rest.is_empty() || pieces.is_empty() {
+        pieces.push(rest);
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cut_between_characters() {
+        assert_eq!(pieces("aéé", 3), ["aé", "é"]);
+        assert_eq!(pieces("ééé", 3), ["é", "é", "é"]);
+        assert_eq!(pieces("👋👋", 1), ["👋", "👋"]);
+        assert_eq!(pieces("abc", 3), ["abc"]);
+        assert_eq!(pieces("abcd", 3), ["abc", "d"]);
+        assert_eq!(pieces("", 3), [""]);
+    }
+
+    #[test]
+    fn options_override() {
+        let mut options = Options::default();
+        let _ = options.0.insert("openreward.limit_msg_bytes".into(), "10".into());
+        let _ = options.0.insert("openreward.limit_think_bytes".into(), "none".into());
+        let limits = Limits::from_options(&options);
+        assert_eq!((limits.message, limits.think), (10, 32_768));
+    }
+}

@@ -1,0 +1,195 @@
+//! Blocks stitched into conversations: the answer of `blocks.stitched`.
+//!
+//! Messages stand at the top, thoughts and tool calls under them, results under the calls. Siblings go by
+//! `payload.seq` (without one last), then `created_at`, then `id`.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::document::{Block, SubType};
+
+/// The tree.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Stitched {
+    /// The messages in order.
+    pub messages: Vec<StitchedMessage>,
+    /// Blocks whose parent is not there; empty if the rules hold.
+    pub orphans: Orphans,
+}
+
+/// A message and what hangs under it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StitchedMessage {
+    /// The message.
+    #[serde(flatten)]
+    pub block: Block,
+    /// Thoughts.
+    pub thinks: Vec<Block>,
+    /// Tool calls.
+    pub tool_calls: Vec<StitchedCall>,
+}
+
+/// A tool call and its results.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StitchedCall {
+    /// The call.
+    #[serde(flatten)]
+    pub block: Block,
+    /// Its results.
+    pub tool_results: Vec<Block>,
+}
+
+/// Blocks without a place in the tree.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Orphans {
+    /// Calls whose message is not there.
+    pub tool_calls: Vec<Block>,
+    /// Results whose call is not there.
+    pub tool_results: Vec<Block>,
+}
+
+/// Stitches blocks that stand in insertion order.
+#[must_use]
+pub fn stitch(blocks: &[Block]) -> Stitched {
+    let mut sorted: Vec<&Block> = blocks.iter().collect();
+    // Stable: of two equal keys the one inserted first stays first.
+    sorted.sort_by_cached_key(|block| key(block));
+    let mut under: HashMap<&str, Vec<&Block>> = HashMap::new();
+    let mut messages = Vec::new();
+    for block in &sorted {
+        match (block.meaning(), block.parent()) {
+            (Some(SubType::Message), _) => messages.push(*block),
+            (_, Some(parent)) => under.entry(parent).or_default().push(block),
+            _ => {}
+        }
+    }
+    let children = |block: &Block, sub_type: SubType| -> Vec<Block> {
+        block
+            .id
+            .as_deref()
+            .and_then(|id| under.get(id))
+            .into_iter()
+            .flatten()
+            .filter(|child| child.meaning() == Some(sub_type))
+            .map(|child| (*child).clone())
+            .collect()
+    };
+    let ids = |sub_type: SubType| -> std::collections::HashSet<&str> {
+        blocks
+            .iter()
+            .filter(|block| block.meaning() == Some(sub_type))
+            .filter_map(|block| block.id.as_deref())
+            .collect()
+    };
+    let orphans = |sub_type: SubType| -> Vec<Block> {
+        let parents = sub_type.parent().map(ids).unwrap_or_default();
+        sorted
+            .iter()
+            .filter(|block| block.meaning() == Some(sub_type) && !block.parent().is_some_and(|id| parents.contains(id)))
+            .map(|block| (*block).clone())
+            .collect()
+    };
+    Stitched {
+        messages: messages
+            .into_iter()
+            .map(|message| StitchedMessage {
+                thinks: children(message, SubType::Think),
+                tool_calls: children(message, SubType::ToolCall)
+                    .into_iter()
+                    .map(|call| StitchedCall {
+                        tool_results: children(&call, SubType::ToolResult),
+                        block: call,
+                    })
+                    .collect(),
+                block: message.clone(),
+            })
+            .collect(),
+        orphans: Orphans {
+            tool_calls: orphans(SubType::ToolCall),
+            tool_results: orphans(SubType::ToolResult),
+        },
+    }
+}
+
+/// Sequence number, time, id. Only results have a sequence number.
+fn key(block: &Block) -> (bool, u64, String, String) {
+    let seq = (block.meaning() == Some(SubType::ToolResult))
+        .then(|| block.payload.get("seq").and_then(Value::as_u64))
+        .flatten();
+    let time = block
+        .created_at
+        .as_ref()
+        .and_then(Value::as_str)
+        .map_or_else(String::new, comparable);
+    (seq.is_none(), seq.unwrap_or(0), time, block.id.clone().unwrap_or_default())
+}
+
+/// A UTC time whose text order is its order in time: `...00Z`, `...00.000Z` and `...00.000001Z` have different widths.
+fn comparable(time: &str) -> String {
+    let bare = time.strip_suffix('Z').or_else(|| time.strip_suffix("+00:00")).unwrap_or(time);
+    let (seconds, fraction) = bare.split_once('.').unwrap_or((bare, ""));
+    format!("{seconds}.{fraction:0<9}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn block(value: Value) -> Block {
+        serde_json::from_value(value).unwrap_or_default()
+    }
+
+    #[test]
+    fn order_is_seq_then_time_then_id() {
+        let at = |id: &str, sub_type: &str, parent: Value, payload: Value, time: &str| {
+            block(
+                json!({"id": id, "trace_id": "tr_1", "block_type": "X", "sub_type": sub_type, "payload": payload,
+                "parent_block_id": parent, "created_at": time}),
+            )
+        };
+        let tree = stitch(&[
+            at("tb_b", "MESSAGE", Value::Null, json!({}), "2026-01-01T00:00:00.000001Z"),
+            at("tb_a", "MESSAGE", Value::Null, json!({}), "2026-01-01T00:00:00.000Z"),
+            at("tb_t", "THINK", json!("tb_a"), json!({}), "2026-01-01T00:00:01Z"),
+            at("tb_c", "TOOL_CALL", json!("tb_a"), json!({"call_id": "c"}), "2026-01-01T00:00:01Z"),
+            at("tb_3", "TOOL_RESULT", json!("tb_c"), json!({"output": 3}), "2026-01-01T00:00:00Z"),
+            at(
+                "tb_2",
+                "TOOL_RESULT",
+                json!("tb_c"),
+                json!({"output": 2, "seq": 1}),
+                "2026-01-01T00:00:00Z",
+            ),
+            at(
+                "tb_1",
+                "TOOL_RESULT",
+                json!("tb_c"),
+                json!({"output": 1, "seq": 0}),
+                "2026-01-01T00:00:09Z",
+            ),
+            at(
+                "tb_x",
+                "TOOL_RESULT",
+                json!("tb_nowhere"),
+                json!({"output": 1}),
+                "2026-01-01T00:00:09Z",
+            ),
+        ]);
+        let ids: Vec<_> = tree.messages.iter().filter_map(|message| message.block.id.as_deref()).collect();
+        assert_eq!(ids, ["tb_a", "tb_b"]);
+        let results: Vec<_> = tree
+            .messages
+            .iter()
+            .flat_map(|message| &message.tool_calls)
+            .flat_map(|call| &call.tool_results)
+            .filter_map(|result| result.id.as_deref())
+            .collect();
+        assert_eq!(results, ["tb_1", "tb_2", "tb_3"]);
+        assert_eq!(tree.messages.iter().map(|message| message.thinks.len()).sum::<usize>(), 1);
+        assert_eq!(tree.orphans.tool_results.len(), 1);
+        assert!(tree.orphans.tool_calls.is_empty());
+    }
+}

@@ -1,0 +1,125 @@
+//! The text of a message, and what cannot be said in text.
+
+use serde_json::{Map, Value};
+
+use crate::operation::message::Media;
+use crate::operation::{Message, Part};
+
+/// A message in words.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Words {
+    /// The text; media as a text that names them.
+    pub(super) text: String,
+    /// The content as recorded, where the text alone does not hold it.
+    pub(super) raw: Option<Value>,
+}
+
+/// What a message says.
+pub(super) fn words(message: &Message) -> Words {
+    if !message.has_media() {
+        let mut text = message.content();
+        if text.trim().is_empty()
+            && let Some(result) = &message.result
+        {
+            text = text_of(result);
+        }
+        return Words { text, raw: None };
+    }
+    let mut text = String::new();
+    let mut after_mark = false;
+    for part in &message.parts {
+        let mark = match part {
+            Part::Text(words) => {
+                if after_mark && !words.is_empty() {
+                    text.push('\n');
+                    after_mark = false;
+                }
+                text.push_str(words);
+                continue;
+            }
+            Part::Reasoning { .. } => continue,
+            Part::Media(media) => media_mark(media),
+            Part::Other(value) => format!("[{}]", value.get("type").and_then(Value::as_str).unwrap_or("part")),
+        };
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&mark);
+        after_mark = true;
+    }
+    Words {
+        text,
+        raw: Some(message.chat_content()),
+    }
+}
+
+fn media_mark(media: &Media) -> String {
+    let mut mark = format!("[{}", if media.modality.is_empty() { "file" } else { &media.modality });
+    if let Some(mime) = &media.mime_type {
+        mark.push(' ');
+        mark.push_str(mime);
+    }
+    if let Some(uri) = media.uri.as_deref().filter(|uri| !uri.starts_with("data:")) {
+        mark.push(' ');
+        mark.push_str(uri);
+    }
+    mark.push(']');
+    mark
+}
+
+/// A value as text: text as it is, anything else as compact JSON.
+pub(super) fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
+
+/// What a provider gives with thoughts beside their words: signatures, encrypted content.
+pub(super) fn opaque(message: &Message) -> Vec<Value> {
+    message
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            Part::Reasoning { text, opaque } if !opaque.is_empty() => {
+                let mut map = Map::new();
+                if let Some(text) = text {
+                    let _ = map.insert("text".into(), text.as_str().into());
+                }
+                map.extend(opaque.clone());
+                Some(Value::Object(map))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Role;
+    use serde_json::json;
+
+    #[test]
+    fn media_are_named_and_kept() {
+        let message = Message {
+            parts: vec![
+                Part::Text("Look: ".into()),
+                Part::Media(Media {
+                    modality: "image".into(),
+                    mime_type: Some("image/png".into()),
+                    base64: Some("AAAA".into()),
+                    ..Media::default()
+                }),
+                Part::Text("what is it?".into()),
+                Part::Other(json!({"type": "refusal"})),
+            ],
+            ..Message::default()
+        };
+        let words = words(&message);
+        assert_eq!(words.text, "Look: \n[image image/png]\nwhat is it?\n[refusal]");
+        assert!(words.raw.is_some_and(|raw| raw.to_string().contains("AAAA")));
+        assert_eq!(super::words(&Message::text(Role::User, "hi")).raw, None);
+    }
+}

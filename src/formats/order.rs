@@ -1,0 +1,36 @@
+//! Steps by time where a format demands that times never decrease.
+
+use crate::run::Run;
+use crate::span::UnixNanos;
+
+/// A step's place in a list whose times never decrease.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Placed {
+    /// Index into the run's steps.
+    pub(crate) step: usize,
+    /// The recorded start, or that of what caused the step where a clock says that the effect came first.
+    pub(crate) started_at: UnixNanos,
+    /// Whether that differs from the recorded start.
+    pub(crate) moved: bool,
+}
+
+/// All steps by start; equal starts keep the causal order. Nothing stands before its parent, nor a tool before the
+/// model call that asked for it.
+pub(crate) fn by_start(run: &Run) -> Vec<Placed> {
+    let mut starts: Vec<UnixNanos> = Vec::with_capacity(run.steps.len());
+    let mut placed: Vec<Placed> = Vec::with_capacity(run.steps.len());
+    for (index, step) in run.steps.iter().enumerate() {
+        // Only causes that stand earlier in the causal order count: their times are known, and no circle can arise.
+        let causes = [step.parent, step.dispatched_by, step.called_by];
+        let latest = causes.into_iter().flatten().filter_map(|cause| starts.get(cause).copied()).max();
+        let started_at = latest.map_or(step.started_at, |cause| cause.max(step.started_at));
+        starts.push(started_at);
+        placed.push(Placed {
+            step: index,
+            started_at,
+            moved: started_at != step.started_at,
+        });
+    }
+    placed.sort_by_key(|place| place.started_at);
+    placed
+}

@@ -1,0 +1,250 @@
+//! Runs to Reflex documents.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use super::document::{AgentTrace, NodeKind, TraceNode};
+use super::prompts::{self, Prompts};
+use crate::formats::{Assembled, Loss, LossReason, Options, calls, facts, io, order};
+use crate::operation::{Kind, Message, Operation};
+use crate::run::{Observed, Run, Step};
+use crate::span::UnixNanos;
+
+/// One run as one document.
+pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<AgentTrace> {
+    let mut losses = Vec::new();
+    let kept = kept(run);
+    let ids = ids(run);
+    let mut prompts = Prompts::default();
+    let prompt_ids: Vec<Option<String>> = run.steps.iter().map(|step| prompts.of(step, kind(&step.operation))).collect();
+    let mut nodes: Vec<(usize, TraceNode)> = Vec::new();
+    for place in order::by_start(run) {
+        let (Some(step), true) = (run.steps.get(place.step), kept.get(place.step) == Some(&true)) else {
+            continue;
+        };
+        let mut node = node(run, step, &ids, place.started_at);
+        node.id = ids.get(place.step).cloned().unwrap_or_default();
+        node.parent_id = parent(run, &kept, place.step).and_then(|parent| ids.get(parent).cloned());
+        node.prompt_id = prompt_ids.get(place.step).cloned().flatten();
+        if place.moved {
+            node.metadata.insert("recorded_started_at".into(), step.started_at.rfc3339().into());
+            let what = format!("nodes[{}].started_at", node.id);
+            losses.push(Loss::new(step.span_id, what, LossReason::Coerced));
+        }
+        if step.observed == Observed::Messages {
+            let what = format!("nodes[{}]", node.id);
+            losses.push(Loss::new(step.span_id, what, LossReason::Synthesized));
+        }
+        nodes.push((place.step, node));
+    }
+    prompts::mark_target(run, &mut nodes, options, &mut losses);
+    let document = AgentTrace {
+        nodes: nodes.into_iter().map(|(_, node)| node).collect(),
+        ideal: ideal(run, &mut losses),
+        metadata: trace_metadata(run),
+        tokens: None,
+    };
+    Assembled { document, losses }
+}
+
+/// Which steps are nodes: all but those that say nothing about agents and have no kept child.
+fn kept(run: &Run) -> Vec<bool> {
+    let mut kept: Vec<bool> = run
+        .steps
+        .iter()
+        .map(|step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail))
+        .collect();
+    for (index, step) in run.steps.iter().enumerate().rev() {
+        if kept.get(index) == Some(&true)
+            && let Some(above) = step.parent.filter(|above| *above < index).and_then(|above| kept.get_mut(above))
+        {
+            *above = true;
+        }
+    }
+    kept
+}
+
+fn ids(run: &Run) -> Vec<String> {
+    let mut seen = HashSet::new();
+    run.steps
+        .iter()
+        .map(|step| {
+            let mut id = step.id.clone();
+            let mut count = 1u32;
+            while id.is_empty() || !seen.insert(id.clone()) {
+                count += 1;
+                id = format!("{}:{count}", step.id);
+            }
+            id
+        })
+        .collect()
+}
+
+fn parent(run: &Run, kept: &[bool], index: usize) -> Option<usize> {
+    let mut at = index;
+    loop {
+        at = run.steps.get(at)?.parent.filter(|above| *above < at)?;
+        if kept.get(at) == Some(&true) {
+            return Some(at);
+        }
+    }
+}
+
+fn kind(operation: &Operation) -> NodeKind {
+    match operation.kind {
+        Kind::Llm | Kind::Decision => NodeKind::Reason,
+        Kind::Tool => NodeKind::Tool,
+        Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => NodeKind::Retrieve,
+        Kind::Agent | Kind::Handoff => NodeKind::Agent,
+        _ => NodeKind::Other,
+    }
+}
+
+fn is_model_call(operation: &Operation) -> bool {
+    operation.kind == Kind::Llm || (operation.kind == Kind::Decision && operation.model.name().is_some())
+}
+
+fn node(run: &Run, step: &Step, ids: &[String], started_at: UnixNanos) -> TraceNode {
+    let operation = &step.operation;
+    let mut metadata = facts::all(run, step);
+    let output = match model_output(operation, &mut metadata) {
+        Some(output) => output,
+        None => io::output(step).unwrap_or_default(),
+    };
+    let input = io::input(run, step);
+    let placed = [
+        ("memory", "query"),
+        ("memory", "results"),
+        ("memory", "data"),
+        ("interrupt", "prompt"),
+        ("interrupt", "response"),
+    ];
+    for (group, key) in placed {
+        if let Some(Value::Object(map)) = metadata.get_mut(group)
+            && (map.get(key) == input.as_ref() || map.get(key) == Some(&output))
+        {
+            map.shift_remove(key);
+        }
+    }
+    metadata.retain(|_, value| value.as_object().is_none_or(|map| !map.is_empty()));
+    for key in ["optimize", "step"] {
+        metadata.shift_remove(key);
+    }
+    let tokens = if is_model_call(operation) { operation.usage.sum() } else { None };
+    if tokens.is_some() && operation.usage.total.is_none_or(|total| Some(total) == tokens) {
+        taken(&mut metadata, "usage", "total");
+    }
+    let name = if operation.kind == Kind::Tool {
+        calls::tool_name(run, step)
+    } else {
+        &operation.name
+    };
+    if name != operation.name {
+        metadata.insert("span_name".into(), operation.name.as_str().into());
+    }
+    if operation.kind == Kind::Tool {
+        if let Some(id) = calls::call_id(run, step) {
+            metadata.insert("tool_call_id".into(), id.into());
+        }
+        if let Some(caller) = step.dispatched_by.and_then(|caller| ids.get(caller)) {
+            metadata.insert("dispatched_by".into(), caller.as_str().into());
+        }
+    }
+    if matches!(operation.kind, Kind::Guardrail | Kind::Evaluator | Kind::Unknown | Kind::Rerank) {
+        metadata.insert("kind".into(), operation.kind.name().into());
+    }
+    if let Some(failure) = &operation.failure {
+        metadata.shift_remove("error");
+        for (key, value) in [("error_code", &failure.error_type), ("stacktrace", &failure.stacktrace)] {
+            if let Some(text) = value.as_deref().filter(|text| !text.is_empty()) {
+                metadata.insert(key.into(), text.into());
+            }
+        }
+    }
+    let ended_at = step.ended_at.map(|end| end.max(started_at));
+    TraceNode {
+        name: name.to_owned(),
+        input: input.unwrap_or_default(),
+        output,
+        id: String::new(),
+        parent_id: None,
+        kind: kind(operation),
+        prompt_id: None,
+        step: operation.training.step.or(step.turn.map(i64::from)),
+        optimize: false,
+        tokens: tokens.unwrap_or(0),
+        started_at: seconds(started_at),
+        ended_at: ended_at.and_then(seconds),
+        error: operation.failure.as_ref().map(calls::error_text),
+        metadata,
+        extra: Map::new(),
+    }
+}
+
+/// A time of 0 is none: the span came without it.
+fn seconds(time: UnixNanos) -> Option<f64> {
+    (time.0 > 0).then(|| time.seconds())
+}
+
+fn taken(metadata: &mut Map<String, Value>, group: &str, key: &str) {
+    if let Some(Value::Object(map)) = metadata.get_mut(group) {
+        map.shift_remove(key);
+        if map.is_empty() {
+            metadata.shift_remove(group);
+        }
+    }
+}
+
+/// What a model said: its first message; further choices and the reasoning stand in the metadata.
+fn model_output(operation: &Operation, metadata: &mut Map<String, Value>) -> Option<Value> {
+    if !is_model_call(operation) {
+        return None;
+    }
+    let (first, others) = operation.output_messages.as_deref().and_then(<[Message]>::split_first)?;
+    if !others.is_empty() {
+        metadata.insert("choices".into(), io::chats(others));
+    }
+    if let Some(reason) = &first.finish_reason {
+        metadata.entry("finish_reason").or_insert_with(|| reason.as_str().into());
+    }
+    let (chat, reasoning) = io::chat_and_reasoning(first);
+    metadata.extend(reasoning);
+    Some(chat)
+}
+
+/// The reference output: the first that an operation names.
+fn ideal(run: &Run, losses: &mut Vec<Loss>) -> Option<String> {
+    let root = run.root.and_then(|root| run.steps.get(root));
+    let mut ideals = root
+        .into_iter()
+        .chain(&run.steps)
+        .filter_map(|step| Some((step, step.operation.training.ideal.as_ref()?)))
+        .filter(|(_, ideal)| !ideal.is_null());
+    let (step, first) = ideals.next()?;
+    if !first.is_string() {
+        losses.push(Loss::new(step.span_id, "ideal", LossReason::Coerced));
+    }
+    for (step, other) in ideals {
+        if other != first {
+            losses.push(Loss::new(step.span_id, "ideal", LossReason::Ambiguous));
+        }
+    }
+    Some(io::text(first))
+}
+
+fn trace_metadata(run: &Run) -> Map<String, Value> {
+    let mut metadata = facts::of_run(run);
+    let agent = &run.agent;
+    for (key, value) in [
+        ("agent", &agent.name),
+        ("agent_version", &agent.version),
+        ("framework", &agent.framework),
+        ("framework_version", &agent.framework_version),
+    ] {
+        if let Some(value) = value {
+            metadata.entry(key).or_insert_with(|| json!(value));
+        }
+    }
+    metadata
+}

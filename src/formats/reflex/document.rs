@@ -1,0 +1,91 @@
+//! Reflex's own types: a trace and its nodes. Every key of a node is written, as the package writes them.
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+/// A complete record of one agent run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentTrace {
+    /// What happened, in execution order; the tree is in `parent_id`.
+    pub nodes: Vec<TraceNode>,
+    /// The reference output.
+    #[serde(default)]
+    pub ideal: Option<String>,
+    /// What is known of the trace as a whole.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub metadata: Map<String, Value>,
+    /// The package writes the sum of the nodes' tokens here, its schema forbids it: accepted and not written.
+    #[serde(default, skip_serializing)]
+    pub tokens: Option<Value>,
+}
+
+/// One operation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct TraceNode {
+    /// For people; need not be unique.
+    pub name: String,
+    /// What went in.
+    #[serde(default)]
+    pub input: Value,
+    /// What came out.
+    #[serde(default)]
+    pub output: Value,
+    /// Unique; empty: the reader counts `n0`, `n1`, ...
+    #[serde(default)]
+    pub id: String,
+    /// The node around it; null for a root.
+    #[serde(default)]
+    pub parent_id: Option<String>,
+    /// What it did.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub kind: NodeKind,
+    /// Identity of the prompt; several nodes may share one.
+    #[serde(default)]
+    pub prompt_id: Option<String>,
+    /// Index in a plan-act loop.
+    #[serde(default)]
+    pub step: Option<i64>,
+    /// Whether the prompt is a target of optimisation.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub optimize: bool,
+    /// Prompt and completion; 0 for all but model calls.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub tokens: u64,
+    /// Unix seconds.
+    #[serde(default)]
+    pub started_at: Option<f64>,
+    /// Unix seconds.
+    #[serde(default)]
+    pub ended_at: Option<f64>,
+    /// Why it failed; null on success.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// What else is known: `mcp_server`, `tool_call_id`, `error_code`, `latency_ms` and the producer's own.
+    #[serde(default, deserialize_with = "null_is_default")]
+    pub metadata: Map<String, Value>,
+    /// Keys that the schema does not know.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
+}
+
+/// What a node did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeKind {
+    /// A model reasoned or planned.
+    Reason,
+    /// A tool ran, native or by MCP.
+    Tool,
+    /// Documents or memories were looked up.
+    Retrieve,
+    /// An agent, or a sub-agent.
+    Agent,
+    /// Anything else.
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+fn null_is_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}

@@ -1,0 +1,67 @@
+//! Which prompt a node used, and which prompt is to be optimised.
+
+use std::collections::HashMap;
+
+use super::document::{NodeKind, TraceNode};
+use crate::formats::{Loss, LossReason, Options};
+use crate::operation::{Kind, Prompt};
+use crate::run::{Run, Step};
+
+/// Prompt ids of steps in causal order: a fetched prompt is the next model call's of the same agent.
+#[derive(Default)]
+pub(super) struct Prompts {
+    fetched: HashMap<usize, String>,
+}
+
+impl Prompts {
+    /// The prompt id of the next step.
+    pub(super) fn of(&mut self, step: &Step, kind: NodeKind) -> Option<String> {
+        let prompt = &step.operation.prompt;
+        let named = prompt.id.clone().filter(|id| !id.trim().is_empty());
+        if step.operation.kind == Kind::Prompt {
+            if let Some(id) = named.or_else(|| by_template(prompt)) {
+                self.fetched.insert(step.scope, id);
+            }
+            return None;
+        }
+        if kind != NodeKind::Reason {
+            return named;
+        }
+        let fetched = self.fetched.remove(&step.scope);
+        named.or(fetched).or_else(|| by_template(prompt))
+    }
+}
+
+fn by_template(prompt: &Prompt) -> Option<String> {
+    let template = prompt.template.as_deref().filter(|template| !template.trim().is_empty())?;
+    // FNV-1a: the same on every machine and in every version.
+    let hash = template.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    Some(format!("template-{hash:016x}"))
+}
+
+/// Marks the one prompt that is to be optimised on all nodes that use it: the option's, else the first that spans name.
+pub(super) fn mark_target(run: &Run, nodes: &mut [(usize, TraceNode)], options: &Options, losses: &mut Vec<Loss>) {
+    let mut target = options.get("reflex.optimize").map(str::to_owned);
+    let chosen = target.is_some();
+    for (index, node) in nodes.iter_mut() {
+        let Some(step) = run.steps.get(*index) else { continue };
+        if chosen || step.operation.training.optimize != Some(true) {
+            continue;
+        }
+        let what = format!("nodes[{}].optimize", node.id);
+        match (&node.prompt_id, &target) {
+            (None, _) => losses.push(Loss::new(step.span_id, what, LossReason::NoPlace)),
+            (Some(id), None) => target = Some(id.clone()),
+            (Some(id), Some(target)) if id != target => losses.push(Loss::new(step.span_id, what, LossReason::Ambiguous)),
+            _ => continue,
+        }
+        if node.prompt_id != target {
+            node.metadata.insert("optimize".into(), true.into());
+        }
+    }
+    for (_, node) in nodes {
+        node.optimize = target.is_some() && node.prompt_id == target;
+    }
+}

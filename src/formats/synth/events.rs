@@ -1,0 +1,444 @@
+//! Operations as events.
+
+use serde_json::{Map, Value, json};
+
+use super::document::{EnvironmentEvent, Event, LmcaisEvent, RuntimeEvent, TimeRecord};
+use super::facts::{self, count, put, put_filled};
+use super::messages::Messages;
+use super::record::{cost, record, total_tokens};
+use super::turns::Turns;
+use crate::formats::{Loss, LossReason, Options};
+use crate::operation::{Kind, Operation};
+use crate::run::{Run, Step};
+use crate::span::UnixNanos;
+
+/// An event, its turn and its exact time.
+#[derive(Debug)]
+pub(super) struct Happened {
+    pub(super) turn: usize,
+    pub(super) at: UnixNanos,
+    /// When it was over; `None` while it runs.
+    pub(super) until: Option<UnixNanos>,
+    pub(super) event: Event,
+}
+
+/// The events of a session while they are collected.
+#[derive(Debug, Default)]
+pub(super) struct Events {
+    pub(super) happened: Vec<Happened>,
+    /// Facts of turns: chains that are one.
+    pub(super) turn_facts: Vec<(usize, Value)>,
+    /// Outcomes of the session.
+    pub(super) session: Vec<Value>,
+    pub(super) losses: Vec<Loss>,
+}
+
+impl Events {
+    /// Collects the events of a run.
+    pub(super) fn collect(&mut self, run: &Run, turns: &Turns, messages: &Messages, options: &Options) {
+        let first = self.happened.len();
+        for (index, step) in run.steps.iter().enumerate() {
+            let turn = turns.turn(Some(index));
+            let event = match step.operation.kind {
+                Kind::Plain | Kind::Detail => None,
+                Kind::AgentCreate => {
+                    self.lose(step, "no event", LossReason::NoPlace);
+                    None
+                }
+                Kind::Llm => Some(self.model(run, turns, index, step, messages, options)),
+                Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => Some(environment(turns, index, step, messages)),
+                Kind::Guardrail if blocks(&step.operation) => Some(stop(turns, step)),
+                Kind::Evaluator if !step.operation.evaluations.is_empty() => None,
+                _ if run.root == Some(index) => {
+                    self.repeats(step);
+                    None
+                }
+                Kind::Chain if self.is_turn(run, turns, index, step) => None,
+                _ => Some(self.runtime(turns, step)),
+            };
+            if let Some(event) = event {
+                let at = match event {
+                    Event::Environment(_) => step.end_or_start(),
+                    _ => step.started_at,
+                };
+                self.push(turn, at, step.ended_at, event);
+            }
+            if step.operation.kind == Kind::Llm && options.is("synth.decisions", "events") {
+                self.decision(turns, step, turn);
+            }
+            self.judge(run, turns, index, step, turn);
+        }
+        self.end_of_episode(first, run);
+    }
+
+    fn push(&mut self, turn: usize, at: UnixNanos, until: Option<UnixNanos>, event: Event) {
+        self.happened.push(Happened { turn, at, until, event });
+    }
+
+    fn lose(&mut self, step: &Step, what: &str, reason: LossReason) {
+        let what = format!("{} {}: {what}", step.operation.kind.name(), step.operation.name);
+        self.losses.push(Loss::new(step.span_id, what, reason));
+    }
+
+    /// Input and output of agents and chains repeat what the calls say.
+    fn repeats(&mut self, step: &Step) {
+        let told = matches!(step.operation.kind, Kind::Agent | Kind::Chain);
+        if told && (step.operation.input.is_some() || step.operation.output.is_some()) {
+            self.lose(step, "its input and output", LossReason::NoPlace);
+        }
+    }
+
+    fn model(&mut self, run: &Run, turns: &Turns, index: usize, step: &Step, messages: &Messages, options: &Options) -> Event {
+        let operation = &step.operation;
+        let provider = operation.model.provider.clone();
+        let name = provider
+            .as_ref()
+            .map_or_else(|| "llm".to_owned(), |provider| format!("llm:{provider}"));
+        let mut metadata = facts::of_step(step);
+        who(&mut metadata, run, step);
+        let cost = cost(operation);
+        // The store keeps whole cents: the exact sum stands here too.
+        put_filled(&mut metadata, "cost_usd", facts::number(cost));
+        if operation.cost.total.is_some_and(|cost| !cost.is_finite()) {
+            self.lose(step, "cost_usd is no finite number", LossReason::Coerced);
+        }
+        if operation.model.name().is_none() {
+            self.lose(step, "model_name is unknown", LossReason::Synthesized);
+        }
+        let ids = messages.call_ids.get(&index).map(Vec::as_slice).unwrap_or_default();
+        let record = record(run, step, ids, options, &mut self.losses);
+        Event::Model(Box::new(LmcaisEvent {
+            system_instance_id: turns.system(step, &name),
+            time_record: time(step.started_at),
+            metadata,
+            event_metadata: None,
+            model_name: record.model_name.clone(),
+            provider,
+            input_tokens: count(operation.usage.input),
+            output_tokens: count(operation.usage.output),
+            total_tokens: count(total_tokens(operation)),
+            cost_usd: cost,
+            latency_ms: count(step.latency_ms()),
+            span_id: step.span_id.map(|span| span.to_string()),
+            trace_id: Some(run.trace_id.to_string()),
+            system_state_before: None,
+            system_state_after: None,
+            call_records: vec![record],
+        }))
+    }
+
+    fn runtime(&mut self, turns: &Turns, step: &Step) -> Event {
+        let operation = &step.operation;
+        let mut metadata = described(step);
+        match operation.kind {
+            Kind::Agent | Kind::Chain => self.repeats(step),
+            _ => {
+                put_filled(&mut metadata, "input", operation.input.clone().unwrap_or_default());
+                put_filled(&mut metadata, "output", operation.output.clone().unwrap_or_default());
+            }
+        }
+        let name = operation
+            .agent
+            .name
+            .as_deref()
+            .filter(|_| operation.kind == Kind::Agent)
+            .unwrap_or(&operation.name);
+        Event::Runtime(RuntimeEvent {
+            system_instance_id: turns.system(step, &format!("{}:{name}", operation.kind.name())),
+            time_record: time(step.started_at),
+            metadata,
+            event_metadata: None,
+            actions: Vec::new(),
+        })
+    }
+
+    /// The decision to call tools: places of the called tools among those offered.
+    fn decision(&mut self, turns: &Turns, step: &Step, turn: usize) {
+        let offered = &step.operation.tool_definitions;
+        let called = step
+            .operation
+            .output_messages
+            .iter()
+            .flatten()
+            .take(1)
+            .flat_map(|message| &message.tool_calls);
+        let mut actions = Vec::new();
+        let mut names = Vec::new();
+        for call in called {
+            let place = offered.iter().position(|tool| tool.name == call.name);
+            actions.extend(place.and_then(|place| i64::try_from(place).ok()));
+            names.push(Value::String(call.name.clone()));
+        }
+        if names.is_empty() {
+            return;
+        }
+        let at = step.end_or_start();
+        let mut metadata = Map::new();
+        put(&mut metadata, "kind", "decision");
+        put(&mut metadata, "tools", names);
+        put_filled(&mut metadata, "decided_in", step.span_id.map(|span| span.to_string()).into());
+        let event = RuntimeEvent {
+            system_instance_id: turns.system(step, "runtime"),
+            time_record: time(at),
+            metadata,
+            event_metadata: None,
+            actions,
+        };
+        self.push(turn, at, Some(at), Event::Runtime(event));
+    }
+
+    /// Whether a chain is a turn of its own accord (`turn`, `step 3`, `cycle`): then it is a fact of the turns below it.
+    fn is_turn(&mut self, run: &Run, turns: &Turns, index: usize, step: &Step) -> bool {
+        let name = step.operation.name.to_lowercase();
+        let word = name
+            .trim_end_matches(|c: char| c.is_ascii_digit())
+            .trim_end_matches([' ', '_', '-', '.']);
+        if !matches!(word, "turn" | "step" | "cycle" | "iteration") {
+            return false;
+        }
+        let mut told = described(step);
+        put_filled(&mut told, "span_id", step.span_id.map(|span| span.to_string()).into());
+        let below: Vec<usize> = run
+            .steps
+            .iter()
+            .enumerate()
+            .filter(|(_, other)| other.operation.kind == Kind::Llm)
+            .filter(|(other, _)| is_below(run, *other, index))
+            .map(|(other, _)| turns.turn(Some(other)))
+            .collect();
+        for turn in &below {
+            self.turn_facts.push((*turn, Value::Object(told.clone())));
+        }
+        if !below.is_empty() {
+            self.repeats(step);
+        }
+        !below.is_empty()
+    }
+
+    /// Rewards and judgements: of the session as a whole, or an event of the environment.
+    fn judge(&mut self, run: &Run, turns: &Turns, index: usize, step: &Step, turn: usize) {
+        let operation = &step.operation;
+        let training = &operation.training;
+        let whole = run.root == Some(index);
+        if training.reward.is_some_and(|reward| !reward.is_finite()) {
+            self.lose(step, "reward is no finite number", LossReason::Coerced);
+        }
+        let rewarded = training.reward.is_some() || training.terminated.is_some() || training.truncated.is_some();
+        if whole && rewarded {
+            let told = facts::filled([
+                ("type", "outcome_reward".into()),
+                ("total_reward", facts::number(training.reward)),
+                ("terminated", training.terminated.into()),
+                ("truncated", training.truncated.into()),
+            ]);
+            self.session.push(told);
+        } else if rewarded && !matches!(operation.kind, Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead) {
+            let mut metadata = Map::new();
+            put(&mut metadata, "kind", "reward");
+            self.reward(turns, step, turn, "environment", training.reward, metadata);
+        }
+        for evaluation in &operation.evaluations {
+            let told = facts::evaluation(evaluation);
+            if whole {
+                let mut entry = Map::new();
+                put(&mut entry, "type", "evaluation");
+                entry.extend(told);
+                self.session.push(Value::Object(entry));
+                continue;
+            }
+            let mut metadata = Map::new();
+            put(&mut metadata, "kind", "evaluation");
+            put(&mut metadata, "evaluation", told);
+            if operation.kind == Kind::Evaluator {
+                metadata.extend(described(step));
+            }
+            let name = evaluation.name.as_deref().unwrap_or(&operation.name);
+            self.reward(turns, step, turn, &format!("evaluator:{name}"), evaluation.score, metadata);
+        }
+    }
+
+    fn reward(&mut self, turns: &Turns, step: &Step, turn: usize, name: &str, reward: Option<f64>, mut metadata: Map<String, Value>) {
+        put_filled(&mut metadata, "judged_span_id", step.span_id.map(|span| span.to_string()).into());
+        let at = step.end_or_start();
+        let training = &step.operation.training;
+        let event = EnvironmentEvent {
+            system_instance_id: turns.system(step, name),
+            time_record: time(at),
+            metadata,
+            reward: reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
+            terminated: training.terminated.unwrap_or(false),
+            truncated: training.truncated.unwrap_or(false),
+            ..EnvironmentEvent::default()
+        };
+        self.push(turn, at, Some(at), Event::Environment(event));
+    }
+
+    /// The last score of a finished run ends the episode, unless the spans say where it ended.
+    fn end_of_episode(&mut self, first: usize, run: &Run) {
+        let said = run
+            .steps
+            .iter()
+            .any(|step| step.operation.training.terminated.is_some() || step.operation.training.truncated.is_some());
+        if said || run.ended_at.is_none() {
+            return;
+        }
+        let score = |happened: &Happened| match &happened.event {
+            Event::Environment(event) => matches!(
+                event.metadata.get("kind").and_then(Value::as_str),
+                Some("reward" | "evaluation" | "evaluator")
+            ),
+            _ => false,
+        };
+        let last = self
+            .happened
+            .iter_mut()
+            .skip(first)
+            .filter(|happened| score(happened))
+            .max_by_key(|happened| happened.at);
+        if let Some(Happened {
+            event: Event::Environment(event),
+            ..
+        }) = last
+        {
+            event.terminated = true;
+        }
+    }
+}
+
+/// Feedback of a tool, a search or a memory.
+fn environment(turns: &Turns, index: usize, step: &Step, messages: &Messages) -> Event {
+    let operation = &step.operation;
+    let tool = operation.tool.as_ref();
+    let mut metadata = Map::new();
+    put_filled(&mut metadata, "span_id", step.span_id.map(|span| span.to_string()).into());
+    let recorded = tool.and_then(|tool| tool.call_id.clone());
+    let told = messages.tool_ids.get(&index);
+    put_filled(&mut metadata, "tool_call_id", recorded.clone().or_else(|| told.cloned()).into());
+    if let (Some(recorded), Some(told)) = (&recorded, told)
+        && recorded != told
+    {
+        put(&mut metadata, "call_id", told.as_str());
+    }
+    put_filled(&mut metadata, "duration_ms", step.latency_ms().into());
+    facts::error(&mut metadata, operation);
+    metadata.extend(facts::of_step(step));
+    metadata.extend(facts::about(operation));
+    let (word, result) = match operation.kind {
+        Kind::Tool => {
+            put_filled(&mut metadata, "server", tool.and_then(|tool| tool.mcp_server.clone()).into());
+            if told.is_none() {
+                put_filled(
+                    &mut metadata,
+                    "arguments",
+                    tool.and_then(|tool| tool.arguments.clone()).unwrap_or_default(),
+                );
+            }
+            ("tool", tool.and_then(|tool| tool.result.clone()))
+        }
+        kind => {
+            let found = operation
+                .search
+                .as_ref()
+                .and_then(|search| search.documents.as_deref())
+                .map(facts::documents);
+            let results = operation.memory.as_ref().and_then(|memory| memory.results.clone());
+            let result = found
+                .map(|found| json!({ "documents": found }))
+                .or(results)
+                .or_else(|| operation.output.clone());
+            (kind.name(), result)
+        }
+    };
+    let name = tool.and_then(|tool| tool.name.as_deref()).unwrap_or(&operation.name);
+    Event::Environment(EnvironmentEvent {
+        system_instance_id: turns.system(step, &format!("{word}:{name}")),
+        time_record: time(step.end_or_start()),
+        metadata,
+        event_metadata: None,
+        reward: operation.training.reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
+        terminated: operation.training.terminated.unwrap_or(false),
+        truncated: operation.training.truncated.unwrap_or(false),
+        system_state_before: None,
+        system_state_after: result.map(state),
+    })
+}
+
+/// An object as it is, unless it could be taken for a wrapped value; anything else wrapped.
+fn state(value: Value) -> Value {
+    match value {
+        Value::Object(map) if !(map.len() == 1 && map.contains_key("result")) => Value::Object(map),
+        other => json!({ "result": other }),
+    }
+}
+
+/// A guardrail that stopped the run.
+fn stop(turns: &Turns, step: &Step) -> Event {
+    let mut metadata = described(step);
+    put_filled(&mut metadata, "duration_ms", step.latency_ms().into());
+    put_filled(&mut metadata, "input", step.operation.input.clone().unwrap_or_default());
+    Event::Environment(EnvironmentEvent {
+        system_instance_id: turns.system(step, &format!("guardrail:{}", step.operation.name)),
+        time_record: time(step.end_or_start()),
+        metadata,
+        terminated: true,
+        system_state_after: step.operation.output.clone().map(state),
+        ..EnvironmentEvent::default()
+    })
+}
+
+/// Whether a guardrail says that it was tripped.
+fn blocks(operation: &Operation) -> bool {
+    let says = |value: &Value| {
+        ["tripwire_triggered", "triggered", "blocked"]
+            .iter()
+            .any(|key| value.get(key) == Some(&Value::Bool(true)))
+    };
+    operation.failure.is_some()
+        || operation.output.as_ref().is_some_and(says)
+        || says(&Value::Object(operation.metadata.clone()))
+        || says(&Value::Object(operation.unmapped.clone()))
+}
+
+/// What a decision of the runtime, or a judgement, says of itself.
+fn described(step: &Step) -> Map<String, Value> {
+    let operation = &step.operation;
+    let mut metadata = Map::new();
+    put(&mut metadata, "kind", operation.kind.name());
+    put(&mut metadata, "name", operation.name.as_str());
+    put_filled(&mut metadata, "span_id", step.span_id.map(|span| span.to_string()).into());
+    put_filled(&mut metadata, "agent", operation.agent.name.clone().into());
+    put_filled(&mut metadata, "agent_id", operation.agent.id.clone().into());
+    put_filled(&mut metadata, "duration_ms", step.latency_ms().into());
+    facts::error(&mut metadata, operation);
+    metadata.extend(facts::of_step(step));
+    metadata.extend(facts::about(operation));
+    metadata
+}
+
+/// The agent, where it is not the session's.
+fn who(metadata: &mut Map<String, Value>, run: &Run, step: &Step) {
+    let agent = run.scopes.get(step.scope).and_then(|scope| scope.agent.clone());
+    put_filled(
+        metadata,
+        "agent",
+        agent.filter(|agent| run.agent.name.as_ref() != Some(agent)).into(),
+    );
+}
+
+fn is_below(run: &Run, step: usize, above: usize) -> bool {
+    let mut at = Some(step);
+    for _ in 0..run.steps.len() {
+        match at.and_then(|at| run.steps.get(at)).and_then(|step| step.parent) {
+            Some(parent) if parent == above => return true,
+            parent => at = parent,
+        }
+    }
+    false
+}
+
+fn time(at: UnixNanos) -> TimeRecord {
+    TimeRecord {
+        event_time: at.seconds(),
+        message_time: None,
+    }
+}

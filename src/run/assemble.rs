@@ -1,0 +1,344 @@
+//! Spans and log records to runs, one a trace.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde_json::Map;
+
+use super::node::Nodes;
+use super::scope::Scopes;
+use super::{AgentInfo, Run, RunFailure, Scope, Step, conversation, duplicate, entries, order, said, steps, stitch, usage};
+use crate::dialect::Registry;
+use crate::operation::Kind;
+use crate::span::{LogRecord, Span, SpanId, TraceId, UnixNanos};
+use crate::trace::{Finding, FindingKind, Trace};
+
+/// The runs in these spans and log records, one a trace, by first start.
+///
+/// Any order, batching or repetition of the same spans gives the same runs.
+#[must_use]
+pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -> Vec<Run> {
+    let mut traces: BTreeMap<TraceId, (Vec<Span>, Vec<LogRecord>)> = BTreeMap::new();
+    for span in spans {
+        traces.entry(span.trace_id).or_default().0.push(span);
+    }
+    for record in logs {
+        if let Some((_, records)) = record.trace_id.and_then(|trace| traces.get_mut(&trace)) {
+            records.push(record);
+        }
+    }
+    let mut runs: Vec<Run> = traces
+        .into_iter()
+        .map(|(id, (spans, logs))| of_trace(id, Trace::from_spans(spans), logs, registry))
+        .collect();
+    runs.sort_by_key(|run| (run.started_at, run.trace_id));
+    same_calls(&mut runs);
+    runs
+}
+
+fn of_trace(trace_id: TraceId, trace: Trace, mut logs: Vec<LogRecord>, registry: &Registry) -> Run {
+    // By time, then bytes: never by arrival.
+    logs.sort_by_cached_key(|record| (record.when(), format!("{record:?}")));
+    logs.dedup();
+    let mut findings = trace.findings.clone();
+    let mut of_span: HashMap<SpanId, Vec<&LogRecord>> = HashMap::new();
+    for record in &logs {
+        match record.span_id.filter(|id| trace.spans.iter().any(|span| span.span_id == *id)) {
+            Some(id) => of_span.entry(id).or_default().push(record),
+            None => findings.push(Finding::new(
+                record.span_id,
+                FindingKind::StrayLogRecord,
+                format!("log record {:?} names no span that is here", record.name()),
+            )),
+        }
+    }
+    let mut nodes = Nodes::read(registry, &trace, &of_span);
+    duplicate::run(&mut nodes);
+    usage::mend(&mut nodes);
+    stitch::results_of_children(&mut nodes);
+    let scopes = Scopes::of(&nodes);
+    let mut conversations = conversation::all(&mut nodes, &scopes);
+    let loose = stitch::tools(&mut nodes, &scopes, &mut conversations);
+    let made = steps::make(&nodes, &scopes, &conversations);
+    let spoken = entries::of(&nodes, &scopes, &conversations, &loose, &made);
+    for conversation in &conversations {
+        for saying in conversation.sayings.iter().filter(|saying| saying.branch) {
+            let span = saying.node.and_then(|node| nodes.get(node)).map(|node| node.span_id);
+            findings.push(Finding::new(
+                span,
+                FindingKind::HistoryBranch,
+                "the history before this message was edited or cut",
+            ));
+        }
+        for (answer, node) in &conversation.stray {
+            let span = nodes.get(*node).map(|node| node.span_id);
+            findings.push(Finding::new(
+                span,
+                FindingKind::ResultWithoutCall,
+                format!(
+                    "a result for call {:?}, which nobody made",
+                    answer.tool_call_id.as_deref().unwrap_or("")
+                ),
+            ));
+        }
+    }
+    findings.append(&mut nodes.findings);
+
+    let sequence = order::of(&made.list);
+    let called_by = made.called_by.clone();
+    let of_node = made.of_node.clone();
+    let (mut list, place) = order::apply(made.list, &sequence);
+    let moved = |index: Option<usize>| index.and_then(|old| place.get(old).copied());
+    let mut out_scopes: Vec<Scope> = scopes
+        .list
+        .iter()
+        .zip(spoken)
+        .enumerate()
+        .map(|(at, (draft, mut conversation))| {
+            for entry in &mut conversation {
+                entry.step = moved(entry.step);
+                match &mut entry.kind {
+                    super::EntryKind::Call(call) => call.tool = moved(Some(call.tool)).unwrap_or(0),
+                    super::EntryKind::Result(result) => result.tool = moved(result.tool),
+                    super::EntryKind::Message(_) | super::EntryKind::Turn(_) => {}
+                }
+            }
+            let step = moved(draft.node.and_then(|node| of_node.get(node).copied().flatten()));
+            Scope {
+                agent: draft.agent.clone(),
+                step,
+                parent: draft.parent,
+                called_by: moved(called_by.get(at).copied().flatten()),
+                conversation,
+            }
+        })
+        .collect();
+    for scope in &mut out_scopes {
+        if scope.agent.is_none() {
+            scope.agent = scope
+                .step
+                .and_then(|step| list.get(step))
+                .and_then(|step| step.operation.agent.name.clone());
+        }
+    }
+    if list.is_empty() {
+        out_scopes.clear();
+    }
+    let root = root_of(&list);
+    let failure = super::failure::settle(&mut list, root);
+    let question = said::question(&list, &out_scopes, root);
+    let answer = if failure.is_some() {
+        None
+    } else {
+        said::answer(&list, &out_scopes, root)
+    };
+    finish(
+        Parts {
+            trace_id,
+            trace: &trace,
+            root,
+            failure,
+            findings,
+        },
+        list,
+        out_scopes,
+        question,
+        answer,
+    )
+}
+
+struct Parts<'a> {
+    trace_id: TraceId,
+    trace: &'a Trace,
+    root: Option<usize>,
+    failure: Option<RunFailure>,
+    findings: Vec<Finding>,
+}
+
+fn finish(parts: Parts<'_>, steps: Vec<Step>, scopes: Vec<Scope>, question: Option<super::Said>, answer: Option<super::Said>) -> Run {
+    let Parts {
+        trace_id,
+        trace,
+        root,
+        failure,
+        mut findings,
+    } = parts;
+    let started_at = trace.spans.first().map_or(UnixNanos(0), |span| span.start);
+    let running = trace.roots.iter().any(|root| trace.spans.get(*root).is_some_and(Span::is_running));
+    let last = trace.spans.iter().map(|span| span.end.max(span.start)).max();
+    let mut sessions: Vec<&String> = Vec::new();
+    for session in root
+        .and_then(|root| steps.get(root))
+        .into_iter()
+        .chain(&steps)
+        .filter_map(|step| step.operation.session_id.as_ref())
+    {
+        if !sessions.contains(&session) {
+            sessions.push(session);
+        }
+    }
+    if sessions.len() > 1 {
+        findings.push(Finding::new(
+            None,
+            FindingKind::SeveralSessions,
+            format!("the spans name {} sessions; the first is used", sessions.len()),
+        ));
+    }
+    let session_id = sessions.first().map(|session| (*session).clone());
+    let user_id = root
+        .and_then(|root| steps.get(root))
+        .into_iter()
+        .chain(&steps)
+        .find_map(|step| step.operation.user_id.clone());
+    let root_span = root
+        .and_then(|root| steps.get(root)?.span_id)
+        .and_then(|id| trace.index_of(id))
+        .or(trace.roots.first().copied());
+    let span = root_span.and_then(|index| trace.spans.get(index));
+    let resource: Map<_, _> = span
+        .map(|span| {
+            span.resource
+                .attributes
+                .iter()
+                .map(|(key, value)| (key.clone(), value.to_json()))
+                .collect()
+        })
+        .unwrap_or_default();
+    let agent = agent_info(&steps, root, span);
+    let mut metadata = Map::new();
+    for step in &steps {
+        for (name, value) in &step.operation.metadata {
+            let _ = metadata.entry(name.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    let tags: Vec<&String> = steps.iter().flat_map(|step| &step.operation.tags).fold(Vec::new(), |mut all, tag| {
+        if !all.contains(&tag) {
+            all.push(tag);
+        }
+        all
+    });
+    if !tags.is_empty() {
+        let _ = metadata.insert("tags".to_owned(), tags.into_iter().cloned().collect());
+    }
+    findings.sort_by(|a, b| (a.kind, a.span_id, &a.detail).cmp(&(b.kind, b.span_id, &b.detail)));
+    findings.dedup();
+    Run {
+        trace_id,
+        session_id,
+        user_id,
+        started_at,
+        ended_at: if running { None } else { last },
+        agent,
+        resource,
+        failure,
+        root,
+        steps,
+        scopes,
+        question,
+        answer,
+        metadata,
+        findings,
+    }
+}
+
+/// The operation that stands for the run: the outermost agent, else the outermost chain, else the only root.
+fn root_of(steps: &[Step]) -> Option<usize> {
+    let outermost = |kind: Kind| {
+        steps.iter().position(|step| {
+            let mut up = step.parent;
+            let mut below = false;
+            while let Some(at) = up {
+                let Some(above) = steps.get(at) else { break };
+                below |= above.operation.kind == kind || kind == Kind::Agent && above.operation.kind == Kind::Tool;
+                up = above.parent;
+            }
+            step.operation.kind == kind && !below
+        })
+    };
+    let only_root = || {
+        let mut roots = steps.iter().enumerate().filter(|(_, step)| step.parent.is_none());
+        match (roots.next(), roots.next()) {
+            (Some((at, _)), None) => Some(at),
+            _ => None,
+        }
+    };
+    outermost(Kind::Agent).or_else(|| outermost(Kind::Chain)).or_else(only_root)
+}
+
+fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>) -> AgentInfo {
+    let root_step = root.and_then(|root| steps.get(root));
+    let service = span
+        .and_then(|span| span.resource.attributes.text("service.name"))
+        .filter(|name| !name.starts_with("unknown_service"));
+    let name = root_step
+        .filter(|step| step.operation.kind == Kind::Agent)
+        .and_then(|step| step.operation.agent.name.clone())
+        .or_else(|| {
+            steps
+                .iter()
+                .filter(|step| step.operation.kind == Kind::Agent)
+                .find_map(|step| step.operation.agent.name.clone())
+        })
+        .or_else(|| steps.iter().find_map(|step| step.operation.agent.name.clone()))
+        .or_else(|| steps.iter().find_map(|step| step.operation.workflow.clone()))
+        .or_else(|| {
+            root_step
+                .filter(|step| step.operation.kind == Kind::Chain)
+                .map(|step| step.operation.name.clone())
+        })
+        .or_else(|| service.map(str::to_owned));
+    AgentInfo {
+        name,
+        version: span
+            .and_then(|span| span.resource.attributes.text("service.version"))
+            .map(str::to_owned),
+        framework: span.map(|span| span.scope.name.clone()).filter(|name| !name.is_empty()),
+        framework_version: span.map(|span| span.scope.version.clone()).filter(|version| !version.is_empty()),
+    }
+}
+
+/// Model calls that two traces tell of (two instrumentations, the client's spans as roots of their own): marked, both
+/// stay.
+fn same_calls(runs: &mut [Run]) {
+    let mut by_id: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
+    for (at, run) in runs.iter().enumerate() {
+        for (index, step) in run.steps.iter().enumerate() {
+            if let Some(id) = &step.operation.response_id {
+                by_id.entry(id.clone()).or_default().push((at, index));
+            }
+        }
+    }
+    for places in by_id.into_values() {
+        let Some((first_run, first_step)) = places.iter().copied().max_by_key(|(run, step)| {
+            let told = runs.get(*run).map(|run| {
+                (
+                    run.steps.len(),
+                    run.steps.get(*step).is_some_and(|step| step.operation.input_messages.is_some()),
+                )
+            });
+            (told, std::cmp::Reverse((*run, *step)))
+        }) else {
+            continue;
+        };
+        let Some(kept) = runs
+            .get(first_run)
+            .and_then(|run| Some((run.trace_id, run.steps.get(first_step)?.span_id?)))
+        else {
+            continue;
+        };
+        for (run, step) in places {
+            if run == first_run {
+                continue;
+            }
+            let Some(run) = runs.get_mut(run) else { continue };
+            let Some(step) = run.steps.get_mut(step) else { continue };
+            step.same_call_as = Some(kept);
+            run.findings.push(Finding::new(
+                step.span_id,
+                FindingKind::SameCallAs,
+                format!("the same model call as span {} of trace {}", kept.1, kept.0),
+            ));
+            run.findings
+                .sort_by(|a, b| (a.kind, a.span_id, &a.detail).cmp(&(b.kind, b.span_id, &b.detail)));
+        }
+    }
+}

@@ -1,0 +1,423 @@
+//! What was said, each message once: the history that repeats in every model input is matched against what is known.
+
+use std::collections::HashMap;
+
+use super::fill;
+use super::names;
+use super::node::Nodes;
+use super::scope::Scopes;
+use crate::operation::{Kind, Message, Role, ToolCall};
+
+/// One thing that was said, with node indices.
+#[derive(Debug, Clone)]
+pub(super) struct Saying {
+    pub(super) message: Message,
+    /// The model call that said it, or in whose input it stands.
+    pub(super) node: Option<usize>,
+    /// Whether a model call of this trace said it.
+    pub(super) is_turn: bool,
+    pub(super) branch: bool,
+    /// The calls of this message: indices into [`Conversation::calls`].
+    pub(super) calls: Vec<usize>,
+}
+
+/// One tool call that a message asks for.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) call: ToolCall,
+    /// The saying that holds it.
+    pub(super) saying: usize,
+    /// Its place in the message.
+    pub(super) index: usize,
+    /// The model call that asked.
+    pub(super) by: Option<usize>,
+    /// The answer as a later model input has it, and that model call.
+    pub(super) answer: Option<(Message, usize)>,
+    /// Tool nodes that ran it, in order.
+    pub(super) tools: Vec<usize>,
+}
+
+/// A conversation while it is being put together.
+#[derive(Debug, Default)]
+pub(super) struct Conversation {
+    /// The scopes that speak in it; the first one owns it.
+    pub(super) scopes: Vec<usize>,
+    pub(super) sayings: Vec<Saying>,
+    pub(super) calls: Vec<Asked>,
+    /// Tool answers that name a call that nobody made.
+    pub(super) stray: Vec<(Message, usize)>,
+    at: HashMap<String, Vec<usize>>,
+    by_id: HashMap<String, usize>,
+    last_call: Option<usize>,
+}
+
+/// Puts the conversations of all scopes together.
+pub(super) fn all(nodes: &mut Nodes, scopes: &Scopes) -> Vec<Conversation> {
+    let mut list: Vec<Conversation> = Vec::new();
+    let mut of_scope: HashMap<usize, usize> = HashMap::new();
+    for index in nodes.of_kind(Kind::Llm) {
+        let scope = scopes.scope_of(index);
+        let at = match of_scope.get(&scope) {
+            Some(at) => *at,
+            None => {
+                let at = continued(nodes, scopes, &list, scope, index).unwrap_or_else(|| {
+                    list.push(Conversation::default());
+                    list.len() - 1
+                });
+                let _ = of_scope.insert(scope, at);
+                if let Some(conversation) = list.get_mut(at) {
+                    conversation.scopes.push(scope);
+                }
+                at
+            }
+        };
+        if let Some(conversation) = list.get_mut(at) {
+            conversation.add(nodes, index);
+        }
+    }
+    list
+}
+
+/// The conversation that goes on in this scope: its first input repeats all of another's users' words and an answer.
+fn continued(nodes: &Nodes, scopes: &Scopes, list: &[Conversation], scope: usize, index: usize) -> Option<usize> {
+    let draft = scopes.list.get(scope)?;
+    let input = nodes.get(index)?.operation.input_messages.as_ref()?;
+    list.iter().enumerate().rev().find_map(|(at, conversation)| {
+        let other = conversation.scopes.first().and_then(|owner| scopes.list.get(*owner))?;
+        if other.tool != draft.tool {
+            return None;
+        }
+        let users: Vec<String> = conversation
+            .sayings
+            .iter()
+            .filter(|saying| saying.message.role == Role::User)
+            .flat_map(|saying| keys(&saying.message))
+            .collect();
+        let known: Vec<String> = input.iter().flat_map(keys).collect();
+        let answered = conversation
+            .sayings
+            .iter()
+            .filter(|saying| saying.is_turn)
+            .flat_map(|saying| keys(&saying.message))
+            .any(|key| known.contains(&key));
+        (!users.is_empty() && answered && users.iter().all(|key| known.contains(key))).then_some(at)
+    })
+}
+
+fn squeezed(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The names under which a message is known: its text, each of its calls.
+fn keys(message: &Message) -> Vec<String> {
+    let mut out = Vec::new();
+    let text = squeezed(&message.content());
+    match message.role {
+        Role::Assistant => {
+            for call in &message.tool_calls {
+                out.push(match &call.id {
+                    Some(id) => format!("c:{id}"),
+                    None => format!("n:{}:{}", call.name, canonical(call)),
+                });
+            }
+            if !text.is_empty() {
+                out.push(format!("a:{text}"));
+            }
+        }
+        Role::System | Role::Developer => out.push(format!("s:{text}")),
+        Role::User => out.push(format!(
+            "u:{text}{}",
+            if message.has_media() { media_key(message) } else { String::new() }
+        )),
+        Role::Tool => {}
+        Role::Other(ref word) => out.push(format!("o:{word}:{text}")),
+    }
+    out
+}
+
+fn media_key(message: &Message) -> String {
+    message
+        .parts
+        .iter()
+        .filter_map(|part| match part {
+            crate::operation::Part::Media(media) => Some(format!("\u{0}{}", media.url().unwrap_or_default())),
+            _ => None,
+        })
+        .collect()
+}
+
+fn canonical(call: &ToolCall) -> String {
+    fn sorted(value: &serde_json::Value) -> serde_json::Value {
+        match value {
+            serde_json::Value::Object(map) => {
+                let mut pairs: Vec<(&String, &serde_json::Value)> = map.iter().collect();
+                pairs.sort_by_key(|(key, _)| *key);
+                serde_json::Value::Object(pairs.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
+            }
+            serde_json::Value::Array(items) => items.iter().map(sorted).collect(),
+            other => other.clone(),
+        }
+    }
+    call.arguments.as_ref().map(|value| sorted(value).to_string()).unwrap_or_default()
+}
+
+/// A walk through one model input.
+struct Walk {
+    /// Everything before this saying is behind us.
+    from: usize,
+    /// The saying whose tool answers may follow.
+    turn: Option<usize>,
+    /// Calls of that saying that this walk has seen answered.
+    answered: Vec<usize>,
+    /// Whether a message matched that is no system prompt.
+    matched: bool,
+    /// Whether known sayings were skipped since the last match.
+    skipped: bool,
+    /// The saying that this walk gave to the model call before.
+    given: Option<usize>,
+}
+
+impl Conversation {
+    /// Takes a model call: what is new in its input, then its output.
+    fn add(&mut self, nodes: &mut Nodes, index: usize) {
+        let Some(node) = nodes.get(index) else { return };
+        let mut input = node.operation.input_messages.clone();
+        if let Some(messages) = &mut input {
+            let before = self.last_call.and_then(|last| nodes.get(last)).map(|last| &last.operation);
+            let past = before.and_then(|operation| {
+                Some((
+                    operation.input_messages.as_deref()?,
+                    operation.output_messages.as_ref().and_then(|list| list.first()),
+                ))
+            });
+            let bare = messages.clone();
+            super::roles::resolve(messages, past);
+            if *messages != bare
+                && let Some(node) = nodes.get_mut(index)
+            {
+                node.operation.input_messages = Some(messages.clone());
+            }
+        }
+        let mut walk = Walk {
+            from: 0,
+            turn: None,
+            answered: Vec::new(),
+            matched: false,
+            skipped: false,
+            given: None,
+        };
+        for message in input.unwrap_or_default() {
+            self.take(nodes, index, &mut walk, message);
+        }
+        let output = nodes.get(index).and_then(|node| node.operation.output_messages.clone());
+        for message in output.unwrap_or_default().into_iter().take(1) {
+            let _ = self.say(message, Some(index), true, false);
+        }
+        self.last_call = Some(index);
+    }
+
+    fn take(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, message: Message) {
+        if message.role == Role::Tool {
+            return self.answer(walk, index, message);
+        }
+        if message.is_blank() {
+            return;
+        }
+        if let Some(known) = self.find(&message, walk.from) {
+            walk.skipped |= self
+                .sayings
+                .get(walk.from..known)
+                .is_some_and(|between| between.iter().any(|saying| saying.message.role != Role::System))
+                && known > walk.from + 1;
+            walk.matched |= !matches!(message.role, Role::System | Role::Developer);
+            let is_said = self.sayings.get(known).is_some_and(|saying| saying.message.role == Role::Assistant);
+            walk.from = if is_said { known } else { known + 1 };
+            if is_said {
+                self.complete(nodes, known, &message);
+                if walk.turn != Some(known) {
+                    walk.answered.clear();
+                }
+                walk.turn = Some(known);
+            }
+            return;
+        }
+        if message.role == Role::Assistant {
+            return self.foreign(nodes, index, walk, message);
+        }
+        let tail = self.sayings.len() > walk.from + usize::from(walk.turn == Some(walk.from));
+        let branch = walk.matched && (walk.skipped || tail);
+        let at = self.say(message, Some(index), false, branch);
+        walk.from = at + 1;
+        walk.skipped = false;
+    }
+
+    /// The first saying from here on that is known by one of the message's names.
+    fn find(&self, message: &Message, from: usize) -> Option<usize> {
+        keys(message)
+            .iter()
+            .filter_map(|key| self.at.get(key)?.iter().copied().find(|at| *at >= from))
+            .min()
+    }
+
+    /// An assistant's message that no call of this trace is known to have said.
+    fn foreign(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, message: Message) {
+        // A piece of the answer that this walk gave to the call before.
+        if let Some(given) = walk.given
+            && walk.turn == Some(given)
+            && walk.answered.is_empty()
+            && let Some(by) = self.sayings.get(given).and_then(|saying| saying.node)
+        {
+            self.extend(nodes, given, by, message);
+            return;
+        }
+        let silent = self.last_call.filter(|last| {
+            *last != index
+                && !self.sayings.iter().any(|saying| saying.is_turn && saying.node == Some(*last))
+                && nodes
+                    .get(*last)
+                    .is_some_and(|node| node.operation.output_messages.is_none() && node.operation.failure.is_none())
+        });
+        let at = match silent {
+            Some(last) => {
+                if let Some(node) = nodes.get_mut(last) {
+                    node.operation.output_messages = Some(vec![message.clone()]);
+                }
+                let at = self.say(message, Some(last), true, false);
+                walk.given = Some(at);
+                at
+            }
+            None => self.say(message, Some(index), false, walk.matched && walk.skipped),
+        };
+        walk.from = at;
+        walk.turn = Some(at);
+        walk.answered.clear();
+        walk.skipped = false;
+    }
+
+    /// A later input may hold more of an answer than the call's own span: its text, its calls' arguments.
+    fn complete(&mut self, nodes: &mut Nodes, at: usize, message: &Message) {
+        let Some(saying) = self.sayings.get_mut(at) else { return };
+        if !saying.is_turn {
+            return;
+        }
+        let had_calls = saying.message.tool_calls.len();
+        let before = saying.message.clone();
+        let text_only = message.tool_calls.is_empty();
+        if saying.message.content().trim().is_empty() || !text_only {
+            fill::enrich(std::slice::from_mut(&mut saying.message), std::slice::from_ref(message));
+        }
+        if saying.message == before {
+            return;
+        }
+        let (filled, node) = (saying.message.clone(), saying.node);
+        if let Some(output) = node
+            .and_then(|node| nodes.get_mut(node))
+            .and_then(|node| node.operation.output_messages.as_mut())
+            && let Some(first) = output.first_mut()
+        {
+            *first = filled.clone();
+        }
+        if had_calls == 0 && !filled.tool_calls.is_empty() {
+            self.register(at, &filled);
+        } else {
+            let refs = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
+            for (asked, call) in refs.into_iter().zip(filled.tool_calls) {
+                if let Some(asked) = self.calls.get_mut(asked) {
+                    asked.call = call;
+                }
+            }
+        }
+    }
+
+    fn extend(&mut self, nodes: &mut Nodes, at: usize, by: usize, message: Message) {
+        let Some(saying) = self.sayings.get_mut(at) else { return };
+        saying.message.parts.extend(message.parts);
+        saying.message.tool_calls.extend(message.tool_calls);
+        let whole = saying.message.clone();
+        if let Some(node) = nodes.get_mut(by) {
+            node.operation.output_messages = Some(vec![whole.clone()]);
+        }
+        self.register(at, &whole);
+    }
+
+    fn say(&mut self, message: Message, node: Option<usize>, is_turn: bool, branch: bool) -> usize {
+        let at = self.sayings.len();
+        let registered = message.clone();
+        self.sayings.push(Saying {
+            message,
+            node,
+            is_turn,
+            branch,
+            calls: Vec::new(),
+        });
+        self.register(at, &registered);
+        at
+    }
+
+    fn register(&mut self, at: usize, message: &Message) {
+        for key in keys(message) {
+            let list = self.at.entry(key).or_default();
+            if list.last() != Some(&at) {
+                list.push(at);
+            }
+        }
+        let Some(saying) = self.sayings.get_mut(at) else { return };
+        let by = saying.is_turn.then_some(saying.node).flatten();
+        for (index, call) in message.tool_calls.iter().enumerate().skip(saying.calls.len()) {
+            let asked = self.calls.len();
+            saying.calls.push(asked);
+            if let Some(id) = &call.id {
+                let _ = self.by_id.insert(id.clone(), asked);
+            }
+            self.calls.push(Asked {
+                call: call.clone(),
+                saying: at,
+                index,
+                by,
+                answer: None,
+                tools: Vec::new(),
+            });
+        }
+    }
+
+    /// A tool's answer in a model input: it belongs to the call with its id, else to the next open call of the turn.
+    fn answer(&mut self, walk: &mut Walk, index: usize, message: Message) {
+        let by_id = message.tool_call_id.as_ref().and_then(|id| self.by_id.get(id)).copied();
+        let asked = by_id.or_else(|| {
+            let calls = &self.sayings.get(walk.turn?)?.calls;
+            let open = |at: &&usize| {
+                !walk.answered.contains(at)
+                    && self
+                        .calls
+                        .get(**at)
+                        .is_some_and(|asked| asked.call.id.is_none() || message.tool_call_id.is_none())
+            };
+            let named = |at: &&usize| match (&message.name, self.calls.get(**at)) {
+                (Some(name), Some(asked)) => names::same_tool(name, &asked.call.name),
+                _ => false,
+            };
+            calls
+                .iter()
+                .filter(open)
+                .find(named)
+                .or_else(|| if message.name.is_none() { calls.iter().find(open) } else { None })
+                .copied()
+        });
+        let Some(asked) = asked else {
+            let known = self
+                .stray
+                .iter()
+                .any(|(have, _)| have.tool_call_id == message.tool_call_id && have.result_value() == message.result_value());
+            if !known {
+                self.stray.push((message, index));
+            }
+            return;
+        };
+        walk.answered.push(asked);
+        if let Some(slot) = self.calls.get_mut(asked)
+            && slot.answer.is_none()
+        {
+            slot.answer = Some((message, index));
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! One operation once, however many spans tell of it. The spans that lose stay as evidence.
+//!
+//! The order of the steps: details first, so that a call's model and usage are known when calls are compared; wrappers
+//! before siblings, since a wrapper is the stronger sign; tools and agents last, they do not depend on calls.
+
+use std::collections::HashMap;
+
+use super::fill::fill;
+use super::node::Nodes;
+use crate::operation::Kind;
+use crate::trace::{Finding, FindingKind};
+
+pub(super) fn run(nodes: &mut Nodes) {
+    details(nodes);
+    helpers(nodes);
+    calls_under_calls(nodes);
+    same_response(nodes);
+    enclosed_siblings(nodes);
+    tools_under_tools(nodes);
+    agents_under_agents(nodes);
+}
+
+/// Makes `lost` a part of `kept`.
+fn merge(nodes: &mut Nodes, lost: usize, kept: usize) {
+    if lost == kept || !nodes.stands(lost) {
+        return;
+    }
+    let Some(gone) = nodes.get(lost).cloned() else { return };
+    let detail = gone.kind() == Kind::Detail;
+    if let Some(node) = nodes.get_mut(lost) {
+        node.merged_into = Some(kept);
+    }
+    let Some(node) = nodes.get_mut(kept) else { return };
+    fill(&mut node.operation, gone.operation);
+    node.evidence.push(gone.span_id);
+    node.evidence.extend(gone.evidence);
+    let of = node.span_id;
+    if !detail {
+        nodes.findings.push(Finding::new(
+            Some(gone.span_id),
+            FindingKind::SameOperation,
+            format!("tells of the same operation as {of}, which is kept"),
+        ));
+    }
+}
+
+/// Spans that are a part of the call or tool around them.
+fn details(nodes: &mut Nodes) {
+    for index in nodes.of_kind(Kind::Detail) {
+        let around = nodes.ancestors(index).find(|up| nodes.kind(*up) != Kind::Detail);
+        match around.filter(|up| matches!(nodes.kind(*up), Kind::Llm | Kind::Tool)) {
+            Some(around) => merge(nodes, index, around),
+            None => {
+                if let Some(node) = nodes.get_mut(index) {
+                    node.operation.kind = Kind::Plain;
+                }
+            }
+        }
+    }
+}
+
+/// Helper spans that call themselves model calls but hold no messages and no tokens, around or beside a real one.
+fn helpers(nodes: &mut Nodes) {
+    for index in nodes.of_kind(Kind::Llm) {
+        let Some(node) = nodes.get(index) else { continue };
+        let operation = &node.operation;
+        let says_nothing = operation.output_messages.is_none() && operation.usage.is_empty() && operation.failure.is_none();
+        if says_nothing && node.operation.name.contains("._") {
+            if let Some(node) = nodes.get_mut(index) {
+                node.operation.kind = Kind::Chain;
+            }
+        }
+    }
+}
+
+/// A model call inside a model call is the same call; with several calls inside, the outer one is a wrapper.
+fn calls_under_calls(nodes: &mut Nodes) {
+    let mut inner: HashMap<usize, Vec<usize>> = HashMap::new();
+    for index in nodes.of_kind(Kind::Llm) {
+        if let Some(outer) = call_around(nodes, index) {
+            inner.entry(outer).or_default().push(index);
+        }
+    }
+    let mut outers: Vec<usize> = inner.keys().copied().collect();
+    // Inner wrappers first, so that a chain of three becomes one.
+    outers.sort_unstable_by(|a, b| b.cmp(a));
+    for outer in outers {
+        let inside = inner.remove(&outer).unwrap_or_default();
+        let answered: Vec<usize> = inside
+            .iter()
+            .copied()
+            .filter(|index| nodes.get(*index).is_some_and(|node| node.operation.failure.is_none()))
+            .collect();
+        if answered.len() > 1 && !overlap(nodes, &answered) {
+            if let Some(node) = nodes.get_mut(outer) {
+                node.operation.kind = Kind::Chain;
+            }
+            continue;
+        }
+        let mut inside = inside;
+        inside.sort_by_key(|index| nodes.get(*index).is_some_and(|node| node.operation.failure.is_some()));
+        for index in inside {
+            merge(nodes, index, outer);
+        }
+    }
+}
+
+fn overlap(nodes: &Nodes, list: &[usize]) -> bool {
+    list.windows(2).any(|pair| match pair {
+        [a, b] => matches!((nodes.get(*a), nodes.get(*b)), (Some(a), Some(b)) if b.start < a.end_or_start()),
+        _ => false,
+    })
+}
+
+/// The model call around this one with neither agent nor tool between.
+fn call_around(nodes: &Nodes, index: usize) -> Option<usize> {
+    nodes
+        .ancestors(index)
+        .take_while(|up| !matches!(nodes.kind(*up), Kind::Agent | Kind::Tool | Kind::Handoff))
+        .find(|up| nodes.kind(*up) == Kind::Llm)
+}
+
+/// Model calls with one response id are one call: the one that holds more is kept.
+fn same_response(nodes: &mut Nodes) {
+    let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
+    for index in nodes.of_kind(Kind::Llm) {
+        if let Some(id) = nodes.get(index).and_then(|node| node.operation.response_id.clone()) {
+            by_id.entry(id).or_default().push(index);
+        }
+    }
+    let mut groups: Vec<Vec<usize>> = by_id.into_values().filter(|group| group.len() > 1).collect();
+    groups.sort();
+    for group in groups {
+        let Some(kept) = group
+            .iter()
+            .copied()
+            .max_by_key(|index| (nodes.get(*index).map(super::node::Node::has_messages), std::cmp::Reverse(*index)))
+        else {
+            continue;
+        };
+        for index in group {
+            merge(nodes, index, kept);
+        }
+    }
+}
+
+/// Two instrumentations of one client: same parent, other scope, one inside the other's time, one without messages.
+fn enclosed_siblings(nodes: &mut Nodes) {
+    let calls = nodes.of_kind(Kind::Llm);
+    let mut by_parent: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
+    for index in calls {
+        by_parent.entry(nodes.parent(index)).or_default().push(index);
+    }
+    let mut groups: Vec<Vec<usize>> = by_parent.into_values().filter(|group| group.len() > 1).collect();
+    groups.sort();
+    for group in groups {
+        for (at, first) in group.iter().enumerate() {
+            for second in group.iter().skip(at + 1) {
+                if let Some((lost, kept)) = same_client_call(nodes, *first, *second) {
+                    merge(nodes, lost, kept);
+                }
+            }
+        }
+    }
+}
+
+fn same_client_call(nodes: &Nodes, first: usize, second: usize) -> Option<(usize, usize)> {
+    if !nodes.stands(first) || !nodes.stands(second) {
+        return None;
+    }
+    let (a, b) = (nodes.get(first)?, nodes.get(second)?);
+    let ids_differ = matches!((&a.operation.response_id, &b.operation.response_id), (Some(x), Some(y)) if x != y);
+    if a.instrumentation == b.instrumentation || ids_differ || !(a.within(b) || b.within(a)) {
+        return None;
+    }
+    match (a.has_messages(), b.has_messages()) {
+        (true, false) => Some((second, first)),
+        (false, true) => Some((first, second)),
+        (false, false) => Some(if a.within(b) { (first, second) } else { (second, first) }),
+        (true, true) => None,
+    }
+}
+
+/// A tool span inside a tool span of the same tool: MCP client and server, framework and runner.
+fn tools_under_tools(nodes: &mut Nodes) {
+    let mut tools = nodes.of_kind(Kind::Tool);
+    tools.reverse();
+    for index in tools {
+        let around = nodes
+            .ancestors(index)
+            .take_while(|up| !matches!(nodes.kind(*up), Kind::Agent | Kind::Llm))
+            .find(|up| nodes.kind(*up) == Kind::Tool);
+        let Some(outer) = around else { continue };
+        let (Some(inner), Some(node)) = (nodes.get(index), nodes.get(outer)) else {
+            continue;
+        };
+        if !same_tool(inner, node) {
+            continue;
+        }
+        let server = inner
+            .is_server
+            .then(|| inner.service.clone())
+            .flatten()
+            .filter(|service| node.service.as_ref() != Some(service));
+        merge(nodes, index, outer);
+        if let Some(tool) = nodes.get_mut(outer).and_then(|node| node.operation.tool.as_mut()) {
+            tool.mcp_server = tool.mcp_server.take().or(server);
+        }
+    }
+}
+
+fn same_tool(inner: &super::node::Node, outer: &super::node::Node) -> bool {
+    let (Some(a), Some(b)) = (&inner.operation.tool, &outer.operation.tool) else {
+        return false;
+    };
+    if let (Some(x), Some(y)) = (&a.call_id, &b.call_id) {
+        return x == y;
+    }
+    match (&a.name, &b.name) {
+        (Some(x), Some(y)) => super::names::same_tool(x, y),
+        _ => false,
+    }
+}
+
+/// An agent span right below an agent span of the same agent.
+fn agents_under_agents(nodes: &mut Nodes) {
+    let mut agents = nodes.of_kind(Kind::Agent);
+    agents.reverse();
+    for index in agents {
+        let around = nodes
+            .ancestors(index)
+            .find(|up| !matches!(nodes.kind(*up), Kind::Plain | Kind::Chain));
+        let Some(outer) = around.filter(|up| nodes.kind(*up) == Kind::Agent) else {
+            continue;
+        };
+        let (Some(inner), Some(node)) = (nodes.get(index), nodes.get(outer)) else {
+            continue;
+        };
+        let same = match (&inner.operation.agent.name, &node.operation.agent.name) {
+            (Some(x), Some(y)) => x == y,
+            _ => false,
+        };
+        if same && inner.within(node) {
+            merge(nodes, index, outer);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! Conversations as entries: each message, then the results of its calls by the time at which they came.
+
+use super::conversation::{Asked, Conversation};
+use super::node::Nodes;
+use super::scope::Scopes;
+use super::steps::{Steps, result_of};
+use super::{CallEntry, Entry, EntryKind, ResultEntry};
+use crate::operation::Kind;
+use crate::span::UnixNanos;
+
+/// The conversation of each scope, with step indices before ordering.
+pub(super) fn of(
+    nodes: &Nodes,
+    scopes: &Scopes,
+    conversations: &[Conversation],
+    loose: &[(usize, usize)],
+    steps: &Steps,
+) -> Vec<Vec<Entry>> {
+    let mut out: Vec<Vec<Entry>> = vec![Vec::new(); scopes.list.len()];
+    for (which, conversation) in conversations.iter().enumerate() {
+        let mut entries = said(nodes, which, conversation, steps);
+        let mine: Vec<usize> = loose.iter().filter(|(at, _)| *at == which).map(|(_, tool)| *tool).collect();
+        place(nodes, mine, steps, &mut entries);
+        if let Some(slot) = conversation.scopes.first().and_then(|owner| out.get_mut(*owner)) {
+            slot.extend(entries);
+        }
+    }
+    for (at, tool) in loose {
+        if *at == usize::MAX
+            && let Some(slot) = out.get_mut(scopes.scope_of(*tool))
+        {
+            place(nodes, vec![*tool], steps, slot);
+        }
+    }
+    out
+}
+
+fn said(nodes: &Nodes, which: usize, conversation: &Conversation, steps: &Steps) -> Vec<Entry> {
+    let mut out = Vec::new();
+    for saying in &conversation.sayings {
+        let node = saying.node.and_then(|node| nodes.get(node));
+        let step = saying
+            .node
+            .and_then(|node| steps.of_node.get(nodes.standing(node)).copied().flatten());
+        let at = node.map_or(UnixNanos(0), |node| if saying.is_turn { node.end_or_start() } else { node.start });
+        let mut message = saying.message.clone();
+        let calls: Vec<(usize, &Asked)> = saying
+            .calls
+            .iter()
+            .filter_map(|at| conversation.calls.get(*at).map(|asked| (*at, asked)))
+            .collect();
+        for (call, (_, asked)) in message.tool_calls.iter_mut().zip(&calls) {
+            if call.id.is_none() {
+                call.id = Some(call_id(nodes, asked, steps));
+            }
+        }
+        let is_turn = saying.is_turn || !message.tool_calls.is_empty();
+        let kind = if is_turn {
+            EntryKind::Turn(message)
+        } else {
+            EntryKind::Message(message)
+        };
+        out.push(Entry {
+            kind,
+            step,
+            at,
+            branch: saying.branch,
+        });
+        let mut results: Vec<Entry> = calls
+            .iter()
+            .flat_map(|(call, asked)| results(nodes, which, *call, asked, steps))
+            .collect();
+        results.sort_by_key(|entry| entry.at);
+        out.extend(results);
+    }
+    for (answer, node) in &conversation.stray {
+        let step = steps.of_node.get(*node).copied().flatten();
+        let call_id = answer.tool_call_id.clone().unwrap_or_else(|| "unknown".to_owned());
+        let at = nodes.get(*node).map_or(UnixNanos(0), |node| node.start);
+        let result = ResultEntry {
+            call_id,
+            tool: None,
+            result: answer.result_value(),
+            failure: None,
+            attempt: 0,
+        };
+        out.push(Entry {
+            kind: EntryKind::Result(result),
+            step,
+            at,
+            branch: false,
+        });
+    }
+    out
+}
+
+/// The recorded id of a call, else its tool span's, else one made of the call's span and place.
+fn call_id(nodes: &Nodes, asked: &Asked, steps: &Steps) -> String {
+    let recorded = asked.call.id.clone().or_else(|| {
+        asked.tools.iter().find_map(|tool| {
+            let step = steps.of_node.get(*tool).copied().flatten().and_then(|at| steps.list.get(at))?;
+            step.operation.tool.as_ref()?.call_id.clone()
+        })
+    });
+    recorded.unwrap_or_else(|| {
+        let by = asked.by.and_then(|by| nodes.get(by)).map(|node| node.span_id.to_string());
+        format!("{}:{}", by.unwrap_or_else(|| format!("message{}", asked.saying)), asked.index)
+    })
+}
+
+fn results(nodes: &Nodes, which: usize, call: usize, asked: &Asked, steps: &Steps) -> Vec<Entry> {
+    let call_id = call_id(nodes, asked, steps);
+    let told = steps
+        .of_call
+        .iter()
+        .find(|(conversation, place, _)| *conversation == which && *place == call)
+        .map(|(_, _, at)| *at);
+    let mut tools: Vec<usize> = asked
+        .tools
+        .iter()
+        .filter_map(|tool| steps.of_node.get(*tool).copied().flatten())
+        .chain(told)
+        .collect();
+    tools.sort_by_key(|at| steps.list.get(*at).map(|step| (step.started_at, step.id.clone())));
+    let mut out: Vec<Entry> = tools
+        .iter()
+        .enumerate()
+        .filter_map(|(attempt, at)| result_entry(&call_id, *at, attempt, steps))
+        .collect();
+    if out.is_empty()
+        && let Some((answer, seen)) = &asked.answer
+    {
+        let result = ResultEntry {
+            call_id,
+            tool: None,
+            result: answer.result_value(),
+            failure: None,
+            attempt: 0,
+        };
+        let at = nodes.get(*seen).map_or(UnixNanos(0), |node| node.start);
+        out.push(Entry {
+            kind: EntryKind::Result(result),
+            step: steps.of_node.get(*seen).copied().flatten(),
+            at,
+            branch: false,
+        });
+    }
+    out
+}
+
+fn result_entry(call_id: &str, at: usize, attempt: usize, steps: &Steps) -> Option<Entry> {
+    let step = steps.list.get(at)?;
+    // A handoff that the client records as a span of its own gives no result of its own.
+    let result = match step.operation.kind {
+        Kind::Handoff => step
+            .operation
+            .tool
+            .as_ref()
+            .and_then(|tool| tool.result.clone())
+            .or_else(|| step.operation.output.clone())
+            .unwrap_or_default(),
+        _ => result_of(step),
+    };
+    let result = ResultEntry {
+        call_id: call_id.to_owned(),
+        tool: Some(at),
+        result,
+        failure: step.operation.failure.clone(),
+        attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
+    };
+    Some(Entry {
+        kind: EntryKind::Result(result),
+        step: Some(at),
+        at: step.end_or_start(),
+        branch: false,
+    })
+}
+
+/// Puts tools that no message asks for where their time is: a call entry and its result.
+fn place(nodes: &Nodes, mut tools: Vec<usize>, steps: &Steps, entries: &mut Vec<Entry>) {
+    tools.retain(|tool| nodes.kind(*tool) == Kind::Tool);
+    tools.sort_by_key(|tool| nodes.get(*tool).map(|node| (node.start, node.span_id)));
+    for tool in tools {
+        let (Some(at), Some(node)) = (steps.of_node.get(tool).copied().flatten(), nodes.get(tool)) else {
+            continue;
+        };
+        let id = node
+            .operation
+            .tool
+            .as_ref()
+            .and_then(|tool| tool.call_id.clone())
+            .unwrap_or_else(|| node.span_id.to_string());
+        let known = entries
+            .iter()
+            .rposition(|entry| matches!(&entry.kind, EntryKind::Call(call) if call.call_id == id));
+        let behind = entries.iter().rposition(|entry| entry.at <= node.start).map_or(0, |last| last + 1);
+        // A result never comes between a call and its result.
+        let mut place = known.map_or(behind, |known| behind.max(known + 1));
+        while entries.get(place).is_some_and(|entry| matches!(entry.kind, EntryKind::Result(_))) {
+            place += 1;
+        }
+        let attempt = entries
+            .iter()
+            .filter(|entry| matches!(&entry.kind, EntryKind::Result(result) if result.call_id == id))
+            .count();
+        let mut new = Vec::new();
+        if known.is_none() {
+            new.push(Entry {
+                kind: EntryKind::Call(CallEntry {
+                    call_id: id.clone(),
+                    tool: at,
+                }),
+                step: Some(at),
+                at: node.start,
+                branch: false,
+            });
+        }
+        new.extend(result_entry(&id, at, attempt, steps));
+        let _ = entries.splice(place..place, new);
+    }
+}

@@ -1,0 +1,57 @@
+//! An error is told once, where it happened; the run is marked as failed once.
+
+use super::{RunFailure, Step};
+use crate::operation::{Failure, Kind};
+
+/// Takes repeated errors off agents and chains above the place where they happened, and says whether the run failed.
+pub(super) fn settle(steps: &mut [Step], root: Option<usize>) -> Option<RunFailure> {
+    let failed_root = root
+        .and_then(|root| steps.get(root))
+        .is_some_and(|step| step.operation.failure.is_some());
+    let mut deepest: Option<RunFailure> = None;
+    // Children stand behind their parents: from the end, each error meets its repetitions above.
+    for at in (0..steps.len()).rev() {
+        let Some((failure, span_id)) = steps
+            .get(at)
+            .and_then(|step| Some((step.operation.failure.clone()?, step.span_id?)))
+        else {
+            continue;
+        };
+        let mut up = steps.get(at).and_then(|step| step.parent);
+        let mut reaches_root = Some(at) == root;
+        while let Some(above) = up {
+            let Some(step) = steps.get_mut(above) else { break };
+            let repeats = step.operation.failure.as_ref().is_some_and(|other| is_repetition(other, &failure));
+            if !repeats && step.operation.kind != Kind::Plain {
+                break;
+            }
+            reaches_root |= Some(above) == root;
+            if matches!(
+                step.operation.kind,
+                Kind::Agent | Kind::Chain | Kind::Plain | Kind::Unknown | Kind::AgentCreate
+            ) {
+                step.operation.failure = None;
+            }
+            up = step.parent;
+        }
+        if reaches_root && failed_root && deepest.is_none() {
+            deepest = Some(RunFailure { failure, span_id });
+        }
+    }
+    deepest.or_else(|| {
+        let step = steps.get(root?)?;
+        Some(RunFailure {
+            failure: step.operation.failure.clone()?,
+            span_id: step.span_id?,
+        })
+    })
+}
+
+fn is_repetition(outer: &Failure, inner: &Failure) -> bool {
+    match (&outer.message, &inner.message) {
+        (None, _) | (_, None) => true,
+        (Some(a), Some(b)) => {
+            a == b || a.contains(b.as_str()) || b.contains(a.as_str()) || outer.error_type.is_some() && outer.error_type == inner.error_type
+        }
+    }
+}

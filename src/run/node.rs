@@ -1,0 +1,142 @@
+//! One span while a run is being made of a trace.
+
+use std::collections::HashMap;
+
+use crate::dialect::{self, ChildResult, Registry};
+use crate::operation::{Kind, Operation};
+use crate::span::{LogRecord, Span, SpanId, UnixNanos};
+use crate::trace::{Finding, Trace};
+
+/// A span with what it says, and where it went.
+#[derive(Debug, Clone)]
+pub(super) struct Node {
+    pub(super) span_id: SpanId,
+    pub(super) operation: Operation,
+    /// The parent in the span tree.
+    pub(super) tree_parent: Option<usize>,
+    /// The node that this one became a part of.
+    pub(super) merged_into: Option<usize>,
+    pub(super) evidence: Vec<SpanId>,
+    pub(super) child_results: Vec<ChildResult>,
+    pub(super) start: UnixNanos,
+    pub(super) end: Option<UnixNanos>,
+    /// Instrumentation scope.
+    pub(super) instrumentation: String,
+    /// `service.name` of the resource.
+    pub(super) service: Option<String>,
+    pub(super) is_server: bool,
+}
+
+impl Node {
+    pub(super) fn kind(&self) -> Kind {
+        self.operation.kind
+    }
+
+    pub(super) fn end_or_start(&self) -> UnixNanos {
+        self.end.unwrap_or(self.start)
+    }
+
+    /// Whether this node's time lies within the other's.
+    pub(super) fn within(&self, other: &Self) -> bool {
+        self.start >= other.start && (other.end.is_none() || self.end_or_start() <= other.end_or_start())
+    }
+
+    /// Whether any message was captured.
+    pub(super) fn has_messages(&self) -> bool {
+        self.operation.input_messages.is_some() || self.operation.output_messages.is_some()
+    }
+}
+
+/// The nodes of a trace, one a span, and the ways between them.
+#[derive(Debug, Default)]
+pub(super) struct Nodes {
+    pub(super) list: Vec<Node>,
+    pub(super) findings: Vec<Finding>,
+}
+
+impl Nodes {
+    pub(super) fn read(registry: &Registry, trace: &Trace, logs: &HashMap<SpanId, Vec<&LogRecord>>) -> Self {
+        let mut nodes = Self::default();
+        for (index, span) in trace.spans.iter().enumerate() {
+            let records = logs.get(&span.span_id).map_or(&[][..], Vec::as_slice);
+            let read = dialect::read(registry, span, records);
+            nodes.findings.extend(read.findings);
+            let tree_parent = trace.parents.get(index).copied().flatten();
+            nodes.list.push(Self::node(span, read.operation, read.child_results, tree_parent));
+        }
+        nodes
+    }
+
+    fn node(span: &Span, operation: Operation, child_results: Vec<ChildResult>, tree_parent: Option<usize>) -> Node {
+        Node {
+            span_id: span.span_id,
+            operation,
+            tree_parent,
+            merged_into: None,
+            evidence: Vec::new(),
+            child_results,
+            start: span.start,
+            end: (!span.is_running()).then_some(span.end),
+            instrumentation: span.scope.name.clone(),
+            service: span.resource.attributes.text("service.name").map(str::to_owned),
+            is_server: span.kind == crate::span::SpanKind::Server,
+        }
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<&Node> {
+        self.list.get(index)
+    }
+
+    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Node> {
+        self.list.get_mut(index)
+    }
+
+    pub(super) fn kind(&self, index: usize) -> Kind {
+        self.get(index).map_or(Kind::Plain, Node::kind)
+    }
+
+    /// The node that stands for this one.
+    pub(super) fn standing(&self, mut index: usize) -> usize {
+        // A node is merged into one that stands, so two hops are the most; the bound is for safety.
+        for _ in 0..64 {
+            match self.get(index).and_then(|node| node.merged_into) {
+                Some(next) if next != index => index = next,
+                _ => break,
+            }
+        }
+        index
+    }
+
+    /// Whether this node stands for itself.
+    pub(super) fn stands(&self, index: usize) -> bool {
+        self.get(index).is_some_and(|node| node.merged_into.is_none())
+    }
+
+    /// The nearest standing ancestor.
+    pub(super) fn parent(&self, index: usize) -> Option<usize> {
+        let parent = self.get(index)?.tree_parent?;
+        let standing = self.standing(parent);
+        if standing == index {
+            self.parent(parent).filter(|up| *up != index)
+        } else {
+            Some(standing)
+        }
+    }
+
+    /// Standing ancestors, nearest first.
+    pub(super) fn ancestors(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
+        let mut seen = 0usize;
+        std::iter::successors(self.parent(index), move |at| {
+            seen += 1;
+            // Merges across siblings can bend the tree; a walk longer than the tree is a loop.
+            if seen > self.list.len() { None } else { self.parent(*at) }
+        })
+    }
+
+    /// Indices of standing nodes of a kind, by start.
+    pub(super) fn of_kind(&self, kind: Kind) -> Vec<usize> {
+        (0..self.list.len())
+            .filter(|index| self.stands(*index) && self.kind(*index) == kind)
+            .collect()
+    }
+}

@@ -1,0 +1,84 @@
+//! Texts that came without roles: Spring AI's log bodies, quarkus-langchain4j's prompts.
+//!
+//! Their roles follow from the call before in the same scope: what it was told, what it answered, which tools ran.
+
+use crate::operation::{Message, Role};
+
+fn is_bare(message: &Message) -> bool {
+    matches!(&message.role, Role::Other(word) if word.is_empty())
+}
+
+/// Gives each bare text of a call its role. `before`: the call before with its input and its answer.
+pub(super) fn resolve(input: &mut Vec<Message>, before: Option<(&[Message], Option<&Message>)>) {
+    if !input.iter().any(is_bare) {
+        return;
+    }
+    let texts: Vec<String> = input.iter().map(Message::content).collect();
+    if let Some((past, answer)) = before
+        && let Some(messages) = follow(&texts, past, answer)
+    {
+        *input = messages;
+        return;
+    }
+    // A first call: one text is the user's; of several the first is the system prompt and the others alternate,
+    // ending with the user.
+    let last = texts.len().saturating_sub(1);
+    *input = texts
+        .into_iter()
+        .enumerate()
+        .map(|(at, text)| {
+            let role = match at {
+                0 if last > 0 => Role::System,
+                _ if (last - at) % 2 == 0 => Role::User,
+                _ => Role::Assistant,
+            };
+            Message::text(role, text)
+        })
+        .collect();
+    input.retain(|message| !message.is_blank());
+}
+
+/// The messages of a call that goes on from `past` and `answer`.
+fn follow(texts: &[String], past: &[Message], answer: Option<&Message>) -> Option<Vec<Message>> {
+    let mut out: Vec<Message> = past.to_vec();
+    if let ([whole], [one]) = (texts, past)
+        && one.role != Role::Tool
+    {
+        // One text for all messages: what it adds repeats the answer and the tools' results.
+        let rest = whole.strip_prefix(&one.content())?;
+        out.extend(answer.cloned());
+        let _ = rest;
+        return Some(out);
+    }
+    if let [whole] = texts {
+        let first = past.first()?.content();
+        let _ = whole.strip_prefix(&first)?;
+        out.extend(answer.cloned());
+        return Some(out);
+    }
+    let said: Vec<&Message> = past.iter().filter(|message| message.role != Role::Tool).collect();
+    let mut rest = texts;
+    for message in &said {
+        let (first, tail) = rest.split_first()?;
+        if *first != message.content() {
+            return None;
+        }
+        rest = tail;
+        while let Some((blank, tail)) = rest.split_first()
+            && blank.is_empty()
+            && !message.tool_calls.is_empty()
+        {
+            rest = tail;
+        }
+    }
+    if let Some((first, tail)) = rest.split_first()
+        && let Some(answer) = answer
+        && (*first == answer.content() || first.is_empty())
+    {
+        out.push(answer.clone());
+        rest = tail;
+    }
+    let new: Vec<&String> = rest.iter().filter(|text| !text.trim().is_empty()).collect();
+    out.extend(new.into_iter().map(|text| Message::text(Role::User, text.as_str())));
+    Some(out)
+}

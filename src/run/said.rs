@@ -1,0 +1,230 @@
+//! What a run was asked and what it answered.
+
+use serde_json::Value;
+
+use super::{EntryKind, Said, Scope, Step};
+use crate::dialect::messages::{self, Direction};
+use crate::operation::{Kind, Message, Role};
+use crate::span::UnixNanos;
+
+/// Scopes whose conversation stands at the top, in the order of their first words.
+fn top(scopes: &[Scope]) -> Vec<&Scope> {
+    let mut list: Vec<&Scope> = scopes
+        .iter()
+        .filter(|scope| scope.called_by.is_none() && !scope.conversation.is_empty())
+        .collect();
+    list.sort_by_key(|scope| scope.conversation.first().map(|entry| entry.at));
+    list
+}
+
+/// The last user message before the first answer; else what only an agent or chain span holds.
+pub(super) fn question(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> Option<Said> {
+    let outer = root.and_then(|root| outer_words(steps, root, Direction::Input));
+    for scope in top(scopes) {
+        let mut found = None;
+        let first = scope.conversation.iter().find_map(|entry| entry.step);
+        for entry in &scope.conversation {
+            match &entry.kind {
+                EntryKind::Message(message)
+                    if message.role == Role::User && entry.step == first && !message.content().trim().is_empty() =>
+                {
+                    found = entry.step.map(|step| Said {
+                        content: Value::String(message.content()),
+                        step,
+                        at: entry.at,
+                        in_conversation: true,
+                    });
+                }
+                EntryKind::Turn(_) if entry.step == first && found.is_some() => break,
+                _ => {}
+            }
+        }
+        if found.is_some() {
+            return found;
+        }
+    }
+    let (content, step) = outer?;
+    let at = steps.get(step).map_or(UnixNanos(0), |step| step.started_at);
+    Some(Said {
+        content,
+        step,
+        at,
+        in_conversation: false,
+    })
+}
+
+/// The last answer that asks for no tool; else what only an agent or chain span holds.
+pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> Option<Said> {
+    let outer = root.and_then(|root| outer_words(steps, root, Direction::Output));
+    let last = top(scopes)
+        .iter()
+        .flat_map(|scope| &scope.conversation)
+        .filter_map(|entry| match &entry.kind {
+            EntryKind::Turn(message) => entry.step.and_then(|step| Some((entry.at, step, steps.get(step)?, message))),
+            _ => None,
+        })
+        .max_by_key(|(at, step, ..)| (*at, *step));
+    let failed = steps
+        .iter()
+        .rev()
+        .find(|step| step.operation.kind == Kind::Llm)
+        .is_some_and(|step| step.operation.failure.is_some());
+    if let Some((at, step, told, message)) = last
+        && told.operation.kind == Kind::Llm
+        && !failed
+    {
+        let text = message.content();
+        if message.tool_calls.is_empty() && !text.trim().is_empty() {
+            return Some(Said {
+                content: Value::String(text),
+                step,
+                at,
+                in_conversation: true,
+            });
+        }
+        // A tool by which agents of one framework give their answer.
+        if let Some(answer) = message
+            .tool_calls
+            .iter()
+            .find(|call| call.name == "final_answer")
+            .and_then(|call| call.arguments.as_ref()?.get("answer").cloned())
+        {
+            return Some(Said {
+                content: answer,
+                step,
+                at,
+                in_conversation: false,
+            });
+        }
+    }
+    if let Some(step) = steps
+        .iter()
+        .rposition(|step| step.operation.kind == Kind::FinalOutput && step.operation.output.is_some())
+    {
+        let told = steps.get(step)?;
+        return Some(Said {
+            content: told.operation.output.clone()?,
+            step,
+            at: told.end_or_start(),
+            in_conversation: false,
+        });
+    }
+    let (content, step) = outer?;
+    let at = steps.get(step).map_or(UnixNanos(0), Step::end_or_start);
+    Some(Said {
+        content,
+        step,
+        at,
+        in_conversation: false,
+    })
+}
+
+/// The words in the input or output of the root, or of the first (last) agent or chain below it that holds any.
+fn outer_words(steps: &[Step], root: usize, direction: Direction) -> Option<(Value, usize)> {
+    let outer = |step: &Step| {
+        matches!(
+            step.operation.kind,
+            Kind::Agent | Kind::Chain | Kind::Unknown | Kind::UserInput | Kind::FinalOutput
+        ) && step.called_by.is_none()
+    };
+    let words = |at: usize| {
+        steps
+            .get(at)
+            .filter(|step| outer(step))
+            .and_then(|step| words_of(step, direction))
+            .map(|value| (value, at))
+    };
+    words(root).or_else(|| match direction {
+        Direction::Input => (0..steps.len()).find_map(words),
+        Direction::Output => {
+            let mut order: Vec<usize> = (0..steps.len()).collect();
+            order.sort_by_key(|at| steps.get(*at).map(Step::end_or_start));
+            order.into_iter().rev().find_map(words)
+        }
+    })
+}
+
+fn words_of(step: &Step, direction: Direction) -> Option<Value> {
+    let operation = &step.operation;
+    let (value, list) = match direction {
+        Direction::Input => (operation.input.as_ref(), operation.input_messages.as_ref()),
+        Direction::Output => (operation.output.as_ref(), operation.output_messages.as_ref()),
+    };
+    value
+        .and_then(|value| in_value(value, direction))
+        .or_else(|| in_messages(list?, direction))
+}
+
+fn in_messages(list: &[Message], direction: Direction) -> Option<Value> {
+    let role = match direction {
+        Direction::Input => Role::User,
+        Direction::Output => Role::Assistant,
+    };
+    let last = list
+        .iter()
+        .rev()
+        .find(|message| message.role == role && !message.content().trim().is_empty())?;
+    Some(Value::String(last.content()))
+}
+
+/// The words in a recorded whole: the last message of the right role, a member that is named for it, or the text.
+pub(super) fn in_value(value: &Value, direction: Direction) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => (!text.trim().is_empty()).then(|| value.clone()),
+        Value::Array(items) if items.is_empty() => None,
+        Value::Object(map) => {
+            let names: &[&str] = match direction {
+                Direction::Input => &[
+                    "input",
+                    "question",
+                    "query",
+                    "user_prompt",
+                    "prompt",
+                    "task",
+                    "text",
+                    "user_input",
+                    "message",
+                ],
+                Direction::Output => &[
+                    "output",
+                    "answer",
+                    "final_output",
+                    "result",
+                    "response",
+                    "text",
+                    "content",
+                    "raw",
+                    "final_result",
+                    "output_text",
+                ],
+            };
+            if map.get("messages").is_some()
+                || map.contains_key("role")
+                || map.contains_key("parts")
+                || map.contains_key("choices")
+                || map.contains_key("generations")
+            {
+                let list = messages::read(value, direction)?;
+                return in_messages(&list, direction)
+                    .or_else(|| list.iter().all(|message| message.role == Role::Tool).then(|| value.clone()));
+            }
+            let named = names.iter().find_map(|name| map.get(*name)).filter(|inner| !inner.is_null());
+            match named {
+                Some(Value::String(text)) if !text.trim().is_empty() => Some(Value::String(text.clone())),
+                Some(inner @ (Value::Object(_) | Value::Array(_))) => in_value(inner, direction).or_else(|| Some(value.clone())),
+                _ => (!map.is_empty()).then(|| value.clone()),
+            }
+        }
+        Value::Array(items) => {
+            if items.iter().all(Value::is_string) && direction == Direction::Input {
+                return items.last().cloned();
+            }
+            match messages::read(value, direction) {
+                Some(list) => in_messages(&list, direction),
+                None => Some(value.clone()),
+            }
+        }
+        other => Some(other.clone()),
+    }
+}

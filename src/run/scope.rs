@@ -1,0 +1,144 @@
+//! Which agent each operation belongs to.
+
+use std::collections::HashMap;
+
+use super::names;
+use super::node::Nodes;
+use crate::operation::Kind;
+
+/// A scope while the run is being made: node indices instead of step indices.
+#[derive(Debug, Default)]
+pub(super) struct Draft {
+    pub(super) agent: Option<String>,
+    /// The agent's node.
+    pub(super) node: Option<usize>,
+    pub(super) parent: Option<usize>,
+    /// The tool node around it.
+    pub(super) tool: Option<usize>,
+}
+
+/// All scopes, and the scope of each node.
+#[derive(Debug, Default)]
+pub(super) struct Scopes {
+    pub(super) list: Vec<Draft>,
+    pub(super) of: Vec<usize>,
+}
+
+/// What opens a scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Owner {
+    /// No agent stands above.
+    Nobody,
+    /// An agent span.
+    Agent(usize),
+    /// A tool span right above model calls: a sub-agent without a span of its own.
+    Tool(usize),
+}
+
+impl Scopes {
+    pub(super) fn of(nodes: &Nodes) -> Self {
+        let mut scopes = Self {
+            list: Vec::new(),
+            of: vec![0; nodes.list.len()],
+        };
+        let mut known: HashMap<Owner, usize> = HashMap::new();
+        let owners: Vec<Owner> = (0..nodes.list.len()).map(|index| owner(nodes, index)).collect();
+        // The scope without an agent is the outermost one wherever it exists.
+        let loose = (0..nodes.list.len()).any(|index| {
+            nodes.stands(index)
+                && owners.get(index) == Some(&Owner::Nobody)
+                && !matches!(nodes.kind(index), Kind::Plain | Kind::Chain | Kind::AgentCreate | Kind::Unknown)
+        });
+        if loose {
+            let _ = known.insert(Owner::Nobody, 0);
+            scopes.list.push(Draft::default());
+        }
+        for index in 0..nodes.list.len() {
+            if nodes.stands(index)
+                && let Some(owner) = owners.get(index)
+                && *owner != Owner::Nobody
+            {
+                let _ = scopes.open(nodes, &owners, &mut known, *owner);
+            }
+        }
+        if scopes.list.is_empty() {
+            scopes.list.push(Draft::default());
+        }
+        for (index, owner) in owners.iter().enumerate() {
+            if let (Some(slot), Some(scope)) = (scopes.of.get_mut(index), known.get(owner)) {
+                *slot = *scope;
+            }
+        }
+        scopes
+    }
+
+    fn open(&mut self, nodes: &Nodes, owners: &[Owner], known: &mut HashMap<Owner, usize>, owner: Owner) -> Option<usize> {
+        if let Some(scope) = known.get(&owner) {
+            return Some(*scope);
+        }
+        let node = match owner {
+            Owner::Nobody => return None,
+            Owner::Agent(node) | Owner::Tool(node) => node,
+        };
+        // Owners above are opened first, so that a parent scope has the lower index.
+        let above = match owner {
+            Owner::Tool(tool) => owners.get(tool).copied(),
+            _ => nodes.parent(node).and_then(|parent| owners.get(parent).copied()),
+        };
+        let parent = above.and_then(|above| {
+            if above == Owner::Nobody {
+                known.get(&above).copied()
+            } else {
+                self.open(nodes, owners, known, above)
+            }
+        });
+        let tool = match owner {
+            Owner::Tool(tool) => Some(tool),
+            _ => nodes
+                .ancestors(node)
+                .take_while(|up| nodes.kind(*up) != Kind::Agent)
+                .find(|up| nodes.kind(*up) == Kind::Tool),
+        };
+        let agent = nodes.get(node).and_then(|node| {
+            if matches!(owner, Owner::Agent(_)) {
+                node.operation.agent.name.clone()
+            } else {
+                None
+            }
+        });
+        self.list.push(Draft {
+            agent,
+            node: matches!(owner, Owner::Agent(_)).then_some(node),
+            parent,
+            tool,
+        });
+        let scope = self.list.len() - 1;
+        let _ = known.insert(owner, scope);
+        Some(scope)
+    }
+
+    pub(super) fn scope_of(&self, index: usize) -> usize {
+        self.of.get(index).copied().unwrap_or(0)
+    }
+}
+
+/// Who owns a node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool.
+fn owner(nodes: &Nodes, index: usize) -> Owner {
+    let kind = nodes.kind(index);
+    if kind == Kind::Agent {
+        return Owner::Agent(index);
+    }
+    for up in nodes.ancestors(index) {
+        match nodes.kind(up) {
+            Kind::Agent => return Owner::Agent(up),
+            Kind::Tool if kind == Kind::Llm => return Owner::Tool(up),
+            _ => {}
+        }
+    }
+    Owner::Nobody
+}
+
+/// Whether an agent was called by a tool call of this name.
+pub(super) fn is_called_by(tool: &str, agent: &str) -> bool {
+    names::plain(tool) == names::plain(agent)
+}

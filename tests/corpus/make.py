@@ -1,0 +1,822 @@
+#!/usr/bin/env python3
+"""Writes the inputs of the hand-made cases: `made-*/001.traces.json` (and `002.logs.json`) and each README.md.
+
+usage: make.py [--check]      --check writes nothing and fails when a file is not what this program makes
+
+Times and ids are fixed: a case has a number, a trace id holds the case's number and the trace's, a span id the same and the span's.
+The expected documents beside the inputs are written by `UPDATE=1 cargo test --test formats` and read by a person."""
+import base64, json, os, sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BASE = 1767261600_000_000_000  # 2026-01-01T10:00:00Z
+CASES = []
+
+
+def value(v):
+    """An OTLP/JSON AnyValue."""
+    if v is None:
+        return {}
+    if isinstance(v, bool):
+        return {"boolValue": v}
+    if isinstance(v, int):
+        return {"intValue": str(v)}
+    if isinstance(v, float):
+        return {"doubleValue": v if v == v and abs(v) != float("inf") else {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[str(v)]}
+    if isinstance(v, bytes):
+        return {"bytesValue": base64.b64encode(v).decode()}
+    if isinstance(v, (list, tuple)):
+        return {"arrayValue": {"values": [value(x) for x in v]}}
+    if isinstance(v, dict):
+        return {"kvlistValue": {"values": attributes(v.items())}}
+    return {"stringValue": v}
+
+
+def attributes(pairs):
+    return [{"key": k, "value": value(v)} for k, v in (pairs.items() if isinstance(pairs, dict) else pairs)]
+
+
+def text(v):
+    """Compact JSON text."""
+    return json.dumps(v, ensure_ascii=False, separators=(",", ":"))
+
+
+def nanos(ms):
+    return str(BASE + round(ms * 1_000_000))
+
+
+class Case:
+    """One case folder. `about` is its README."""
+
+    def __init__(self, number, name, title, about, options=None, refused=None):
+        self.number, self.name, self.title, self.about, self.options, self.refused = number, name, title, about, options, refused
+        self.spans, self.logs, self.count = [], [], 0
+        self.resource = {"service.name": "made", "service.version": "1.0.0"}
+        assert all(c.number != number and c.name != name for c in CASES)
+        CASES.append(self)
+
+    def trace_id(self, trace=1):
+        return f"5b8efff798038103d269{self.number:08x}{trace:04x}"
+
+    def span(self, name, start, end, attrs, parent=None, status=None, events=(), scope="openinference.instrumentation", trace=1, span_id=None, links=(), kind=1):
+        """Adds a span; gives its id. Times in milliseconds after the case's beginning; end None: still running."""
+        if span_id is None:
+            self.count += 1
+            span_id = f"{self.number:04x}{trace:04x}{self.count:08x}"
+        span = {"traceId": self.trace_id(trace), "spanId": span_id, "parentSpanId": parent or "", "name": name, "kind": kind,
+                "startTimeUnixNano": nanos(start), "endTimeUnixNano": "0" if end is None else nanos(end), "attributes": attributes(attrs)}
+        if events:
+            span["events"] = [{"timeUnixNano": nanos(at), "name": n, "attributes": attributes(a)} for at, n, a in events]
+        if links:
+            span["links"] = [{"traceId": self.trace_id(), "spanId": s} for s in links]
+        if status is not None:
+            code, message = status
+            span["status"] = {"code": code, **({"message": message} if message else {})}
+        self.spans.append((scope, span))
+        return span_id
+
+    def log(self, at, event, span_id, body, attrs=(), trace=1):
+        self.logs.append({"timeUnixNano": nanos(at), "observedTimeUnixNano": nanos(at), "eventName": event, "traceId": self.trace_id(trace),
+                          "spanId": span_id, "body": value(body), "attributes": attributes(attrs)})
+
+    def files(self):
+        scopes = {}
+        for scope, span in self.spans:
+            scopes.setdefault(scope, []).append(span)
+        resource = {"attributes": attributes(self.resource)}
+        yield "001.traces.json", {"resourceSpans": [{"resource": resource, "scopeSpans": [
+            {"scope": {"name": s, "version": "1.0"}, "spans": spans} for s, spans in scopes.items()]}]}
+        if self.logs:
+            yield "002.logs.json", {"resourceLogs": [{"resource": resource, "scopeLogs": [{"scope": {"name": "made"}, "logRecords": self.logs}]}]}
+        if self.options:
+            yield "options.json", self.options
+        if self.refused:
+            yield "refused.json", self.refused
+
+
+# ---------------------------------------------------------------- words of the dialects
+
+def chat(role, content=None, calls=(), call_id=None, reasoning=None, parts=None):
+    """A message: calls are (id, name, arguments)."""
+    return {"role": role, "content": content, "calls": list(calls), "call_id": call_id, "reasoning": reasoning, "parts": parts}
+
+
+def flat(prefix, messages):
+    """OpenInference's flattened messages."""
+    out = {}
+    for i, m in enumerate(messages):
+        at = f"{prefix}.{i}.message."
+        out[at + "role"] = m["role"]
+        parts = list(m["parts"] or [])
+        if m["reasoning"]:
+            parts.insert(0, {"type": "reasoning", "text": m["reasoning"]})
+            if m["content"] is not None:
+                parts.append({"type": "text", "text": m["content"]})
+        elif m["content"] is not None:
+            out[at + "content"] = m["content"]
+        for j, part in enumerate(parts):
+            for k, v in part.items():
+                out[f"{at}contents.{j}.message_content.{k}"] = v
+        if m["call_id"]:
+            out[at + "tool_call_id"] = m["call_id"]
+        for j, (call_id, name, arguments) in enumerate(m["calls"]):
+            call = f"{at}tool_calls.{j}.tool_call."
+            if call_id is not None:
+                out[call + "id"] = call_id
+            out[call + "function.name"] = name
+            if arguments is not None:
+                out[call + "function.arguments"] = arguments if isinstance(arguments, str) else text(arguments)
+    return out
+
+
+def parts(messages, finish=None):
+    """OTel GenAI's messages, as JSON text."""
+    out = []
+    for m in messages:
+        own = []
+        if m["reasoning"]:
+            own.append({"type": "reasoning", "content": m["reasoning"]})
+        own += m["parts"] or []
+        if m["role"] == "tool":
+            own.append({"type": "tool_call_response", "id": m["call_id"], "response": m["content"]})
+        elif m["content"] is not None:
+            own.append({"type": "text", "content": m["content"]})
+        own += [{"type": "tool_call", "id": i, "name": n, "arguments": a} for i, n, a in m["calls"]]
+        out.append({"role": m["role"], "parts": own, **({"finish_reason": finish} if finish else {})})
+    return text(out)
+
+
+def llm(before, said, tokens=None, model="gpt-4o", **more):
+    """An OpenInference LLM span's attributes."""
+    out = {"openinference.span.kind": "LLM", "llm.model_name": model, "llm.provider": "openai"}
+    out.update(flat("llm.input_messages", before))
+    out.update(flat("llm.output_messages", [said]))
+    if tokens:
+        out.update({"llm.token_count.prompt": tokens[0], "llm.token_count.completion": tokens[1], "llm.token_count.total": sum(tokens)})
+    out.update({k.replace("__", "."): v for k, v in more.items()})
+    return out
+
+
+def genai(before, said, tokens=None, model="gpt-4o", finish="stop", **more):
+    """An OTel GenAI chat span's attributes."""
+    out = {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": model, "gen_ai.response.model": model,
+           "gen_ai.input.messages": parts(before), "gen_ai.output.messages": parts([said], finish), "gen_ai.response.finish_reasons": [finish]}
+    if tokens:
+        out.update({"gen_ai.usage.input_tokens": tokens[0], "gen_ai.usage.output_tokens": tokens[1]})
+    out.update({k.replace("__", "."): v for k, v in more.items()})
+    return out
+
+
+def tool(name, call_id=None, arguments=None, result=None, **more):
+    out = {"openinference.span.kind": "TOOL", "tool.name": name}
+    if call_id:
+        out["tool_call.id"] = call_id
+    for key, v in (("input", arguments), ("output", result)):
+        if v is not None:
+            out[key + ".value"] = v if isinstance(v, str) else text(v)
+            if not isinstance(v, str):
+                out[key + ".mime_type"] = "application/json"
+    out.update({k.replace("__", "."): v for k, v in more.items()})
+    return out
+
+
+def agent(name, question=None, answer=None, **more):
+    out = {"openinference.span.kind": "AGENT", "agent.name": name}
+    if question is not None:
+        out["input.value"] = question
+    if answer is not None:
+        out["output.value"] = answer
+    out.update({k.replace("__", "."): v for k, v in more.items()})
+    return out
+
+
+ERROR, OK = 2, 1
+SYSTEM = chat("system", "You plan trips.")
+
+
+def exception(at, kind, message):
+    return (at, "exception", {"exception.type": kind, "exception.message": message})
+
+
+# ---------------------------------------------------------------- cases
+
+def every_step():
+    c = Case(1, "made-every-step", "Every ContextForge step with every optional field", """
+One run in OpenInference keys and `spanbridge.*` keys. In ContextForge each of the nine step types stands at least once with every
+optional field of the page: `user_input.input_type`; `llm_call` with tokens, latency, cost and provider; `tool_call` with latency,
+success, error (a second one fails) and `resource_impact` {amount, unit, breakdown}; `retrieval` with scores, metadata and latency;
+`memory_read` with `relevance_scores` and `total_available`; `memory_write` with `entity_id`, `namespace`, `key` and `changes`;
+`state_change` with `old_value` and `reason`; `interrupt` with a wait; `final_output` with its format. `task_info` has description, goal
+and input; `agent_info` has name, version, framework and framework_version.""")
+    ask = chat("user", "Book the cheapest flight to Bogotá.")
+    root = c.span("trip-planner", 0, 9000, agent("trip-planner", ask["content"], "Booked AV 9 for 320 USD.", session__id="s-1", user__id="u-1",
+                  spanbridge__task__description="Book a flight.", spanbridge__task__goal="The cheapest flight is booked.", spanbridge__task__input=text({"to": "BOG"})))
+    c.span("recall", 100, 200, {"spanbridge.step_type": "memory_read", "spanbridge.memory.query": text({"user": "u-1", "topic": "seats"}),
+           "spanbridge.memory.results": text([{"seat": "aisle"}, {"seat": "front"}]), "spanbridge.memory.scores": text([0.9, 0.25]),
+           "spanbridge.memory.total_available": 7, "spanbridge.memory.entity_type": "preference", "spanbridge.memory.namespace": text(["users", "u-1"])}, root)
+    found = {}
+    for i, (ident, content, score) in enumerate([("d1", "AV 9 to BOG, 320 USD", 0.93), ("d2", "LH 542 to BOG, 810 USD", 0.5)]):
+        found.update({f"retrieval.documents.{i}.document.{k}": v for k, v in
+                      {"id": ident, "content": content, "score": score, "metadata": text({"source": "fares", "page": i})}.items()})
+    c.span("fares", 300, 450, {"openinference.span.kind": "RETRIEVER", "input.value": "flights to BOG", **found}, root)
+    said = chat("assistant", calls=[("call_1", "book", {"flight": "AV 9"}), ("call_2", "pay", {"usd": 320})], reasoning="AV 9 is cheaper.")
+    first = c.span("ChatOpenAI", 500, 1700, llm([SYSTEM, ask], said, (82, 41), llm__invocation_parameters=text({"temperature": 0.1, "max_tokens": 512}),
+                   llm__cost__prompt=0.0004, llm__cost__completion=0.0008, llm__cost__total=0.0012, llm__finish_reason="tool_calls",
+                   llm__token_count__prompt_details__cache_read=32, llm__token_count__completion_details__reasoning=16), root)
+    c.span("book", 1800, 2300, tool("book", "call_1", {"flight": "AV 9"}, {"booking": "X1"}, spanbridge__resource_impact__amount=1.5,
+           spanbridge__resource_impact__unit="credits", spanbridge__resource_impact__breakdown=text({"search": 0.5, "hold": 1.0}), tool__description="Books a flight."), root)
+    c.span("pay", 1810, 2810, tool("pay", "call_2", {"usd": 320}), root, (ERROR, "card declined"), [exception(2805, "PaymentError", "card declined")])
+    c.span("approve", 2900, 5900, {"spanbridge.step_type": "interrupt", "spanbridge.interrupt.prompt": "The card was declined. Use the other one?",
+           "spanbridge.interrupt.response": text({"approved": True, "card": 2}), "spanbridge.interrupt.wait_ms": 2750}, root)
+    c.span("card", 6000, 6001, {"spanbridge.step_type": "state_change", "spanbridge.state.key": "card", "spanbridge.state.old_value": "1",
+           "spanbridge.state.new_value": "2", "spanbridge.state.reason": "declined"}, root)
+    c.span("remember", 6100, 6200, {"spanbridge.step_type": "memory_write", "spanbridge.memory.operation": "update", "spanbridge.memory.entity_type": "preference",
+           "spanbridge.memory.entity_id": "u-1", "spanbridge.memory.namespace": text(["users", "u-1"]), "spanbridge.memory.key": "card",
+           "spanbridge.memory.data": text({"card": 2}), "spanbridge.memory.changes": text([{"path": "$.card", "old_value": 1, "new_value": 2}])}, root)
+    history = [SYSTEM, ask, said, chat("tool", text({"booking": "X1"}), call_id="call_1"), chat("tool", "Error: card declined", call_id="call_2")]
+    c.span("ChatOpenAI", 6300, 8900, llm(history, chat("assistant", "Booked AV 9 for 320 USD."), (150, 33), llm__cost__total=0.002, llm__finish_reason="stop"), root)
+
+
+def memory():
+    c = Case(2, "made-memory", "Memory reads and writes", """
+In OTel GenAI's words: `search_memory`, `create_memory`, `update_memory`, `upsert_memory`, `delete_memory`; one more read stands inside
+a tool. ContextForge: `memory_read` and `memory_write` (create and upsert are `add`); Reflex: `retrieve` and `other`; OpenReward and
+Invariant: a synthesized pair for each on its own, nothing for the one inside the tool; Synth: environment and runtime events.""")
+    ask = chat("user", "Where do I like to sit?")
+    root = c.span("invoke_agent keeper", 0, 5000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "keeper", "gen_ai.conversation.id": "m-1"})
+    c.span("search_memory", 100, 200, {"gen_ai.operation.name": "search_memory", "gen_ai.memory.query.text": "seat", "gen_ai.memory.store.id": "prefs",
+           "gen_ai.memory.records": text([{"id": "r1", "content": "aisle", "score": 0.8}, {"id": "r2", "content": "window", "score": 0.1}])}, root)
+    said = chat("assistant", calls=[("call_1", "lookup", {"user": "u-1"})])
+    c.span("chat gpt-4o", 300, 900, genai([ask], said, (20, 9), finish="tool_calls"), root)
+    t = c.span("execute_tool lookup", 1000, 1500, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "lookup", "gen_ai.tool.call.id": "call_1",
+               "gen_ai.tool.call.arguments": text({"user": "u-1"}), "gen_ai.tool.call.result": text({"seat": "aisle"})}, root)
+    c.span("search_memory", 1100, 1400, {"gen_ai.operation.name": "search_memory", "gen_ai.memory.query.text": "u-1",
+           "gen_ai.memory.records": text([{"id": "r1", "content": "aisle"}])}, t)
+    for i, (op, extra) in enumerate([
+            ("create_memory", {"spanbridge.memory.data": text({"seat": "aisle"}), "gen_ai.memory.type": "preference", "gen_ai.memory.id": "r3"}),
+            ("update_memory", {"spanbridge.memory.data": text({"seat": "window"}), "gen_ai.memory.type": "preference", "gen_ai.memory.id": "r3",
+                               "spanbridge.memory.changes": text([{"path": "$.seat", "old_value": "aisle", "new_value": "window"}])}),
+            ("upsert_memory", {"spanbridge.memory.data": text({"meal": "vegan"}), "gen_ai.memory.type": "preference"}),
+            ("delete_memory", {"gen_ai.memory.type": "preference", "gen_ai.memory.id": "r1"})]):
+        c.span(op, 1600 + 100 * i, 1650 + 100 * i, {"gen_ai.operation.name": op, **extra}, root, (ERROR, "no such record") if op == "delete_memory" else None)
+    c.span("chat gpt-4o", 2100, 4900, genai([ask, said, chat("tool", {"seat": "aisle"}, call_id="call_1")], chat("assistant", "By the aisle."), (40, 5)), root)
+
+
+def handoff():
+    c = Case(3, "made-handoff", "A handoff between two agents", """
+The first agent's model asks for `transfer_to_billing`; a HANDOFF operation stands between the two agents, then the second agent goes on
+with the same history. The user's question and the history stand once. ContextForge has a `state_change` of `active_agent`, Reflex an
+`agent` node for the handoff and one for each agent; in OpenReward and Invariant the transfer call has its result.""")
+    ask = chat("user", "I was charged twice.")
+    root = c.span("support", 0, 6000, {"openinference.span.kind": "CHAIN", "session.id": "h-1", "input.value": ask["content"], "output.value": "Refunded."})
+    triage = c.span("triage", 100, 2000, agent("triage"), root)
+    said = chat("assistant", calls=[("call_t", "transfer_to_billing", {})])
+    c.span("response", 200, 1200, llm([chat("system", "You are triage."), ask], said, (30, 8)), triage)
+    c.span("handoff to billing", 1300, 1310, {"gen_ai.operation.name": "agent_handoff", "gen_ai.handoff.from_agent": "triage", "gen_ai.handoff.to_agent": "billing"}, triage)
+    billing = c.span("billing", 2100, 5900, agent("billing"), root)
+    moved = chat("tool", '{"assistant":"billing"}', call_id="call_t")
+    pay = chat("assistant", calls=[("call_r", "refund", {"charge": "c-2"})])
+    c.span("response", 2200, 3200, llm([chat("system", "You are billing."), ask, said, moved], pay, (50, 9)), billing)
+    c.span("refund", 3300, 3900, tool("refund", "call_r", {"charge": "c-2"}, {"refunded": True}), billing)
+    c.span("response", 4000, 5800, llm([chat("system", "You are billing."), ask, said, moved, pay, chat("tool", '{"refunded":true}', call_id="call_r")],
+           chat("assistant", "Refunded."), (70, 3)), billing)
+
+
+def guardrail():
+    c = Case(4, "made-guardrail", "Guardrails, one that passes and one that blocks", """
+A guardrail on the input passes, one on the output fails and blocks (`spanbridge.terminated`). No ContextForge step, but metadata;
+Reflex `other`; OpenReward: the verdict in `extra` of the guarded MESSAGE; Synth: a RuntimeEvent, and an EnvironmentEvent with
+`terminated` for the one that blocks.""")
+    ask = chat("user", "What is my colleague's salary?")
+    root = c.span("hr", 0, 3000, agent("hr", ask["content"]), None, (ERROR, "output guardrail tripped"))
+    c.span("on_topic", 100, 200, {"openinference.span.kind": "GUARDRAIL", "input.value": ask["content"], "output.value": text({"passed": True}), "output.mime_type": "application/json"}, root)
+    c.span("ChatOpenAI", 300, 1500, llm([ask], chat("assistant", "It is 100."), (12, 4)), root)
+    c.span("no_secrets", 1600, 1700, {"openinference.span.kind": "GUARDRAIL", "input.value": "It is 100.", "output.value": text({"passed": False, "reason": "salary"}),
+           "output.mime_type": "application/json", "spanbridge.terminated": True}, root, (ERROR, "output guardrail tripped"))
+
+
+def evaluation():
+    c = Case(5, "made-evaluation-reward", "Evaluations and rewards", """
+An EVALUATOR span judges the answer, the model call carries `evaluations.*`, a log record `gen_ai.evaluation.result` names a span, turns
+have rewards and the last one ends the episode; the root has the run's reward and the reference output. OpenReward: `extra.reward` on the
+judged block; Synth: EnvironmentEvent `reward` of the turn, `session_metadata` for the run; Invariant: annotations where the container
+has them; ContextForge: run metadata; Reflex: `ideal`.""")
+    ask = chat("user", "2 + 2?")
+    root = c.span("solver", 0, 4000, agent("solver", "2 + 2?", "4", spanbridge__reward=1.0, spanbridge__ideal="4"))
+    said = chat("assistant", calls=[("call_1", "add", {"a": 2, "b": 2})])
+    c.span("ChatOpenAI", 100, 900, llm([ask], said, (10, 8), spanbridge__reward=0.25), root)
+    c.span("add", 1000, 1100, tool("add", "call_1", {"a": 2, "b": 2}, 4, spanbridge__reward=0.5), root)
+    last = c.span("ChatOpenAI", 1200, 2000, llm([ask, said, chat("tool", "4", call_id="call_1")], chat("assistant", "4"), (25, 1), spanbridge__reward=-0.125,
+                  spanbridge__terminated=True, **{"evaluations.0.evaluation.name": "correctness", "evaluations.0.evaluation.score": 1.0,
+                  "evaluations.0.evaluation.label": "pass", "evaluations.0.evaluation.explanation": "4 is 4", "evaluations.0.evaluation.annotator_kind": "CODE"}), root)
+    c.span("judge", 2100, 2500, {"openinference.span.kind": "EVALUATOR", "input.value": "4", "output.value": text({"score": 0.75}), "output.mime_type": "application/json",
+           "evaluations.0.evaluation.name": "brevity", "evaluations.0.evaluation.score": 0.75}, root)
+    c.log(2600, "gen_ai.evaluation.result", last, None, {"gen_ai.evaluation.name": "relevance", "gen_ai.evaluation.score.value": 0.5,
+          "gen_ai.evaluation.score.label": "partial", "gen_ai.evaluation.explanation": "short"})
+
+
+def prompts():
+    c = Case(6, "made-prompts", "Prompt ids, templates and optimize", """
+A PROMPT span gives its id to the next model call; two calls share `spanbridge.prompt_id` planner and one of the two says `optimize`
+(Reflex: all nodes of a prompt id share it); one call has a template only (a hash becomes its prompt id); one names a prompt by
+`prompt.id`. `spanbridge.step` holds before the counted turn, and a tool inherits its turn's.""")
+    ask = chat("user", "Plan.")
+    root = c.span("planner", 0, 9000, agent("planner", "Plan.", "Done."))
+    c.span("prompts/get", 100, 110, {"openinference.span.kind": "PROMPT", "prompt.id": "greeting-v2", "llm.prompt_template.template": "Greet {name}.",
+           "llm.prompt_template.variables": text({"name": "Ana"})}, root)
+    c.span("ChatOpenAI", 200, 900, llm([ask], chat("assistant", "Hello Ana."), (5, 3)), root)
+    step = [ask, chat("assistant", "Hello Ana."), chat("user", "Go on.")]
+    said = chat("assistant", calls=[("call_1", "act", {"n": 1})])
+    c.span("ChatOpenAI", 1000, 1900, llm(step, said, (11, 6), spanbridge__prompt_id="planner", spanbridge__optimize=True, spanbridge__step=7), root)
+    c.span("act", 2000, 2100, tool("act", "call_1", {"n": 1}, "ok"), root)
+    step += [said, chat("tool", "ok", call_id="call_1")]
+    c.span("ChatOpenAI", 2200, 2900, llm(step, chat("assistant", "Step two."), (20, 3), spanbridge__prompt_id="planner"), root)
+    step += [chat("assistant", "Step two."), chat("user", "Now sum up.")]
+    c.span("ChatOpenAI", 3000, 3900, llm(step, chat("assistant", "Summary."), (30, 2), **{"llm.prompt_template.template": "Sum up: {text}",
+           "llm.prompt_template.version": "3", "llm.prompt_template.variables": text({"text": "all"})}), root)
+    step += [chat("assistant", "Summary."), chat("user", "Thanks.")]
+    c.span("ChatOpenAI", 4000, 4900, llm(step, chat("assistant", "Done."), (40, 2), prompt__id="closing"), root)
+
+
+def token_ids():
+    c = Case(7, "made-token-ids", "Token ids and log probabilities", """
+One call has token ids of prompt and completion and log probabilities in `spanbridge.*` keys, one has log probabilities only inside the
+provider's response body. Synth has a place for them (`token_traces`); elsewhere they stand in metadata or are reported.""")
+    ask = chat("user", "Say yes.")
+    root = c.span("sampler", 0, 3000, agent("sampler", "Say yes.", "Yes."))
+    c.span("vllm", 100, 900, llm([ask], chat("assistant", "Yes"), (3, 1), "llama-3", spanbridge__token_ids__prompt=text([128000, 46864, 10035]),
+           spanbridge__token_ids__completion=text([9642]), spanbridge__logprobs=text([{"token": "Yes", "logprob": -0.25, "top_logprobs": [{"token": "Yes", "logprob": -0.25}, {"token": "No", "logprob": -1.5}]}])), root)
+    body = {"id": "chatcmpl-7", "object": "chat.completion", "model": "gpt-4o", "choices": [{"index": 0, "finish_reason": "stop",
+            "message": {"role": "assistant", "content": "Yes."}, "logprobs": {"content": [{"token": "Yes", "logprob": -0.125}, {"token": ".", "logprob": 0.0}]}}],
+            "usage": {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}}
+    c.span("ChatOpenAI", 1000, 2900, llm([ask, chat("assistant", "Yes"), chat("user", "With a full stop.")], chat("assistant", "Yes."), (9, 2), output__value=text(body), output__mime_type="application/json"), root)
+
+
+def images():
+    c = Case(8, "made-images", "Images and other media", """
+A user message of text and two images (a URL, and bytes as a data URL), a system prompt of several texts, a second question with an
+image alone, and in the second trace a GenAI call with a blob, a uri, a file and audio. ContextForge and Reflex keep the chat shape;
+Invariant has parts text and image_url and nothing else; OpenReward a marked text with the original in `raw`; Synth content parts.""")
+    pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+    system = chat("system", parts=[{"type": "text", "text": "You see."}, {"type": "text", "text": "Be brief."}])
+    ask = chat("user", parts=[{"type": "text", "text": "What is on these?"}, {"type": "image", "image.image.url": "https://example.com/a.png"},
+               {"type": "image", "image.image.url": "data:image/png;base64," + pixel}])
+    root = c.span("eye", 0, 4000, agent("eye"))
+    c.span("ChatOpenAI", 100, 900, llm([system, ask], chat("assistant", "A cat and a dot."), (800, 6)), root)
+    more = chat("user", parts=[{"type": "image", "image.image.url": "https://example.com/b.png"}])
+    c.span("ChatOpenAI", 1000, 1900, llm([system, ask, chat("assistant", "A cat and a dot."), more], chat("assistant", "A dog."), (1200, 3)), root)
+    media = chat("user", parts=[{"type": "text", "content": "And these?"}, {"type": "blob", "modality": "image", "mime_type": "image/png", "content": pixel},
+                 {"type": "uri", "modality": "image", "mime_type": "image/jpeg", "uri": "gs://bucket/c.jpg"},
+                 {"type": "blob", "modality": "audio", "mime_type": "audio/wav", "content": "UklGRg=="},
+                 {"type": "file", "modality": "document", "mime_type": "application/pdf", "file_id": "file-1"}])
+    other = c.span("invoke_agent ear", 0, 2000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "ear"}, trace=2)
+    c.span("chat gpt-4o", 100, 1900, genai([media], chat("assistant", "A dot, a photo, a sound, a paper."), (900, 12)), other, trace=2)
+
+
+def limits():
+    c = Case(9, "made-limits", "OpenReward's limits, one byte below, at and above", """
+With lowered limits (`options.json`): a message of 31, 32 and 33 bytes, thoughts of 15, 16 and 17 bytes, arguments and results likewise,
+and texts whose cut falls inside a character of two and of four bytes. Nothing is shortened: too long messages and thoughts become
+several, too long results several `delta` blocks, too long arguments a stand-in with the whole in `raw`. The defaults themselves are
+tested in `tests/limits.rs`, which builds its spans in memory.""",
+             options={"openreward.limit_msg_bytes": "32", "openreward.limit_think_bytes": "16",
+                      "openreward.limit_tool_args_bytes": "24", "openreward.limit_tool_result_bytes": "20"})
+    root = c.span("limits", 0, 20000, agent("limits"))
+    history, at = [], 100
+    for n in (31, 32, 33):
+        history.append(chat("user", "u" * n))
+        said = chat("assistant", "a" * n, reasoning="t" * (n - 16))
+        c.span("ChatOpenAI", at, at + 90, llm(history, said, (n, n)), root)
+        history.append(said)
+        at += 100
+    history.append(chat("user", "é" * 17 + "😀"))
+    said = chat("assistant", "😀" * 9, reasoning="a" + "é" * 8)
+    c.span("ChatOpenAI", at, at + 90, llm(history, said, (1, 1)), root)
+    history += [said, chat("user", "Now tools.")]
+    at += 100
+    # {"k":"..."} is eight bytes and the text; a JSON string as a result is measured without quotes
+    calls = [(f"call_{n}", "args", {"k": "x" * (n - 8)}) for n in (23, 24, 25)]
+    results = {call_id: "r" * n for (call_id, _, _), n in zip(calls, (19, 20, 21))}
+    calls.append(("call_obj", "object", {}))
+    results["call_obj"] = text({"rows": [1, 2, 3], "name": "é😀é😀"})
+    calls.append(("call_wide", "wide", {}))
+    results["call_wide"] = "é" * 7 + "😀" * 7
+    said = chat("assistant", calls=calls)
+    c.span("ChatOpenAI", at, at + 90, llm(history, said, (2, 2)), root)
+    for i, (call_id, name, arguments) in enumerate(calls):
+        c.span(name, at + 100 + i, at + 150 + i, tool(name, call_id, arguments, results[call_id] if call_id != "call_obj" else json.loads(results[call_id])), root)
+    history += [said] + [chat("tool", r, call_id=i) for i, r in results.items()]
+    c.span("ChatOpenAI", at + 200, at + 300, llm(history, chat("assistant", "End."), (3, 1)), root)
+
+
+def history_edited():
+    c = Case(10, "made-history-edited", "An edited history", """
+The third call's input holds the first answer with other words: the conversation branches there. What was said before the branch stands
+once, the changed message stands again and is marked, nothing after it is told twice; the finding `history_branch` names the call.""")
+    q1, a1, q2, a2 = chat("user", "Name a river."), chat("assistant", "The Rhine."), chat("user", "Another."), chat("assistant", "The Elbe.")
+    root = c.span("geo", 0, 5000, agent("geo"))
+    c.span("ChatOpenAI", 100, 900, llm([SYSTEM, q1], a1, (10, 3)), root)
+    c.span("ChatOpenAI", 1000, 1900, llm([SYSTEM, q1, a1, q2], a2, (20, 3)), root)
+    c.span("ChatOpenAI", 2000, 2900, llm([SYSTEM, q1, chat("assistant", "The river Rhine."), q2, a2, chat("user", "A third.")], chat("assistant", "The Oder."), (30, 3)), root)
+
+
+def history_truncated():
+    c = Case(11, "made-history-truncated", "A truncated history", """
+The third call drops the oldest turns and keeps the system prompt, the fourth replaces them by a summary. No message that was told
+before is told again; what is new (the summary, the new questions) is told, behind a marked branch.""")
+    root = c.span("geo", 0, 6000, agent("geo"))
+    said, at = [], 100
+    for n, (q, a) in enumerate([("Name a river.", "The Rhine."), ("Another.", "The Elbe."), ("A third.", "The Oder."), ("A fourth.", "The Spree.")]):
+        before = {0: [], 1: said, 2: said[2:], 3: [chat("system", "Summary: Rhine, Elbe, Oder.")]}[n]
+        c.span("ChatOpenAI", at, at + 900, llm([SYSTEM, *before, chat("user", q)], chat("assistant", a), (10 * (n + 1), 3)), root)
+        said = said + [chat("user", q), chat("assistant", a)]
+        at += 1000
+
+
+def same_call_ids():
+    c = Case(12, "made-two-subagents-same-call-ids", "Two sub-agents with the same call ids", """
+A supervisor calls two agents as tools, at the same time; inside, both use the call ids `call_1` and `call_2`, and the supervisor itself
+used `call_1` for the first of them. No call is joined with another agent's result. OpenReward: one TOOL_CALL a (trace, call id), so ids of
+inner turns are told apart by their scope and the original stands in metadata; the inner turns stand whole in `metadata.subagent` of the
+TOOL_RESULT; Invariant likewise; Synth: inner events with their own `system_instance_id`.""")
+    ask = chat("user", "Compare Bogotá and Lima.")
+    root = c.span("supervisor", 0, 9000, agent("supervisor", ask["content"], "Lima is drier."))
+    said = chat("assistant", calls=[("call_1", "researcher", {"city": "Bogotá"}), ("call_2", "researcher", {"city": "Lima"})])
+    c.span("ChatOpenAI", 100, 900, llm([ask], said, (20, 10)), root)
+    for n, (city, rain, start) in enumerate([("Bogotá", 800, 1000), ("Lima", 16, 1000)]):
+        answer = f"{city}: {rain} mm."
+        t = c.span("researcher", start, 5000 + n, tool("researcher", f"call_{n + 1}", {"city": city}, answer), root)
+        inner = c.span("researcher", start + 10, 4900 + n, agent("researcher", city, answer), t)
+        q = chat("user", f"Rain in {city}?")
+        calls = chat("assistant", calls=[("call_1", "rain", {"city": city}), ("call_2", "people", {"city": city})])
+        c.span("ChatOpenAI", start + 100, start + 900, llm([chat("system", "You research."), q], calls, (15, 12)), inner)
+        c.span("rain", start + 1000, start + 1500, tool("rain", "call_1", {"city": city}, {"mm": rain}), inner)
+        c.span("people", start + 1000, start + 1600, tool("people", "call_2", {"city": city}, {"millions": 8 + n}), inner)
+        c.span("ChatOpenAI", start + 2000, start + 3000, llm([chat("system", "You research."), q, calls, chat("tool", text({"mm": rain}), call_id="call_1"),
+               chat("tool", text({"millions": 8 + n}), call_id="call_2")], chat("assistant", answer), (40, 8)), inner)
+    c.span("ChatOpenAI", 6000, 8900, llm([ask, said, chat("tool", "Bogotá: 800 mm.", call_id="call_1"), chat("tool", "Lima: 16 mm.", call_id="call_2")],
+           chat("assistant", "Lima is drier."), (60, 4)), root)
+
+
+def turn(c, root, at, ask, reply, **where):
+    return c.span("ChatOpenAI", at, at + 400, llm([chat("user", ask)], chat("assistant", reply), (5, 2)), root, **where)
+
+
+def parent_cycle():
+    c = Case(13, "made-parent-cycle", "Spans that are their own ancestors", """
+Three spans form a ring and one span is its own parent. The ring is cut at its earliest span, which becomes a root, with a finding; no
+span is lost and no document has a cycle.""")
+    ids = [f"{13:04x}0001{n:08x}" for n in (0xa1, 0xa2, 0xa3, 0xa4)]
+    c.span("outer", 0, 3000, agent("outer", "Hello?", "Hello."), ids[2], span_id=ids[0])
+    c.span("middle", 100, 2000, {"openinference.span.kind": "CHAIN"}, ids[0], span_id=ids[1])
+    c.span("ChatOpenAI", 200, 1000, llm([chat("user", "Hello?")], chat("assistant", "Hello."), (2, 2)), ids[1], span_id=ids[2])
+    c.span("look", 1500, 1600, tool("look", None, {"at": "self"}, "seen"), ids[3], span_id=ids[3])
+
+
+def dangling():
+    c = Case(14, "made-dangling-parents", "Parents that never came", """
+The root was not exported: two siblings name a parent that is not there, one span's parent is sixteen zeros, one has none. Nothing is
+lost; what names a missing parent becomes a root, with a finding.""")
+    gone = "00f067aa0ba902b7"
+    t = chat("assistant", calls=[("call_1", "clock", {})])
+    c.span("ChatOpenAI", 0, 900, llm([chat("user", "What time is it?")], t, (6, 4), session__id="d-1"), gone)
+    c.span("clock", 1000, 1100, tool("clock", "call_1", {}, "10:00"), gone)
+    c.span("ChatOpenAI", 1200, 1900, llm([chat("user", "What time is it?"), t, chat("tool", "10:00", call_id="call_1")], chat("assistant", "Ten."), (14, 2)), "0000000000000000")
+    c.span("log", 2000, 2001, {"app.note": "nothing of agents"}, None)
+
+
+def duplicates():
+    c = Case(15, "made-duplicate-spans", "The same span id with other bodies", """
+A span came twice with the same bytes (no oddity), once more as it was while it still ran, and another span came twice with different
+output: the one that ended later holds, the other is named by a finding. Each model call is told once.""")
+    root = c.span("twice", 0, 4000, agent("twice", "Go.", "Done."))
+    a = c.span("ChatOpenAI", 100, 900, llm([chat("user", "Go.")], chat("assistant", calls=[("call_1", "work", {"n": 1})]), (3, 5)), root)
+    c.spans.append(c.spans[-1])
+    c.span("ChatOpenAI", 100, None, llm([chat("user", "Go.")], chat("assistant", "unfinished"), (3, 1)), root, span_id=a)
+    w = c.span("work", 1000, 1500, tool("work", "call_1", {"n": 1}, "early"), root)
+    c.span("work", 1000, 1600, tool("work", "call_1", {"n": 1}, "late"), root, span_id=w)
+    c.span("ChatOpenAI", 2000, 3900, llm([chat("user", "Go."), chat("assistant", calls=[("call_1", "work", {"n": 1})]), chat("tool", "late", call_id="call_1")], chat("assistant", "Done."), (9, 1)), root)
+
+
+def end_before_start():
+    c = Case(16, "made-end-before-start", "Ends before starts, and clocks that disagree", """
+A tool's end lies before its start, a child starts before its parent and ends after it. Durations are never negative, order follows what
+was asked and answered, and each oddity has a finding.""")
+    root = c.span("clocks", 1000, 3000, agent("clocks", "Go.", "Done."))
+    said = chat("assistant", calls=[("call_1", "work", {})])
+    c.span("ChatOpenAI", 500, 1400, llm([chat("user", "Go.")], said, (3, 5)), root)
+    c.span("work", 1600, 1500, tool("work", "call_1", {}, "ok"), root)
+    c.span("ChatOpenAI", 1700, 3500, llm([chat("user", "Go."), said, chat("tool", "ok", call_id="call_1")], chat("assistant", "Done."), (9, 1)), root)
+
+
+def running():
+    c = Case(17, "made-running-root", "A run that still runs", """
+The root and a tool have no end yet. ContextForge has no `ended_at` and no `final_output`, Reflex nodes without `ended_at`; the call whose
+tool still runs has no result yet.""")
+    root = c.span("worker", 0, None, agent("worker", "Count the files."))
+    c.span("ChatOpenAI", 100, 900, llm([chat("user", "Count the files.")], chat("assistant", calls=[("call_1", "list", {"dir": "."})]), (5, 7)), root)
+    c.span("list", 1000, None, tool("list", "call_1", {"dir": "."}), root)
+
+
+def plain():
+    c = Case(18, "made-plain-spans", "A trace without an agent", """
+Three spans of a web server and a database: no agent operation stands in them, so no format makes a document.""")
+    root = c.span("GET /", 0, 100, {"http.request.method": "GET", "model": "T", "input": "x", "result": "y"}, kind=2, scope="http")
+    c.span("SELECT", 10, 20, {"db.system": "sqlite", "query": "SELECT 1"}, root, kind=3, scope="db")
+    c.span("render", 30, 90, {}, root, scope="http")
+
+
+def retries():
+    c = Case(19, "made-retries", "Retries with the same call id and with a new one", """
+`call_1` runs three times and succeeds at last; `call_2` fails, and the model asks again as `call_3`. OpenReward: one TOOL_CALL with results
+`seq` 0, 1, 2; Invariant: the last result, the earlier in metadata; ContextForge: each run is a step; nothing is joined across ids.""")
+    ask = chat("user", "Fetch a and b.")
+    root = c.span("fetcher", 0, 9000, agent("fetcher", ask["content"], "Both fetched."))
+    one = chat("assistant", calls=[("call_1", "fetch", {"url": "a"}), ("call_2", "fetch", {"url": "b"})])
+    c.span("ChatOpenAI", 100, 900, llm([ask], one, (8, 12)), root)
+    for n in range(3):
+        failed = n < 2
+        c.span("fetch", 1000 + 300 * n, 1200 + 300 * n, tool("fetch", "call_1", {"url": "a"}, None if failed else "A"), root, (ERROR, f"timeout {n}") if failed else None)
+    c.span("fetch", 1000, 1900, tool("fetch", "call_2", {"url": "b"}), root, (ERROR, "refused"))
+    two = chat("assistant", calls=[("call_3", "fetch", {"url": "b"})])
+    so_far = [ask, one, chat("tool", "A", call_id="call_1"), chat("tool", "Error: refused", call_id="call_2")]
+    c.span("ChatOpenAI", 2000, 2900, llm(so_far, two, (30, 8)), root)
+    c.span("fetch", 3000, 3200, tool("fetch", "call_3", {"url": "b"}, "B"), root)
+    c.span("ChatOpenAI", 4000, 8900, llm(so_far + [two, chat("tool", "B", call_id="call_3")], chat("assistant", "Both fetched."), (50, 3)), root)
+
+
+def mixed():
+    c = Case(20, "made-mixed-dialects", "Several dialects on one span", """
+The model call has OpenInference, OTel GenAI and OpenLLMetry keys at once, with the same messages and slightly other token counts: the
+lower rank wins, nothing is added up and no message is told twice. The tool span has GenAI and OpenInference keys that disagree on the
+name. The agent has short words beside its kind.""")
+    ask = chat("user", "Two plus two?")
+    said = chat("assistant", calls=[("call_1", "add", {"a": 2, "b": 2})])
+    root = c.span("calc", 0, 4000, {**agent("calc"), "gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "other name", "input": "Two plus two?", "output": "4"})
+    both = {**llm([ask], said, (10, 8)), **genai([ask], said, (11, 9), finish="tool_calls"), "gen_ai.usage.prompt_tokens": 12, "llm.request.type": "chat",
+            "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Two plus two?", "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.finish_reason": "tool_calls"}
+    c.span("chat", 100, 900, both, root)
+    c.span("add", 1000, 1100, {**tool("add", "call_1", {"a": 2, "b": 2}, 4), "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "adder",
+           "gen_ai.tool.call.id": "call_1", "gen_ai.tool.call.result": "4"}, root)
+    c.span("chat", 1200, 1900, genai([ask, said, chat("tool", "4", call_id="call_1")], chat("assistant", "4"), (30, 1)), root)
+
+
+def own_keys():
+    c = Case(21, "made-own-keys", "A user's own keys", """
+Attributes that no dialect knows, of every OTLP type, on each kind of span: nothing is dropped without a word. They stand in the format's
+metadata where it has one. Words of the short dialect on a span without a kind stay what they are: the user's own.""")
+    own = {"acme.tier": "gold", "acme.retries": 3, "acme.ratio": 0.5, "acme.ok": True, "acme.list": ["a", "b"], "acme.map": {"x": 1, "y": [True, None]},
+           "acme.bytes": b"\x00\xff", "acme.empty": None, "acme.nan": float("nan"), "acme.big": 2**53 + 1, "acme.json": '{"a":1}', "model": "T-800"}
+    root = c.span("own", 0, 3000, {**agent("own", "Hi.", "Hello."), **own, "metadata": text({"team": "blue"}), "tag.tags": ["nightly", "eu"]})
+    c.span("ChatOpenAI", 100, 900, {**llm([chat("user", "Hi.")], chat("assistant", calls=[("call_1", "greet", {})]), (2, 5)), "acme.tier": "silver", "acme.map": {"z": {"deep": [1, [2]]}}}, root)
+    c.span("greet", 1000, 1100, {**tool("greet", "call_1", {}, "done"), "acme.node": "n1"}, root)
+    c.span("cache", 1150, 1160, {"acme.hit": False, "result": "nothing", "step_type": "thinking"}, root)
+    c.span("ChatOpenAI", 1200, 1900, llm([chat("user", "Hi."), chat("assistant", calls=[("call_1", "greet", {})]), chat("tool", "done", call_id="call_1")], chat("assistant", "Hello."), (9, 2)), root)
+
+
+def no_ids():
+    c = Case(22, "made-no-call-ids", "Calls without ids", """
+Neither the model's calls nor the tool spans have ids; two of the three calls have the same name and the same arguments. They are joined
+by name, canonical arguments (the key order differs) and order, and each result is told once. Ids are derived, never random.""")
+    ask = chat("user", "Roll twice, then look up 6.")
+    said = chat("assistant", calls=[(None, "roll", {"sides": 6, "dice": 1}), (None, "roll", {"dice": 1, "sides": 6}), (None, "lookup", {"n": 6})])
+    root = c.span("dice", 0, 4000, agent("dice", ask["content"], "6, 2, half a dozen."))
+    c.span("ChatOpenAI", 100, 900, llm([ask], said, (9, 20)), root)
+    c.span("lookup", 1000, 1100, tool("lookup", None, {"n": 6}, "half a dozen"), root)
+    c.span("roll", 1001, 1101, tool("roll", None, '{"dice": 1, "sides": 6}', "6"), root)
+    c.span("roll", 1002, 1102, tool("roll", None, {"sides": 6, "dice": 1}, "2"), root)
+    c.span("ChatOpenAI", 2000, 3900, llm([ask, said, chat("tool", "6"), chat("tool", "2"), chat("tool", "half a dozen")], chat("assistant", "6, 2, half a dozen."), (40, 9)), root)
+
+
+def parallel():
+    c = Case(23, "made-parallel-equal-times", "Parallel calls at equal times", """
+Four calls in one output; their spans have the same start and the same end to the nanosecond, were exported in another order, and one is
+the child of another. Order: the index of the call in the output, parent before child.""")
+    ask = chat("user", "All four.")
+    calls = [(f"call_{n}", f"t{n}", {"n": n}) for n in (1, 2, 3, 4)]
+    root = c.span("four", 0, 3000, agent("four", ask["content"], "Ok."))
+    c.span("ChatOpenAI", 0, 500, llm([ask], chat("assistant", calls=calls), (3, 30)), root)
+    ids = {}
+    for n in (4, 2, 1):
+        ids[n] = c.span(f"t{n}", 600, 700, tool(f"t{n}", f"call_{n}", {"n": n}, f"r{n}"), root)
+    c.span("t3", 600, 700, tool("t3", "call_3", {"n": 3}, "r3"), ids[2])
+    c.span("ChatOpenAI", 700, 3000, llm([ask, chat("assistant", calls=calls)] + [chat("tool", f"r{n}", call_id=f"call_{n}") for n in (2, 1, 4, 3)], chat("assistant", "Ok."), (40, 2)), root)
+
+
+def searching():
+    c = Case(24, "made-retrieval-rerank-embedding", "Retrievals alone and inside a tool, a reranker, embeddings", """
+A retriever inside a TOOL span (two steps in ContextForge and Reflex, one pair in OpenReward and Invariant), one on its own with a score
+above 1 and one document without content, a reranker, and an embedding, of which no vector reaches a document.""")
+    def docs(prefix, rows):
+        return {f"{prefix}.{i}.document.{k}": v for i, row in enumerate(rows) for k, v in row.items()}
+    ask = chat("user", "What does rule 7 say?")
+    root = c.span("lawyer", 0, 6000, agent("lawyer", ask["content"], "Rule 7 says no."))
+    e = c.span("embed", 10, 50, {"openinference.span.kind": "EMBEDDING", "embedding.model_name": "text-embedding-3-small", "llm.token_count.prompt": 6,
+               "embedding.embeddings.0.embedding.text": ask["content"], "embedding.embeddings.0.embedding.vector": [0.25, -0.5]}, root)
+    c.span("search", 60, 200, {"openinference.span.kind": "RETRIEVER", "input.value": "rule 7", **docs("retrieval.documents", [
+           {"id": "r7", "content": "Rule 7: no.", "score": 12.5, "metadata": text({"law": "x"})}, {"id": "r8", "score": 0.25}, {"content": "Rule 9."}])}, root)
+    c.span("rerank", 210, 300, {"openinference.span.kind": "RERANKER", "reranker.query": "rule 7", "reranker.model_name": "rerank-3", "reranker.top_k": 1,
+           **docs("reranker.input_documents", [{"id": "r7", "content": "Rule 7: no."}, {"content": "Rule 9."}]),
+           **docs("reranker.output_documents", [{"id": "r7", "content": "Rule 7: no.", "score": 0.99}])}, root)
+    said = chat("assistant", calls=[("call_1", "cases", {"rule": 7})])
+    c.span("ChatOpenAI", 400, 900, llm([ask], said, (50, 9)), root)
+    t = c.span("cases", 1000, 2000, tool("cases", "call_1", {"rule": 7}, ["A v. B"]), root)
+    c.span("search", 1100, 1900, {"openinference.span.kind": "RETRIEVER", "input.value": "cases on rule 7", **docs("retrieval.documents", [{"content": "A v. B", "score": 0.5}])}, t)
+    c.span("ChatOpenAI", 2100, 5900, llm([ask, said, chat("tool", '["A v. B"]', call_id="call_1")], chat("assistant", "Rule 7 says no."), (70, 6)), root)
+
+
+def agent_only():
+    c = Case(25, "made-agent-only", "Only agent and chain spans hold the words", """
+No model call was recorded: the question and the answer stand on the AGENT span alone, a tool ran without one that asked for it, and in
+the second trace a failed model call has neither content nor answer. Nothing is invented: question and answer are told once, the tool
+call is synthesized where the format demands one.""")
+    root = c.span("crew", 0, 3000, agent("crew", text({"topic": "rivers", "lines": 2}), "The Rhine.\nThe Elbe.", input__mime_type="application/json"))
+    c.span("flow", 100, 2900, {"openinference.span.kind": "CHAIN", "input.value": "rivers", "output.value": "two lines"}, root)
+    c.span("atlas", 200, 300, tool("atlas", None, "rivers of Germany", ["Rhine", "Elbe"]), root)
+    other = c.span("crew", 0, 1000, agent("crew", "Hello?"), None, (ERROR, "401 no key"), trace=2)
+    c.span("ChatOpenAI", 100, 900, {"openinference.span.kind": "LLM", "llm.model_name": "gpt-4o"}, other, (ERROR, "401 no key"),
+           [exception(890, "AuthenticationError", "401 no key")], trace=2)
+
+
+def session():
+    c = Case(26, "made-session", "A session of three traces", """
+Three traces with one session id: each extends the conversation of the one before. A document stays one a trace, made from that trace
+alone: so the second and third hold the history that their model calls were given.""")
+    said = []
+    for n, (q, a) in enumerate([("I am Ana.", "Hello Ana."), ("Who am I?", "Ana."), ("Bye.", "Bye, Ana.")]):
+        root = c.span("talk", 10_000 * n, 10_000 * n + 2000, agent("talk", q, a, session__id="talk-1"), trace=n + 1)
+        c.span("ChatOpenAI", 10_000 * n + 100, 10_000 * n + 1900, llm([*said, chat("user", q)], chat("assistant", a), (5 + 9 * n, 3)), root, trace=n + 1)
+        said = said + [chat("user", q), chat("assistant", a)]
+
+
+def odd_values():
+    c = Case(27, "made-odd-values", "Values at the edges of JSON and of OTLP", """
+Arguments that are no object (a list, text, a number, none, broken JSON), results of every JSON type and an empty one, blank texts, NaN as
+a score, control characters, an integer beyond 53 bits, keys with dots, a nested value as kvlist instead of JSON text, a key that stands
+twice, reasoning with a signature but no words, and a second choice.""")
+    ask = chat("user", "  \n ")
+    calls = [("c_list", "f", "[1,2]"), ("c_text", "f", '"Paris"'), ("c_num", "f", "7"), ("c_none", "f", None), ("c_broken", "f", '{"a":'), ("c_big", "f", '{"n":9007199254740993,"a.b":{"":1.0}}')]
+    said = chat("assistant", " ", calls=calls)
+    root = c.span("odd", 0, 5000, agent("odd", "tab\tnul-free \u0001 \u2028 end", "", session__id=""))
+    extra = flat("llm.output_messages", [said, chat("assistant", "A second choice.")])
+    c.span("ChatOpenAI", 100, 900, list({**llm([SYSTEM, ask], said, (0, 0), spanbridge__reward=float("nan")), **extra}.items()) + [("llm.model_name", "the-last-one-holds"),
+           ("acme.kv", {"a": [1, {"b": None}]})], root)
+    results = {"c_list": None, "c_text": "", "c_num": "0", "c_none": "null", "c_broken": "plain \u0007 bell", "c_big": '{"n":9007199254740993,"x":[null,1.0,1]}'}
+    for i, (call_id, name, arguments) in enumerate(calls):
+        more = {"output.mime_type": "application/json"} if results[call_id] and results[call_id][0] in "0n{" else {}
+        c.span(name, 1000 + i, 1100 + i, {**tool(name, call_id, arguments, results[call_id]), **more}, root)
+    thought = {"type": "reasoning", "signature": "c2ln"}
+    last = [SYSTEM, ask, said] + [chat("tool", r or "", call_id=i) for i, r in results.items()]
+    c.span("ChatOpenAI", 2000, 4900, llm(last, chat("assistant", parts=[thought, {"type": "text", "text": "Odd."}]), (1, 1)), root)
+
+
+def short_words():
+    c = Case(28, "made-short-words", "The short words", """
+An agent written by hand, in ContextForge's field names: `step_type` and the fields of every step, with no other dialect. A failure is
+`success` false and `error`, the status stays unset.""")
+    root = c.span("run", 0, 6000, {"step_type": "agent", "agent_name": "by-hand", "input": "Ship it.", "output": "Shipped.", "session_id": "sw-1", "user_id": "u-9"}, scope="app")
+    c.span("llm", 100, 900, {"step_type": "llm_call", "model": "gpt-4o", "provider": "openai", "tokens_in": 12, "tokens_out": 7, "cost_estimate": 0.001,
+           "input": text([{"role": "user", "content": "Ship it."}]), "output": text({"role": "assistant", "content": None, "tool_calls": [
+               {"id": "call_1", "type": "function", "function": {"name": "ship", "arguments": "{\"to\":\"prod\"}"}},
+               {"id": "call_2", "type": "function", "function": {"name": "notify", "arguments": "{}"}}]}), "prompt_id": "ship-v1", "optimize": True, "step": 1}, root, scope="app")
+    c.span("ship", 1000, 1500, {"step_type": "tool_call", "tool_name": "ship", "tool_call_id": "call_1", "arguments": text({"to": "prod"}), "result": "ok", "success": True}, root, scope="app")
+    c.span("notify", 1000, 1400, {"step_type": "tool_call", "tool_name": "notify", "tool_call_id": "call_2", "arguments": "{}", "success": False, "error": "no channel"}, root, scope="app")
+    c.span("search", 1600, 1700, {"step_type": "retrieval", "query": "docs", "results": text([{"content": "How to ship.", "score": 0.5}]), "match_count": 4}, root, scope="app")
+    c.span("recall", 1700, 1800, {"step_type": "memory_read", "query": "owner", "results": text([{"owner": "Ana"}]), "relevance_scores": text([0.75]), "total_available": 2, "match_count": 1}, root, scope="app")
+    c.span("note", 1800, 1900, {"step_type": "memory_write", "entity_type": "fact", "entity_id": "f-1", "operation": "add", "data": text({"shipped": True})}, root, scope="app")
+    c.span("mode", 1900, 1901, {"step_type": "state_change", "state_key": "mode", "old_value": "plan", "new_value": "act", "reason": "asked"}, root, scope="app")
+    c.span("ask", 2000, 2900, {"step_type": "interrupt", "prompt": "Sure?", "response": "yes", "wait_duration_ms": 850}, root, scope="app")
+    c.span("llm", 3000, 3900, {"step_type": "llm_call", "model": "gpt-4o", "provider": "openai", "tokens_in": 30, "tokens_out": 2,
+           "input": text([{"role": "user", "content": "Ship it."}, {"role": "assistant", "content": None, "tool_calls": [
+               {"id": "call_1", "type": "function", "function": {"name": "ship", "arguments": "{\"to\":\"prod\"}"}},
+               {"id": "call_2", "type": "function", "function": {"name": "notify", "arguments": "{}"}}]},
+               {"role": "tool", "tool_call_id": "call_1", "content": "ok"}, {"role": "tool", "tool_call_id": "call_2", "content": "error: no channel"}]),
+           "output": text({"role": "assistant", "content": "Shipped.", "tool_calls": None})}, root, scope="app")
+
+
+def no_content():
+    c = Case(29, "made-no-content", "No content was captured", """
+Model calls with models, tokens and finish reasons but no messages, a tool with a name alone. ContextForge: `input` [], `output` "",
+`metadata.content_captured` false; no user input and no final output are invented anywhere.""")
+    root = c.span("invoke_agent silent", 0, 3000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "silent"}, scope="opentelemetry.util.genai.handler")
+    for at, reason in ((100, "tool_calls"), (1500, "stop")):
+        c.span("chat gpt-4o", at, at + 800, {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": 10,
+               "gen_ai.usage.output_tokens": 0, "gen_ai.response.finish_reasons": [reason]}, root, scope="opentelemetry.util.genai.handler")
+    c.span("execute_tool ping", 1000, 1400, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "ping", "gen_ai.tool.call.id": "call_1"}, root, scope="opentelemetry.util.genai.handler")
+
+
+def log_events():
+    c = Case(30, "made-log-events", "Content in log records", """
+The model call's messages are log records that name the span, in the old form (one a message) for the first call and in one
+`gen_ai.client.inference.operation.details` record for the second; a stray record names a span that is not there.""")
+    root = c.span("invoke_agent logger", 0, 3000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "logger"}, scope="app")
+    bare = {"gen_ai.operation.name": "chat", "gen_ai.system": "openai", "gen_ai.request.model": "gpt-4o", "gen_ai.usage.input_tokens": 10, "gen_ai.usage.output_tokens": 4}
+    a = c.span("chat gpt-4o", 100, 900, bare, root, scope="opentelemetry.instrumentation.openai_v2")
+    b = c.span("chat gpt-4o", 1000, 1900, {**bare, "gen_ai.provider.name": "openai"}, root, scope="opentelemetry.util.genai.handler")
+    c.log(101, "gen_ai.system.message", a, {"content": "You plan trips."}, {"gen_ai.system": "openai"})
+    c.log(102, "gen_ai.user.message", a, {"content": "Hello?"}, {"gen_ai.system": "openai"})
+    c.log(890, "gen_ai.choice", a, {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "Hello."}}, {"gen_ai.system": "openai"})
+    c.log(1890, "gen_ai.client.inference.operation.details", b, None, {
+        "gen_ai.input.messages": [{"role": "system", "parts": [{"type": "text", "content": "You plan trips."}]}, {"role": "user", "parts": [{"type": "text", "content": "Hello?"}]},
+                                  {"role": "assistant", "parts": [{"type": "text", "content": "Hello."}]}, {"role": "user", "parts": [{"type": "text", "content": "Bye."}]}],
+        "gen_ai.output.messages": [{"role": "assistant", "parts": [{"type": "text", "content": "Bye!"}], "finish_reason": "stop"}]})
+    c.log(500, "gen_ai.choice", f"{30:04x}0001ffffffff", {"index": 0, "message": {"role": "assistant", "content": "lost"}})
+
+
+def interrupts():
+    c = Case(31, "made-interrupts-and-states", "Interrupts, states and what is falsy", """
+An interrupt without an answer, one with text, states whose values are false, 0, "", null and absent, on steps and on a CHAIN. A state
+whose new value is null makes no ContextForge step that would not load.""")
+    root = c.span("machine", 0, 5000, agent("machine", "Start.", "Stopped."))
+    c.span("ask", 100, 200, {"spanbridge.step_type": "interrupt", "spanbridge.interrupt.prompt": "Go?"}, root)
+    c.span("ask", 300, 1300, {"spanbridge.step_type": "interrupt", "spanbridge.interrupt.prompt": "Which?", "spanbridge.interrupt.response": "the second", "spanbridge.interrupt.wait_ms": 0}, root)
+    for i, (key, old, new) in enumerate([("on", "true", "false"), ("count", "3", "0"), ("name", '"x"', '""'), ("owner", '"Ana"', "null")]):
+        c.span("state", 1400 + i, 1400 + i, {"spanbridge.step_type": "state_change", "spanbridge.state.key": key, "spanbridge.state.old_value": old, "spanbridge.state.new_value": new}, root)
+    c.span("state", 1500, 1501, {"spanbridge.step_type": "state_change", "spanbridge.state.key": "gone"}, root)
+    c.span("node", 1600, 1700, {"openinference.span.kind": "CHAIN", "spanbridge.state.key": "phase", "spanbridge.state.old_value": "1", "spanbridge.state.new_value": "2"}, root)
+    turn(c, root, 2000, "Start.", "Stopped.")
+
+
+def nested():
+    c = Case(32, "made-nested-tools-and-wrappers", "One call told by several spans", """
+A framework's LLM span around the SDK's LLM span (same response id), a TOOL span around an MCP client span and an MCP server span of
+another service: one model call, one tool call, with the other spans as evidence and the server's name kept. Token sums on the AGENT and
+CHAIN spans are not added again.""")
+    ask = chat("user", "Read a.txt.")
+    said = chat("assistant", calls=[("call_1", "read_file", {"path": "a.txt"})])
+    root = c.span("reader", 0, 4000, {**agent("reader", ask["content"], "It is empty."), "llm.token_count.prompt": 45, "llm.token_count.completion": 12, "llm.token_count.total": 57})
+    chain = c.span("graph", 50, 3950, {"openinference.span.kind": "CHAIN", "llm.token_count.prompt": 45, "llm.token_count.completion": 12}, root)
+    body = {"id": "chatcmpl-n1", "model": "gpt-4o-2024-08-06"}
+    outer = c.span("ChatOpenAI", 100, 900, llm([ask], said, (15, 9), output__value=text(body), output__mime_type="application/json"), chain)
+    c.span("chat gpt-4o", 110, 890, {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "openai", "gen_ai.request.model": "gpt-4o", "gen_ai.response.model": "gpt-4o-2024-08-06",
+           "gen_ai.response.id": "chatcmpl-n1", "gen_ai.usage.input_tokens": 15, "gen_ai.usage.output_tokens": 9, "gen_ai.response.finish_reasons": ["tool_calls"]}, outer, kind=3, scope="opentelemetry.util.genai.handler")
+    t = c.span("read_file", 1000, 1900, tool("read_file", "call_1", {"path": "a.txt"}, "(empty)"), chain)
+    m = c.span("MCP send tools/call read_file", 1010, 1890, {"mcp.method.name": "tools/call", "gen_ai.tool.name": "read_file", "gen_ai.operation.name": "execute_tool", "mcp.session.id": "x"}, t, kind=3, scope="mcp-python-sdk")
+    c.span("tools/call read_file", 1020, 1880, {"mcp.method.name": "tools/call", "gen_ai.tool.name": "read_file", "gen_ai.operation.name": "execute_tool"}, m, kind=2, scope="mcp-python-sdk")
+    c.span("ChatOpenAI", 2000, 3900, llm([ask, said, chat("tool", "(empty)", call_id="call_1")], chat("assistant", "It is empty."), (30, 3)), chain)
+
+
+def failures():
+    c = Case(33, "made-failures", "Errors that every ancestor repeats", """
+A tool fails with an exception event, its error stands again on the chain and on the agent; a model call fails at the end. The error is kept
+on the deepest span and the run is marked failed once; a tool whose result says error while its status is OK is not guessed at.""")
+    ask = chat("user", "Divide by zero.")
+    said = chat("assistant", calls=[("call_1", "divide", {"a": 1, "b": 0}), ("call_2", "report", {"level": "error"})])
+    root = c.span("maths", 0, 4000, agent("maths", ask["content"]), None, (ERROR, "rate limited"), [exception(3990, "RateLimitError", "rate limited")])
+    chain = c.span("graph", 50, 3950, {"openinference.span.kind": "CHAIN"}, root, (ERROR, "rate limited"), [exception(3940, "RateLimitError", "rate limited")])
+    c.span("ChatOpenAI", 100, 900, llm([ask], said, (10, 20)), chain, (OK, None))
+    c.span("divide", 1000, 1100, tool("divide", "call_1", {"a": 1, "b": 0}, error__type="ZeroDivisionError"), chain, (ERROR, None), [exception(1090, "ZeroDivisionError", "division by zero")])
+    c.span("report", 1000, 1050, tool("report", "call_2", {"level": "error"}, {"status": "error", "rows": 0}), chain, (OK, None))
+    c.span("ChatOpenAI", 2000, 3900, {**{k: v for k, v in llm([ask, said, chat("tool", "ZeroDivisionError: division by zero", call_id="call_1"), chat("tool", text({"status": "error", "rows": 0}), call_id="call_2")],
+           chat("assistant")).items() if not k.startswith("llm.output")}}, chain, (ERROR, "rate limited"), [exception(3890, "RateLimitError", "rate limited")])
+
+
+def messages_only():
+    c = Case(34, "made-tools-seen-in-messages", "Tool runs that only messages tell of", """
+A client library's spans alone, each model call a child of a plain HTTP span: no TOOL span. The runs come from the next call's tool messages,
+between the two calls in time; the last call's own tool call has no result. `metadata.observed` is "messages" where the format says so.""")
+    ask = chat("user", "Weather in Bogotá and Lima?")
+    said = chat("assistant", "Let me look.", calls=[("call_1", "weather", {"city": "Bogotá"}), ("call_2", "weather", {"city": "Lima"})])
+    root = c.span("POST /ask", 0, 4000, {"http.request.method": "POST"}, kind=2, scope="http")
+    c.span("ChatOpenAI", 100, 900, llm([SYSTEM, ask], said, (20, 22)), root)
+    so_far = [SYSTEM, ask, said, chat("tool", text({"c": 22}), call_id="call_1"), chat("tool", "Error: unknown city", call_id="call_2")]
+    c.span("ChatOpenAI", 1500, 2400, llm(so_far, chat("assistant", "22 °C in Bogotá; Lima again.", calls=[("call_3", "weather", {"city": "Lima, PE"})]), (50, 20)), root)
+
+
+for make in (every_step, memory, handoff, guardrail, evaluation, prompts, token_ids, images, limits, history_edited, history_truncated, same_call_ids, parent_cycle,
+             dangling, duplicates, end_before_start, running, plain, retries, mixed, own_keys, no_ids, parallel, searching, agent_only, session, odd_values,
+             short_words, no_content, log_events, interrupts, nested, failures, messages_only):
+    make()
+
+
+def main(check):
+    stale = []
+    for case in CASES:
+        folder = os.path.join(HERE, case.name)
+        files = {name: json.dumps(body, ensure_ascii=False, indent=1) + "\n" for name, body in case.files()}
+        files["README.md"] = f"# {case.title}\n{case.about}\n"
+        for name, body in files.items():
+            path = os.path.join(folder, name)
+            have = open(path, encoding="utf-8").read() if os.path.exists(path) else None
+            if have != body:
+                stale.append(path)
+                if not check:
+                    os.makedirs(folder, exist_ok=True)
+                    with open(path, "w", encoding="utf-8") as f:
+                        f.write(body)
+        for name in ("002.logs.json", "options.json", "refused.json"):
+            path = os.path.join(folder, name)
+            if name not in files and os.path.exists(path):
+                stale.append(path)
+                if not check:
+                    os.remove(path)
+    known = {c.name for c in CASES}
+    stale += [os.path.join(HERE, d) for d in sorted(os.listdir(HERE)) if d.startswith("made-") and d not in known]
+    print(f"{len(CASES)} cases; " + (f"{len(stale)} files {'are stale' if check else 'written'}" if stale else "all files as made"))
+    if check:
+        print("".join(f"stale: {os.path.relpath(p)}\n" for p in stale), end="")
+        return 1 if stale else 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main("--check" in sys.argv[1:]))

@@ -1,0 +1,133 @@
+//! The Rust tables of the dialects are those of `semconv/`. `UPDATE=1 cargo test --test semconv` writes them.
+#![cfg(feature = "server")]
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use spanbridge::dialect::rule::{Condition, List, Text};
+use spanbridge::dialect::{Place, Rule, file};
+
+fn root() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn dialects() -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(root().join("semconv"))
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().is_dir())
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+fn texts(list: &List<Text>) -> String {
+    let items: Vec<String> = list.iter().map(|text| format!("{text:?}")).collect();
+    format!("&[{}]", items.join(", "))
+}
+
+fn pairs(list: &List<(Text, Text)>) -> String {
+    let items: Vec<String> = list.iter().map(|(a, b)| format!("({a:?}, {b:?})")).collect();
+    format!("&[{}]", items.join(", "))
+}
+
+fn condition(when: &Condition) -> String {
+    if *when == Condition::ALWAYS {
+        return "Condition::ALWAYS".to_owned();
+    }
+    let kinds: Vec<String> = when.kinds.iter().map(|kind| format!("Kind::{kind:?}")).collect();
+    format!(
+        "Condition {{ scope: {}, name: {}, has: {}, lacks: {}, kinds: &[{}], attribute: {} }}",
+        texts(&when.scope),
+        texts(&when.name),
+        texts(&when.has),
+        texts(&when.lacks),
+        kinds.join(", "),
+        pairs(&when.attribute)
+    )
+}
+
+fn place(place: &Place) -> String {
+    match place {
+        Place::Span => "Place::Span".to_owned(),
+        Place::Resource => "Place::Resource".to_owned(),
+        Place::Name => "Place::Name".to_owned(),
+        Place::Event(name) => format!("Place::Event({name:?})"),
+        Place::Log(name) => format!("Place::Log({name:?})"),
+        Place::LogScope(name) => format!("Place::LogScope({name:?})"),
+    }
+}
+
+fn table(rules: &[Rule]) -> String {
+    let mut out = String::from(
+        "// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.\n\n#[allow(clippy::wildcard_imports, unused_imports, reason = \"generated\")]\nuse super::prelude::*;\n\npub(super) static RULES: &[Rule] = &[\n",
+    );
+    for rule in rules {
+        writeln!(
+            out,
+            "    Rule {{ dialect: {:?}, key: {:?}, prefix: {}, place: {}, field: Field::{}, codec: Codec::{}, rank: {}, when: {}, paths: {}, values: {} }},",
+            rule.dialect,
+            rule.key,
+            rule.prefix,
+            place(&rule.place),
+            rule.field.variant(),
+            rule.codec.variant(),
+            rule.rank,
+            condition(&rule.when),
+            texts(&rule.paths),
+            pairs(&rule.values),
+        )
+        .unwrap();
+    }
+    out.push_str("];\n");
+    out
+}
+
+const PRELUDE: &str = "//! Rules of the dialects in `semconv/`, one file a dialect.
+// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
+
+mod prelude {
+    pub(super) use crate::dialect::rule::{Codec, Condition, Field, Place, Rule};
+    pub(super) use crate::operation::Kind;
+}
+
+";
+
+fn check(path: &Path, want: &str) {
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, want).unwrap();
+        return;
+    }
+    let have = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(have == want, "{} is stale: run UPDATE=1 cargo test --test semconv", path.display());
+}
+
+#[test]
+fn tables_are_fresh() {
+    let folder = root().join("src/dialect/generated");
+    let mut index = String::from(PRELUDE);
+    let mut list = String::new();
+    for name in dialects() {
+        let text = std::fs::read_to_string(root().join("semconv").join(&name).join("attributes.yaml")).unwrap();
+        let rules = file::rules(&name, &text).unwrap_or_else(|error| panic!("semconv/{name}/attributes.yaml: {error}"));
+        check(&folder.join(format!("{name}.rs")), &table(&rules));
+        writeln!(index, "#[rustfmt::skip]\nmod {name};").unwrap();
+        writeln!(list, "    {name}::RULES,").unwrap();
+    }
+    writeln!(
+        index,
+        "\n/// The rules, by dialect.\n#[rustfmt::skip]\npub static TABLES: &[&[crate::dialect::Rule]] = &[\n{list}];"
+    )
+    .unwrap();
+    check(&folder.join("mod.rs"), &index);
+}
+
+#[test]
+fn a_file_with_an_unknown_word_is_refused_by_name() {
+    let text = "file_format: definition/2\nattributes:\n  - key: my.model\n    type: string\n    brief: x\n    stability: development\n    annotations:\n      spanbridge: {field: modell}\n";
+    let error = file::rules("own", text).unwrap_err().to_string();
+    assert_eq!(error, "my.model: no such field: modell");
+}
