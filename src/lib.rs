@@ -21,6 +21,8 @@ pub mod otlp;
 pub mod receiver;
 pub mod run;
 pub mod span;
+#[cfg(feature = "server")]
+pub mod store;
 pub mod trace;
 #[cfg(feature = "server")]
 pub mod web;

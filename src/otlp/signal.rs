@@ -3,6 +3,7 @@
 //! Traces, logs and metrics have the same envelope (field 1: resource, field 2: scope, field 2: item), and a body of one
 //! signal often decodes "successfully" as another with empty ids. The items tell: the wire types of their fields differ.
 
+use super::Fault;
 use super::wire::{Cursor, Field, I32, I64, Kind, LEN, Type, VARINT};
 use crate::span::Signal;
 
@@ -32,6 +33,32 @@ pub fn guess(bytes: &[u8]) -> Option<Signal> {
         most if most == logs => Some(Signal::Logs),
         _ => Some(Signal::Metrics),
     }
+}
+
+/// How many metrics an `ExportMetricsServiceRequest` holds. Nothing below them is looked at.
+///
+/// # Errors
+///
+/// The envelope breaks; the place is named.
+pub fn count_metrics(bytes: &[u8]) -> Result<usize, Fault> {
+    let mut metrics = 0;
+    let mut resources = Cursor::new(bytes);
+    while let Some(field) = resources.next()? {
+        if (field.number, field.wire) != (1, LEN) {
+            continue;
+        }
+        let mut scopes = resources.enter(&field)?;
+        while let Some(field) = scopes.next()? {
+            if (field.number, field.wire) != (2, LEN) {
+                continue;
+            }
+            let mut items = scopes.enter(&field)?;
+            while let Some(field) = items.next()? {
+                metrics += usize::from((field.number, field.wire) == (2, LEN));
+            }
+        }
+    }
+    Ok(metrics)
 }
 
 fn of_item(item: Cursor<'_>) -> Option<Signal> {

@@ -3,6 +3,27 @@
 use std::fmt;
 use std::io::{self, Read};
 
+/// What a receiver takes at most.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one request after decompression.
+    pub request_bytes: usize,
+    /// Bytes of all requests in work together.
+    pub in_flight_bytes: usize,
+    /// Seconds without any byte after which a body counts as lost.
+    pub body_seconds: u64,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            request_bytes: 64 << 20,
+            in_flight_bytes: 256 << 20,
+            body_seconds: 30,
+        }
+    }
+}
+
 /// How a body is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
@@ -59,17 +80,44 @@ pub enum InflateError {
 ///
 /// The stream is broken, or more than `limit` bytes come out.
 pub fn inflate(bytes: &[u8], encoding: Encoding, limit: usize) -> Result<Vec<u8>, InflateError> {
-    let mut out = Vec::with_capacity(bytes.len().saturating_mul(3).min(limit));
-    let bound = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
-    let read = match encoding {
-        Encoding::Gzip => flate2::read::MultiGzDecoder::new(bytes).take(bound).read_to_end(&mut out),
-        Encoding::Zstd => zstd_reader(bytes).and_then(|decoder| decoder.take(bound).read_to_end(&mut out)),
-    };
-    read.map_err(|source| InflateError::Broken { encoding, source })?;
-    if out.len() > limit {
-        return Err(InflateError::TooLarge { limit });
+    match inflate_with(bytes, encoding, limit, |_| Ok::<(), std::convert::Infallible>(()))? {
+        Ok(plain) => Ok(plain),
+        Err(never) => match never {},
     }
-    Ok(out)
+}
+
+/// Decompresses a body to at most `limit` bytes, and asks before each step whether so many more may be taken.
+///
+/// # Errors
+///
+/// The stream is broken, or more than `limit` bytes come out; inside: more was asked for than may be taken.
+pub(super) fn inflate_with<E>(
+    bytes: &[u8],
+    encoding: Encoding,
+    limit: usize,
+    mut may: impl FnMut(usize) -> Result<(), E>,
+) -> Result<Result<Vec<u8>, E>, InflateError> {
+    const STEP: usize = 256 << 10;
+    let broken = |source| InflateError::Broken { encoding, source };
+    let mut reader: Box<dyn Read + '_> = match encoding {
+        Encoding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
+        Encoding::Zstd => Box::new(zstd_reader(bytes).map_err(broken)?),
+    };
+    let mut out = Vec::new();
+    loop {
+        let step = STEP.min(limit.saturating_add(1) - out.len());
+        let before = out.len();
+        (&mut reader).take(step as u64).read_to_end(&mut out).map_err(broken)?;
+        if out.len() > limit {
+            return Err(InflateError::TooLarge { limit });
+        }
+        if let Err(refused) = may(out.len() - before) {
+            return Ok(Err(refused));
+        }
+        if out.len() - before < step {
+            return Ok(Ok(out));
+        }
+    }
 }
 
 /// Frames with a window over 128 MiB are refused: the window is memory that the sender asks us for.

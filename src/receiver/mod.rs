@@ -1,3 +1,91 @@
 //! OTLP over gRPC and HTTP: transport only.
+//!
+//! Accepted means durable: the answer leaves after the store's commit. A bad span does not take its batch with it. A
+//! request that cannot be taken now is refused with a hint when to come again, and nothing is buffered without bound:
+//! bytes of requests in work are counted, decompressed ones too.
+//!
+//! [`Receiver::handle`] answers both transports, told apart by content type, so either port understands both.
 
+pub mod admission;
+pub mod counters;
+mod grpc;
+mod http;
+mod intake;
 pub mod limits;
+mod reject;
+mod status;
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full};
+use hyper::{Request, Response};
+
+use crate::store::Store;
+use admission::Budget;
+use counters::Counters;
+pub use limits::Limits;
+pub use reject::Rejection;
+
+/// The body of a response.
+pub type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// Takes export requests and puts them into a store.
+#[derive(Debug)]
+pub struct Receiver {
+    store: Arc<dyn Store>,
+    session_keys: Vec<String>,
+    limits: Limits,
+    budget: Arc<Budget>,
+    counters: Arc<Counters>,
+}
+
+impl Receiver {
+    /// A receiver in front of a store. `session_keys` are the attribute keys that name a session, best first.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, session_keys: Vec<String>, limits: Limits) -> Self {
+        Self {
+            store,
+            session_keys,
+            limits,
+            budget: Arc::new(Budget::new(limits.in_flight_bytes)),
+            counters: Arc::default(),
+        }
+    }
+
+    /// What was counted since the start.
+    #[must_use]
+    pub fn counters(&self) -> Arc<Counters> {
+        Arc::clone(&self.counters)
+    }
+
+    /// Bytes of requests in work.
+    #[must_use]
+    pub fn in_flight_bytes(&self) -> usize {
+        self.budget.in_flight()
+    }
+
+    /// From now on requests are refused, with a hint to come again.
+    pub fn shut(&self) {
+        self.budget.shut();
+    }
+
+    /// Answers one request.
+    pub async fn handle<B>(self: Arc<Self>, request: Request<B>) -> Response<Body>
+    where
+        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+        B::Error: std::error::Error + Send + Sync + 'static,
+    {
+        if grpc::is_grpc(request.headers()) {
+            grpc::handle(self, request).await
+        } else {
+            http::handle(self, request).await
+        }
+    }
+}
+
+fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).boxed_unsync()
+}

@@ -1,7 +1,7 @@
 //! Spans to documents: the one way that files, the store's export and the API share, so that they agree byte for byte.
 
-use crate::dialect::Registry;
 use crate::dialect::file::FileError;
+use crate::dialect::{Field, Registry};
 use crate::formats::{AnyFormat, Layout, Loss, Options};
 use crate::run::{self, Run};
 use crate::span::{LogRecord, Span, TraceId};
@@ -25,6 +25,12 @@ impl Vocabulary {
     /// The file does not have the form.
     pub fn with_file_text(&self, text: &str) -> Result<Self, FileError> {
         self.0.with_file_text(text).map(Self)
+    }
+
+    /// Attribute keys that name a session, best first.
+    #[must_use]
+    pub fn session_keys(&self) -> Vec<String> {
+        self.0.keys_of(Field::SessionId).into_iter().map(ToOwned::to_owned).collect()
     }
 
     /// The runs of these spans, one a trace.

@@ -20,7 +20,7 @@ use crate::span::{
 pub struct Message {
     resource_spans: Option<Vec<ResourceSpans>>,
     resource_logs: Option<Vec<ResourceLogs>>,
-    resource_metrics: Option<Vec<IgnoredAny>>,
+    resource_metrics: Option<Vec<ResourceMetrics>>,
     #[serde(rename = "resource_spans")]
     snake_spans: Option<IgnoredAny>,
     #[serde(rename = "resource_logs")]
@@ -65,6 +65,16 @@ impl Message {
             Some(found) if found != wanted => Err(JsonError::WrongSignal { wanted, found }),
             _ => Ok(()),
         }
+    }
+
+    /// How many metrics it carries; nothing else is read of them.
+    #[must_use]
+    pub fn metrics(&self) -> usize {
+        let resources = self.resource_metrics.iter().flatten();
+        resources
+            .flat_map(|resource| &resource.scope_metrics)
+            .map(|scope| scope.metrics.len())
+            .sum()
     }
 
     /// Its spans and its log records.
@@ -132,6 +142,12 @@ message!(ResourceSpans { resource: ResourceText, scope_spans: Vec<ScopeSpans>, s
 message!(ResourceLogs { resource: ResourceText, scope_logs: Vec<ScopeLogs>, schema_url: String, });
 message!(ScopeSpans { scope: ScopeText, spans: Vec<SpanText>, schema_url: String, });
 message!(ScopeLogs { scope: ScopeText, log_records: Vec<RecordText>, schema_url: String, });
+message!(ResourceMetrics {
+    scope_metrics: Vec<ScopeMetrics>,
+});
+message!(ScopeMetrics {
+    metrics: Vec<IgnoredAny>,
+});
 message!(ResourceText { attributes: Vec<PairText>, dropped_attributes_count: U32, });
 message!(ScopeText { name: String, version: String, attributes: Vec<PairText>, dropped_attributes_count: U32, });
 message!(StatusText {

@@ -1,0 +1,167 @@
+//! OTLP/HTTP: protobuf and JSON, told apart by content type.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use hyper::header::{ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use hyper::{Method, Request, Response, StatusCode};
+
+use super::admission::Reservation;
+use super::intake::{Export, Form};
+use super::limits::Encoding;
+use super::{Body, Receiver, Rejection, full, status};
+use crate::span::Signal;
+
+const PROTOBUF: HeaderValue = HeaderValue::from_static("application/x-protobuf");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+pub(super) async fn handle<B>(receiver: Arc<Receiver>, request: Request<B>) -> Response<Body>
+where
+    B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+{
+    let (head, mut body) = request.into_parts();
+    let form = form(&head.headers);
+    // People read the errors of requests that say nothing of their encoding.
+    let answer = *form.as_ref().unwrap_or(&Form::Json);
+    let result = export(&receiver, &head.method, head.uri.path(), &head.headers, form, &mut body).await;
+    match result {
+        Ok((signal, taken)) => {
+            let body = match answer {
+                Form::Protobuf => status::response_protobuf(&taken),
+                Form::Json => status::response_json(signal, &taken).to_string().into_bytes(),
+            };
+            respond(StatusCode::OK, answer, body)
+        }
+        Err(rejection) => {
+            receiver.counters.refused(&rejection);
+            drain(&mut body, &rejection).await;
+            refuse(&rejection, answer)
+        }
+    }
+}
+
+async fn export<B>(
+    receiver: &Receiver,
+    method: &Method,
+    path: &str,
+    headers: &HeaderMap,
+    form: Result<Form, Rejection>,
+    body: &mut B,
+) -> Result<(Signal, super::intake::Taken), Rejection>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+{
+    let signal = signal_of(path).ok_or_else(|| Rejection::NotFound { path: path.to_owned() })?;
+    if method != Method::POST {
+        return Err(Rejection::Method { path: path.to_owned() });
+    }
+    let form = form?;
+    let encoding = encoding(headers)?;
+    let mut reservation = Reservation::new(&receiver.budget)?;
+    let body = receiver.read_body(body, &mut reservation, receiver.limits.request_bytes).await?;
+    let export = Export {
+        signal,
+        form,
+        encoding,
+        body,
+        reservation,
+    };
+    Ok((signal, receiver.take(export).await?))
+}
+
+/// Any path that ends so: some clients post below a prefix of their own.
+fn signal_of(path: &str) -> Option<Signal> {
+    let path = path.strip_suffix('/').unwrap_or(path);
+    [Signal::Traces, Signal::Logs, Signal::Metrics]
+        .into_iter()
+        .find(|signal| path.ends_with(signal.path()))
+}
+
+fn form(headers: &HeaderMap) -> Result<Form, Rejection> {
+    let Some(value) = headers.get(CONTENT_TYPE) else {
+        return Err(Rejection::NoContentType);
+    };
+    let text = String::from_utf8_lossy(value.as_bytes());
+    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match essence.as_str() {
+        "application/x-protobuf" | "application/protobuf" => Ok(Form::Protobuf),
+        "application/json" => Ok(Form::Json),
+        "" => Err(Rejection::NoContentType),
+        _ => Err(Rejection::ContentType {
+            content_type: essence.chars().take(100).collect(),
+        }),
+    }
+}
+
+fn encoding(headers: &HeaderMap) -> Result<Option<Encoding>, Rejection> {
+    let Some(value) = headers.get(CONTENT_ENCODING) else {
+        return Ok(None);
+    };
+    let text = String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase();
+    match text.as_str() {
+        "" | "identity" => Ok(None),
+        "gzip" | "x-gzip" => Ok(Some(Encoding::Gzip)),
+        "zstd" => Ok(Some(Encoding::Zstd)),
+        _ => Err(Rejection::ContentEncoding {
+            encoding: text.chars().take(100).collect(),
+        }),
+    }
+}
+
+/// A client that is still sending does not read an answer before it is done, or before its connection breaks.
+async fn drain<B>(body: &mut B, rejection: &Rejection)
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+{
+    const AT_MOST: usize = 256 << 20;
+    if matches!(rejection, Rejection::Slow { .. } | Rejection::Broken) {
+        return;
+    }
+    let drain = async {
+        let mut drained = 0;
+        while let Some(Ok(frame)) = body.frame().await {
+            drained += frame.data_ref().map_or(0, Bytes::len);
+            if drained > AT_MOST {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(5), drain).await;
+}
+
+fn refuse(rejection: &Rejection, form: Form) -> Response<Body> {
+    let verdict = rejection.verdict();
+    let body = match form {
+        Form::Protobuf => status::status_protobuf(rejection),
+        Form::Json => status::status_json(rejection).to_string().into_bytes(),
+    };
+    let status = StatusCode::from_u16(verdict.http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = respond(status, form, body);
+    let headers = response.headers_mut();
+    if let Some(seconds) = verdict.retry {
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    match rejection {
+        Rejection::ContentEncoding { .. } => {
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, zstd"));
+        }
+        Rejection::Method { .. } => {
+            headers.insert(ALLOW, HeaderValue::from_static("POST"));
+        }
+        _ => {}
+    }
+    response
+}
+
+fn respond(status: StatusCode, form: Form, body: Vec<u8>) -> Response<Body> {
+    let mut response = Response::new(full(body));
+    *response.status_mut() = status;
+    let content_type = match form {
+        Form::Protobuf => PROTOBUF,
+        Form::Json => JSON,
+    };
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
+}

@@ -1,0 +1,237 @@
+//! From the bytes of a request to stored chunks, whatever the transport.
+
+use std::error::Error as _;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt as _;
+use tokio::sync::oneshot;
+
+use super::admission::Reservation;
+use super::limits::{Encoding, InflateError, inflate_with};
+use super::{Receiver, Rejection};
+use crate::otlp::{encode, scan, signal};
+use crate::span::json::{JsonError, Message};
+use crate::span::{IdFault, Refused, Signal};
+use crate::store::Chunk;
+
+/// How the message is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Protobuf,
+    Json,
+}
+
+/// One export request, as it came.
+#[derive(Debug)]
+pub(super) struct Export {
+    pub(super) signal: Signal,
+    pub(super) form: Form,
+    pub(super) encoding: Option<Encoding>,
+    pub(super) body: Vec<u8>,
+    pub(super) reservation: Reservation,
+}
+
+/// What became of a request. `stored + duplicates + refused_count = received`.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    pub(super) received: usize,
+    pub(super) stored: usize,
+    pub(super) duplicates: usize,
+    /// The first of the refused items.
+    pub(super) refused: Vec<Refused>,
+    pub(super) refused_count: usize,
+}
+
+struct Prepared {
+    chunks: Vec<Chunk>,
+    taken: Taken,
+    bytes: usize,
+    /// Held until the chunks are stored.
+    reservation: Reservation,
+}
+
+/// Bodies beyond this size are worked on aside, so that small requests do not wait for them.
+const ASIDE: usize = 64 << 10;
+
+impl Receiver {
+    /// Stores what a request carries, and returns when it is on the disk.
+    pub(super) async fn take(&self, export: Export) -> Result<Taken, Rejection> {
+        let signal = export.signal;
+        let keys = self.session_keys.clone();
+        let limit = self.limits.request_bytes;
+        let prepared = if export.body.len() > ASIDE || export.encoding.is_some() {
+            let work = tokio::task::spawn_blocking(move || prepare(export, &keys, limit));
+            work.await.map_err(|_| Rejection::ShuttingDown)??
+        } else {
+            prepare(export, &keys, limit)?
+        };
+        let Prepared {
+            chunks,
+            mut taken,
+            bytes,
+            reservation,
+        } = prepared;
+        if !chunks.is_empty() {
+            let (sender, receiver) = oneshot::channel();
+            self.store.submit(
+                chunks,
+                Box::new(move |result| {
+                    // Given back here and not on return: the sender may have gone while the bytes still wait.
+                    drop(reservation);
+                    let _ = sender.send(result);
+                }),
+            );
+            let receipt = receiver.await.map_err(|_| Rejection::ShuttingDown)?;
+            let receipt = receipt.map_err(|source| Rejection::Store { source })?;
+            (taken.stored, taken.duplicates) = (receipt.stored, receipt.duplicates);
+        }
+        self.counters.took(signal, bytes, &taken);
+        Ok(taken)
+    }
+
+    /// Reads a body, never more of it than the limit.
+    pub(super) async fn read_body<B>(&self, body: &mut B, reservation: &mut Reservation, limit: usize) -> Result<Vec<u8>, Rejection>
+    where
+        B: hyper::body::Body<Data = Bytes> + Unpin,
+    {
+        let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+        if announced > limit {
+            return Err(Rejection::TooLarge {
+                limit: self.limits.request_bytes,
+            });
+        }
+        reservation.grow(announced)?;
+        let mut bytes = Vec::with_capacity(announced);
+        let patience = Duration::from_secs(self.limits.body_seconds);
+        loop {
+            let frame = tokio::time::timeout(patience, body.frame()).await.map_err(|_| Rejection::Slow {
+                seconds: self.limits.body_seconds,
+            })?;
+            let frame = match frame {
+                None => return Ok(bytes),
+                Some(Err(_)) => return Err(Rejection::Broken),
+                Some(Ok(frame)) => frame,
+            };
+            let Ok(data) = frame.into_data() else { continue };
+            let total = bytes.len() + data.len();
+            if total > limit {
+                return Err(Rejection::TooLarge {
+                    limit: self.limits.request_bytes,
+                });
+            }
+            reservation.grow(total.saturating_sub(announced).min(data.len()))?;
+            bytes.extend_from_slice(&data);
+        }
+    }
+}
+
+fn prepare(mut export: Export, session_keys: &[String], limit: usize) -> Result<Prepared, Rejection> {
+    if let Some(encoding) = export.encoding {
+        let reservation = &mut export.reservation;
+        let plain = inflate_with(&export.body, encoding, limit, |more| reservation.grow(more));
+        export.body = match plain {
+            Ok(plain) => plain?,
+            Err(InflateError::TooLarge { limit }) => return Err(Rejection::TooLarge { limit }),
+            Err(source) => return Err(Rejection::Compressed { source }),
+        };
+    }
+    let bytes = export.body.len();
+    // Chunks are copies of what they take from the body.
+    export.reservation.grow(bytes)?;
+    let keys: Vec<&str> = session_keys.iter().map(String::as_str).collect();
+    let (chunks, taken) = match export.form {
+        Form::Protobuf => from_protobuf(&export.body, export.signal, &keys)?,
+        Form::Json => {
+            // The values of a JSON message take a multiple of its text.
+            export.reservation.grow(bytes.saturating_mul(6))?;
+            from_json(&export.body, export.signal, &keys)?
+        }
+    };
+    Ok(Prepared {
+        chunks,
+        taken,
+        bytes,
+        reservation: export.reservation,
+    })
+}
+
+fn from_protobuf(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chunk>, Taken), Rejection> {
+    let other = || signal::guess(bytes).filter(|found| *found != wanted);
+    let broken = |fault| match other() {
+        Some(found) => Rejection::WrongSignal { wanted, found },
+        None => Rejection::Protobuf { signal: wanted, fault },
+    };
+    if wanted == Signal::Metrics {
+        let metrics = signal::count_metrics(bytes).map_err(broken)?;
+        if let Some(found) = other() {
+            return Err(Rejection::WrongSignal { wanted, found });
+        }
+        return Ok((Vec::new(), counted(metrics)));
+    }
+    let scan = scan::scan(bytes, wanted, keys).map_err(broken)?;
+    // Not one usable item: perhaps it was never meant for this path.
+    let fruitless = scan.items > 0 && scan.refused_count == scan.items;
+    let all_loose = wanted == Signal::Logs && scan.parts.iter().all(|part| matches!(part.key, scan::Key::Session(_)));
+    if (fruitless || all_loose)
+        && let Some(found) = other()
+    {
+        return Err(Rejection::WrongSignal { wanted, found });
+    }
+    let chunks = Chunk::of_request(&scan, bytes);
+    let taken = Taken {
+        received: scan.items,
+        refused: scan.refused,
+        refused_count: scan.refused_count,
+        ..Taken::default()
+    };
+    Ok((chunks, taken))
+}
+
+fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chunk>, Taken), Rejection> {
+    let unreadable = |source: JsonError| match source {
+        JsonError::WrongSignal { wanted, found } => Rejection::WrongSignal { wanted, found },
+        source => Rejection::Json {
+            signal: wanted,
+            detail: source.source().map_or_else(|| source.to_string(), ToString::to_string),
+            source,
+        },
+    };
+    let message = Message::parse(bytes).map_err(unreadable)?;
+    message.expect(wanted).map_err(unreadable)?;
+    if wanted == Signal::Metrics {
+        return Ok((Vec::new(), counted(message.metrics())));
+    }
+    let (spans, logs) = message.into_parts();
+    let (items, refused, protobuf) = if wanted == Signal::Traces {
+        (spans.items.len(), spans.refused, encode::traces(&spans.items))
+    } else {
+        (logs.items.len(), logs.refused, encode::logs(&logs.items))
+    };
+    let base64 = |refused: &Refused| refused.reason.fault() == IdFault::Base64;
+    if items == 0
+        && refused.iter().all(base64)
+        && let Some(first) = refused.first()
+    {
+        return Err(Rejection::Base64Ids {
+            first: first.clone(),
+            count: refused.len(),
+        });
+    }
+    let (chunks, _) = from_protobuf(&protobuf, wanted, keys)?;
+    let taken = Taken {
+        received: items + refused.len(),
+        refused_count: refused.len(),
+        refused,
+        ..Taken::default()
+    };
+    Ok((chunks, taken))
+}
+
+fn counted(metrics: usize) -> Taken {
+    Taken {
+        received: metrics,
+        stored: metrics,
+        ..Taken::default()
+    }
+}

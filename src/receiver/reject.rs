@@ -1,0 +1,184 @@
+//! Why a request is refused as a whole: one table from reason to gRPC code, HTTP status and retry hint.
+
+use crate::otlp::Fault;
+use crate::span::json::JsonError;
+use crate::span::{Refused, Signal};
+
+use super::limits::InflateError;
+
+/// Why a request is refused as a whole.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Rejection {
+    /// The body is not protobuf of this signal.
+    #[error("the body is no OTLP {signal} request: {fault}")]
+    Protobuf {
+        /// What the path stands for.
+        signal: Signal,
+        /// Where it breaks.
+        fault: Fault,
+    },
+    /// The body is not JSON of this signal.
+    #[error("the body is no OTLP/JSON {signal} request: {detail}")]
+    Json {
+        /// What the path stands for.
+        signal: Signal,
+        /// What is wrong, with its place.
+        detail: String,
+        /// The cause.
+        source: JsonError,
+    },
+    /// The body carries another signal.
+    #[error("the body carries {found}, but this is {path}: send it to {right}", path = wanted.path(), right = found.path())]
+    WrongSignal {
+        /// What the path stands for.
+        wanted: Signal,
+        /// What the body carries.
+        found: Signal,
+    },
+    /// Every id of the request is base64.
+    #[error("{first}; all {count} items of the request are like that, so none is stored")]
+    Base64Ids {
+        /// The first.
+        first: Refused,
+        /// How many.
+        count: usize,
+    },
+    /// No content type.
+    #[error("the request has no content-type; use application/x-protobuf or application/json")]
+    NoContentType,
+    /// A content type that OTLP does not have.
+    #[error("content-type {content_type} is not understood; use application/x-protobuf or application/json")]
+    ContentType {
+        /// What was said.
+        content_type: String,
+    },
+    /// A compression that is not understood.
+    #[error("content-encoding {encoding} is not understood; use gzip, zstd or none")]
+    ContentEncoding {
+        /// What was said.
+        encoding: String,
+    },
+    /// The compressed stream is broken.
+    #[error("the body cannot be decompressed: {source}")]
+    Compressed {
+        /// What the decoder says.
+        source: InflateError,
+    },
+    /// Larger than the limit, compressed or not.
+    #[error("the request has more than {limit} bytes after decompression; send smaller batches, or raise --max-request-bytes")]
+    TooLarge {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// The requests in work take too much memory.
+    #[error("{in_flight} bytes of requests are in work, the limit is {limit}; come again")]
+    Overloaded {
+        /// How much.
+        in_flight: usize,
+        /// How much is allowed.
+        limit: usize,
+    },
+    /// The store cannot take it now.
+    #[error("nothing of the request is stored: {source}")]
+    Store {
+        /// Why.
+        source: crate::store::Error,
+    },
+    /// The receiver ends.
+    #[error("the bridge is shutting down; come again")]
+    ShuttingDown,
+    /// The body did not come in time.
+    #[error("the body did not come within {seconds} seconds")]
+    Slow {
+        /// How long we waited for more of it.
+        seconds: u64,
+    },
+    /// The connection broke while the body came.
+    #[error("the body ended early")]
+    Broken,
+    /// No such path or method of a service.
+    #[error("there is nothing at {path}; OTLP/HTTP takes /v1/traces, /v1/logs and /v1/metrics (any path that ends so)")]
+    NotFound {
+        /// What was asked for.
+        path: String,
+    },
+    /// Not POST.
+    #[error("{path} takes POST only")]
+    Method {
+        /// What was asked for.
+        path: String,
+    },
+    /// A gRPC frame that is none.
+    #[error("the gRPC message is not framed as it must be: {what}")]
+    Frame {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// A gRPC method that does not exist here.
+    #[error("there is no method {path}")]
+    Unimplemented {
+        /// What was asked for.
+        path: String,
+    },
+}
+
+/// How a rejection looks on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Verdict {
+    /// gRPC's code.
+    pub(super) code: i32,
+    /// HTTP's status.
+    pub(super) http: u16,
+    /// Seconds after which it may be tried again; `None`: not worth it.
+    pub(super) retry: Option<u64>,
+    /// The name in counters.
+    pub(super) name: &'static str,
+}
+
+const INVALID_ARGUMENT: i32 = 3;
+const DEADLINE_EXCEEDED: i32 = 4;
+const NOT_FOUND: i32 = 5;
+const RESOURCE_EXHAUSTED: i32 = 8;
+const UNIMPLEMENTED: i32 = 12;
+const UNAVAILABLE: i32 = 14;
+
+impl Rejection {
+    pub(super) fn verdict(&self) -> Verdict {
+        let (code, http, retry, name) = match self {
+            Self::Protobuf { .. } => (INVALID_ARGUMENT, 400, None, "undecodable"),
+            Self::Json { .. } => (INVALID_ARGUMENT, 400, None, "undecodable"),
+            Self::WrongSignal { .. } => (INVALID_ARGUMENT, 400, None, "wrong_signal"),
+            Self::Base64Ids { .. } => (INVALID_ARGUMENT, 400, None, "base64_ids"),
+            Self::NoContentType | Self::ContentType { .. } => (INVALID_ARGUMENT, 415, None, "content_type"),
+            Self::ContentEncoding { .. } => (UNIMPLEMENTED, 415, None, "content_encoding"),
+            Self::Compressed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
+            Self::TooLarge { .. } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
+            Self::Overloaded { .. } => (UNAVAILABLE, 503, Some(1), "overloaded"),
+            Self::Store { source } if source.is_transient() => (UNAVAILABLE, 503, Some(10), "store"),
+            Self::Store { .. } => (UNAVAILABLE, 503, Some(60), "store"),
+            Self::ShuttingDown => (UNAVAILABLE, 503, Some(5), "shutting_down"),
+            Self::Slow { .. } => (DEADLINE_EXCEEDED, 408, None, "slow"),
+            Self::Broken | Self::Frame { .. } => (INVALID_ARGUMENT, 400, None, "broken"),
+            Self::NotFound { .. } => (NOT_FOUND, 404, None, "not_found"),
+            Self::Method { .. } => (UNIMPLEMENTED, 405, None, "method"),
+            Self::Unimplemented { .. } => (UNIMPLEMENTED, 404, None, "not_found"),
+        };
+        Verdict { code, http, retry, name }
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        self.verdict().name
+    }
+
+    /// The field that is at fault, for a `BadRequest` detail.
+    pub(super) fn violation(&self) -> Option<String> {
+        match self {
+            Self::Protobuf { fault, .. } => Some(format!("byte {}", fault.offset)),
+            Self::Json { .. } => Some("body".to_owned()),
+            Self::WrongSignal { found, .. } => Some(format!("resource_{found}")),
+            Self::Base64Ids { first, .. } => Some(first.place.to_string()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `google.rpc.Status` and the export responses, as protobuf and as JSON.
+
+use prost::Message;
+use serde_json::{Value, json};
+
+use super::intake::Taken;
+use super::reject::Rejection;
+use crate::span::Signal;
+
+/// Responses stay far below the 4 MiB that clients accept.
+const MESSAGE_BYTES: usize = 8 << 10;
+
+#[derive(Clone, PartialEq, Message)]
+struct Status {
+    #[prost(int32, tag = "1")]
+    code: i32,
+    #[prost(string, tag = "2")]
+    message: String,
+    #[prost(message, repeated, tag = "3")]
+    details: Vec<Any>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Any {
+    #[prost(string, tag = "1")]
+    type_url: String,
+    #[prost(bytes = "vec", tag = "2")]
+    value: Vec<u8>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct BadRequest {
+    #[prost(message, repeated, tag = "1")]
+    field_violations: Vec<FieldViolation>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct FieldViolation {
+    #[prost(string, tag = "1")]
+    field: String,
+    #[prost(string, tag = "2")]
+    description: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct RetryInfo {
+    #[prost(message, optional, tag = "1")]
+    retry_delay: Option<Duration>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct Duration {
+    #[prost(int64, tag = "1")]
+    seconds: i64,
+    #[prost(int32, tag = "2")]
+    nanos: i32,
+}
+
+/// `ExportTracePartialSuccess` and its two siblings have the same fields.
+#[derive(Clone, PartialEq, Message)]
+struct ExportResponse {
+    #[prost(message, optional, tag = "1")]
+    partial_success: Option<PartialSuccess>,
+}
+
+#[derive(Clone, PartialEq, Message)]
+struct PartialSuccess {
+    #[prost(int64, tag = "1")]
+    rejected: i64,
+    #[prost(string, tag = "2")]
+    error_message: String,
+}
+
+/// The message of a rejection, cut to a size that any client takes.
+pub(super) fn message(rejection: &Rejection) -> String {
+    shortened(rejection.to_string())
+}
+
+fn shortened(mut text: String) -> String {
+    if text.len() > MESSAGE_BYTES {
+        let end = (0..=MESSAGE_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+        text.truncate(end);
+        text.push_str(" ...");
+    }
+    text
+}
+
+/// A `google.rpc.Status` in protobuf.
+pub(super) fn status_protobuf(rejection: &Rejection) -> Vec<u8> {
+    let verdict = rejection.verdict();
+    let mut details = Vec::new();
+    let any = |name: &str, value: Vec<u8>| Any {
+        type_url: format!("type.googleapis.com/google.rpc.{name}"),
+        value,
+    };
+    if let Some(field) = rejection.violation() {
+        let violation = FieldViolation {
+            field,
+            description: message(rejection),
+        };
+        let detail = BadRequest {
+            field_violations: vec![violation],
+        };
+        details.push(any("BadRequest", detail.encode_to_vec()));
+    }
+    if let Some(seconds) = verdict.retry {
+        let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
+        let detail = RetryInfo {
+            retry_delay: Some(Duration { seconds, nanos: 0 }),
+        };
+        details.push(any("RetryInfo", detail.encode_to_vec()));
+    }
+    Status {
+        code: verdict.code,
+        message: message(rejection),
+        details,
+    }
+    .encode_to_vec()
+}
+
+/// The same in protobuf's JSON form.
+pub(super) fn status_json(rejection: &Rejection) -> Value {
+    let verdict = rejection.verdict();
+    let mut details = Vec::new();
+    if let Some(field) = rejection.violation() {
+        details.push(json!({
+            "@type": "type.googleapis.com/google.rpc.BadRequest",
+            "fieldViolations": [{ "field": field, "description": message(rejection) }],
+        }));
+    }
+    if let Some(seconds) = verdict.retry {
+        details.push(json!({ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": format!("{seconds}s") }));
+    }
+    json!({ "code": verdict.code, "message": message(rejection), "details": details })
+}
+
+/// What to say of items that were refused; `None` on full success, which leaves `partial_success` unset.
+fn partial(taken: &Taken) -> Option<(i64, String)> {
+    let first = taken.refused.first()?;
+    let count = taken.refused_count;
+    let mut words = format!("{count} of {} refused, the others are stored. {first}", taken.received);
+    for refused in taken.refused.iter().skip(1).take(9) {
+        words.push_str("; ");
+        words.push_str(&refused.to_string());
+    }
+    if count > 10 {
+        words.push_str("; ...");
+    }
+    Some((i64::try_from(count).unwrap_or(i64::MAX), shortened(words)))
+}
+
+/// The export response in protobuf; empty on full success.
+pub(super) fn response_protobuf(taken: &Taken) -> Vec<u8> {
+    let partial_success = partial(taken).map(|(rejected, error_message)| PartialSuccess { rejected, error_message });
+    ExportResponse { partial_success }.encode_to_vec()
+}
+
+/// The export response in JSON; `{}` on full success.
+pub(super) fn response_json(signal: Signal, taken: &Taken) -> Value {
+    let Some((rejected, message)) = partial(taken) else {
+        return json!({});
+    };
+    let key = match signal {
+        Signal::Traces => "rejectedSpans",
+        Signal::Logs => "rejectedLogRecords",
+        Signal::Metrics => "rejectedDataPoints",
+    };
+    json!({ "partialSuccess": { key: rejected.to_string(), "errorMessage": message } })
+}

@@ -1,0 +1,146 @@
+//! The one door to the disk: files of one directory, by name.
+
+use std::fmt::Debug;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A directory with files.
+pub trait Disk: Send + Sync + Debug {
+    /// Names of the files.
+    ///
+    /// # Errors
+    ///
+    /// The directory cannot be read.
+    fn list(&self) -> io::Result<Vec<String>>;
+
+    /// Makes a file that must not exist yet.
+    ///
+    /// # Errors
+    ///
+    /// It exists, or cannot be made.
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
+
+    /// Opens a file for reading and, unless the disk is read-only, writing.
+    ///
+    /// # Errors
+    ///
+    /// It does not exist, or cannot be opened.
+    fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
+
+    /// Makes the names of new files durable.
+    ///
+    /// # Errors
+    ///
+    /// The sync failed.
+    fn sync_names(&self) -> io::Result<()>;
+}
+
+/// An open file.
+pub trait DiskFile: Send + Sync + Debug {
+    /// Its size in bytes.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be asked for.
+    fn size(&self) -> io::Result<u64>;
+
+    /// Fills the buffer from this place.
+    ///
+    /// # Errors
+    ///
+    /// The file ends before, or cannot be read.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// Writes all bytes at this place.
+    ///
+    /// # Errors
+    ///
+    /// Not all were written; some may be.
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Waits until what was written is on the medium.
+    ///
+    /// # Errors
+    ///
+    /// It may be or not: nobody knows.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Cuts the file at this size.
+    ///
+    /// # Errors
+    ///
+    /// It was not cut.
+    fn truncate(&self, size: u64) -> io::Result<()>;
+}
+
+/// A directory of the file system.
+#[derive(Debug, Clone)]
+pub struct Directory {
+    path: PathBuf,
+    read_only: bool,
+}
+
+impl Directory {
+    /// This directory, which must exist.
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            read_only: false,
+        }
+    }
+
+    /// This directory, for reading only.
+    #[must_use]
+    pub fn read_only(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            read_only: true,
+        }
+    }
+}
+
+impl Disk for Directory {
+    fn list(&self) -> io::Result<Vec<String>> {
+        fs::read_dir(&self.path)?
+            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+            .collect()
+    }
+
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let path = self.path.join(name);
+        Ok(Box::new(File::options().read(true).write(true).create_new(true).open(path)?))
+    }
+
+    fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        let path = self.path.join(name);
+        Ok(Box::new(File::options().read(true).write(!self.read_only).open(path)?))
+    }
+
+    fn sync_names(&self) -> io::Result<()> {
+        File::open(&self.path)?.sync_all()
+    }
+}
+
+impl DiskFile for File {
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(self, buffer, offset)
+    }
+
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::write_all_at(self, bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    fn truncate(&self, size: u64) -> io::Result<()> {
+        self.set_len(size)
+    }
+}

@@ -1,0 +1,81 @@
+//! What can go wrong with a store.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// What can go wrong with a store. Cloned to every request that shares a failed commit.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Another process writes to this directory.
+    #[error("{path} is in use by {holder}; stop it, or pass another --data-dir", path = path.display())]
+    Locked {
+        /// The directory.
+        path: PathBuf,
+        /// What the lock file says of the holder.
+        holder: String,
+    },
+    /// The disk has no room; nothing of the request is stored.
+    #[error("the disk of {path} is full; free some space, then send it again", path = path.display())]
+    Full {
+        /// The directory.
+        path: PathBuf,
+        /// What the system says.
+        source: Arc<io::Error>,
+    },
+    /// A sync failed: what the system has really written is unknown, so the log takes no more until it is opened anew.
+    #[error("the log takes no more after a failed sync; look at the disk, then start again")]
+    Poisoned {
+        /// The first failure.
+        source: Arc<io::Error>,
+    },
+    /// A file or directory cannot be used.
+    #[error("cannot {doing} {path}", path = path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system says.
+        source: Arc<io::Error>,
+    },
+    /// The index cannot be used; `spanbridge reindex` makes it anew from the log.
+    #[error("the index cannot be used ({doing}); if it stays so, run: spanbridge reindex")]
+    Index {
+        /// What was tried.
+        doing: &'static str,
+        /// What SQLite says.
+        source: Arc<rusqlite::Error>,
+    },
+    /// The log was written by a later version of this program.
+    #[error("segment {segment} has version {version}; this program reads version {known}: use a newer one")]
+    Version {
+        /// Which segment.
+        segment: u64,
+        /// Its version.
+        version: u8,
+        /// What this program reads.
+        known: u8,
+    },
+    /// A chunk is larger than a record can be.
+    #[error("a chunk of {bytes} bytes is too large for the log")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+    /// The store was closed.
+    #[error("the store is closed")]
+    Closed,
+    /// The store was opened for reading only.
+    #[error("the store is open for reading only")]
+    ReadOnly,
+}
+
+impl Error {
+    /// Whether the same request may succeed later without anyone's help.
+    #[must_use]
+    pub fn is_transient(&self) -> bool {
+        matches!(self, Self::Full { .. } | Self::Index { .. } | Self::Closed)
+    }
+}

@@ -1,0 +1,97 @@
+//! The index: SQLite beside the log, a view of it that can be rebuilt at any time.
+//!
+//! `PRAGMA synchronous = NORMAL` in WAL mode: a commit waits for no sync, and after a loss of power the last commits may be
+//! gone, never half. Each commit holds the position of the log that it covers; what lies behind is replayed on open.
+
+mod query;
+mod schema;
+mod write;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use super::Error;
+use super::log::Position;
+pub(super) use query::{Place, list, loose_chunks, sessions, summary, traces_chunks};
+pub(super) use write::{Writer, put_summary};
+
+/// The file's name in the data directory.
+pub const FILE: &str = "index.sqlite";
+
+pub(super) fn failure(doing: &'static str) -> impl Fn(rusqlite::Error) -> Error {
+    move |source| Error::Index {
+        doing,
+        source: Arc::new(source),
+    }
+}
+
+/// Opens the index for writing, and makes it if it is not there.
+pub(super) fn open(directory: &Path) -> Result<Connection, Error> {
+    let connection = Connection::open(directory.join(FILE)).map_err(failure("open"))?;
+    connection
+        .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4096; PRAGMA busy_timeout = 5000;")
+        .map_err(failure("set up"))?;
+    schema::ensure(&connection).map_err(failure("set up"))?;
+    Ok(connection)
+}
+
+/// Opens the index for reading beside the writer of this process. Not a read-only connection: whichever connection
+/// closes last puts the journal back into the file.
+pub(super) fn open_beside(directory: &Path) -> Result<Connection, Error> {
+    let connection = Connection::open(directory.join(FILE)).map_err(failure("open"))?;
+    connection
+        .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA cache_size = -2048; PRAGMA query_only = ON;")
+        .map_err(failure("set up"))?;
+    Ok(connection)
+}
+
+/// Opens the index for reading.
+pub(super) fn open_to_read(directory: &Path) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let path = directory.join(FILE);
+    let connection = Connection::open_with_flags(&path, flags).map_err(failure("open"))?;
+    let set_up = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -2048; SELECT count(*) FROM covered;";
+    let Err(error) = connection.execute_batch(set_up) else {
+        return Ok(connection);
+    };
+    // On a medium that nobody can write to, SQLite cannot make its shared memory; then nobody else writes either.
+    if !matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) {
+        return Err(failure("open")(error));
+    }
+    let text = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let immutable = Connection::open_with_flags(format!("file:{text}?immutable=1"), flags | OpenFlags::SQLITE_OPEN_URI)
+        .and_then(|connection| connection.execute_batch(set_up).map(|()| connection));
+    immutable.map_err(|_| failure("open")(error))
+}
+
+/// Removes the index and what SQLite keeps beside it.
+pub(super) fn remove(directory: &Path) -> Result<(), Error> {
+    for suffix in ["", "-wal", "-shm"] {
+        let path: PathBuf = directory.join(format!("{FILE}{suffix}"));
+        match std::fs::remove_file(&path) {
+            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Error::Io {
+                    doing: "remove",
+                    path,
+                    source: Arc::new(source),
+                });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Up to where the index covers the log.
+pub(super) fn covered(connection: &Connection) -> Result<Position, Error> {
+    connection
+        .query_row("SELECT segment, offset FROM covered", [], |row| {
+            Ok(Position {
+                segment: row.get::<_, i64>(0)?.cast_unsigned(),
+                offset: row.get::<_, i64>(1)?.cast_unsigned(),
+            })
+        })
+        .map_err(failure("read"))
+}

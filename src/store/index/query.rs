@@ -1,0 +1,158 @@
+//! What readers ask.
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
+
+use super::failure;
+use crate::span::TraceId;
+use crate::store::log::Position;
+use crate::store::{ChunkKind, Error, Filter, SessionRow, TraceRow};
+
+/// Where a chunk stands.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::store) struct Place {
+    pub(in crate::store) kind: ChunkKind,
+    pub(in crate::store) at: Position,
+}
+
+fn position(row: &Row<'_>, first: usize) -> rusqlite::Result<Position> {
+    Ok(Position {
+        segment: row.get::<_, i64>(first)?.cast_unsigned(),
+        offset: row.get::<_, i64>(first + 1)?.cast_unsigned(),
+    })
+}
+
+/// The chunks of a trace, in order of arrival.
+pub(in crate::store) fn traces_chunks(connection: &Connection, trace_id: TraceId) -> Result<Vec<Place>, Error> {
+    let query = || -> rusqlite::Result<Vec<Place>> {
+        connection
+            .prepare_cached("SELECT kind, segment, offset FROM chunks WHERE trace = ? ORDER BY segment, offset")?
+            .query_map([trace_id.bytes()], |row| {
+                let kind = if row.get::<_, u8>(0)? == 1 {
+                    ChunkKind::Spans
+                } else {
+                    ChunkKind::Logs
+                };
+                let at = position(row, 1)?;
+                Ok(Place { kind, at })
+            })?
+            .collect()
+    };
+    query().map_err(failure("read"))
+}
+
+/// The loose log records of a session that touch a span of time.
+pub(in crate::store) fn loose_chunks(connection: &Connection, session: &str, start: u64, end: u64) -> Result<Vec<Place>, Error> {
+    let query = || -> rusqlite::Result<Vec<Place>> {
+        connection
+            .prepare_cached("SELECT segment, offset FROM loose WHERE session = ? AND first <= ? AND last >= ? ORDER BY segment, offset")?
+            .query_map(params![session, time(end), time(start)], |row| {
+                let at = position(row, 0)?;
+                Ok(Place {
+                    kind: ChunkKind::LooseLogs,
+                    at,
+                })
+            })?
+            .collect()
+    };
+    query().map_err(failure("read"))
+}
+
+fn time(nanos: u64) -> i64 {
+    i64::try_from(nanos).unwrap_or(i64::MAX)
+}
+
+/// Traces that have spans.
+pub(in crate::store) fn list(connection: &Connection, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
+    let mut conditions = vec!["spans > 0".to_owned()];
+    let mut values: Vec<Value> = Vec::new();
+    let mut add = |condition: &str, value: Value| {
+        conditions.push(condition.to_owned());
+        values.push(value);
+    };
+    if let Some(service) = &filter.service {
+        add("service = ?", Value::Text(service.clone()));
+    }
+    if let Some(session) = &filter.session {
+        add("session = ?", Value::Text(session.clone()));
+    }
+    if let Some(since) = filter.since {
+        add("start >= ?", Value::Integer(time(since)));
+    }
+    if let Some(until) = filter.until {
+        add("start < ?", Value::Integer(time(until)));
+    }
+    if !filter.traces.is_empty() {
+        let marks = vec!["?"; filter.traces.len()].join(", ");
+        conditions.push(format!("trace IN ({marks})"));
+        values.extend(filter.traces.iter().map(|id| Value::Blob(id.bytes().to_vec())));
+    }
+    let order = if filter.oldest_first { "ASC" } else { "DESC" };
+    let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
+    let text = format!(
+        "SELECT trace, root, root_ended, service, session, start, end, spans, logs, errors, bytes, revision
+         FROM traces WHERE {} ORDER BY start {order}, trace {order} LIMIT {limit}",
+        conditions.join(" AND ")
+    );
+    let query = || -> rusqlite::Result<Vec<TraceRow>> {
+        let mut statement = connection.prepare_cached(&text)?;
+        let rows = statement.query_map(params_from_iter(&values), trace_row)?;
+        rows.filter_map(Result::transpose).collect()
+    };
+    query().map_err(failure("read"))
+}
+
+fn trace_row(row: &Row<'_>) -> rusqlite::Result<Option<TraceRow>> {
+    let Some(trace_id) = TraceId::from_bytes(&row.get::<_, Vec<u8>>(0)?) else {
+        return Ok(None);
+    };
+    let number = |index| row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or_default());
+    Ok(Some(TraceRow {
+        trace_id,
+        root: row.get(1)?,
+        root_ended: row.get(2)?,
+        service: row.get(3)?,
+        session: row.get(4)?,
+        start: number(5)?,
+        end: number(6)?,
+        spans: number(7)?,
+        logs: number(8)?,
+        errors: number(9)?,
+        bytes: number(10)?,
+        revision: number(11)?,
+    }))
+}
+
+/// Sessions that traces name, the one with the latest trace first.
+pub(in crate::store) fn sessions(connection: &Connection, limit: usize) -> Result<Vec<SessionRow>, Error> {
+    let query = || -> rusqlite::Result<Vec<SessionRow>> {
+        connection
+            .prepare_cached(
+                "SELECT session, count(*), min(start), max(end) FROM traces WHERE session IS NOT NULL AND spans > 0
+                 GROUP BY session ORDER BY max(start) DESC, session LIMIT ?",
+            )?
+            .query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+                let number = |index| row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or_default());
+                Ok(SessionRow {
+                    session: row.get(0)?,
+                    traces: number(1)?,
+                    start: number(2)?,
+                    end: number(3)?,
+                })
+            })?
+            .collect()
+    };
+    query().map_err(failure("read"))
+}
+
+/// What was computed of a trace, if at this revision.
+pub(in crate::store) fn summary(connection: &Connection, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
+    connection
+        .prepare_cached("SELECT summary FROM summaries WHERE trace = ? AND revision = ?")
+        .and_then(|mut query| {
+            query
+                .query_row(params![trace_id.bytes(), revision.cast_signed()], |row| row.get(0))
+                .optional()
+        })
+        .map_err(failure("read"))
+}

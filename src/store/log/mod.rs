@@ -1,0 +1,57 @@
+//! The log: append-only segment files `<number, ten digits>.log`.
+//!
+//! ```text
+//! segment   0   8  "SPBRLOG" and the version, now 1
+//!           8   8  the segment's number, little-endian
+//!          16      records, one after the other
+//!
+//! record    0   4  length of the message, little-endian
+//!           4   1  kind: 1 spans, 2 log records of a trace, 3 loose log records
+//!           5   3  zero
+//!           8   8  time of arrival, nanoseconds since 1970
+//!          16  16  trace id, zero for loose log records
+//!          32   4  CRC-32 of the message
+//!          36   4  CRC-32 of the 36 bytes before
+//!          40      the message: OTLP protobuf
+//! ```
+//!
+//! How a record can be broken, and what is done: the file ends inside it, at the end of the last segment (a crash before
+//! the sync: cut off and reported, nothing acknowledged was in it); its message does not fit its checksum (skipped by
+//! its length, counted and named); its head does not fit its checksum (the next head that does is searched for).
+
+pub mod record;
+pub mod recovery;
+mod writer;
+
+pub use record::{Head, Position};
+pub use recovery::{Damage, Recovery, Torn};
+pub use writer::Log;
+
+/// Bytes before the first record.
+pub const SEGMENT_HEAD: u64 = 16;
+/// What a segment begins with, before the version.
+pub(super) const MAGIC: &[u8; 7] = b"SPBRLOG";
+/// The version that this program writes and reads.
+pub const VERSION: u8 = 1;
+
+/// The file name of a segment.
+#[must_use]
+pub fn file_name(segment: u64) -> String {
+    format!("{segment:010}.log")
+}
+
+/// The segment that a file name means.
+#[must_use]
+pub fn segment_of(name: &str) -> Option<u64> {
+    let digits = name.strip_suffix(".log")?;
+    (digits.len() == 10 && digits.bytes().all(|digit| digit.is_ascii_digit()))
+        .then(|| digits.parse().ok())
+        .flatten()
+}
+
+fn segment_head(segment: u64) -> Vec<u8> {
+    let mut head = MAGIC.to_vec();
+    head.push(VERSION);
+    head.extend(segment.to_le_bytes());
+    head
+}

@@ -1,0 +1,85 @@
+//! The head of a record.
+
+use crate::span::TraceId;
+use crate::store::{Chunk, ChunkKind};
+
+/// Size of a head in bytes.
+pub const HEAD: usize = 40;
+
+/// A place in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    /// Number of the segment.
+    pub segment: u64,
+    /// Byte in it.
+    pub offset: u64,
+}
+
+/// What stands before a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    /// Length of the message in bytes.
+    pub length: u32,
+    /// The kind's number; kinds of later versions are kept as they are.
+    pub kind: u8,
+    /// Time of arrival, nanoseconds since 1970.
+    pub arrival: u64,
+    /// The trace, if it is of one.
+    pub trace_id: Option<TraceId>,
+    /// CRC-32 of the message.
+    pub checksum: u32,
+}
+
+impl Head {
+    /// The head of a chunk; `None` if the chunk is too large.
+    #[must_use]
+    pub fn of(chunk: &Chunk, arrival: u64) -> Option<Self> {
+        Some(Self {
+            length: u32::try_from(chunk.bytes.len()).ok()?,
+            kind: chunk.kind.number(),
+            arrival,
+            trace_id: chunk.trace_id(),
+            checksum: crc32fast::hash(&chunk.bytes),
+        })
+    }
+
+    /// The kind, if this version knows it.
+    #[must_use]
+    pub fn kind(&self) -> Option<ChunkKind> {
+        ChunkKind::from_number(self.kind)
+    }
+
+    /// The bytes on the disk.
+    #[must_use]
+    pub fn to_bytes(self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEAD);
+        bytes.extend(self.length.to_le_bytes());
+        bytes.extend([self.kind, 0, 0, 0]);
+        bytes.extend(self.arrival.to_le_bytes());
+        bytes.extend(self.trace_id.map_or([0; 16], |id| *id.bytes()));
+        bytes.extend(self.checksum.to_le_bytes());
+        let own = crc32fast::hash(&bytes);
+        bytes.extend(own.to_le_bytes());
+        bytes
+    }
+
+    /// The head that these bytes begin with; `None` if its own checksum does not fit.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (fields, own) = bytes.get(..HEAD)?.split_last_chunk::<4>()?;
+        if crc32fast::hash(fields) != u32::from_le_bytes(*own) {
+            return None;
+        }
+        let (length, rest) = fields.split_first_chunk::<4>()?;
+        let (kind, rest) = rest.split_first_chunk::<4>()?;
+        let (arrival, rest) = rest.split_first_chunk::<8>()?;
+        let (trace_id, checksum) = rest.split_first_chunk::<16>()?;
+        Some(Self {
+            length: u32::from_le_bytes(*length),
+            kind: kind[0],
+            arrival: u64::from_le_bytes(*arrival),
+            trace_id: TraceId::from_bytes(trace_id),
+            checksum: u32::from_le_bytes(checksum.try_into().ok()?),
+        })
+    }
+}

@@ -1,0 +1,162 @@
+//! Where spans are kept.
+//!
+//! # The promise
+//!
+//! When [`Store::append`] has returned, what it was given is on the disk: written to the log and synced. A process that is
+//! killed, a machine that loses power, keep it. What was not acknowledged may be there or not, never half.
+//!
+//! # How
+//!
+//! The log is the data; the index is a view of it that can be rebuilt at any time ([`Local::reindex`]).
+//!
+//! - **[`log`]**: append-only segment files. A record is one *chunk*: the spans (or log records) of one trace that came in
+//!   one request, as a valid OTLP message, framed with length, kind, trace id, arrival time and checksums. Concurrent
+//!   requests share one `fdatasync`. After a failed sync the log takes no more until it is opened anew.
+//! - **[`index`]**: SQLite, for people too: where each trace's chunks are, and one row a trace for lists. Committed after
+//!   the log with the position it covers; on open the log is replayed from there.
+//! - **[`disk`]**: the one door to the disk, so that tests can break it.
+//!
+//! A chunk that comes again, byte by byte, is acknowledged, stored once and counted.
+//!
+//! # Limits
+//!
+//! One writer a directory (a lock file names the process). One chunk holds at most 4 GiB. Segments are 64 MiB.
+
+pub mod chunk;
+pub mod disk;
+mod error;
+pub mod index;
+mod local;
+mod lock;
+pub mod log;
+
+pub use chunk::{Chunk, ChunkKind};
+pub use error::Error;
+pub use local::{Local, OpenOptions, Opened};
+
+use crate::span::{LogRecord, Span, TraceId};
+
+/// What became of appended chunks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// Spans and log records that are new.
+    pub stored: usize,
+    /// Spans and log records that were there already, in a chunk with the same bytes.
+    pub duplicates: usize,
+}
+
+/// Spans and log records of one trace as the store holds them.
+#[derive(Debug, Clone, Default)]
+pub struct Stored {
+    /// Spans in order of arrival; the same span may stand twice.
+    pub spans: Vec<Span>,
+    /// Log records of the trace, and loose ones of its session in its time.
+    pub logs: Vec<LogRecord>,
+    /// Records that are damaged on the disk and were left out.
+    pub damaged: Vec<String>,
+}
+
+/// Which traces a list holds.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Only these traces.
+    pub traces: Vec<TraceId>,
+    /// Only of this service.
+    pub service: Option<String>,
+    /// Only of this session.
+    pub session: Option<String>,
+    /// Only those that began at this time or later, in nanoseconds since 1970.
+    pub since: Option<u64>,
+    /// Only those that began before this time.
+    pub until: Option<u64>,
+    /// At most so many.
+    pub limit: Option<usize>,
+    /// Oldest first instead of newest first.
+    pub oldest_first: bool,
+}
+
+/// One trace in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TraceRow {
+    /// The trace.
+    pub trace_id: TraceId,
+    /// Name of the first span without a parent.
+    pub root: Option<String>,
+    /// Whether such a span has ended.
+    pub root_ended: bool,
+    /// `service.name`.
+    pub service: Option<String>,
+    /// The session that its spans name.
+    pub session: Option<String>,
+    /// Earliest start, nanoseconds since 1970.
+    pub start: u64,
+    /// Latest end, nanoseconds since 1970.
+    pub end: u64,
+    /// How many spans came, replays with other bytes included.
+    pub spans: u64,
+    /// How many log records came.
+    pub logs: u64,
+    /// How many of the spans say that they failed.
+    pub errors: u64,
+    /// Bytes in the log.
+    pub bytes: u64,
+    /// Grows with every chunk of the trace.
+    pub revision: u64,
+}
+
+/// One session in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    /// The session's name.
+    pub session: String,
+    /// How many traces name it.
+    pub traces: u64,
+    /// Start of the first.
+    pub start: u64,
+    /// End of the last.
+    pub end: u64,
+}
+
+/// What holds spans. Kept narrow, so that other engines can stand behind it.
+pub trait Store: Send + Sync + std::fmt::Debug {
+    /// Appends chunks; `done` is called once they are on the disk and can be found, or when they are not.
+    /// Never blocks for the disk.
+    fn submit(&self, chunks: Vec<Chunk>, done: Box<dyn FnOnce(Result<Receipt, Error>) + Send>);
+
+    /// Appends chunks, and waits.
+    ///
+    /// # Errors
+    ///
+    /// They are not on the disk, or cannot be found there; sending them again is harmless.
+    fn append(&self, chunks: Vec<Chunk>) -> Result<Receipt, Error> {
+        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+        self.submit(
+            chunks,
+            Box::new(move |result| {
+                let _ = sender.send(result);
+            }),
+        );
+        receiver.recv().unwrap_or(Err(Error::Closed))
+    }
+
+    /// Everything of one trace; `None` if the store has none of its spans.
+    ///
+    /// # Errors
+    ///
+    /// The disk or the index cannot be read.
+    fn read_trace(&self, trace_id: TraceId) -> Result<Option<Stored>, Error>;
+
+    /// Traces, newest first.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error>;
+
+    /// Sessions, newest first.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    fn sessions(&self, limit: usize) -> Result<Vec<SessionRow>, Error>;
+}

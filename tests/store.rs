@@ -1,0 +1,451 @@
+//! The store keeps what it acknowledged: crashes, failing disks, replays, a second writer.
+#![expect(clippy::expect_used, reason = "a test")]
+#![cfg(feature = "server")]
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use spanbridge::otlp::{encode, scan};
+use spanbridge::span::{AnyValue, LogRecord, Signal, Span, SpanId, TraceId, UnixNanos};
+use spanbridge::store::disk::{Directory, Disk, DiskFile};
+use spanbridge::store::{Chunk, Error, Filter, Local, OpenOptions, Opened, Receipt, Store as _};
+
+const KEYS: [&str; 2] = ["session.id", "gen_ai.conversation.id"];
+
+fn trace(number: u8) -> TraceId {
+    TraceId::from_bytes(&[number; 16]).expect("an id")
+}
+
+fn span(of: u8, id: u8) -> Span {
+    let mut span = Span::new(trace(of), SpanId::from_bytes(&[id; 8]).expect("an id"), format!("span {id}"));
+    span.start = UnixNanos(1_000 * u64::from(of) + u64::from(id));
+    span.end = UnixNanos(span.start.0 + 500);
+    span.parent = (id > 1).then(|| SpanId::from_bytes(&[1; 8]).expect("an id"));
+    span.attributes.push("session.id", format!("session {}", of % 2));
+    span
+}
+
+fn chunks(spans: &[Span]) -> Vec<Chunk> {
+    let bytes = encode::traces(spans);
+    let scanned = scan::scan(&bytes, Signal::Traces, &KEYS).expect("a request");
+    Chunk::of_request(&scanned, &bytes)
+}
+
+fn options(directory: &Path) -> OpenOptions {
+    OpenOptions {
+        session_keys: KEYS.map(ToOwned::to_owned).to_vec(),
+        ..OpenOptions::new(directory)
+    }
+}
+
+fn open(directory: &Path) -> Opened {
+    Local::open(&options(directory)).expect("opens")
+}
+
+fn spans_of(store: &Local, of: u8) -> Vec<Span> {
+    store
+        .read_trace(trace(of))
+        .expect("reads")
+        .map_or_else(Vec::new, |stored| stored.spans)
+}
+
+fn last_segment(directory: &Path) -> std::path::PathBuf {
+    let mut logs: Vec<_> = fs::read_dir(directory)
+        .expect("lists")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "log"))
+        .collect();
+    logs.sort();
+    logs.pop().expect("a segment")
+}
+
+#[test]
+fn what_was_appended_is_found_at_once_and_after_reopening() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    let spans = [span(1, 1), span(2, 1), span(1, 2)];
+    let receipt = store.append(chunks(&spans)).expect("appends");
+    assert_eq!(receipt, Receipt { stored: 3, duplicates: 0 });
+    let mut store = Some(store);
+    for _ in 0..2 {
+        let store = store.take().unwrap_or_else(|| open(directory.path()).store);
+        assert_eq!(spans_of(&store, 1), [spans[0].clone(), spans[2].clone()]);
+        assert_eq!(spans_of(&store, 3), []);
+        let rows = store.list(&Filter::default()).expect("lists");
+        let rows: Vec<_> = rows
+            .iter()
+            .map(|row| (row.trace_id, row.root.as_deref(), row.spans, row.revision))
+            .collect();
+        assert_eq!(rows, [(trace(2), Some("span 1"), 1, 1), (trace(1), Some("span 1"), 2, 1)]);
+    }
+}
+
+#[test]
+fn lists_are_filtered() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    for of in 1..=4 {
+        store.append(chunks(&[span(of, 1)])).expect("appends");
+    }
+    let list = |filter: Filter| -> Vec<u8> {
+        let rows = store.list(&filter).expect("lists");
+        rows.iter().map(|row| row.trace_id.bytes()[0]).collect()
+    };
+    assert_eq!(
+        list(Filter {
+            session: Some("session 1".into()),
+            ..Filter::default()
+        }),
+        [3, 1]
+    );
+    assert_eq!(
+        list(Filter {
+            since: Some(3_001),
+            ..Filter::default()
+        }),
+        [4, 3]
+    );
+    assert_eq!(
+        list(Filter {
+            until: Some(3_001),
+            oldest_first: true,
+            ..Filter::default()
+        }),
+        [1, 2]
+    );
+    assert_eq!(
+        list(Filter {
+            limit: Some(1),
+            ..Filter::default()
+        }),
+        [4]
+    );
+    assert_eq!(
+        list(Filter {
+            service: Some("none".into()),
+            ..Filter::default()
+        }),
+        [] as [u8; 0]
+    );
+    assert_eq!(store.sessions(10).expect("lists").len(), 2);
+}
+
+#[test]
+fn a_replay_is_acknowledged_stored_once_and_counted() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    let spans = [span(1, 1), span(1, 2)];
+    store.append(chunks(&spans)).expect("appends");
+    let size = fs::metadata(last_segment(directory.path())).expect("a segment").len();
+    assert_eq!(store.append(chunks(&spans)).expect("appends"), Receipt { stored: 0, duplicates: 2 });
+    let mut twice = chunks(&[span(2, 1)]);
+    twice.extend(chunks(&[span(2, 1)]));
+    assert_eq!(store.append(twice).expect("appends"), Receipt { stored: 1, duplicates: 1 });
+    assert_eq!(spans_of(&store, 1).len(), 2);
+    assert_eq!(spans_of(&store, 2).len(), 1);
+    assert!(fs::metadata(last_segment(directory.path())).expect("a segment").len() < size * 2);
+}
+
+#[test]
+fn a_torn_tail_is_cut_and_reported_wherever_it_is_torn() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    store.append(chunks(&[span(1, 1)])).expect("appends");
+    let whole = fs::metadata(last_segment(directory.path())).expect("a segment").len();
+    store.append(chunks(&[span(2, 1)])).expect("appends");
+    drop(store);
+    let segment = last_segment(directory.path());
+    let bytes = fs::read(&segment).expect("reads");
+    for cut in usize::try_from(whole).expect("small")..bytes.len() {
+        let copy = tempfile::tempdir().expect("a directory");
+        fs::write(copy.path().join(segment.file_name().expect("a name")), &bytes[..cut]).expect("writes");
+        let opened = open(copy.path());
+        assert_eq!(spans_of(&opened.store, 1).len(), 1, "cut at {cut}");
+        assert_eq!(spans_of(&opened.store, 2), [], "cut at {cut}");
+        let torn = opened.recovery.torn.map(|torn| torn.bytes);
+        assert_eq!(torn, Some(cut as u64 - whole).filter(|bytes| *bytes > 0));
+        assert_eq!(opened.recovery.damaged, []);
+        opened.store.append(chunks(&[span(3, 1)])).expect("appends");
+        drop(opened);
+        let again = open(copy.path());
+        assert_eq!(again.recovery.torn, None);
+        assert_eq!(spans_of(&again.store, 3).len(), 1);
+    }
+}
+
+#[test]
+fn a_damaged_record_is_skipped_and_named() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    let mut starts = Vec::new();
+    for of in 1..=3 {
+        starts.push(usize::try_from(fs::metadata(last_segment(directory.path())).expect("a segment").len()).expect("small"));
+        store.append(chunks(&[span(of, 1)])).expect("appends");
+    }
+    drop(store);
+    let segment = last_segment(directory.path());
+    let bytes = fs::read(&segment).expect("reads");
+    // In the message, and in the head.
+    for at in [starts[1] + 50, starts[1] + 2] {
+        let copy = tempfile::tempdir().expect("a directory");
+        let mut bytes = bytes.clone();
+        bytes[at] ^= 0x40;
+        fs::write(copy.path().join(segment.file_name().expect("a name")), &bytes).expect("writes");
+        let opened = open(copy.path());
+        assert_eq!(opened.recovery.damaged.len(), 1);
+        assert_eq!(opened.recovery.damaged[0].at.offset, starts[1] as u64);
+        assert_eq!(opened.recovery.torn, None);
+        assert_eq!(
+            (
+                spans_of(&opened.store, 1).len(),
+                spans_of(&opened.store, 2).len(),
+                spans_of(&opened.store, 3).len()
+            ),
+            (1, 0, 1)
+        );
+    }
+    // Damage that comes after the index was made is found on reading.
+    let mut damaged = bytes.clone();
+    damaged[starts[1] + 50] ^= 0x40;
+    fs::write(&segment, &damaged).expect("writes");
+    let store = open(directory.path()).store;
+    let stored = store.read_trace(trace(2)).expect("reads").expect("a row");
+    assert_eq!((stored.spans.len(), stored.damaged.len()), (0, 1));
+}
+
+#[test]
+fn a_second_writer_is_refused_with_the_process_that_holds_the_lock() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    store.append(chunks(&[span(1, 1)])).expect("appends");
+    let refused = Local::open(&options(directory.path())).expect_err("refused");
+    assert!(matches!(refused, Error::Locked { .. }));
+    assert!(
+        refused.to_string().contains(&format!("process {}", std::process::id())),
+        "{refused}"
+    );
+    let reader = Local::open_to_read(directory.path()).expect("reads beside the writer");
+    assert_eq!(spans_of(&reader, 1).len(), 1);
+    store.append(chunks(&[span(1, 2)])).expect("appends");
+    assert_eq!(spans_of(&reader, 1).len(), 2);
+    assert!(matches!(reader.append(chunks(&[span(1, 3)])), Err(Error::ReadOnly)));
+}
+
+#[test]
+fn the_index_is_rebuilt_from_the_log_when_it_is_lost_or_broken() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut options = options(directory.path());
+    options.segment_size = 400;
+    let store = Local::open(&options).expect("opens").store;
+    for of in 1..=9 {
+        store.append(chunks(&[span(of, 1), span(of, 2)])).expect("appends");
+    }
+    let rows = store.list(&Filter::default()).expect("lists");
+    drop(store);
+    assert!(
+        last_segment(directory.path()).ends_with("0000000005.log"),
+        "{:?}",
+        last_segment(directory.path())
+    );
+
+    let index = directory.path().join("index.sqlite");
+    fs::write(&index, b"this is no database, whatever its name says").expect("writes");
+    let opened = Local::open(&options).expect("opens");
+    assert!(opened.recovery.index_rebuilt.is_some());
+    assert_eq!(opened.store.list(&Filter::default()).expect("lists"), rows);
+    drop(opened);
+
+    let opened = Local::reindex(&options).expect("opens");
+    assert_eq!(opened.recovery.replayed, 9);
+    assert_eq!(opened.store.list(&Filter::default()).expect("lists"), rows);
+    drop(opened);
+
+    // The last segment is gone: the index says more than there is.
+    fs::remove_file(last_segment(directory.path())).expect("removes");
+    let opened = Local::open(&options).expect("opens");
+    assert!(opened.recovery.index_rebuilt.is_some());
+    assert_eq!(opened.store.list(&Filter::default()).expect("lists").len(), 8);
+}
+
+#[test]
+fn a_segment_of_a_later_version_is_not_touched() {
+    let directory = tempfile::tempdir().expect("a directory");
+    drop(open(directory.path()));
+    let segment = last_segment(directory.path());
+    let mut bytes = fs::read(&segment).expect("reads");
+    bytes[7] = 9;
+    fs::write(&segment, &bytes).expect("writes");
+    let refused = Local::open(&options(directory.path())).expect_err("refused");
+    assert_eq!(
+        refused.to_string(),
+        "segment 1 has version 9; this program reads version 1: use a newer one"
+    );
+    assert_eq!(fs::read(&segment).expect("reads"), bytes);
+}
+
+#[test]
+fn loose_log_records_are_read_with_the_traces_of_their_session_in_their_time() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    store.append(chunks(&[span(1, 1), span(2, 1), span(3, 1)])).expect("appends");
+    let record = |session: &str, at: u64| LogRecord {
+        trace_id: None,
+        span_id: None,
+        time: Some(UnixNanos(at)),
+        observed_time: None,
+        severity: 0,
+        severity_text: String::new(),
+        event_name: "said".to_owned(),
+        body: AnyValue::Empty,
+        attributes: [("session.id".to_owned(), AnyValue::from(session))].into_iter().collect(),
+        dropped_attributes: 0,
+        flags: 0,
+        resource: Arc::default(),
+        scope: Arc::default(),
+    };
+    let records = [record("session 1", 1_200), record("session 1", 3_100), record("session 0", 1_200)];
+    let bytes = encode::logs(&records);
+    let scanned = scan::scan(&bytes, Signal::Logs, &KEYS).expect("a request");
+    store.append(Chunk::of_request(&scanned, &bytes)).expect("appends");
+    let logs = |of| store.read_trace(trace(of)).expect("reads").expect("a trace").logs;
+    assert_eq!(logs(1), records[..1]);
+    assert_eq!(logs(2), []);
+    assert_eq!(logs(3), records[1..2]);
+}
+
+/// A directory whose disk fails when told to.
+#[derive(Debug)]
+struct Failing {
+    inner: Directory,
+    faults: Arc<Faults>,
+}
+
+#[derive(Debug, Default)]
+struct Faults {
+    sync: AtomicBool,
+    full: AtomicBool,
+    syncs: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct FailingFile(Box<dyn DiskFile>, Arc<Faults>);
+
+impl Disk for Failing {
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.inner.list()
+    }
+    fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(FailingFile(self.inner.create(name)?, Arc::clone(&self.faults))))
+    }
+    fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
+        Ok(Box::new(FailingFile(self.inner.open(name)?, Arc::clone(&self.faults))))
+    }
+    fn sync_names(&self) -> io::Result<()> {
+        self.inner.sync_names()
+    }
+}
+
+impl DiskFile for FailingFile {
+    fn size(&self) -> io::Result<u64> {
+        self.0.size()
+    }
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.read_exact_at(buffer, offset)
+    }
+    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        if self.1.full.load(Ordering::SeqCst) {
+            self.0.write_all_at(&bytes[..bytes.len() / 2], offset)?;
+            return Err(io::Error::from(io::ErrorKind::StorageFull));
+        }
+        self.0.write_all_at(bytes, offset)
+    }
+    fn sync(&self) -> io::Result<()> {
+        self.1.syncs.fetch_add(1, Ordering::SeqCst);
+        if self.1.sync.load(Ordering::SeqCst) {
+            return Err(io::Error::other("the medium is gone"));
+        }
+        self.0.sync()
+    }
+    fn truncate(&self, size: u64) -> io::Result<()> {
+        self.0.truncate(size)
+    }
+}
+
+fn open_failing(directory: &Path) -> (Local, Arc<Faults>) {
+    let faults = Arc::new(Faults::default());
+    let mut options = options(directory);
+    options.disk = Some(Arc::new(Failing {
+        inner: Directory::new(directory),
+        faults: Arc::clone(&faults),
+    }));
+    (Local::open(&options).expect("opens").store, faults)
+}
+
+#[test]
+fn a_full_disk_refuses_and_recovers() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (store, faults) = open_failing(directory.path());
+    store.append(chunks(&[span(1, 1)])).expect("appends");
+    faults.full.store(true, Ordering::SeqCst);
+    let refused = store.append(chunks(&[span(2, 1)])).expect_err("refused");
+    assert!(matches!(refused, Error::Full { .. }) && refused.is_transient(), "{refused}");
+    assert_eq!(spans_of(&store, 2), []);
+    faults.full.store(false, Ordering::SeqCst);
+    assert_eq!(store.append(chunks(&[span(2, 1)])).expect("appends").stored, 1);
+    drop(store);
+    let opened = open(directory.path());
+    assert_eq!((opened.recovery.torn, opened.recovery.damaged.len()), (None, 0));
+    assert_eq!((spans_of(&opened.store, 1).len(), spans_of(&opened.store, 2).len()), (1, 1));
+}
+
+#[test]
+fn after_a_failed_sync_the_log_takes_no_more_until_it_is_opened_anew() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (store, faults) = open_failing(directory.path());
+    store.append(chunks(&[span(1, 1)])).expect("appends");
+    faults.sync.store(true, Ordering::SeqCst);
+    assert!(matches!(store.append(chunks(&[span(2, 1)])), Err(Error::Poisoned { .. })));
+    faults.sync.store(false, Ordering::SeqCst);
+    assert!(matches!(store.append(chunks(&[span(3, 1)])), Err(Error::Poisoned { .. })));
+    assert_eq!(spans_of(&store, 1).len(), 1);
+    drop(store);
+    let store = open(directory.path()).store;
+    assert_eq!(spans_of(&store, 1).len(), 1);
+    store.append(chunks(&[span(3, 1)])).expect("appends");
+    assert_eq!(spans_of(&store, 3).len(), 1);
+}
+
+#[test]
+fn requests_that_wait_share_a_sync() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (store, faults) = open_failing(directory.path());
+    let before = faults.syncs.load(Ordering::SeqCst);
+    let (sender, receiver) = std::sync::mpsc::channel();
+    for of in 1..=200 {
+        let sender = sender.clone();
+        store.submit(
+            chunks(&[span(of, 1)]),
+            Box::new(move |result| sender.send(result.is_ok()).expect("listens")),
+        );
+    }
+    assert!(receiver.iter().take(200).all(|stored| stored));
+    let syncs = faults.syncs.load(Ordering::SeqCst) - before;
+    assert!(syncs < 150, "{syncs} syncs for 200 requests");
+    assert_eq!(store.list(&Filter::default()).expect("lists").len(), 200);
+}
+
+#[test]
+fn closing_writes_what_waits() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    for of in 1..=100 {
+        store.submit(chunks(&[span(of, 1)]), Box::new(|result| assert!(result.is_ok())));
+    }
+    store.close();
+    assert!(matches!(store.append(chunks(&[span(101, 1)])), Err(Error::Closed)));
+    drop(store);
+    assert_eq!(open(directory.path()).store.list(&Filter::default()).expect("lists").len(), 100);
+}
