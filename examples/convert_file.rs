@@ -22,10 +22,20 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{} spans", spans.len());
     for run in run::from_batch(spans, Vec::new(), &Registry::built_in()) {
         let agent = run.agent.name.as_deref().unwrap_or("an agent without a name");
-        println!("trace {}: {agent}, {} steps, {} findings", run.trace_id, run.steps.len(), run.findings.len());
+        println!(
+            "trace {}: {agent}, {} steps, {} findings",
+            run.trace_id,
+            run.steps.len(),
+            run.findings.len()
+        );
         for format in FORMATS {
             for assembled in format.assemble(std::slice::from_ref(&run), &Options::default(), Layout::Compact) {
-                println!("  {}: {} bytes, {} losses", format.id, assembled.document.len(), assembled.losses.len());
+                println!(
+                    "  {}: {} bytes, {} losses",
+                    format.id,
+                    assembled.document.len(),
+                    assembled.losses.len()
+                );
                 for loss in assembled.losses {
                     println!("    {:?}: {}", loss.reason, loss.what);
                 }

@@ -1,6 +1,7 @@
 //! The direction of dependencies, as data: a module uses only lower floors, and what lies below floor 5 is pure.
 //!
 //! The checker is a function from a file's text to its violations, so it is itself tested on texts that break each rule.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 use std::path::{Path, PathBuf};
 
@@ -92,10 +93,19 @@ fn modules_use_only_lower_floors() {
     let mut files = Vec::new();
     rust_files(&root, &mut files);
     assert!(files.len() >= 20, "only {} files found below src", files.len());
+    let texts: Vec<(String, String)> = files
+        .iter()
+        .map(|file| {
+            let name = file.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+            (name, std::fs::read_to_string(file).unwrap())
+        })
+        .collect();
+    let tests: Vec<String> = texts.iter().flat_map(|(name, text)| test_modules(name, text)).collect();
     let mut violations = Vec::new();
-    for file in &files {
-        let name = file.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
-        violations.extend(check(&name, &std::fs::read_to_string(file).unwrap(), &formats));
+    for (name, text) in &texts {
+        if !tests.iter().any(|test| belongs(name, test)) {
+            violations.extend(check(name, text, &formats));
+        }
     }
     assert!(violations.is_empty(), "{} violations:\n{}", violations.len(), violations.join("\n"));
 }
@@ -112,6 +122,27 @@ fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
         }
     }
     files.sort();
+}
+
+/// Whether a file is this module or stands below it.
+fn belongs(file: &str, module: &str) -> bool {
+    file.strip_prefix(module).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+}
+
+/// The modules that `#[cfg(test)] mod name;` in this file declares, as paths without an extension.
+fn test_modules(name: &str, text: &str) -> Vec<String> {
+    let (code, _) = lex(text);
+    let module = module_of(name).join("/");
+    let folder = if module.is_empty() { String::new() } else { module + "/" };
+    let after_cfg = code.split("#[cfg(test)]").skip(1);
+    after_cfg
+        .filter_map(|rest| {
+            let declared = rest.split([';', '{']).next()?;
+            let module = declared.trim().rsplit_once("mod ")?.1.trim();
+            let is_file = rest.as_bytes().get(declared.len()) == Some(&b';') && module.chars().all(|c| c.is_alphanumeric() || c == '_');
+            is_file.then(|| format!("{folder}{module}"))
+        })
+        .collect()
 }
 
 /// What a file breaks. `name` is its path below `src`.
@@ -505,6 +536,27 @@ mod the_checker {
         says("run/order.rs", "let a = r#\"llm.model_name\"#;", "attribute key");
         passes("dialect/read.rs", "let a = \"gen_ai.usage.input_tokens\";");
         passes("formats/contextforge/document.rs", "#[serde(alias = \"llm.model_name\")]");
+    }
+
+    #[test]
+    fn knows_the_files_of_test_modules() {
+        assert!(super::belongs("formats/testing/samples.rs", "formats/testing") && super::belongs("formats/testing.rs", "formats/testing"));
+        assert!(!super::belongs("formats/testing_blocks.rs", "formats/testing"));
+        assert_eq!(
+            super::test_modules(
+                "formats/synth/mod.rs",
+                "#[cfg(test)]\nmod tests;\nmod document;\n#[cfg(test)]\npub(crate) mod testing;"
+            ),
+            ["formats/synth/tests", "formats/synth/testing"]
+        );
+        assert_eq!(
+            super::test_modules("lib.rs", "#[cfg(test)]\nmod tests { mod a; }\nmod b;"),
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            super::test_modules("trace/tree.rs", "// #[cfg(test)] mod x;\n#[cfg(test)] mod y;"),
+            ["trace/tree/y"]
+        );
     }
 
     #[test]

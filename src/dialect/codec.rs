@@ -61,7 +61,14 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>) -> Option<Decoded> {
             let Raw::Group(group) = raw else { return None };
             return vercel_output(group).map(|message| Decoded::Messages(vec![message]));
         }
-        Codec::BracketedTexts => return bracketed_texts(&text_of(raw)?).map(Decoded::Messages),
+        Codec::BracketedTexts => {
+            let role = if rule.field == super::rule::Field::OutputMessages {
+                Role::Assistant
+            } else {
+                Role::Other(String::new())
+            };
+            return bracketed_texts(&text_of(raw)?, &role).map(Decoded::Messages);
+        }
         Codec::PlainText => {
             let text = text_of(raw)?;
             return (!text.trim().is_empty()).then(|| Decoded::Value(Value::String(text)));
@@ -115,6 +122,13 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
     match rule.codec {
         Codec::Text => Some(Value::String(text_of(raw)?)),
         Codec::BeforeSlash => text_of(raw)?.split_once('/').map(|(head, _)| head.into()),
+        Codec::LastWord => text_of(raw)?.split_whitespace().last().map(Value::from),
+        Codec::EventList => {
+            let Value::Array(items) = json(raw)? else { return None };
+            let is_choice = |item: &Value| item.get("event.name").and_then(Value::as_str) == Some("gen_ai.choice");
+            let wants_choice = rule.field == super::rule::Field::OutputMessages;
+            Some(items.into_iter().filter(|item| is_choice(item) == wants_choice).collect())
+        }
         Codec::Int => number(raw, normalize::integer),
         Codec::Float => number(raw, |text| normalize::float(text)),
         Codec::Bool => match raw {
@@ -336,15 +350,10 @@ fn vercel_output(group: &[(&str, &AnyValue)]) -> Option<Message> {
 }
 
 /// A title line, then `["..", ".."]` with inner quotes not escaped: texts without roles.
-fn bracketed_texts(body: &str) -> Option<Vec<Message>> {
+fn bracketed_texts(body: &str, role: &Role) -> Option<Vec<Message>> {
     let (_, list) = body.split_once('\n')?;
     let inside = list.trim().strip_prefix('[')?.strip_suffix(']')?;
     let inside = inside.strip_prefix('"').unwrap_or(inside);
     let inside = inside.strip_suffix('"').unwrap_or(inside);
-    Some(
-        inside
-            .split("\", \"")
-            .map(|text| Message::text(Role::Other(String::new()), text))
-            .collect(),
-    )
+    Some(inside.split("\", \"").map(|text| Message::text(role.clone(), text)).collect())
 }

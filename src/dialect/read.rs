@@ -21,6 +21,8 @@ pub struct Read {
     pub findings: Vec<Finding>,
     /// Results of tools below this span that stand on this span (adk-rust).
     pub child_results: Vec<ChildResult>,
+    /// Whether the client sums tokens up over the calls of an agent (Spring AI 1.1).
+    pub sums_usage: bool,
 }
 
 /// A tool's result that stands on another span than the tool's.
@@ -165,7 +167,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                 done = Some(rule.field);
             }
         }
-        let (mut operation, child_results) = writer.finish();
+        let (mut operation, child_results, sums_usage) = writer.finish();
         for (key, value) in &self.attributes {
             if !consumed.contains(key) && !prefixes.iter().any(|prefix| key.starts_with(prefix)) {
                 let _ = operation.unmapped.insert((*key).to_owned(), value.to_json());
@@ -175,6 +177,7 @@ impl<'r, 'a> Reader<'r, 'a> {
             operation,
             findings,
             child_results,
+            sums_usage,
         }
     }
 

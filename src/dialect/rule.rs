@@ -144,6 +144,8 @@ named! {
         UsageInput = "usage.input",
         /// Input tokens without those of the cache.
         UsageInputExcludingCache = "usage.input_excluding_cache",
+        /// Says that the client sums tokens up over the calls of an agent.
+        UsageRunningSum = "usage.running_sum",
         /// Output tokens.
         UsageOutput = "usage.output",
         /// Total tokens.
@@ -364,6 +366,10 @@ named! {
         CommaSeparated = "comma_separated",
         /// ISO 8601 text or the event's own time.
         Time = "time",
+        /// The last word of a text.
+        LastWord = "last_word",
+        /// A list of old GenAI events as JSON text: inputs, or the choice at the end.
+        EventList = "event_list",
         /// The number of flattened entries below a prefix.
         Count = "count",
     }

@@ -8,8 +8,8 @@ use super::read::ChildResult;
 use super::rule::{Codec, Field, Rule};
 use super::{normalize, result};
 use crate::operation::{
-    Document, Evaluation, Failure, Interrupt, Kind, Memory, Message, Operation, ResourceImpact, Role, Search, StateChange, ToolDefinition,
-    ToolUse,
+    Document, Evaluation, Failure, Interrupt, Kind, Memory, Message, Operation, Part, ResourceImpact, Role, Search, StateChange,
+    ToolDefinition, ToolUse,
 };
 use crate::span::{Span, UnixNanos};
 
@@ -23,6 +23,7 @@ pub(super) struct Writer<'a> {
     handoff: (Option<String>, Option<String>),
     evaluation: Evaluation,
     usage_excludes_cache: bool,
+    sums_usage: bool,
     child_results: Vec<ChildResult>,
 }
 
@@ -37,6 +38,7 @@ impl<'a> Writer<'a> {
             handoff: (None, None),
             evaluation: Evaluation::default(),
             usage_excludes_cache: false,
+            sums_usage: false,
             child_results: Vec::new(),
         }
     }
@@ -92,7 +94,7 @@ impl<'a> Writer<'a> {
             }
             Field::Input => set(&mut self.operation.input, value),
             Field::Output => set(&mut self.operation.output, value),
-            Field::RawResponse => value.is_object() && set(&mut self.operation.raw_response, value),
+            Field::RawResponse => (value.is_object() || value.is_array()) && set(&mut self.operation.raw_response, value),
             Field::Kind | Field::Beside => false,
             field => {
                 self.scalar(field, &value)
@@ -159,6 +161,10 @@ impl<'a> Writer<'a> {
             Field::UsageInputExcludingCache => {
                 self.usage_excludes_cache = operation.usage.input.is_none() && count(&mut operation.usage.input, value);
                 self.usage_excludes_cache
+            }
+            Field::UsageRunningSum => {
+                self.sums_usage = true;
+                true
             }
             Field::UsageOutput => count(&mut operation.usage.output, value),
             Field::UsageTotal => count(&mut operation.usage.total, value),
@@ -413,9 +419,10 @@ impl<'a> Writer<'a> {
     }
 
     /// The operation, with what several fields say together.
-    pub(super) fn finish(mut self) -> (Operation, Vec<ChildResult>) {
+    pub(super) fn finish(mut self) -> (Operation, Vec<ChildResult>, bool) {
         self.finish_usage();
         self.finish_failure();
+        self.finish_thoughts();
         let operation = &mut self.operation;
         if let (Some(system), Some(list)) = (self.system, &mut operation.input_messages)
             && !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer))
@@ -454,7 +461,33 @@ impl<'a> Writer<'a> {
         if operation.kind == Kind::Tool && operation.tool.is_none() {
             operation.tool = Some(ToolUse::default());
         }
-        (self.operation, self.child_results)
+        (self.operation, self.child_results, self.sums_usage)
+    }
+
+    /// Thoughts that only the provider's body holds: clients leave them out of the messages.
+    fn finish_thoughts(&mut self) {
+        let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
+            return;
+        };
+        if first.reasoning().is_some() {
+            return;
+        }
+        let Some(body) = self
+            .operation
+            .raw_response
+            .as_ref()
+            .and_then(|body| messages::read(body, Direction::Output))
+        else {
+            return;
+        };
+        if let Some(told) = messages::one_turn(messages::merge_thinking(body)).into_iter().next() {
+            let thoughts: Vec<Part> = told
+                .parts
+                .into_iter()
+                .filter(|part| matches!(part, Part::Reasoning { text: Some(_), .. }))
+                .collect();
+            let _ = first.parts.splice(0..0, thoughts);
+        }
     }
 
     fn finish_usage(&mut self) {

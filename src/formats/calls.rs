@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::operation::{Failure, ToolCall};
-use crate::run::{Run, Step};
+use crate::run::{EntryKind, Run, Step};
 
 /// The call that asked for this tool, as the model's output holds it.
 pub(crate) fn asked<'a>(run: &'a Run, step: &Step) -> Option<&'a ToolCall> {
@@ -34,10 +34,19 @@ pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
         .or(step.operation.input.as_ref())
 }
 
-/// What the tool gave back, of any JSON type.
-pub(crate) fn result(step: &Step) -> Option<&Value> {
+/// What the tool gave back, of any JSON type: the span says so, else the messages.
+pub(crate) fn result<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
     let own = step.operation.tool.as_ref().and_then(|tool| tool.result.as_ref());
-    own.or(step.operation.output.as_ref())
+    own.or(step.operation.output.as_ref()).or_else(|| {
+        let entries = &run.scopes.get(step.scope)?.conversation;
+        entries.iter().rev().find_map(|entry| match &entry.kind {
+            EntryKind::Result(told) => {
+                let tool = run.steps.get(told.tool?)?;
+                (tool.id == step.id && !told.result.is_null()).then_some(&told.result)
+            }
+            _ => None,
+        })
+    })
 }
 
 /// The failure in words, never blank.

@@ -232,7 +232,7 @@ pub(crate) fn identity(step: &Step) -> Map<String, Value> {
 pub(crate) fn in_and_out(run: &Run, step: &Step) -> Map<String, Value> {
     let mut out = Map::new();
     put(&mut out, "input", io::input(run, step));
-    put(&mut out, "output", io::output(step));
+    put(&mut out, "output", io::output(run, step));
     out
 }
 

@@ -90,7 +90,7 @@ pub(crate) fn input(run: &Run, step: &Step) -> Option<Value> {
 }
 
 /// What came out. Vectors stay out: their number says enough.
-pub(crate) fn output(step: &Step) -> Option<Value> {
+pub(crate) fn output(run: &Run, step: &Step) -> Option<Value> {
     let operation = &step.operation;
     let whole = || operation.output.clone();
     let messages = || operation.output_messages.as_deref().filter(|list| !list.is_empty()).map(chats);
@@ -99,7 +99,7 @@ pub(crate) fn output(step: &Step) -> Option<Value> {
         search.documents.as_deref().map(documents)
     };
     match operation.kind {
-        Kind::Tool => calls::result(step).cloned(),
+        Kind::Tool => calls::result(run, step).cloned(),
         Kind::Retrieval | Kind::Rerank => found().or_else(whole),
         Kind::MemoryRead => operation
             .memory

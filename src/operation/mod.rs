@@ -345,7 +345,7 @@ pub struct Operation {
     pub input: Option<Value>,
     /// What came out, as a whole.
     pub output: Option<Value>,
-    /// The provider's response as the spans hold it (a JSON object).
+    /// The provider's response as the spans hold it: an object, or a list of messages.
     pub raw_response: Option<Value>,
     /// The provider's id of the answer.
     pub response_id: Option<String>,

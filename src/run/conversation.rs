@@ -115,10 +115,10 @@ fn keys(message: &Message) -> Vec<String> {
     match message.role {
         Role::Assistant => {
             for call in &message.tool_calls {
-                out.push(match &call.id {
-                    Some(id) => format!("c:{id}"),
-                    None => format!("n:{}:{}", call.name, canonical(call)),
-                });
+                if let Some(id) = &call.id {
+                    out.push(format!("c:{id}"));
+                }
+                out.push(format!("n:{}:{}", call.name, canonical(call)));
             }
             if !text.is_empty() {
                 out.push(format!("a:{text}"));
@@ -220,7 +220,8 @@ impl Conversation {
         if message.role == Role::Tool {
             return self.answer(walk, index, message);
         }
-        if message.is_blank() {
+        if message.is_blank() || message.role == Role::Assistant && keys(&message).is_empty() {
+            // A thought alone is a piece of a turn that is known by its words or calls.
             return;
         }
         if let Some(known) = self.find(&message, walk.from) {
@@ -233,6 +234,7 @@ impl Conversation {
             let is_said = self.sayings.get(known).is_some_and(|saying| saying.message.role == Role::Assistant);
             walk.from = if is_said { known } else { known + 1 };
             if is_said {
+                self.learn_ids(known, &message);
                 self.complete(nodes, known, &message);
                 if walk.turn != Some(known) {
                     walk.answered.clear();
@@ -253,10 +255,35 @@ impl Conversation {
 
     /// The first saying from here on that is known by one of the message's names.
     fn find(&self, message: &Message, from: usize) -> Option<usize> {
-        keys(message)
-            .iter()
-            .filter_map(|key| self.at.get(key)?.iter().copied().find(|at| *at >= from))
-            .min()
+        let names = keys(message);
+        let at = |key: &String| self.at.get(key)?.iter().copied().find(|at| *at >= from);
+        let first = |wanted: &dyn Fn(&String) -> bool| names.iter().filter(|key| wanted(key)).filter_map(at).min();
+        // An id is a stronger sign than words, and words than a call's arguments, which may repeat.
+        first(&|key| key.starts_with("c:"))
+            .or_else(|| first(&|key| !key.starts_with("c:") && !key.starts_with("n:")))
+            .or_else(|| first(&|key| key.starts_with("n:")))
+    }
+
+    /// The same calls under other ids: answers may name these.
+    fn learn_ids(&mut self, at: usize, message: &Message) {
+        let calls = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
+        let mut used: Vec<usize> = Vec::new();
+        for call in &message.tool_calls {
+            let Some(id) = call.id.as_ref().filter(|id| !self.by_id.contains_key(*id)) else {
+                continue;
+            };
+            let twin = calls.iter().copied().find(|at| {
+                !used.contains(at)
+                    && self
+                        .calls
+                        .get(*at)
+                        .is_some_and(|asked| asked.call.name == call.name && canonical(&asked.call) == canonical(call))
+            });
+            if let Some(twin) = twin {
+                used.push(twin);
+                let _ = self.by_id.insert(id.clone(), twin);
+            }
+        }
     }
 
     /// An assistant's message that no call of this trace is known to have said.
@@ -385,22 +412,18 @@ impl Conversation {
         let by_id = message.tool_call_id.as_ref().and_then(|id| self.by_id.get(id)).copied();
         let asked = by_id.or_else(|| {
             let calls = &self.sayings.get(walk.turn?)?.calls;
-            let open = |at: &&usize| {
-                !walk.answered.contains(at)
-                    && self
-                        .calls
-                        .get(**at)
-                        .is_some_and(|asked| asked.call.id.is_none() || message.tool_call_id.is_none())
-            };
+            let open = |at: &&usize| !walk.answered.contains(at);
             let named = |at: &&usize| match (&message.name, self.calls.get(**at)) {
                 (Some(name), Some(asked)) => names::same_tool(name, &asked.call.name),
                 _ => false,
             };
+            // A name that fits no call, but an id: the client's ids for answers are others than for calls.
+            let in_order = message.name.is_none() || message.tool_call_id.is_some();
             calls
                 .iter()
                 .filter(open)
                 .find(named)
-                .or_else(|| if message.name.is_none() { calls.iter().find(open) } else { None })
+                .or_else(|| calls.iter().find(open).filter(|_| in_order))
                 .copied()
         });
         let Some(asked) = asked else {
@@ -414,6 +437,17 @@ impl Conversation {
             return;
         };
         walk.answered.push(asked);
+        if let Some(id) = &message.tool_call_id
+            && by_id.is_none()
+        {
+            // The output held an item's id, the answer names the call's.
+            let _ = self.by_id.insert(id.clone(), asked);
+            if let Some(slot) = self.calls.get_mut(asked)
+                && slot.answer.is_none()
+            {
+                slot.call.id = Some(id.clone());
+            }
+        }
         if let Some(slot) = self.calls.get_mut(asked)
             && slot.answer.is_none()
         {

@@ -202,7 +202,13 @@ fn tools_under_tools(nodes: &mut Nodes) {
             .then(|| inner.service.clone())
             .flatten()
             .filter(|service| node.service.as_ref() != Some(service));
+        let failure = inner.operation.failure.clone();
         merge(nodes, index, outer);
+        if let Some(node) = nodes.get_mut(outer)
+            && node.operation.tool.as_ref().is_none_or(|tool| tool.result.is_none())
+        {
+            node.operation.failure = node.operation.failure.take().or(failure);
+        }
         if let Some(tool) = nodes.get_mut(outer).and_then(|node| node.operation.tool.as_mut()) {
             tool.mcp_server = tool.mcp_server.take().or(server);
         }

@@ -50,9 +50,7 @@ fn said(nodes: &Nodes, which: usize, conversation: &Conversation, steps: &Steps)
             .filter_map(|at| conversation.calls.get(*at).map(|asked| (*at, asked)))
             .collect();
         for (call, (_, asked)) in message.tool_calls.iter_mut().zip(&calls) {
-            if call.id.is_none() {
-                call.id = Some(call_id(nodes, asked, steps));
-            }
+            call.id = Some(call_id(nodes, asked, steps));
         }
         let is_turn = saying.is_turn || !message.tool_calls.is_empty();
         let kind = if is_turn {

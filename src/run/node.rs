@@ -25,6 +25,8 @@ pub(super) struct Node {
     /// `service.name` of the resource.
     pub(super) service: Option<String>,
     pub(super) is_server: bool,
+    /// Whether the client sums tokens up over the calls of an agent.
+    pub(super) sums_usage: bool,
 }
 
 impl Node {
@@ -62,7 +64,10 @@ impl Nodes {
             let read = dialect::read(registry, span, records);
             nodes.findings.extend(read.findings);
             let tree_parent = trace.parents.get(index).copied().flatten();
-            nodes.list.push(Self::node(span, read.operation, read.child_results, tree_parent));
+            nodes.list.push(Node {
+                sums_usage: read.sums_usage,
+                ..Self::node(span, read.operation, read.child_results, tree_parent)
+            });
         }
         nodes
     }
@@ -80,6 +85,7 @@ impl Nodes {
             instrumentation: span.scope.name.clone(),
             service: span.resource.attributes.text("service.name").map(str::to_owned),
             is_server: span.kind == crate::span::SpanKind::Server,
+            sums_usage: false,
         }
     }
 

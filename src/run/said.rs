@@ -43,7 +43,8 @@ pub(super) fn question(steps: &[Step], scopes: &[Scope], root: Option<usize>) ->
             return found;
         }
     }
-    let (content, step) = outer?;
+    let text = outer.clone().filter(|(content, _)| content.is_string());
+    let (content, step) = text.or_else(|| task(steps)).or(outer)?;
     let at = steps.get(step).map_or(UnixNanos(0), |step| step.started_at);
     Some(Said {
         content,
@@ -51,6 +52,12 @@ pub(super) fn question(steps: &[Step], scopes: &[Scope], root: Option<usize>) ->
         at,
         in_conversation: false,
     })
+}
+
+/// The task in words, where a span says so.
+fn task(steps: &[Step]) -> Option<(Value, usize)> {
+    let mut told = steps.iter().enumerate();
+    told.find_map(|(at, step)| Some((Value::String(step.operation.task.description.clone()?), at)))
 }
 
 /// The last answer that asks for no tool; else what only an agent or chain span holds.

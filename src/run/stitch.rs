@@ -44,6 +44,7 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
     }
     for conversation in conversations.iter() {
         for asked in &conversation.calls {
+            name_call(nodes, asked);
             for tool in &asked.tools {
                 share(nodes, *tool, asked);
             }
@@ -100,7 +101,7 @@ fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, index: usize) -> 
     taken
 }
 
-/// The first open call of this tool's name, asked before the tool began, that fits.
+/// The first open call of this tool's name (ids were compared before: a client may have ids of its own on tools), asked before the tool began, that fits.
 fn take_first(nodes: &Nodes, conversation: &mut Conversation, index: usize, fits: impl Fn(Fit, &Asked) -> bool) -> bool {
     let Some(node) = nodes.get(index) else { return false };
     let Some(used) = node.operation.tool.as_ref() else { return false };
@@ -117,11 +118,9 @@ fn take_first(nodes: &Nodes, conversation: &mut Conversation, index: usize, fits
     let found = conversation.calls.iter_mut().find(|asked| {
         let same_name = used.name.as_ref().is_some_and(|name| names::same_tool(name, &asked.call.name))
             || handoff && target.is_some_and(|agent| names::is_transfer_to(&asked.call.name, agent));
-        let ids_differ = used.call_id.is_some() && asked.call.id.is_some() && used.call_id != asked.call.id;
         let before = asked.by.and_then(|by| nodes.get(by)).is_none_or(|call| call.start <= node.start);
         asked.tools.is_empty()
             && same_name
-            && !ids_differ
             && before
             && (handoff || fits(names::fit(used.arguments.as_ref(), asked.call.arguments.as_ref()), asked))
     });
@@ -131,6 +130,25 @@ fn take_first(nodes: &Nodes, conversation: &mut Conversation, index: usize, fits
             true
         }
         None => false,
+    }
+}
+
+/// A model's output takes the call's id where its span lacks it.
+fn name_call(nodes: &mut Nodes, asked: &Asked) {
+    let known = asked
+        .call
+        .id
+        .clone()
+        .or_else(|| asked.tools.iter().find_map(|tool| self::tool(nodes, *tool)?.call_id.clone()));
+    let said = asked
+        .by
+        .and_then(|by| nodes.get_mut(by))
+        .and_then(|node| node.operation.output_messages.as_mut())
+        .and_then(|list| list.first_mut());
+    if let Some(call) = said.and_then(|message| message.tool_calls.get_mut(asked.index))
+        && known.is_some()
+    {
+        call.id = known;
     }
 }
 

@@ -8,7 +8,7 @@ use crate::operation::{Kind, TokenCount};
 /// Where the n-th call of an agent repeats the tokens of all calls before it, the earlier ones are taken off.
 ///
 /// Seen in Spring AI 1.1.6: within one chat client the usage of the n-th chat is the sum of calls 1 to n. Told by the
-/// dialect's table (`spring.ai.*` keys and no call ids on tools); 2.0 does not do it.
+/// dialect's table (`usage.running_sum`); 2.0 does not do it.
 pub(super) fn mend(nodes: &mut Nodes) {
     let mut before: HashMap<usize, TokenCount> = HashMap::new();
     for index in nodes.of_kind(Kind::Llm) {
@@ -29,6 +29,7 @@ pub(super) fn mend(nodes: &mut Nodes) {
             usage.input = own(told.input, past.input);
             usage.output = own(told.output, past.output);
             usage.total = own(told.total, past.total);
+            usage.cache_read = own(told.cache_read, past.cache_read);
         }
         if !told.is_empty() {
             let _ = before.insert(agent, told);
@@ -36,6 +37,9 @@ pub(super) fn mend(nodes: &mut Nodes) {
     }
 }
 
-fn sums_up(_nodes: &Nodes, _agent: usize) -> bool {
-    false
+fn sums_up(nodes: &Nodes, agent: usize) -> bool {
+    (0..nodes.list.len()).any(|index| {
+        nodes.get(index).is_some_and(|node| node.sums_usage)
+            && nodes.ancestors(index).find(|up| nodes.kind(*up) == Kind::Agent) == Some(agent)
+    })
 }

@@ -724,12 +724,12 @@ The model call's messages are log records that name the span, in the old form (o
 
 def interrupts():
     c = Case(31, "made-interrupts-and-states", "Interrupts, states and what is falsy", """
-An interrupt without an answer, one with text, states whose values are false, 0, "", null and absent, on steps and on a CHAIN. A state
-whose new value is null makes no ContextForge step that would not load.""")
+An interrupt without an answer, one with text, states whose values are false, 0, "", the text "false", an empty map and absent, on steps
+and on a CHAIN. What is falsy is a value like any other; a state without a new value makes no ContextForge step that would not load.""")
     root = c.span("machine", 0, 5000, agent("machine", "Start.", "Stopped."))
     c.span("ask", 100, 200, {"spanbridge.step_type": "interrupt", "spanbridge.interrupt.prompt": "Go?"}, root)
     c.span("ask", 300, 1300, {"spanbridge.step_type": "interrupt", "spanbridge.interrupt.prompt": "Which?", "spanbridge.interrupt.response": "the second", "spanbridge.interrupt.wait_ms": 0}, root)
-    for i, (key, old, new) in enumerate([("on", "true", "false"), ("count", "3", "0"), ("name", '"x"', '""'), ("owner", '"Ana"', "null")]):
+    for i, (key, old, new) in enumerate([("on", True, False), ("count", 3, 0), ("name", "x", ""), ("text", "true", "false"), ("owner", {"name": "Ana"}, {})]):
         c.span("state", 1400 + i, 1400 + i, {"spanbridge.step_type": "state_change", "spanbridge.state.key": key, "spanbridge.state.old_value": old, "spanbridge.state.new_value": new}, root)
     c.span("state", 1500, 1501, {"spanbridge.step_type": "state_change", "spanbridge.state.key": "gone"}, root)
     c.span("node", 1600, 1700, {"openinference.span.kind": "CHAIN", "spanbridge.state.key": "phase", "spanbridge.state.old_value": "1", "spanbridge.state.new_value": "2"}, root)

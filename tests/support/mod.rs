@@ -11,28 +11,28 @@ use spanbridge::span::{LogRecord, Span, json};
 
 /// A folder of `tests/corpus`.
 #[derive(Debug)]
-pub struct Case {
+pub(crate) struct Case {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Where it is.
-    pub folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// All spans, in order of arrival.
-    pub spans: Vec<Span>,
+    pub(crate) spans: Vec<Span>,
     /// All log records, in order of arrival.
-    pub logs: Vec<LogRecord>,
+    pub(crate) logs: Vec<LogRecord>,
     /// What `options.json` says.
-    pub options: Options,
+    pub(crate) options: Options,
 }
 
 impl Case {
     /// The runs of these spans and records.
-    pub fn runs(&self, registry: &Registry) -> Vec<Run> {
+    pub(crate) fn runs(&self, registry: &Registry) -> Vec<Run> {
         run::from_batch(self.spans.clone(), self.logs.clone(), registry)
     }
 }
 
 /// The cases whose name passes, in order of name. Panics when there are fewer than `at_least`.
-pub fn cases(at_least: usize, wanted: impl Fn(&str) -> bool) -> Vec<Case> {
+pub(crate) fn cases(at_least: usize, wanted: impl Fn(&str) -> bool) -> Vec<Case> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     let mut folders: Vec<PathBuf> = fs::read_dir(root)
         .unwrap()
@@ -76,16 +76,16 @@ fn load(folder: PathBuf) -> Case {
 
 /// Numbers that look like chance and are the same on every run (xorshift).
 #[derive(Debug)]
-pub struct Chance(u64);
+pub(crate) struct Chance(u64);
 
 impl Chance {
     /// Starts at this seed.
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
     /// A number below `bound`.
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -93,7 +93,7 @@ impl Chance {
     }
 
     /// The same items in another order.
-    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
             items.swap(at, self.below(at + 1));
         }

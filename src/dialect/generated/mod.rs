@@ -27,6 +27,8 @@ mod gen_ai_events;
 #[rustfmt::skip]
 mod genkit;
 #[rustfmt::skip]
+mod google_adk;
+#[rustfmt::skip]
 mod google_adk_java;
 #[rustfmt::skip]
 mod koog;
@@ -86,6 +88,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     gen_ai::RULES,
     gen_ai_events::RULES,
     genkit::RULES,
+    google_adk::RULES,
     google_adk_java::RULES,
     koog::RULES,
     laminar::RULES,

@@ -28,6 +28,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule { dialect: "openinference", key: "output.value", prefix: false, place: Place::Span, field: Field::ToolResult, codec: Codec::Json, rank: 50, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "openinference", key: "output.value", prefix: false, place: Place::Span, field: Field::SearchDocuments, codec: Codec::Json, rank: 70, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Retrieval, Kind::Rerank, Kind::MemoryRead], attribute: &[] }, paths: &["documents"], values: &[] },
     Rule { dialect: "openinference", key: "output.value", prefix: false, place: Place::Span, field: Field::Output, codec: Codec::Json, rank: 10, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openinference", key: "output.value", prefix: false, place: Place::Span, field: Field::RawResponse, codec: Codec::Json, rank: 10, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "openinference", key: "llm.token_count.prompt", prefix: false, place: Place::Span, field: Field::UsageInput, codec: Codec::Int, rank: 20, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "openinference", key: "llm.token_count.completion", prefix: false, place: Place::Span, field: Field::UsageOutput, codec: Codec::Int, rank: 20, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "openinference", key: "llm.token_count.total", prefix: false, place: Place::Span, field: Field::UsageTotal, codec: Codec::Int, rank: 20, when: Condition::ALWAYS, paths: &[], values: &[] },
@@ -83,5 +84,6 @@ pub(super) static RULES: &[Rule] = &[
     Rule { dialect: "openinference", key: "session.evaluations.", prefix: true, place: Place::Span, field: Field::Evaluations, codec: Codec::Flat, rank: 13, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "openinference", key: "graph.node.name", prefix: false, place: Place::Span, field: Field::GraphNode, codec: Codec::Text, rank: 5, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "openinference", key: "graph.node.parent_id", prefix: false, place: Place::Span, field: Field::Beside, codec: Codec::Text, rank: 10, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "openinference", key: "crew_tasks", prefix: false, place: Place::Span, field: Field::TaskDescription, codec: Codec::Json, rank: 50, when: Condition::ALWAYS, paths: &["0.description"], values: &[] },
     Rule { dialect: "openinference", key: "", prefix: false, place: Place::Event("First Token Stream Event"), field: Field::FirstTokenTime, codec: Codec::Time, rank: 60, when: Condition::ALWAYS, paths: &[], values: &[] },
 ];

@@ -4,8 +4,8 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { dialect: "pydantic_ai_1", key: "events", prefix: false, place: Place::Span, field: Field::InputMessages, codec: Codec::Json, rank: 80, when: Condition { scope: &["pydantic-ai"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
-    Rule { dialect: "pydantic_ai_1", key: "events", prefix: false, place: Place::Span, field: Field::OutputMessages, codec: Codec::Json, rank: 80, when: Condition { scope: &["pydantic-ai"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "pydantic_ai_1", key: "events", prefix: false, place: Place::Span, field: Field::InputMessages, codec: Codec::EventList, rank: 80, when: Condition { scope: &["pydantic-ai"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "pydantic_ai_1", key: "events", prefix: false, place: Place::Span, field: Field::OutputMessages, codec: Codec::EventList, rank: 80, when: Condition { scope: &["pydantic-ai"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "pydantic_ai_1", key: "tool_arguments", prefix: false, place: Place::Span, field: Field::ToolArguments, codec: Codec::Json, rank: 20, when: Condition { scope: &["pydantic-ai"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "pydantic_ai_1", key: "tool_response", prefix: false, place: Place::Span, field: Field::ToolResult, codec: Codec::Text, rank: 20, when: Condition { scope: &["pydantic-ai"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "pydantic_ai_1", key: "agent_name", prefix: false, place: Place::Span, field: Field::AgentName, codec: Codec::Text, rank: 30, when: Condition { scope: &["pydantic-ai"], name: &[], has: &[], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[] },

@@ -16,10 +16,22 @@ pub(super) fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> 
             {
                 return Some(messages);
             }
-            (!text.trim().is_empty()).then(|| of_text(text, direction))
+            (!text.trim().is_empty() && !is_repr(text)).then(|| of_text(text, direction))
         }
         _ => None,
     }
+}
+
+/// Whether a text is what Python prints of an object: `ChatMessage(role=..)`.
+fn is_repr(text: &str) -> bool {
+    let text = text.trim();
+    let class = text.split('(').next().unwrap_or("");
+    text.ends_with(')')
+        && text.contains('=')
+        && class.len() < text.len()
+        && class.starts_with(|first: char| first.is_ascii_uppercase())
+        && class.chars().all(|char| char.is_ascii_alphanumeric() || char == '_')
+        && !text.starts_with("ResponseFunctionToolCall(")
 }
 
 /// A list of messages, of items of the Responses API, of blocks of one message, or of JSON texts of these.
@@ -177,6 +189,11 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
         && let Some(content) = map.get("content")
     {
         return read(content, direction);
+    }
+    if direction == Direction::Input
+        && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.get(*key))
+    {
+        return (!text.trim().is_empty()).then(|| of_text(text, direction));
     }
     for key in ["kwargs", "message", "response", "content"] {
         if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.get(key)

@@ -39,7 +39,7 @@ pub fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
     let messages = containers::read(value, direction)?;
     let messages: Vec<Message> = messages
         .into_iter()
-        .filter(|message| !message.is_blank() || message.role == Role::Tool)
+        .filter(|message| !message.is_blank() || message.role == Role::Tool && message.tool_call_id.is_some())
         .collect();
     (!messages.is_empty()).then_some(messages)
 }

@@ -134,7 +134,7 @@ fn parent(run: &Run, made: &[Option<Made>], index: usize) -> Option<usize> {
         if let Some(above) = above.filter(is_step) {
             return Some(above);
         }
-        if let Some(caller) = here.called_by.filter(is_step) {
+        if let Some(caller) = here.called_by.filter(|caller| *caller < at && is_step(caller)) {
             return Some(caller);
         }
         at = above?;

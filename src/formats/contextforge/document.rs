@@ -2,9 +2,10 @@
 //!
 //! Field names, order and optional fields are the page's. Keys that the page does not know are kept in `extra`.
 
-use serde::de::{DeserializeOwned, Error as _};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+
+use super::read;
 
 /// One agent run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -138,16 +139,16 @@ pub struct LlmCall {
     /// Text, or an object.
     pub output: Value,
     /// Tokens that went in.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
     pub tokens_in: Option<u64>,
     /// Tokens that came out.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
     pub tokens_out: Option<u64>,
     /// Both.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
     pub tokens_total: Option<u64>,
     /// How long it took.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,10 +169,10 @@ pub struct ToolCall {
     /// What it was called with.
     pub arguments: Map<String, Value>,
     /// What it gave back. The page requires the key, so we always write it; the package leaves it out.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read::present", skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
     /// How long it took.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// Whether it did what it should.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,10 +211,10 @@ pub struct Retrieval {
     /// What was found.
     pub results: Vec<RetrievalResult>,
     /// How many were found.
-    #[serde(deserialize_with = "whole_required")]
+    #[serde(deserialize_with = "read::whole_required")]
     pub match_count: u64,
     /// How long it took.
-    #[serde(default, deserialize_with = "whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// Keys that the page does not know.
     #[serde(flatten)]
@@ -244,7 +245,7 @@ pub struct MemoryRead {
     /// What was found.
     pub results: Vec<Value>,
     /// How many were found.
-    #[serde(deserialize_with = "whole_required")]
+    #[serde(deserialize_with = "read::whole_required")]
     pub match_count: u64,
     /// One score a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -329,7 +330,7 @@ pub struct Interrupt {
     /// Text or an object.
     pub response: Value,
     /// How long the agent waited.
-    #[serde(deserialize_with = "whole_required")]
+    #[serde(deserialize_with = "read::whole_required")]
     pub wait_duration_ms: u64,
     /// Keys that the page does not know.
     #[serde(flatten)]
@@ -368,132 +369,38 @@ impl Body {
     }
 }
 
-impl Serialize for Step {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Written<'a> {
-            step_id: &'a str,
-            step_type: &'a str,
-            timestamp: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            parent_step_id: Option<&'a str>,
-            #[serde(flatten)]
-            body: &'a Body,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            metadata: Option<&'a Map<String, Value>>,
-        }
-        Written {
-            step_id: &self.step_id,
-            step_type: self.body.step_type(),
-            timestamp: &self.timestamp,
-            parent_step_id: self.parent_step_id.as_deref(),
-            body: &self.body,
-            metadata: self.metadata.as_ref(),
-        }
-        .serialize(serializer)
-    }
-}
-
 /// The page's aliases for OpenTelemetry data: key, then the field that it stands for.
-const ALIASES: [(&str, &str); 4] = [
+pub(super) const ALIASES: [(&str, &str); 4] = [
     ("openinference.span.kind", "step_type"),
     ("llm.model_name", "model"),
     ("llm.token_count.prompt", "tokens_in"),
     ("llm.token_count.completion", "tokens_out"),
 ];
 
-impl<'de> Deserialize<'de> for Step {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut map = Map::deserialize(deserializer)?;
-        for (alias, field) in ALIASES {
-            if !map.contains_key(field)
-                && let Some(value) = map.shift_remove(alias)
-            {
-                map.insert(field.to_owned(), value);
-            }
-        }
-        let word: String = take(&mut map, "step_type")?;
-        let step_id = take(&mut map, "step_id")?;
-        let timestamp = take(&mut map, "timestamp")?;
-        let parent_step_id = take(&mut map, "parent_step_id")?;
-        let metadata = take(&mut map, "metadata")?;
-        let body = match known_type(&word) {
-            "user_input" => Body::UserInput(rest(map)?),
-            "llm_call" => Body::LlmCall(rest(map)?),
-            "tool_call" => Body::ToolCall(rest(map)?),
-            "retrieval" => Body::Retrieval(rest(map)?),
-            "memory_read" => Body::MemoryRead(rest(map)?),
-            "memory_write" => Body::MemoryWrite(rest(map)?),
-            "state_change" => Body::StateChange(rest(map)?),
-            "interrupt" => Body::Interrupt(rest(map)?),
-            "final_output" => Body::FinalOutput(rest(map)?),
-            _ => Body::Unknown {
-                step_type: word,
-                fields: map,
-            },
-        };
-        Ok(Self {
-            step_id,
-            timestamp,
-            parent_step_id,
-            body,
-            metadata,
-        })
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests stop where data is not as expected")]
+
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn reads_aliases_and_passes_over_unknown_steps() {
+        let text = r#"{"run_id":"r","started_at":"2026-01-01T10:00:00Z","agent_info":{"name":"a"},"steps":[
+        {"step_id":"1","timestamp":"2026-01-01T10:00:00Z","openinference.span.kind":"LLM","llm.model_name":"m",
+         "llm.token_count.prompt":3.0,"llm.token_count.completion":4,"input":"x","output":"y","more":1},
+        {"step_id":"2","timestamp":"2026-01-01T10:00:00Z","step_type":"thought","text":"hm"}]}"#;
+        let run: TraceRun = serde_json::from_str(text).unwrap();
+        let written = serde_json::to_value(&run).unwrap();
+        let call = &written["steps"][0];
+        assert_eq!((&call["step_type"], &call["model"]), (&json!("llm_call"), &json!("m")));
+        assert_eq!(
+            (&call["tokens_in"], &call["tokens_out"], &call["more"]),
+            (&json!(3), &json!(4), &json!(1))
+        );
+        assert_eq!(written["steps"][1]["step_type"], "thought");
+        let error = serde_json::from_str::<TraceRun>(&text.replace("3.0", "3.5")).unwrap_err();
+        assert!(error.to_string().contains("3.5 is no whole number"), "{error}");
     }
-}
-
-/// The page's word for a `step_type` in any case, or for an OpenInference kind; any other word gives "".
-fn known_type(word: &str) -> &'static str {
-    match word.to_ascii_lowercase().as_str() {
-        "user_input" => "user_input",
-        "llm_call" | "llm" => "llm_call",
-        "tool_call" | "tool" => "tool_call",
-        "retrieval" | "retriever" | "reranker" => "retrieval",
-        "memory_read" => "memory_read",
-        "memory_write" => "memory_write",
-        "state_change" => "state_change",
-        "interrupt" => "interrupt",
-        "final_output" => "final_output",
-        _ => "",
-    }
-}
-
-fn take<T: DeserializeOwned, E: serde::de::Error>(map: &mut Map<String, Value>, key: &str) -> Result<T, E> {
-    let value = map.shift_remove(key).unwrap_or(Value::Null);
-    serde_json::from_value(value).map_err(|error| E::custom(format_args!("{key}: {error}")))
-}
-
-fn rest<T: DeserializeOwned, E: serde::de::Error>(map: Map<String, Value>) -> Result<T, E> {
-    serde_json::from_value(Value::Object(map)).map_err(E::custom)
-}
-
-/// A key that stands there with null differs from one that does not stand there.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
-}
-
-/// A whole number, also where it is written with a fraction of zero.
-fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else {
-        return Ok(None);
-    };
-    as_whole(&number)
-        .map(Some)
-        .ok_or_else(|| D::Error::custom(format_args!("{number} is no whole number")))
-}
-
-fn whole_required<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
-    whole(deserializer)?.ok_or_else(|| D::Error::custom("a whole number is required"))
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "only numbers without a fraction and not below zero come here; `as` saturates"
-)]
-fn as_whole(number: &serde_json::Number) -> Option<u64> {
-    number.as_u64().or_else(|| {
-        let float = number.as_f64()?;
-        (float >= 0.0 && float.fract() == 0.0).then_some(float as u64)
-    })
 }

@@ -30,7 +30,11 @@
 
 mod assemble;
 pub mod document;
+mod memory;
+mod read;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub use document::TraceRun;
 

@@ -82,6 +82,10 @@ fn push(lists: Vec<Finished>, options: &Options) -> Option<Assembled<Document>> 
     })
 }
 
+/// How deep called agents stand in one another: JSON readers stop at 128 levels, an agent takes five. Those below speak
+/// after the others.
+const DEPTH: usize = 16;
+
 /// The lists of one run.
 struct Assembly<'a> {
     run: &'a Run,
@@ -111,13 +115,13 @@ impl<'a> Assembly<'a> {
         for scope in this.scopes.remove(&None).unwrap_or_default() {
             scopes::write(run, scope, &this.told, &mut main);
         }
-        this.call_agents(&mut main);
+        this.call_agents(&mut main, 0);
         // Agents whose calling tool is told nowhere speak after the others.
         while let Some((_, left)) = this.scopes.pop_first() {
             for scope in left {
                 scopes::write(run, scope, &this.told, &mut main);
             }
-            this.call_agents(&mut main);
+            this.call_agents(&mut main, 0);
         }
         if let Some(said) = run.answer.as_ref().filter(only_outside) {
             main.words("assistant", &said.content, said.step, said.at);
@@ -127,7 +131,10 @@ impl<'a> Assembly<'a> {
     }
 
     /// Puts the turns of called agents into the outputs of the tools that called them.
-    fn call_agents(&mut self, list: &mut List<'a>) {
+    fn call_agents(&mut self, list: &mut List<'a>, depth: usize) {
+        if depth == DEPTH {
+            return;
+        }
         for at in 0..list.drafts.len() {
             let Some(draft) = list.drafts.get(at).filter(|draft| draft.event.role == "tool") else {
                 continue;
@@ -142,7 +149,7 @@ impl<'a> Assembly<'a> {
                 for scope in &scopes {
                     scopes::write(self.run, *scope, &self.told, &mut inner);
                 }
-                self.call_agents(&mut inner);
+                self.call_agents(&mut inner, depth + 1);
                 if inner.drafts.is_empty() {
                     continue;
                 }

@@ -151,7 +151,7 @@ impl<'a> List<'a> {
         }
         let tool_calls = self.calls(entry.step, message, after, &mut metadata);
         let event = Message {
-            role: message.role.name().to_owned(),
+            role: "assistant".to_owned(),
             content: Some(content),
             tool_calls: tool_calls.map(Some),
             timestamp: Some(entry.at.rfc3339_offset()),
@@ -244,6 +244,11 @@ impl<'a> List<'a> {
             }
             _ => None,
         })
+    }
+
+    /// Whether an event tells of a step.
+    pub(super) fn tells_of(&self, step: usize) -> bool {
+        self.drafts.iter().any(|draft| draft.steps.contains(&step))
     }
 
     /// Whether a call with this recorded id stands in the list.

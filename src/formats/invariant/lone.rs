@@ -125,7 +125,7 @@ impl List<'_> {
         let result = ResultEntry {
             call_id,
             tool: Some(index),
-            result: io::output(step).unwrap_or_default(),
+            result: io::output(self.run, step).unwrap_or_default(),
             failure: step.operation.failure.clone(),
             attempt: 0,
         };
@@ -146,7 +146,7 @@ impl List<'_> {
         let result = ResultEntry {
             call_id: call_id.to_owned(),
             tool: Some(index),
-            result: calls::result(step).cloned().unwrap_or_default(),
+            result: calls::result(self.run, step).cloned().unwrap_or_default(),
             failure: step.operation.failure.clone(),
             attempt: 0,
         };

@@ -38,6 +38,8 @@ pub mod document;
 mod list;
 mod lone;
 mod scopes;
+#[cfg(test)]
+mod tests;
 
 pub use document::Document;
 

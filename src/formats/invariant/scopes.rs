@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use serde_json::Value;
+
 use super::list::List;
 use crate::formats::calls;
 use crate::operation::{Kind, Message};
@@ -160,7 +162,8 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, told: &BTreeSet<usize>, list
             Item::Alone(index, Alone::Output) => list.asked_output(*index),
             Item::Alone(index, Alone::Turn) => list.silent_turn(*index),
             Item::Alone(index, Alone::Words(role)) => {
-                if let Some(content) = run.steps.get(*index).and_then(|step| words(step, role)) {
+                let content = run.steps.get(*index).and_then(|step| words(step, role));
+                if let Some(content) = content.filter(|content| !is_said(&entries, role, content)) {
                     list.told(role, &content, *index);
                 }
             }
@@ -173,7 +176,8 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, told: &BTreeSet<usize>, list
         .steps
         .iter()
         .enumerate()
-        .filter(|(index, step)| step.scope == scope && !told.contains(index) && alone(run, *index, step).is_none())
+        .filter(|(index, step)| step.scope == scope && !told.contains(index))
+        .filter(|(index, step)| alone(run, *index, step).is_none() || !list.tells_of(*index))
         .map(|(index, _)| index)
         .collect();
     list.settle(&without);
@@ -204,25 +208,27 @@ fn place(entries: &[&Entry], step: &Step) -> usize {
     later.map_or(entries.len(), |later| later.max(opening))
 }
 
-fn words(step: &Step, role: &str) -> Option<serde_json::Value> {
+/// What a person or the agent said, as the operation itself tells.
+fn words(step: &Step, role: &str) -> Option<Value> {
     let operation = &step.operation;
+    let asked = operation.interrupt.as_ref().and_then(|asked| asked.response.clone());
     if operation.kind == Kind::Interrupt {
-        return operation
-            .interrupt
-            .as_ref()
-            .and_then(|asked| asked.response.clone())
-            .or_else(|| operation.output.clone());
+        return asked.or_else(|| operation.output.clone());
     }
-    let (first, second) = if role == "user" {
-        (&operation.input_messages, &operation.output_messages)
-    } else {
-        (&operation.output_messages, &operation.input_messages)
-    };
-    let text: String = first.as_ref().or(second.as_ref())?.iter().map(Message::content).collect();
-    let whole = if role == "user" {
-        operation.input.clone().or_else(|| operation.output.clone())
-    } else {
-        operation.output.clone().or_else(|| operation.input.clone())
-    };
-    if text.trim().is_empty() { whole } else { Some(text.into()) }
+    let went_in = (&operation.input_messages, &operation.input);
+    let came_out = (&operation.output_messages, &operation.output);
+    let sides = if role == "user" { [went_in, came_out] } else { [came_out, went_in] };
+    sides.into_iter().find_map(|(messages, whole)| {
+        let text: String = messages.iter().flatten().map(Message::content).collect();
+        if text.trim().is_empty() { whole.clone() } else { Some(text.into()) }
+    })
+}
+
+/// Whether a conversation has these words: then its own entry tells them.
+fn is_said(entries: &[&Entry], role: &str, content: &Value) -> bool {
+    let Some(content) = content.as_str() else { return false };
+    entries.iter().any(|entry| match &entry.kind {
+        EntryKind::Message(message) | EntryKind::Turn(message) => message.role.name() == role && message.content().trim() == content.trim(),
+        _ => false,
+    })
 }

@@ -12,12 +12,13 @@ use crate::run::Step;
 use crate::span::UnixNanos;
 
 impl Writer<'_> {
-    /// Writes what hangs beside the blocks of this list.
-    pub(super) fn beside(&mut self, list: &mut List) {
+    /// Writes what hangs beside the blocks of this list; the outermost one also takes what has no stream of its own.
+    pub(super) fn beside(&mut self, list: &mut List, outermost: bool) {
         let (run, plan) = (self.run, self.plan);
         for (index, step) in run.steps.iter().enumerate() {
             let stream = plan.hosts.get(step.scope).copied().unwrap_or(0);
-            if !list.streams.contains(&stream) {
+            let homeless = outermost && !self.written.contains(&stream);
+            if !homeless && !list.streams.contains(&stream) {
                 continue;
             }
             self.judge(list, index, step, stream);

@@ -1,4 +1,53 @@
-//! OpenReward.
+//! OpenReward: a trace as a log of immutable blocks, which a server stitches into conversations.
+//!
+//! A [`Document`](document::Document) is a JSON array of blocks in insertion order; the page is the public text "How
+//! Traces Work". [`rules`] checks its rules block by block, [`limits`] are its byte limits, [`stitch`] makes the tree of
+//! `blocks.stitched`.
+//!
+//! | run | block |
+//! |---|---|
+//! | trace | `trace_id` is `tr_` and the trace id; `id` is `tb_` and a hash of trace, span, role and ordinal |
+//! | system, user, assistant message, each once | MESSAGE; developer becomes system, other roles user (`Coerced`) |
+//! | turn with text | MESSAGE; its reasoning is a THINK, its calls are TOOL_CALLs, both under it |
+//! | turn without text | THINK and TOOL_CALLs under the nearest MESSAGE before it in its conversation, else in the document, with `metadata.parent_reason`; where there is none, a MESSAGE marked `spanbridge_placeholder` (`Synthesized`) |
+//! | result | TOOL_RESULT under its call; a failure is `output` {"error"} with `extra.status` "error" |
+//! | several results of one call | one TOOL_CALL, results with `seq` 0, 1, ... |
+//! | result without a call, call without a model's output | a TOOL_CALL is made (`Synthesized`) |
+//! | call without an id | `<span id>:<place>`, `metadata.call_id_derived` (`Synthesized`) |
+//! | call id that is taken in the trace | prefixed with the agent's name or the span id, the recorded one in `metadata.call_id` |
+//! | retrieval, rerank, memory, handoff on its own | TOOL_CALL and TOOL_RESULT, `call_id` the span id, the operation in `raw` (`Synthesized`) |
+//! | handoff that a model's `transfer_to_x` call tells of | that call |
+//! | question or answer that only an agent or a chain holds | MESSAGE at the start or the end |
+//! | a person's answer to an interrupt | MESSAGE user, the prompt in `metadata.interrupt` |
+//! | sub-agent | `metadata.subagent` {agent, span_id, blocks} of the call's TOOL_RESULT, or of the TOOL_CALL without one; a list where one call started several |
+//! | rewards, scores | `extra.reward`, `extra.evaluations`, `extra.training` of the judged block |
+//! | guardrail | `extra.guardrails` of the latest MESSAGE before its end |
+//! | model, tokens, cost, parameters, offered tools | `metadata.model_call` of the turn's first block; the response in `raw` |
+//! | the run: agent, session, user, resource, failure | `metadata.run` of the first block |
+//! | operations without a block: agent, chain, embedding, prompt, state | `metadata.around` of the latest MESSAGE before their end |
+//! | times | `created_at`, cut to microseconds and strictly increasing in the order written: a block that is not later than the one before is put 1 µs after it; exact times in `metadata.time` |
+//!
+//! The messages of an agent's first model call carry the agent's start: they were there when it began.
+//!
+//! Too long, cut on characters (`Split`): a result becomes `delta` blocks with `seq`, a THINK several THINKs, a MESSAGE
+//! several MESSAGEs with `metadata.part`. Arguments become {"omitted_bytes", "sha256"} with the whole in `raw`
+//! (`Coerced`).
+//!
+//! A session's runs are one trace where each conversation goes on from the one before, else one document each.
+//!
+//! # Options
+//!
+//! | option | |
+//! |---|---|
+//! | `openreward.subagents=inline` | sub-agents' blocks stand in the list, after the turn that called them |
+//! | `openreward.limit_msg_bytes`, `.limit_think_bytes`, `.limit_tool_args_bytes`, `.limit_tool_result_bytes` | the limits; 65536, 32768, 262144, 2097152 |
+//!
+//! # What is lost
+//!
+//! Start and end of a block beyond its one time stand in the metadata. Input and output of agents and chains repeat the
+//! conversation and are left out (`NoPlace`). Blank messages have no block. The text of a message does not say where its
+//! pictures were: they are named in it, the parts are in `raw`. Nanoseconds below a microsecond are in the metadata alone.
+
 pub mod digest;
 pub mod document;
 pub mod limits;
@@ -7,10 +56,13 @@ pub mod stitch;
 
 mod assemble;
 mod beside;
+mod calls;
 mod facts;
 mod list;
+mod nested;
 mod pairs;
 mod plan;
+mod results;
 mod words;
 mod write;
 

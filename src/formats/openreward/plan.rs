@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use crate::operation::{Kind, Role};
-use crate::run::{Entry, EntryKind, Run};
+use crate::run::{Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
 
 /// One thing to write.
@@ -98,7 +98,7 @@ impl<'a> Plan<'a> {
             let at = step.end_or_start();
             let item = match operation.kind {
                 Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite if step.inside_tool.is_none() => Item::Pair(index),
-                Kind::Tool => Item::Pair(index),
+                Kind::Tool if !asked_for(run, step) => Item::Pair(index),
                 Kind::Handoff if !transfer_call(run, index, &mut claimed) => Item::Pair(index),
                 Kind::Interrupt => match operation.interrupt.as_ref().and_then(|interrupt| interrupt.response.as_ref()) {
                     Some(content) if !said_in_conversation(run, &Role::User, content) => Item::Said {
@@ -237,6 +237,20 @@ fn told(run: &Run) -> HashSet<usize> {
             EntryKind::Turn(_) | EntryKind::Message(_) => entry.step,
         })
         .collect()
+}
+
+/// Whether a turn of a conversation shows this tool's call: a running tool has no result yet.
+fn asked_for(run: &Run, step: &Step) -> bool {
+    let (Some(model), Some(place)) = (step.dispatched_by, step.call_index) else {
+        return false;
+    };
+    run.scopes
+        .iter()
+        .flat_map(|scope| &scope.conversation)
+        .any(|entry| match &entry.kind {
+            EntryKind::Turn(message) => entry.step == Some(model) && place < message.tool_calls.len(),
+            _ => false,
+        })
 }
 
 /// Whether a model asked for this handoff by a call of its own, which then tells of it. Each call tells of one.

@@ -480,3 +480,64 @@ fn the_same_run_gives_the_same_bytes() {
     let text = |run: &Run| serde_json::to_string(&OpenReward::assemble(std::slice::from_ref(run), &options(&[]))[0].document).unwrap();
     assert_eq!(text(&sub_agents()), text(&sub_agents()));
 }
+
+#[test]
+fn a_call_that_only_its_tool_tells_of() {
+    let mut run = agent_run();
+    run.steps.push(tool(0x201, 10, 20, "f", "c", json!({"a": 1}), json!("done")));
+    run.scopes[0].conversation = vec![lone_call("c", 1, 10), result("c", Some(1), json!("done"), 20)];
+    run.question = Some(said("Why?", 0, 0, false));
+    let (blocks, losses) = blocks(&run);
+    assert_eq!(
+        short(&blocks),
+        ["user: Why?", "call \"c\" f {\"a\":1} <0", "result \"c\" \"done\" <1"]
+    );
+    assert_eq!(losses, [LossReason::Synthesized]);
+}
+
+#[test]
+fn a_sub_agent_of_a_call_without_result_stands_in_the_call() {
+    let mut run = sub_agents();
+    run.scopes[0]
+        .conversation
+        .retain(|entry| !matches!(entry.kind, EntryKind::Result(_)));
+    let (blocks, _) = blocks(&run);
+    assert_eq!(blocks.len(), 4);
+    assert_eq!(blocks[1]["metadata"]["subagent"]["blocks"].as_array().unwrap().len(), 4);
+    assert_eq!(blocks[2]["metadata"]["subagent"]["agent"], "researcher");
+}
+
+#[test]
+fn every_operation_is_told_or_lost() {
+    for run in [example(), sub_agents()] {
+        for kind in Kind::ALL {
+            let mut run = run.clone();
+            run.scopes.push(crate::run::Scope::default());
+            let mut lone = step(0x900, kind, 1500, 1600);
+            lone.scope = run.scopes.len() - 1;
+            run.steps.push(lone);
+            let mut documents = OpenReward::assemble(&[run], &options(&[]));
+            let Assembled { document, losses } = documents.remove(0);
+            let told = serde_json::to_string(&document).unwrap().contains("eee19b7ec3c1b900");
+            let lost = losses.iter().any(|loss| loss.span_id == span(0x900));
+            assert!(told || lost || kind == Kind::Plain, "{kind:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_told_again_is_written_once() {
+    let mut run = one_turn(
+        asks(vec![call("c", "f", json!({}))]),
+        [
+            result("c", None, json!("ok"), 200),
+            result("c", None, json!("ok"), 300),
+            result("stray", None, json!(""), 310),
+        ],
+    );
+    run.steps.push(llm(0x201, 320, 400));
+    run.scopes[0].conversation.push(turn(user("done"), 2, 400));
+    let (blocks, losses) = blocks(&run);
+    assert_eq!(short(&blocks)[2..], ["result \"c\" \"ok\" <1", "assistant: done"]);
+    assert_eq!(losses, [LossReason::Ambiguous, LossReason::NoPlace]);
+}

@@ -110,7 +110,7 @@ fn node(run: &Run, step: &Step, ids: &[String], started_at: UnixNanos) -> TraceN
     let mut metadata = facts::all(run, step);
     let output = match model_output(operation, &mut metadata) {
         Some(output) => output,
-        None => io::output(step).unwrap_or_default(),
+        None => io::output(run, step).unwrap_or_default(),
     };
     let input = io::input(run, step);
     let placed = [

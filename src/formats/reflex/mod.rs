@@ -29,6 +29,8 @@
 mod assemble;
 pub mod document;
 mod prompts;
+#[cfg(test)]
+mod tests;
 
 pub use document::AgentTrace;
 

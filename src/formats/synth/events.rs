@@ -1,5 +1,7 @@
 //! Operations as events.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 
 use super::document::{EnvironmentEvent, Event, LmcaisEvent, RuntimeEvent, TimeRecord};
@@ -10,7 +12,7 @@ use super::turns::Turns;
 use crate::formats::{Loss, LossReason, Options};
 use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step};
-use crate::span::UnixNanos;
+use crate::span::{TraceId, UnixNanos};
 
 /// An event, its turn and its exact time.
 #[derive(Debug)]
@@ -31,6 +33,8 @@ pub(super) struct Events {
     /// Outcomes of the session.
     pub(super) session: Vec<Value>,
     pub(super) losses: Vec<Loss>,
+    /// Traces whose events are collected already.
+    before: HashSet<TraceId>,
 }
 
 impl Events {
@@ -43,6 +47,10 @@ impl Events {
                 Kind::Plain | Kind::Detail => None,
                 Kind::AgentCreate => {
                     self.lose(step, "no event", LossReason::NoPlace);
+                    None
+                }
+                Kind::Llm if step.same_call_as.is_some_and(|(trace, _)| self.before.contains(&trace)) => {
+                    self.lose(step, "an earlier trace of the session tells of the same call", LossReason::NoPlace);
                     None
                 }
                 Kind::Llm => Some(self.model(run, turns, index, step, messages, options)),
@@ -69,6 +77,7 @@ impl Events {
             self.judge(run, turns, index, step, turn);
         }
         self.end_of_episode(first, run);
+        let _ = self.before.insert(run.trace_id);
     }
 
     fn push(&mut self, turn: usize, at: UnixNanos, until: Option<UnixNanos>, event: Event) {

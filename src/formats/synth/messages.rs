@@ -235,6 +235,12 @@ impl Messages {
     fn result(&mut self, run: &Run, entry: &ResultEntry, at: UnixNanos, turn: usize, told: &mut HashMap<String, Told>, scope: usize) {
         let tool = entry.tool.and_then(|tool| run.steps.get(tool));
         let known = entry.tool.and_then(|tool| self.tool_ids.get(&tool).cloned());
+        let blank = entry.failure.is_none() && (entry.result.is_null() || entry.result.as_str().is_some_and(|text| text.trim().is_empty()));
+        if blank && tool.is_none() && !told.contains_key(&entry.call_id) {
+            let what = "result without a call and without content";
+            self.losses.push(Loss::new(None, what, LossReason::NoPlace));
+            return;
+        }
         let key = if told.contains_key(&entry.call_id) {
             entry.call_id.clone()
         } else {
@@ -282,6 +288,12 @@ impl Messages {
         if let Some(place) = call.result
             && let Some(earlier) = self.said.get_mut(place)
         {
+            // The same words again, and no execution behind them: told twice, not done twice.
+            if tool.is_none() && earlier.message.content == content {
+                let what = format!("result {}: told again", call.id);
+                self.losses.push(Loss::new(None, what, LossReason::Ambiguous));
+                return;
+            }
             let before = earlier.message.clone();
             let mut attempts = match earlier.message.metadata.remove("attempts") {
                 Some(Value::Array(list)) => list,

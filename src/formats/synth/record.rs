@@ -29,7 +29,7 @@ pub(super) fn record(run: &Run, step: &Step, call_ids: &[String], options: &Opti
         completed_at: step.ended_at.map(|end| end.rfc3339_offset()),
         latency_ms: count(step.latency_ms()),
         input_messages: operation.input_messages.iter().flatten().map(message).collect(),
-        output_messages: output.iter().take(1).map(message_without_calls).collect(),
+        output_messages: output.iter().take(1).map(message_without_calls).map(answer).collect(),
         usage: usage(operation),
         finish_reason: finish_reason(operation),
         choice_index: (!output.is_empty()).then_some(0),
@@ -44,7 +44,7 @@ pub(super) fn record(run: &Run, step: &Step, call_ids: &[String], options: &Opti
         ..LlmCallRecord::default()
     };
     if output.len() > 1 {
-        record.outputs = output.iter().map(message).collect();
+        record.outputs = output.iter().map(message).map(answer).collect();
     }
     if operation.input_messages.is_none() {
         record.input_text = operation.input.as_ref().map(text);
@@ -309,6 +309,14 @@ fn message_without_calls(message: &Message) -> LlmMessage {
         name: message.name.clone(),
         tool_call_id: message.tool_call_id.clone(),
         metadata,
+    }
+}
+
+/// Some clients record an answer without its role.
+fn answer(message: LlmMessage) -> LlmMessage {
+    LlmMessage {
+        role: "assistant".to_owned(),
+        ..message
     }
 }
 

@@ -445,7 +445,7 @@ fn a_session_is_one_trace() {
     second.trace_id = crate::span::TraceId::from_hex("0000000000000000000000000000000b").unwrap();
     let mut first = example();
     first.session_id = Some("s-1".into());
-    let (value, _) = with(&[first, second], &[]);
+    let (value, _) = with(&[first.clone(), second.clone()], &[]);
     assert_eq!(value["session_id"], "s-1");
     assert_eq!(list(&value, "session_time_steps").len(), 4);
     assert_eq!(list(&value["metadata"], "later_runs").len(), 1);
@@ -455,6 +455,10 @@ fn a_session_is_one_trace() {
             .any(|message| message.starts_with("action [trip-planner/call_1]"))
     );
     write("session", &value);
+    second.steps[1].same_call_as = Some((first.trace_id, first.steps[1].span_id.unwrap()));
+    let calls = |value: &Value| events(value).iter().filter(|event| event.ends_with("llm:openai")).count();
+    assert_eq!(calls(&with(&[first, second.clone()], &[]).0), 3);
+    assert_eq!(calls(&with(&[second], &[]).0), 2);
 }
 
 #[test]

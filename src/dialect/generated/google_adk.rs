@@ -1,0 +1,8 @@
+// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
+
+#[allow(clippy::wildcard_imports, unused_imports, reason = "generated")]
+use super::prelude::*;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "google_adk", key: "execute_tool (merged)", prefix: false, place: Place::Name, field: Field::Kind, codec: Codec::Text, rank: 2, when: Condition { scope: &["gcp.vertex.agent"], name: &[], has: &[], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[("execute_tool (merged*", "detail")] },
+];

@@ -1,0 +1,129 @@
+//! How steps are read and written: the body by `step_type`, the page's aliases, whole numbers.
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::document::{ALIASES, Body, Step};
+
+impl Serialize for Step {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Written<'a> {
+            step_id: &'a str,
+            step_type: &'a str,
+            timestamp: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            parent_step_id: Option<&'a str>,
+            #[serde(flatten)]
+            body: &'a Body,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            metadata: Option<&'a Map<String, Value>>,
+        }
+        Written {
+            step_id: &self.step_id,
+            step_type: self.body.step_type(),
+            timestamp: &self.timestamp,
+            parent_step_id: self.parent_step_id.as_deref(),
+            body: &self.body,
+            metadata: self.metadata.as_ref(),
+        }
+        .serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Step {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut map = Map::deserialize(deserializer)?;
+        for (alias, field) in ALIASES {
+            if !map.contains_key(field)
+                && let Some(value) = map.shift_remove(alias)
+            {
+                map.insert(field.to_owned(), value);
+            }
+        }
+        let word: String = take(&mut map, "step_type")?;
+        let step_id = take(&mut map, "step_id")?;
+        let timestamp = take(&mut map, "timestamp")?;
+        let parent_step_id = take(&mut map, "parent_step_id")?;
+        let metadata = take(&mut map, "metadata")?;
+        let body = match known_type(&word) {
+            "user_input" => Body::UserInput(rest(map)?),
+            "llm_call" => Body::LlmCall(rest(map)?),
+            "tool_call" => Body::ToolCall(rest(map)?),
+            "retrieval" => Body::Retrieval(rest(map)?),
+            "memory_read" => Body::MemoryRead(rest(map)?),
+            "memory_write" => Body::MemoryWrite(rest(map)?),
+            "state_change" => Body::StateChange(rest(map)?),
+            "interrupt" => Body::Interrupt(rest(map)?),
+            "final_output" => Body::FinalOutput(rest(map)?),
+            _ => Body::Unknown {
+                step_type: word,
+                fields: map,
+            },
+        };
+        Ok(Self {
+            step_id,
+            timestamp,
+            parent_step_id,
+            body,
+            metadata,
+        })
+    }
+}
+
+/// The page's word for a `step_type` in any case, or for an OpenInference kind; any other word gives "".
+fn known_type(word: &str) -> &'static str {
+    match word.to_ascii_lowercase().as_str() {
+        "user_input" => "user_input",
+        "llm_call" | "llm" => "llm_call",
+        "tool_call" | "tool" => "tool_call",
+        "retrieval" | "retriever" | "reranker" => "retrieval",
+        "memory_read" => "memory_read",
+        "memory_write" => "memory_write",
+        "state_change" => "state_change",
+        "interrupt" => "interrupt",
+        "final_output" => "final_output",
+        _ => "",
+    }
+}
+
+fn take<T: DeserializeOwned, E: serde::de::Error>(map: &mut Map<String, Value>, key: &str) -> Result<T, E> {
+    let value = map.shift_remove(key).unwrap_or(Value::Null);
+    serde_json::from_value(value).map_err(|error| E::custom(format_args!("{key}: {error}")))
+}
+
+fn rest<T: DeserializeOwned, E: serde::de::Error>(map: Map<String, Value>) -> Result<T, E> {
+    serde_json::from_value(Value::Object(map)).map_err(E::custom)
+}
+
+/// A key that stands there with null differs from one that does not stand there.
+pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+/// A whole number, also where it is written with a fraction of zero.
+pub(super) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    as_whole(&number)
+        .map(Some)
+        .ok_or_else(|| D::Error::custom(format_args!("{number} is no whole number")))
+}
+
+pub(super) fn whole_required<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    whole(deserializer)?.ok_or_else(|| D::Error::custom("a whole number is required"))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "only numbers without a fraction and not below zero come here; `as` saturates"
+)]
+fn as_whole(number: &serde_json::Number) -> Option<u64> {
+    number.as_u64().or_else(|| {
+        let float = number.as_f64()?;
+        (float >= 0.0 && float.fract() == 0.0).then_some(float as u64)
+    })
+}

@@ -1,0 +1,90 @@
+//! Sub-agents: inside the result of the call that started them, or after its turn.
+
+use serde_json::{Map, Value, json};
+
+use super::facts;
+use super::list::List;
+use super::write::{Conversation, Writer};
+
+impl Writer<'_> {
+    /// A sub-agent's work: inside the given block, or after the turn.
+    pub(super) fn sub_agent(&mut self, list: &mut List, talk: &mut Conversation, scope: usize, place: usize) {
+        if self.written.contains(&scope) {
+            return;
+        }
+        if self.inline {
+            talk.pending.push(scope);
+        } else {
+            self.nest(list, scope, place);
+        }
+    }
+
+    pub(super) fn nest(&mut self, list: &mut List, scope: usize, place: usize) {
+        let trace = list.trace.clone();
+        let mut inner = List::new(&trace);
+        self.stream(&mut inner, scope, 0);
+        self.beside(&mut inner, false);
+        let agent = self.run.scopes.get(scope).and_then(|scope| scope.agent.clone());
+        let told = facts::filled([
+            ("agent", agent.into()),
+            ("span_id", self.scope_span(scope).map(|span| span.to_string()).into()),
+        ]);
+        let mut told = match told {
+            Value::Object(map) => map,
+            _ => Map::new(),
+        };
+        let blocks = serde_json::to_value(inner.finish()).unwrap_or_default();
+        facts::put(&mut told, "blocks", blocks);
+        let Some(block) = list.block(place) else { return };
+        let several = match block.metadata.as_ref().and_then(|metadata| metadata.get("subagent")) {
+            None => Value::Object(told),
+            Some(Value::Array(before)) => {
+                let mut all = before.clone();
+                all.push(Value::Object(told));
+                Value::Array(all)
+            }
+            Some(first) => json!([first, told]),
+        };
+        block.annotate("subagent", several);
+    }
+
+    /// Sub-agents that stand after their call's turn.
+    pub(super) fn flush(&mut self, list: &mut List, talk: &mut Conversation) {
+        for scope in std::mem::take(&mut talk.pending) {
+            self.stream(list, scope, 0);
+        }
+    }
+
+    /// Sub-agents of calls without a result.
+    pub(super) fn unanswered(&mut self, list: &mut List, talk: &Conversation) {
+        let plan = self.plan;
+        let mut tools: Vec<(usize, usize)> = Vec::new();
+        for tool in plan.inner.keys() {
+            let Some(step) = self.step(*tool) else { continue };
+            let by_place = step.dispatched_by.zip(step.call_index).and_then(|place| talk.places.get(&place));
+            let by_id = || {
+                let id = step.operation.tool.as_ref()?.call_id.as_ref()?;
+                let belongs = plan.hosts.get(step.scope) == Some(&talk.scope);
+                talk.calls.get(id).filter(|_| belongs)
+            };
+            let own = || list.of_run().find(|(_, draft)| draft.author == Some(*tool)).map(|(place, _)| place);
+            if let Some(place) = by_place.copied().or_else(|| by_id().copied()).or_else(own) {
+                tools.push((*tool, place));
+            }
+        }
+        tools.sort_unstable();
+        for (tool, place) in tools {
+            for scope in plan.inner.get(&tool).into_iter().flatten() {
+                if self.written.contains(scope) {
+                    continue;
+                }
+                let _ = self.told.insert(tool);
+                if self.inline {
+                    self.stream(list, *scope, 0);
+                } else {
+                    self.nest(list, *scope, place);
+                }
+            }
+        }
+    }
+}

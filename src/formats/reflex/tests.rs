@@ -1,0 +1,216 @@
+//! Documents of runs of every shape.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests stop where data is not as expected")]
+
+use serde_json::{Value, json};
+
+use super::{AgentTrace, Reflex};
+use crate::formats::testing::{failure, samples, span, tokens};
+use crate::formats::{Assembled, Format, Loss, LossReason, Options};
+use crate::run::Run;
+
+fn document(run: &Run) -> (Value, Vec<Loss>) {
+    with(run, &Options::default())
+}
+
+fn with(run: &Run, options: &Options) -> (Value, Vec<Loss>) {
+    let mut list = Reflex::assemble(std::slice::from_ref(run), options);
+    let Assembled { document, losses } = list.pop().unwrap();
+    holds_the_rules(&document);
+    (serde_json::to_value(&document).unwrap(), losses)
+}
+
+fn holds_the_rules(trace: &AgentTrace) {
+    let ids: Vec<&str> = trace.nodes.iter().map(|node| node.id.as_str()).collect();
+    let mut last = 0.0;
+    for (index, node) in trace.nodes.iter().enumerate() {
+        assert!(!ids[..index].contains(&node.id.as_str()) && !node.id.is_empty());
+        if let Some(parent) = &node.parent_id {
+            assert!(ids[..index].contains(&parent.as_str()), "{}: parent {parent}", node.id);
+        }
+        let start = node.started_at.unwrap();
+        assert!(last <= start && node.ended_at.is_none_or(|end| end >= start));
+        last = start;
+        assert!(node.error.as_deref() != Some("") && node.prompt_id.as_deref() != Some(""));
+        assert!(!node.optimize || node.prompt_id.is_some());
+    }
+}
+
+fn node<'a>(document: &'a Value, name: &str) -> &'a Value {
+    let nodes = document["nodes"].as_array().unwrap();
+    nodes.iter().find(|node| node["name"] == name).unwrap()
+}
+
+#[test]
+fn the_example_of_the_page() {
+    let (document, losses) = document(&samples::trip_planner());
+    let mut example: Value = serde_json::from_str(include_str!("example.json")).unwrap();
+    // What the spans say beside it stands in the metadata.
+    example["metadata"]["agent"] = "trip-planner".into();
+    example["metadata"]["agent_version"] = "1.2.0".into();
+    example["metadata"]["framework"] = "langgraph".into();
+    for (call, input, output) in [(1, 82, 41), (4, 150, 33)] {
+        let metadata = &mut example["nodes"][call]["metadata"];
+        metadata["provider"] = "openai".into();
+        metadata["usage"] = json!({"input": input, "output": output});
+        metadata["prompt"] = json!({"id": "planner"});
+    }
+    example["nodes"][1]["metadata"]["reasoning"] = "Both calls are independent.".into();
+    assert_eq!(document, example);
+    assert_eq!(losses, []);
+}
+
+#[test]
+fn the_tree_is_as_recorded() {
+    let (document, _) = document(&samples::sub_agents());
+    let tree: Vec<(&str, &str)> = document["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| (node["name"].as_str().unwrap(), node["kind"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        tree,
+        [
+            ("boss", "agent"),
+            ("ChatOpenAI", "reason"),
+            ("ask_weather", "tool"),
+            ("weather", "agent"),
+            ("ChatOpenAI", "reason"),
+            ("lookup", "tool"),
+            ("archive", "agent"),
+            ("ChatOpenAI", "reason"),
+            ("ChatOpenAI", "reason"),
+            ("ChatOpenAI", "reason")
+        ]
+    );
+    assert_eq!(node(&document, "weather")["parent_id"], node(&document, "ask_weather")["id"]);
+    assert_eq!(node(&document, "ask_weather")["metadata"]["dispatched_by"], span(1).to_string());
+    assert_eq!(node(&document, "ask_weather")["step"], 1);
+}
+
+#[test]
+fn tokens_are_the_model_calls_alone() {
+    let mut run = samples::trip_planner();
+    run.steps[0].operation.usage = tokens(232, 74, 306);
+    let (document, _) = document(&run);
+    let sum: u64 = document["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| node["tokens"].as_u64().unwrap())
+        .sum();
+    assert_eq!(sum, 306);
+    assert_eq!(document["nodes"][0]["metadata"]["usage"]["total"], 306);
+}
+
+#[test]
+fn one_prompt_is_the_target() {
+    let mut run = samples::trip_planner();
+    run.steps[1].operation.training.optimize = Some(true);
+    run.steps[3].operation.training.optimize = Some(true);
+    let (marked, losses) = document(&run);
+    let targets = |document: &Value| -> Vec<bool> {
+        let nodes = document["nodes"].as_array().unwrap();
+        nodes.iter().map(|node| node["optimize"].as_bool().unwrap()).collect()
+    };
+    assert_eq!(targets(&marked), [false, true, false, false, true]);
+    assert!(
+        losses
+            .iter()
+            .any(|loss| loss.reason == LossReason::NoPlace && loss.what.contains("optimize"))
+    );
+
+    let none = Options([("reflex.optimize".to_owned(), "other".to_owned())].into());
+    assert_eq!(targets(&with(&run, &none).0), [false; 5]);
+
+    run.steps[4].operation.prompt.id = Some("second".to_owned());
+    run.steps[4].operation.training.optimize = Some(true);
+    let (document, losses) = document(&run);
+    assert_eq!(targets(&document), [false, true, false, false, false]);
+    assert_eq!(document["nodes"][4]["metadata"]["optimize"], true);
+    assert!(losses.iter().any(|loss| loss.reason == LossReason::Ambiguous));
+}
+
+#[test]
+fn prompts_have_an_identity() {
+    let (document, _) = document(&samples::controls());
+    assert_eq!(document["ideal"], "Refunded 10.");
+    let calls: Vec<&Value> = document["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|node| node["kind"] == "reason")
+        .map(|node| &node["prompt_id"])
+        .collect();
+    assert_eq!(calls, [&json!("desk-v1"), &Value::Null]);
+
+    let mut run = samples::trip_planner();
+    for call in [1, 4] {
+        run.steps[call].operation.prompt.id = None;
+        run.steps[call].operation.prompt.template = Some("You plan {what}.".to_owned());
+    }
+    let (document, _) = self::document(&run);
+    assert_eq!(document["nodes"][1]["prompt_id"], "template-eea1597328aa527b");
+    assert_eq!(document["nodes"][1]["prompt_id"], document["nodes"][4]["prompt_id"]);
+}
+
+#[test]
+fn links_without_children_are_left_out() {
+    let (document, _) = document(&samples::running());
+    let names: Vec<&Value> = document["nodes"].as_array().unwrap().iter().map(|node| &node["name"]).collect();
+    assert_eq!(names, ["slow", "POST", "ChatOpenAI", "sleep"]);
+    assert_eq!(node(&document, "POST")["kind"], "other");
+    assert_eq!(node(&document, "sleep")["ended_at"], Value::Null);
+}
+
+#[test]
+fn values_keep_their_type() {
+    let (document, _) = document(&samples::odd_arguments());
+    let tools: Vec<&Value> = document["nodes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|node| node["kind"] == "tool")
+        .collect();
+    assert_eq!(
+        (&tools[0]["input"], &tools[0]["output"]),
+        (&json!("bare"), &json!([1, "two", null]))
+    );
+    assert_eq!((&tools[1]["input"], &tools[1]["output"]), (&json!([1, 2]), &Value::Null));
+    let (document, _) = self::document(&samples::searches());
+    assert_eq!(node(&document, "retrieve")["output"][0]["content"], "Otters swim.");
+    assert_eq!(node(&document, "embed")["output"], json!({"vector_count": 1}));
+    assert_eq!(node(&document, "search_memory")["kind"], "retrieve");
+    assert_eq!(node(&document, "upsert_memory")["kind"], "other");
+}
+
+#[test]
+fn clocks_and_errors() {
+    let mut run = samples::skewed();
+    run.steps[3].operation.failure = Some(failure("", ""));
+    let (document, losses) = document(&run);
+    let tool = node(&document, "get_weather");
+    assert_eq!(tool["started_at"], document["nodes"][1]["started_at"]);
+    assert_eq!(tool["metadata"]["recorded_started_at"], "2026-01-01T10:00:00.020Z");
+    assert!(losses.iter().any(|loss| loss.reason == LossReason::Coerced));
+    assert_eq!(node(&document, "search_flights")["error"], "error");
+}
+
+#[test]
+fn reads_what_the_package_writes() {
+    let text = r#"{"tokens": 3, "nodes": [{"name": "a", "kind": "brand new", "tokens": null, "x": 1}]}"#;
+    let trace: AgentTrace = serde_json::from_str(text).unwrap();
+    let written = serde_json::to_value(&trace).unwrap();
+    assert_eq!(written.get("tokens"), None);
+    assert_eq!(
+        (&written["nodes"][0]["kind"], &written["nodes"][0]["x"]),
+        (&json!("other"), &json!(1))
+    );
+}
+
+#[test]
+fn mixed_up_runs_break_no_rule() {
+    for run in samples::mixed_up() {
+        document(&run);
+    }
+}
