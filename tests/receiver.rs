@@ -377,7 +377,14 @@ fn every_bad_request_has_a_clear_answer() {
             400,
             "byte 0: the message is cut off",
         ),
-        ("noise", "/v1/traces", vec![PROTOBUF], b"hello, world".to_vec(), 400, "byte 2: a group ends that did not begin"),
+        (
+            "noise",
+            "/v1/traces",
+            vec![PROTOBUF],
+            b"hello, world".to_vec(),
+            400,
+            "byte 2: a group ends that did not begin",
+        ),
         (
             "invalid UTF-8",
             "/v1/traces",
