@@ -114,8 +114,8 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     fn read(&self) -> Read {
         let mut candidates: Vec<Candidate<'r, 'a>> = Vec::new();
-        self.from_attributes(&mut candidates);
-        self.from_events(&mut candidates);
+        self.attribute_candidates(&mut candidates);
+        self.event_candidates(&mut candidates);
         for index in self.registry.name_rules().iter().chain(self.registry.resource_rules()) {
             let Some(rule) = self.registry.rule(*index) else { continue };
             match rule.place {
@@ -181,7 +181,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
-    fn from_attributes(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
+    fn attribute_candidates(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
         let mut groups: Vec<(usize, Vec<(&'a str, &'a AnyValue)>)> = Vec::new();
         for (key, value) in &self.attributes {
             for index in self.registry.exact(key) {
@@ -211,7 +211,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
-    fn from_events(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
+    fn event_candidates(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
         let mut messages: Vec<(&'r Rule, Vec<EventView<'a>>)> = Vec::new();
         let mut take = |rule: &'r Rule, event: EventView<'a>, out: &mut Vec<Candidate<'r, 'a>>| {
             if rule.codec == Codec::MessageEvent {

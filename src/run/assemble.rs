@@ -1,6 +1,6 @@
 //! Spans and log records to runs, one a trace.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Map;
 
@@ -40,9 +40,10 @@ fn of_trace(trace_id: TraceId, trace: Trace, mut logs: Vec<LogRecord>, registry:
     logs.sort_by_cached_key(|record| (record.when(), format!("{record:?}")));
     logs.dedup();
     let mut findings = trace.findings.clone();
+    let ids: HashSet<SpanId> = trace.spans.iter().map(|span| span.span_id).collect();
     let mut of_span: HashMap<SpanId, Vec<&LogRecord>> = HashMap::new();
     for record in &logs {
-        match record.span_id.filter(|id| trace.spans.iter().any(|span| span.span_id == *id)) {
+        match record.span_id.filter(|id| ids.contains(id)) {
             Some(id) => of_span.entry(id).or_default().push(record),
             None => findings.push(Finding::new(
                 record.span_id,
