@@ -130,7 +130,7 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
             Some(items.into_iter().filter(|item| is_choice(item) == wants_choice).collect())
         }
         Codec::Int => number(raw, normalize::integer),
-        Codec::Float => number(raw, |text| normalize::float(text)),
+        Codec::Float => number(raw, normalize::float),
         Codec::Bool => match raw {
             Raw::Value(_, AnyValue::Bool(flag)) => Some((*flag).into()),
             other => match text_of(other)?.to_ascii_lowercase().as_str() {

@@ -50,6 +50,13 @@ pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
     reader.read()
 }
 
+/// The kind of operation that a span alone says it is.
+#[must_use]
+pub fn kind(registry: &Registry, span: &Span) -> Kind {
+    let reader = Reader::new(registry, span, &[]);
+    reader.kind(&reader.candidates(), &mut Vec::new())
+}
+
 struct Reader<'r, 'a> {
     registry: &'r Registry,
     span: &'a Span,
@@ -112,10 +119,11 @@ impl<'r, 'a> Reader<'r, 'a> {
         self.attributes.iter().find(|(have, _)| *have == key).map(|(_, value)| *value)
     }
 
-    fn read(&self) -> Read {
+    /// What stands where rules look, by field and rank.
+    fn candidates(&self) -> Vec<Candidate<'r, 'a>> {
         let mut candidates: Vec<Candidate<'r, 'a>> = Vec::new();
-        self.from_attributes(&mut candidates);
-        self.from_events(&mut candidates);
+        self.attribute_candidates(&mut candidates);
+        self.event_candidates(&mut candidates);
         for index in self.registry.name_rules().iter().chain(self.registry.resource_rules()) {
             let Some(rule) = self.registry.rule(*index) else { continue };
             match rule.place {
@@ -134,7 +142,11 @@ impl<'r, 'a> Reader<'r, 'a> {
             }
         }
         candidates.sort_by_key(|candidate| (candidate.rule.field, candidate.rule.rank));
+        candidates
+    }
 
+    fn read(&self) -> Read {
+        let candidates = self.candidates();
         let mut findings = Vec::new();
         let kind = self.kind(&candidates, &mut findings);
         let mut writer = Writer::new(
@@ -181,7 +193,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
-    fn from_attributes(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
+    fn attribute_candidates(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
         let mut groups: Vec<(usize, Vec<(&'a str, &'a AnyValue)>)> = Vec::new();
         for (key, value) in &self.attributes {
             for index in self.registry.exact(key) {
@@ -211,7 +223,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
-    fn from_events(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
+    fn event_candidates(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
         let mut messages: Vec<(&'r Rule, Vec<EventView<'a>>)> = Vec::new();
         let mut take = |rule: &'r Rule, event: EventView<'a>, out: &mut Vec<Candidate<'r, 'a>>| {
             if rule.codec == Codec::MessageEvent {

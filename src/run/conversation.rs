@@ -1,6 +1,6 @@
 //! What was said, each message once: the history that repeats in every model input is matched against what is known.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::fill;
 use super::names;
@@ -49,6 +49,8 @@ pub(super) struct Conversation {
     at: HashMap<String, Vec<usize>>,
     by_id: HashMap<String, usize>,
     last_call: Option<usize>,
+    /// Model calls that are known to have said something.
+    spoke: HashSet<usize>,
 }
 
 /// Puts the conversations of all scopes together.
@@ -264,6 +266,12 @@ impl Conversation {
             .or_else(|| first(&|key| key.starts_with("n:")))
     }
 
+    /// The latest call with this id.
+    pub(super) fn call_with_id(&mut self, id: &str) -> Option<&mut Asked> {
+        let at = *self.by_id.get(id)?;
+        self.calls.get_mut(at)
+    }
+
     /// The same calls under other ids: answers may name these.
     fn learn_ids(&mut self, at: usize, message: &Message) {
         let calls = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
@@ -299,7 +307,7 @@ impl Conversation {
         }
         let silent = self.last_call.filter(|last| {
             *last != index
-                && !self.sayings.iter().any(|saying| saying.is_turn && saying.node == Some(*last))
+                && !self.spoke.contains(last)
                 && nodes
                     .get(*last)
                     .is_some_and(|node| node.operation.output_messages.is_none() && node.operation.failure.is_none())
@@ -370,6 +378,9 @@ impl Conversation {
     fn say(&mut self, message: Message, node: Option<usize>, is_turn: bool, branch: bool) -> usize {
         let at = self.sayings.len();
         let registered = message.clone();
+        if is_turn {
+            self.spoke.extend(node);
+        }
         self.sayings.push(Saying {
             message,
             node,

@@ -71,7 +71,7 @@ impl UnixNanos {
             of_day / 60 % 60,
             of_day % 60
         );
-        let _ = if micros % 1_000 == 0 {
+        let _ = if micros.is_multiple_of(1_000) {
             write!(out, ".{:03}", micros / 1_000)
         } else {
             write!(out, ".{micros:06}")
