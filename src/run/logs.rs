@@ -1,7 +1,6 @@
 //! Log records to the spans that they tell of: by span id, else by session, call id and time.
 //!
-//! Codex and Gemini CLI write what was said into log records without a span context; Claude Code's may name a span
-//! that was not exported.
+//! Codex and Gemini CLI write what was said into log records without a span context.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -75,7 +74,11 @@ pub(super) fn of_spans<'a>(
     let mut places: Option<Places> = None;
     for record in records {
         let named = record.span_id.filter(|id| ids.contains(id));
-        let found = named.or_else(|| places.get_or_insert_with(|| Places::of(trace, registry)).find(record, registry));
+        // A record that names another span tells of that one, whether it came or not.
+        let found = match record.span_id {
+            Some(_) => named,
+            None => places.get_or_insert_with(|| Places::of(trace, registry)).find(record, registry),
+        };
         match found {
             Some(id) => of_span.entry(id).or_default().push(record),
             None => findings.push(Finding::new(
