@@ -51,6 +51,13 @@ impl Serving {
     }
 }
 
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// A trace of a few spans whose bytes go by its number.
 fn request(number: u64) -> (TraceId, Vec<u8>) {
     let trace_id = TraceId::from_bytes(&(u128::from(number) + 1).to_be_bytes()).expect("an id");
@@ -139,7 +146,6 @@ fn kill_nine() {
         all.extend(round_acknowledged);
     }
     check(directory.path(), &all);
-    println!("{} requests acknowledged in {rounds} rounds, all there", all.len());
     assert!(all.len() > rounds as usize, "something was acknowledged");
 }
 

@@ -1,5 +1,5 @@
 //! Requests over real sockets: what is taken, what is refused, and how that is said.
-#![expect(clippy::expect_used, reason = "a test")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, clippy::type_complexity, reason = "a test")]
 #![cfg(feature = "server")]
 
 use std::io::{Read as _, Write as _};
