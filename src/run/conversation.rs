@@ -242,6 +242,13 @@ impl Conversation {
             // A thought alone is a piece of a turn that is known by its words or calls.
             return;
         }
+        if matches!(message.role, Role::System | Role::Developer) {
+            // Another agent's prompt may stand before a history that began under the first one's: no place is left.
+            if !keys(&message).iter().any(|key| self.at.contains_key(key)) {
+                let _ = self.say(message, Some(index), false, false);
+            }
+            return;
+        }
         if let Some(known) = self.find(&message, walk) {
             walk.skipped |= self.is_left(walk.next(), known);
             let is_said = self.sayings.get(known).is_some_and(|saying| saying.message.role == Role::Assistant);
@@ -259,13 +266,13 @@ impl Conversation {
         if message.role == Role::Assistant {
             return self.foreign(nodes, index, walk, message);
         }
-        let branch = self.branches(walk, &message);
+        let branch = self.branches(walk);
         let _ = self.say(message, Some(index), false, branch);
     }
 
     /// Whether a new message stands where known history was edited or cut.
-    fn branches(&self, walk: &mut Walk, message: &Message) -> bool {
-        if matches!(message.role, Role::System | Role::Developer) || walk.fresh {
+    fn branches(&self, walk: &mut Walk) -> bool {
+        if walk.fresh {
             return false;
         }
         walk.fresh = true;
@@ -347,7 +354,7 @@ impl Conversation {
                 at
             }
             None => {
-                let branch = self.branches(walk, &message);
+                let branch = self.branches(walk);
                 self.say(message, Some(index), false, branch)
             }
         };
