@@ -177,6 +177,8 @@ struct Walk {
     skipped: bool,
     /// The saying that this walk gave to the model call before.
     given: Option<usize>,
+    /// Whether the input repeats what a model said: under another system prompt it is the same conversation still.
+    goes_on: bool,
 }
 
 impl Conversation {
@@ -207,7 +209,12 @@ impl Conversation {
             matched: false,
             skipped: false,
             given: None,
+            goes_on: false,
         };
+        walk.goes_on = input
+            .iter()
+            .flatten()
+            .any(|message| message.role == Role::Assistant && self.find(message, 0).is_some());
         for message in input.unwrap_or_default() {
             self.take(nodes, index, &mut walk, message);
         }
@@ -224,6 +231,12 @@ impl Conversation {
         }
         if message.is_blank() || message.role == Role::Assistant && keys(&message).is_empty() {
             // A thought alone is a piece of a turn that is known by its words or calls.
+            return;
+        }
+        if walk.goes_on && matches!(message.role, Role::System | Role::Developer) {
+            if self.find(&message, 0).is_none() {
+                let _ = self.say(message, Some(index), false, false);
+            }
             return;
         }
         if let Some(known) = self.find(&message, walk.from) {
