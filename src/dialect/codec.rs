@@ -143,6 +143,7 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         Codec::CommaSeparated => Some(text_of(raw)?.split(',').map(|part| Value::from(part.trim())).collect()),
         Codec::Texts => texts(raw),
         Codec::Json => json(raw),
+        Codec::NotSchema => json(raw).filter(|value| !super::normalize::is_schema(value)),
         Codec::JsonText => Some(parse_deep(&json(raw)?)),
         Codec::ListOfJson => match raw {
             Raw::Value(_, AnyValue::Array(items)) => Some(items.iter().map(|item| parse_deep(&item.to_json())).collect()),

@@ -50,6 +50,13 @@ pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
     reader.read()
 }
 
+/// The kind of operation that a span alone says it is.
+#[must_use]
+pub fn kind(registry: &Registry, span: &Span) -> Kind {
+    let reader = Reader::new(registry, span, &[]);
+    reader.kind(&reader.candidates(), &mut Vec::new())
+}
+
 struct Reader<'r, 'a> {
     registry: &'r Registry,
     span: &'a Span,
@@ -112,7 +119,8 @@ impl<'r, 'a> Reader<'r, 'a> {
         self.attributes.iter().find(|(have, _)| *have == key).map(|(_, value)| *value)
     }
 
-    fn read(&self) -> Read {
+    /// What stands where rules look, by field and rank.
+    fn candidates(&self) -> Vec<Candidate<'r, 'a>> {
         let mut candidates: Vec<Candidate<'r, 'a>> = Vec::new();
         self.attribute_candidates(&mut candidates);
         self.event_candidates(&mut candidates);
@@ -134,7 +142,11 @@ impl<'r, 'a> Reader<'r, 'a> {
             }
         }
         candidates.sort_by_key(|candidate| (candidate.rule.field, candidate.rule.rank));
+        candidates
+    }
 
+    fn read(&self) -> Read {
+        let candidates = self.candidates();
         let mut findings = Vec::new();
         let kind = self.kind(&candidates, &mut findings);
         let mut writer = Writer::new(

@@ -366,6 +366,8 @@ named! {
         CommaSeparated = "comma_separated",
         /// ISO 8601 text or the event's own time.
         Time = "time",
+        /// As `json`, but never a JSON Schema: several clients write arguments under the schema's key.
+        NotSchema = "not_schema",
         /// The last word of a text.
         LastWord = "last_word",
         /// A list of old GenAI events as JSON text: inputs, or the choice at the end.

@@ -231,15 +231,7 @@ impl<'a> Writer<'a> {
             Field::ToolDescription => text(&mut tool.description, value),
             Field::ToolCallId => tool.call_id.is_some() || text(&mut tool.call_id, value),
             Field::McpServer => text(&mut tool.mcp_server, value),
-            Field::ToolParameters => {
-                // Some clients write the arguments under the schema's key: no `properties` and no type means arguments.
-                let is_schema = value.get("properties").is_some() || value.get("type").is_some_and(|kind| kind == "object");
-                let is_schema = is_schema
-                    || value
-                        .as_object()
-                        .is_some_and(|map| !map.is_empty() && map.values().all(|member| member.get("type").is_some()));
-                is_schema && set(&mut tool.parameters, value.clone())
-            }
+            Field::ToolParameters => normalize::is_schema(value) && set(&mut tool.parameters, value.clone()),
             Field::ToolArguments => {
                 if value.as_str() == Some("N/A") || matches!(value, Value::Object(map) if map.is_empty()) && tool.arguments.is_some() {
                     return false;

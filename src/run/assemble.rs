@@ -1,15 +1,16 @@
 //! Spans and log records to runs, one a trace.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::Map;
 
+use super::logs::{self, ByTrace};
 use super::node::Nodes;
 use super::scope::Scopes;
 use super::{AgentInfo, Run, RunFailure, Scope, Step, conversation, duplicate, entries, order, said, steps, stitch, usage};
 use crate::dialect::Registry;
 use crate::operation::Kind;
-use crate::span::{LogRecord, Span, SpanId, TraceId, UnixNanos};
+use crate::span::{LogRecord, Span, TraceId, UnixNanos};
 use crate::trace::{Finding, FindingKind, Trace};
 
 /// The runs in these spans and log records, one a trace, by first start.
@@ -17,20 +18,20 @@ use crate::trace::{Finding, FindingKind, Trace};
 /// Any order, batching or repetition of the same spans gives the same runs.
 #[must_use]
 pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -> Vec<Run> {
-    let mut traces: BTreeMap<TraceId, (Vec<Span>, Vec<LogRecord>)> = BTreeMap::new();
+    let mut traces = ByTrace::new();
     for span in spans {
         traces.entry(span.trace_id).or_default().0.push(span);
     }
-    for record in logs {
-        if let Some((_, records)) = record.trace_id.and_then(|trace| traces.get_mut(&trace)) {
-            records.push(record);
-        }
-    }
+    let homeless = logs::share_out(logs, &mut traces, registry);
     let mut runs: Vec<Run> = traces
         .into_iter()
         .map(|(id, (spans, logs))| of_trace(id, Trace::from_spans(spans), logs, registry))
         .collect();
     runs.sort_by_key(|run| (run.started_at, run.trace_id));
+    if let (Some(run), false) = (runs.first_mut(), homeless.is_empty()) {
+        let detail = format!("{} log records belong to no trace that is here", homeless.len());
+        run.findings.push(Finding::new(None, FindingKind::StrayLogRecord, detail));
+    }
     same_calls(&mut runs);
     runs
 }
@@ -40,18 +41,8 @@ fn of_trace(trace_id: TraceId, trace: Trace, mut logs: Vec<LogRecord>, registry:
     logs.sort_by_cached_key(|record| (record.when(), format!("{record:?}")));
     logs.dedup();
     let mut findings = trace.findings.clone();
-    let ids: HashSet<SpanId> = trace.spans.iter().map(|span| span.span_id).collect();
-    let mut of_span: HashMap<SpanId, Vec<&LogRecord>> = HashMap::new();
-    for record in &logs {
-        match record.span_id.filter(|id| ids.contains(id)) {
-            Some(id) => of_span.entry(id).or_default().push(record),
-            None => findings.push(Finding::new(
-                record.span_id,
-                FindingKind::StrayLogRecord,
-                format!("log record {:?} names no span that is here", record.name()),
-            )),
-        }
-    }
+    let (of_span, stray) = logs::of_spans(&logs, &trace, registry);
+    findings.extend(stray);
     let mut nodes = Nodes::read(registry, &trace, &of_span);
     duplicate::run(&mut nodes);
     usage::mend(&mut nodes);

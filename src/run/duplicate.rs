@@ -66,10 +66,12 @@ fn helpers(nodes: &mut Nodes) {
         let Some(node) = nodes.get(index) else { continue };
         let operation = &node.operation;
         let says_nothing = operation.output_messages.is_none() && operation.usage.is_empty() && operation.failure.is_none();
-        if says_nothing && node.operation.name.contains("._")
-            && let Some(node) = nodes.get_mut(index) {
-                node.operation.kind = Kind::Chain;
-            }
+        if says_nothing
+            && node.operation.name.contains("._")
+            && let Some(node) = nodes.get_mut(index)
+        {
+            node.operation.kind = Kind::Chain;
+        }
     }
 }
 
@@ -156,7 +158,9 @@ fn enclosed_siblings(nodes: &mut Nodes) {
     for group in groups {
         // By start: only calls that begin before this one ends can lie inside it.
         for (at, first) in group.iter().enumerate() {
-            let Some(end) = nodes.get(*first).map(super::node::Node::end_or_start) else { continue };
+            let Some(end) = nodes.get(*first).map(super::node::Node::end_or_start) else {
+                continue;
+            };
             for second in group.iter().skip(at + 1) {
                 if nodes.get(*second).is_none_or(|node| node.start > end) {
                     break;
@@ -234,7 +238,9 @@ fn tools_twice(nodes: &mut Nodes) {
     for group in groups {
         for pair in group.windows(2) {
             let [first, second] = pair else { continue };
-            let (Some(a), Some(b)) = (nodes.get(*first), nodes.get(*second)) else { continue };
+            let (Some(a), Some(b)) = (nodes.get(*first), nodes.get(*second)) else {
+                continue;
+            };
             if a.instrumentation == b.instrumentation || !same_tool(a, b) {
                 continue;
             }

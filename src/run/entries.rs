@@ -192,14 +192,13 @@ fn place(nodes: &Nodes, mut tools: Vec<usize>, steps: &Steps, entries: &mut Vec<
             continue;
         };
         // Everything that was said before the tool began, and no result away from its call.
-        while rest.peek().is_some_and(|entry| entry.at <= node.start || matches!(entry.kind, EntryKind::Result(_))) {
+        while rest
+            .peek()
+            .is_some_and(|entry| entry.at <= node.start || matches!(entry.kind, EntryKind::Result(_)))
+        {
             entries.extend(rest.next());
         }
-        let recorded = node
-            .operation
-            .tool
-            .as_ref()
-            .and_then(|tool| tool.call_id.clone());
+        let recorded = node.operation.tool.as_ref().and_then(|tool| tool.call_id.clone());
         let id = recorded.unwrap_or_else(|| node.span_id.to_string());
         let attempt = attempts.entry(id.clone()).or_default();
         if *attempt == 0 {

@@ -213,9 +213,10 @@ fn from_messages(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation],
             steps.list.push(step);
             let _ = steps.of_call.insert((which, place), at);
             if let Some(scope) = agent
-                && let Some(slot) = steps.called_by.get_mut(scope) {
-                    *slot = Some(at);
-                }
+                && let Some(slot) = steps.called_by.get_mut(scope)
+            {
+                *slot = Some(at);
+            }
         }
     }
 }

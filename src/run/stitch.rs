@@ -24,10 +24,7 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
         if !nodes.stands(index) || !matches!(nodes.kind(index), Kind::Tool | Kind::Handoff) {
             continue;
         }
-        match of_scope
-            .get(&scopes.scope_of(index))
-            .and_then(|at| mine.get_mut(*at))
-        {
+        match of_scope.get(&scopes.scope_of(index)).and_then(|at| mine.get_mut(*at)) {
             Some(list) => list.push(index),
             None => loose.push((usize::MAX, index)),
         }
@@ -41,11 +38,7 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
         loose.extend(mine.into_iter().map(|tool| (at, tool)));
     }
     // Ids are unique enough to be trusted across scopes.
-    loose.retain(|(_, tool)| {
-        !conversations
-            .iter_mut()
-            .any(|conversation| by_id(nodes, conversation, *tool))
-    });
+    loose.retain(|(_, tool)| !conversations.iter_mut().any(|conversation| by_id(nodes, conversation, *tool)));
     for pass in [Fit::Same, Fit::Unknown] {
         loose.retain(|(at, tool)| *at != usize::MAX || !beside(nodes, scopes, conversations, *tool, pass));
     }
@@ -81,9 +74,7 @@ impl Open {
         let mut open: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, asked) in conversation.calls.iter().enumerate() {
             if asked.tools.is_empty() {
-                open.entry(names::tail(&asked.call.name).to_owned())
-                    .or_default()
-                    .push(at);
+                open.entry(names::tail(&asked.call.name).to_owned()).or_default().push(at);
             }
         }
         Self(open)
@@ -115,10 +106,7 @@ fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: &mut Open, 
     let Some(used) = node.operation.tool.as_ref() else { return false };
     let fits = |at: usize, conversation: &Conversation| {
         conversation.calls.get(at).is_some_and(|asked| {
-            let before = asked
-                .by
-                .and_then(|by| nodes.get(by))
-                .is_none_or(|call| call.start <= node.start);
+            let before = asked.by.and_then(|by| nodes.get(by)).is_none_or(|call| call.start <= node.start);
             before && names::fit(used.arguments.as_ref(), asked.call.arguments.as_ref()) >= least
         })
     };
@@ -133,9 +121,7 @@ fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: &mut Open, 
                     .get(*at)
                     .is_some_and(|asked| names::same_tool(name, &asked.call.name))
             };
-            let place = list
-                .iter()
-                .position(|at| named(at) && fits(*at, conversation))?;
+            let place = list.iter().position(|at| named(at) && fits(*at, conversation))?;
             Some((names::tail(name).to_owned(), place))
         })
     };
@@ -160,18 +146,12 @@ fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: &mut Open, 
 /// The call by which a model passed the run on: by the tool's name, or `transfer_to_<agent>`.
 fn handoff_call(node: &super::node::Node, conversation: &Conversation, open: &Open) -> Option<(String, usize)> {
     let operation = &node.operation;
-    let state = operation
-        .state
-        .as_ref()
-        .and_then(|state| state.new_value.as_ref());
+    let state = operation.state.as_ref().and_then(|state| state.new_value.as_ref());
     let target = state
         .and_then(Value::as_str)
         .or_else(|| operation.name.strip_prefix("handoff to "))
         .or_else(|| operation.name.strip_prefix("transfer to "));
-    let name = operation
-        .tool
-        .as_ref()
-        .and_then(|tool| tool.name.as_deref());
+    let name = operation.tool.as_ref().and_then(|tool| tool.name.as_deref());
     let mut tails: Vec<&String> = open.0.keys().collect();
     tails.sort();
     tails.into_iter().find_map(|tail| {
@@ -263,19 +243,11 @@ pub(super) fn results_of_children(nodes: &mut Nodes) {
             .into_iter()
             .filter(|index| nodes.ancestors(*index).any(|up| up == agent))
             .collect();
-        tools.sort_by_key(|index| {
-            nodes
-                .get(*index)
-                .map(|node| (node.end_or_start(), node.span_id))
-        });
+        tools.sort_by_key(|index| nodes.get(*index).map(|node| (node.end_or_start(), node.span_id)));
         for result in results {
             let place = tools.iter().position(|index| {
                 nodes.get(*index).is_some_and(|node| {
-                    let name = node
-                        .operation
-                        .tool
-                        .as_ref()
-                        .and_then(|tool| tool.name.as_ref());
+                    let name = node.operation.tool.as_ref().and_then(|tool| tool.name.as_ref());
                     name == Some(&result.tool) && node.end_or_start() <= result.at
                 })
             });
