@@ -30,4 +30,4 @@ pub mod trace;
 pub mod web;
 
 #[cfg(feature = "layer")]
-pub use layer::layer;
+pub use layer::{init, layer};

@@ -1,12 +1,38 @@
 //! The tracer of a layer that was given none.
 
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use opentelemetry::Context;
 use opentelemetry::global::{self, BoxedSpan, BoxedTracer};
-use opentelemetry::trace::{SpanBuilder, Tracer};
+use opentelemetry::propagation::TextMapPropagator as _;
+use opentelemetry::trace::{SpanBuilder, TraceContextExt as _, Tracer};
+use opentelemetry_sdk::propagation::TraceContextPropagator;
 
 use super::SCOPE;
+use super::env::Env;
+
+/// The trace that started this process.
+static STARTED_BY: OnceLock<Context> = OnceLock::new();
+
+/// Roots of this process belong to the trace of `TRACEPARENT` and `TRACESTATE`, if these are set.
+pub(super) fn continue_from(env: &Env) {
+    let Some(parent) = env.text("TRACEPARENT") else { return };
+    let mut carrier = HashMap::from([("traceparent".to_owned(), parent)]);
+    carrier.extend(env.text("TRACESTATE").map(|state| ("tracestate".to_owned(), state)));
+    let context = TraceContextPropagator::new().extract_with_context(&Context::new(), &carrier);
+    if context.has_active_span() {
+        let _ = STARTED_BY.set(context);
+    }
+}
+
+/// The parent of a span: the context's, else what started this process.
+pub(super) fn parent(context: &Context) -> &Context {
+    match STARTED_BY.get() {
+        Some(root) if !context.has_active_span() => root,
+        _ => context,
+    }
+}
 
 /// The global provider's tracer, asked for when the first span needs it: the provider may be set after the subscriber.
 #[derive(Debug, Clone, Default)]

@@ -1,15 +1,132 @@
-//! The Layer.
+//! `tracing` spans of an agent in, OpenInference spans out: over OTLP, and as documents in the process.
+//!
+//! Add the Layer, keep the guard, and the spans that the code has anyway are right:
+//!
+//! ```no_run
+//! use tracing::instrument;
+//!
+//! #[instrument(err, fields(step_type = "tool_call", tool_name = "weather", result))]
+//! fn weather(city: &str) -> Result<String, std::io::Error> {
+//!     let answer = format!("{city}: -3 °C");
+//!     tracing::Span::current().record("result", answer.as_str());
+//!     Ok(answer)
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let _guard = spanbridge::init()?;
+//!     weather("Oslo")?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Composing
+//!
+//! [`layer()`] is a [`tracing_subscriber::Layer`]: it stands beside `fmt`, under a filter, over any registry.
+//! [`Setup::build`] makes the provider without a subscriber; the guard's layer sends there.
+//!
+//! ```
+//! use spanbridge::layer::Setup;
+//! use tracing_subscriber::Layer as _;
+//! use tracing_subscriber::filter::LevelFilter;
+//! use tracing_subscriber::layer::SubscriberExt as _;
+//!
+//! let guard = Setup::from_env().without_otlp().with_service_name("planner").build()?;
+//! let subscriber = tracing_subscriber::registry().with(guard.layer().with_filter(LevelFilter::INFO));
+//! # drop(subscriber);
+//! # Ok::<(), spanbridge::layer::InitError>(())
+//! ```
+//!
+//! With a provider of your own: `spanbridge::layer().with_tracer(provider.tracer("planner"))`. It keeps its own limits;
+//! [`span_limits`] drop nothing.
+//!
+//! # Special fields
+//!
+//! Every field becomes an attribute with its type: integers are integers (`u64` too), floats are doubles, of several
+//! values the last one holds. Beyond that:
+//!
+//! | field | becomes |
+//! |---|---|
+//! | OpenInference's keys (`llm.model_name`, `session.id`, ...) | themselves |
+//! | `openinference.span.kind`, `step_type` | the kind, in any case; `step_type` takes ContextForge's words too (`llm_call`, `tool_call`, `memory_write`, ...) |
+//! | short words, where the kind is known: `model`, `provider`, `tokens_in`, `tokens_out`, `tokens_total`, `cost_estimate`, `input`, `output`, `tool_name`, `tool_call_id`, `arguments`, `result`, `query`, `results`, `session_id`, `user_id`, `prompt_id`, `step`, `reward`, ... | the OpenInference key, or one of `spanbridge.*` where OpenInference has none |
+//! | `success = false`, `error = "..."`, likewise | error status and an exception event |
+//! | `llm.input_messages`, `llm.output_messages`, `llm.tools`, `retrieval.documents`, `embedding.embeddings`, `reranker.input_documents`, `reranker.output_documents`, as JSON | OpenInference's indexed keys |
+//! | keys of other dialects (`gen_ai.*`, `traceloop.*`, ...) | themselves, with the OpenInference keys beside them |
+//! | `otel.name`, `otel.kind` | the span's name and its role between processes |
+//! | `otel.status_code`, `otel.status_description`, `otel.status_message` | the span's status |
+//! | `&dyn Error` values | their text, error status and an exception event with the causes |
+//!
+//! A span that does not say its kind gets it from the keys that are there (`llm.*`: LLM, `tool.*`: TOOL,
+//! `retrieval.*`: RETRIEVER, `agent.name` alone: AGENT, ...), else none: it stays a plain span. Crates that instrument
+//! themselves (rig, agent-framework, adk-rust) are read by the tables in `semconv/` as the server reads them.
+//!
+//! Samplers see no fields: these are set when the span ends.
+//!
+//! # What fields cannot say
+//!
+//! `tracing` fixes a span's fields where it is written, and drops what is recorded under any other name. [`SpanExt`] says
+//! the rest: messages, tool calls, usage, documents, prompts. [`ModelCall`] is one model call from request to answer.
+//! [`TracedExt::traced`] keeps a span open until a stream ends.
+//!
+//! ```
+//! use serde_json::json;
+//! use spanbridge::layer::SpanExt as _;
+//!
+//! let span = tracing::info_span!("weather");
+//! span.set_tool_call("weather", Some("call_1"), &json!({"city": "Oslo"}));
+//! span.set_tool_result("-3 °C");
+//! ```
+//!
+//! # Errors
+//!
+//! `#[instrument(err)]`, [`SpanExt::set_error`], events of level `ERROR` and panics set the status and, where there is an
+//! error, an `exception` event. What a panic said is known where [`init`] or [`Setup`] was used.
+//!
+//! # Privacy
+//!
+//! Content is recorded unless `OPENINFERENCE_HIDE_*` or `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says
+//! otherwise: see [`Privacy`], which also takes a hook.
+//!
+//! # Documents without a server
+//!
+//! [`Documents`] is an exporter that reassembles finished runs and hands documents of any format to a folder, a file or a
+//! function.
+//!
+//! # Environment
+//!
+//! | variable | |
+//! |---|---|
+//! | `OTEL_SDK_DISABLED` | `true`: nothing is set up |
+//! | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the resource |
+//! | `OTEL_TRACES_EXPORTER` | `otlp` (default), `console` (OTLP/JSON lines), `none`; several with commas |
+//! | `OTEL_EXPORTER_OTLP_{ENDPOINT,HEADERS,PROTOCOL,TIMEOUT,COMPRESSION,CERTIFICATE,CLIENT_KEY,CLIENT_CERTIFICATE}` and `..._TRACES_...` | the exporter; `http/protobuf` (default), `http/json`, and `grpc` with the feature `layer-grpc` |
+//! | `OTEL_BSP_{MAX_QUEUE_SIZE,MAX_EXPORT_BATCH_SIZE,SCHEDULE_DELAY,EXPORT_TIMEOUT}` | the batch processor |
+//! | `OTEL_TRACES_SAMPLER`, `OTEL_TRACES_SAMPLER_ARG` | the sampler |
+//! | `OTEL_{SPAN_ATTRIBUTE,SPAN_EVENT,SPAN_LINK,EVENT_ATTRIBUTE,LINK_ATTRIBUTE}_COUNT_LIMIT` | limits; none unless set |
+//! | `OTEL_PROPAGATORS`, `TRACEPARENT`, `TRACESTATE` | propagation; the trace that started this process |
+//! | `PHOENIX_COLLECTOR_ENDPOINT`, `PHOENIX_API_KEY` | Phoenix, where the OTLP variables name no endpoint |
+//! | `SPANBRIDGE_DOCUMENTS`, `SPANBRIDGE_FORMAT` | a folder for [`Documents`], and their format |
+//! | `RUST_LOG` | which spans [`init`] takes: levels by target |
 
 mod access;
 mod call;
+mod collect;
+mod console;
 mod convert;
+mod documents;
 mod emit;
 mod env;
+mod error;
 mod global;
+mod http;
+mod init;
+mod otlp;
 mod panics;
 mod plan;
 pub mod privacy;
 mod record;
+mod signal;
+mod sink;
 mod span_ext;
 mod stream;
 mod subscribe;
@@ -28,7 +145,10 @@ use tracing_opentelemetry::OpenTelemetryLayer;
 use tracing_subscriber::registry::LookupSpan;
 
 pub use call::ModelCall;
+pub use documents::{Documents, DocumentsError, RunDocument};
+pub use error::InitError;
 pub use global::GlobalTracer;
+pub use init::{Guard, Setup, init, span_limits};
 pub use privacy::Privacy;
 pub use span_ext::{FieldValue, SpanExt};
 pub use stream::{Traced, TracedEach, TracedExt};

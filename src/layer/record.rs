@@ -145,9 +145,4 @@ impl More {
             None => self.attributes.push(KeyValue::new(key, value)),
         }
     }
-
-    /// Keeps a value whose key is new: indexed keys are counted.
-    pub(super) fn push(&mut self, key: impl Into<Key>, value: impl Into<Value>) {
-        self.attributes.push(KeyValue::new(key, value));
-    }
 }

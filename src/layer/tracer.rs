@@ -12,9 +12,9 @@ use std::time::SystemTime;
 use opentelemetry::trace::{Event, Span, SpanBuilder, SpanContext, Status, Tracer};
 use opentelemetry::{Context, KeyValue};
 
-use super::emit;
 use super::privacy::Privacy;
 use super::record::Record;
+use super::{emit, global};
 
 /// What a span gets when it ends.
 #[derive(Debug, Default)]
@@ -60,7 +60,7 @@ impl<T: Tracer> Tracer for LayerTracer<T> {
             builder.events = builder.events.map(|list| privacy.events(list));
         }
         LayerSpan {
-            inner: self.inner.build_with_context(builder, parent_cx),
+            inner: self.inner.build_with_context(builder, global::parent(parent_cx)),
             privacy: self.privacy.clone(),
         }
     }
