@@ -1,21 +1,80 @@
 //! From what was recorded on a span to the attributes that leave.
 
+use opentelemetry::trace::{Event, Span, Status};
 use opentelemetry::{Array, Key, KeyValue, StringValue, Value};
 use serde_json::Value as Json;
 
 use super::convert;
 use super::plan::{self, List, Plan, Role};
 use super::record::{Failed, Record};
-use super::tracer::Finished;
-use super::words::{key_of, kind_of_word, words};
+use super::words::{Meaning, key_of, kind_of_word, words, words_of_kind};
 use super::write::Writer;
 use crate::dialect::{Codec, Field, messages};
 use crate::operation::Kind;
-use crate::span::Span;
+
+/// Writes what was recorded on a span that ends. Most spans need no list: each value goes where it belongs at once.
+pub(super) fn write(mut record: Record, span: &mut impl Span) {
+    let plan = record.plan;
+    if !plan.simple || record.more.is_some() {
+        return whole(record, span);
+    }
+    let told = Told::of(plan, &record, None);
+    match (told.kind.or(told.hint), told.strange_kind) {
+        (Some(kind), _) => {
+            if let Some((word, own)) = words_of_kind(kind) {
+                span.set_attribute(KeyValue::new("openinference.span.kind", word));
+                if let Some(own) = own {
+                    span.set_attribute(KeyValue::new("spanbridge.step_type", own));
+                }
+            }
+        }
+        (None, Some(word)) => span.set_attribute(KeyValue::new("openinference.span.kind", word)),
+        (None, None) => {}
+    }
+    for (field, value) in plan.fields.iter().zip(record.values) {
+        let Some(value) = value else { continue };
+        match field.role {
+            Role::Kind => {}
+            Role::StepType if kind_of_word(&value.as_str()).is_some() => {}
+            _ => span.set_attribute(KeyValue::new(field.name, value)),
+        }
+    }
+    for event in record.events {
+        span.add_event_with_timestamp(event.name, event.timestamp, event.attributes);
+    }
+    if let Some(status) = std::mem::take(&mut record.failure).into_status() {
+        span.set_status(status);
+    }
+}
+
+fn whole(record: Record, span: &mut impl Span) {
+    let finished = finish(record);
+    if let Some(name) = finished.name {
+        span.update_name(name);
+    }
+    for attribute in finished.attributes {
+        span.set_attribute(attribute);
+    }
+    for event in finished.events {
+        span.add_event_with_timestamp(event.name, event.timestamp, event.attributes);
+    }
+    if let Some(status) = finished.status {
+        span.set_status(status);
+    }
+}
+
+/// What a span gets when it ends.
+struct Finished {
+    /// `otel.name`, which may have been recorded after the span began.
+    name: Option<String>,
+    attributes: Vec<KeyValue>,
+    events: Vec<Event>,
+    status: Option<Status>,
+}
 
 /// The attributes, events and the status of a span that closes. What is small stands before the messages: a provider
 /// with the SDK's own limit of 128 then drops some of these and never the model's name.
-pub(super) fn finish(mut record: Record) -> Finished {
+fn finish(mut record: Record) -> Finished {
     let plan = record.plan;
     let mut more = record.more.take();
     let told = Told::of(plan, &record, more.as_deref().map(|more| more.attributes.as_slice()));
@@ -86,7 +145,7 @@ pub(super) fn finish(mut record: Record) -> Finished {
         attributes,
         events: record.events,
         status: match status_code {
-            Some(Failed::Ok) => Some(opentelemetry::trace::Status::Ok),
+            Some(Failed::Ok) => Some(Status::Ok),
             Some(code) if failure == Failed::NotSaid => code.into_status(),
             _ => failure.into_status(),
         },
@@ -125,15 +184,15 @@ impl Told {
             Role::Kind | Role::StepType => {
                 let word = value.as_str();
                 match kind_of_word(&word) {
-                    Some(kind) if role == Role::Kind || self.kind.is_none() => self.kind = Some(kind),
-                    None if role == Role::Kind => self.strange_kind = Some(word.into_owned()),
+                    Some(kind) if matches!(role, Role::Kind) || self.kind.is_none() => self.kind = Some(kind),
+                    None if matches!(role, Role::Kind) => self.strange_kind = Some(word.into_owned()),
                     _ => {}
                 }
             }
             Role::Hint(kind) => self.hint = Some(plan::stronger(self.hint, kind)),
             Role::List(list) => self.hint = plan::hint(list.prefix()).map(|kind| plan::stronger(self.hint, kind)).or(self.hint),
             Role::Foreign => self.foreign = true,
-            Role::Short => self.shorts = true,
+            Role::Short(_) => self.shorts = true,
             Role::Plain | Role::Forwarded | Role::StatusCode | Role::StatusText => {}
         }
     }
@@ -159,12 +218,10 @@ struct Out {
 impl Out {
     fn take(&mut self, key: Key, role: Role, value: Value, kind: Option<Kind>) {
         match role {
-            Role::Forwarded => {}
-            Role::Kind if kind_of_word(&value.as_str()).is_some() => {}
-            Role::Kind => {}
+            Role::Forwarded | Role::Kind => {}
             Role::StepType if kind_of_word(&value.as_str()).is_some() => {}
-            Role::Short => match kind {
-                Some(kind) => self.short(key, value, kind),
+            Role::Short(meanings) => match kind {
+                Some(kind) => self.short(key, value, meanings, kind),
                 None => self.push(key, value),
             },
             Role::List(list) => self.list(list, key, value),
@@ -201,10 +258,10 @@ impl Out {
     }
 
     /// A short word: each of its meanings on a span of this kind, as the reader's table has them.
-    fn short(&mut self, key: Key, value: Value, kind: Kind) {
+    fn short(&mut self, key: Key, value: Value, meanings: &[Meaning], kind: Kind) {
         let mut written = false;
         let mut left = Some(value);
-        for meaning in words().short(key.as_str(), kind) {
+        for meaning in meanings.iter().filter(|meaning| meaning.holds(kind)) {
             let Some(value) = &left else { break };
             match meaning.field {
                 Field::InputMessages | Field::OutputMessages => {
@@ -262,9 +319,9 @@ impl Out {
     }
 }
 
-fn exception(message: String) -> opentelemetry::trace::Event {
+fn exception(message: String) -> Event {
     let attributes = vec![KeyValue::new("exception.message", message)];
-    opentelemetry::trace::Event::new("exception", std::time::SystemTime::now(), attributes, 0)
+    Event::new("exception", std::time::SystemTime::now(), attributes, 0)
 }
 
 fn is_json(value: &Value) -> bool {
@@ -339,7 +396,7 @@ fn dedupe(attributes: &mut Vec<KeyValue>) {
 }
 
 /// Reads a span of another dialect with the reader's tables and writes it in OpenInference, beside what it has.
-fn translate(span: &Span, attributes: &mut Vec<KeyValue>, kind: Option<Kind>, failure: &mut Failed) {
+fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Option<Kind>, failure: &mut Failed) {
     let operation = crate::dialect::read(&words().registry, span, &[]).operation;
     if kind.is_none() {
         let mut words = Vec::with_capacity(2);

@@ -1,6 +1,6 @@
 //! What is known of a callsite before its first span: which field has which role.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{OnceLock, RwLock};
 
@@ -8,18 +8,18 @@ use tracing::callsite::Identifier;
 use tracing::field::Field;
 use tracing::{Metadata, callsite};
 
-use super::words::words;
+use super::words::{Meaning, words};
 use crate::operation::Kind;
 
 /// What the Layer does with a field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Role {
     /// Written as it is.
     Plain,
     /// Written as it is; tells the kind of a span that does not say it.
     Hint(Kind),
     /// A short word: its meaning depends on the kind.
-    Short,
+    Short(&'static [Meaning]),
     /// Lists that OpenInference writes as indexed keys.
     List(List),
     /// `openinference.span.kind`.
@@ -93,6 +93,8 @@ pub(super) struct Plan {
     pub(super) forwarded: Vec<Field>,
     /// The target is one that a dialect tells its spans by.
     pub(super) known_target: bool,
+    /// Every field is written as it is, or tells the kind.
+    pub(super) simple: bool,
 }
 
 /// The role of a key.
@@ -108,8 +110,9 @@ pub(super) fn role(name: &str) -> Role {
     if let Some(list) = List::ALL.into_iter().find(|list| list.prefix() == name) {
         return Role::List(list);
     }
-    if words().is_short(name) {
-        return Role::Short;
+    let meanings = words().short(name);
+    if !meanings.is_empty() {
+        return Role::Short(meanings);
     }
     if words().is_foreign(name) {
         return Role::Foreign;
@@ -155,31 +158,36 @@ impl Plan {
             fields: Vec::with_capacity(metadata.fields().len()),
             forwarded: Vec::new(),
             known_target: words().knows_target(metadata.target()),
+            simple: true,
         };
         for field in metadata.fields() {
             let name = field.name();
             let role = role(name);
-            if role == Role::Forwarded {
+            if matches!(role, Role::Forwarded) {
                 plan.forwarded.push(field);
             }
+            plan.simple &= matches!(role, Role::Plain | Role::Hint(_) | Role::Kind | Role::StepType);
             let slot = plan.fields.iter().position(|have| have.name == name).unwrap_or(plan.fields.len());
             plan.fields.push(FieldPlan { name, role, slot });
         }
+        plan.simple &= !plan.known_target;
         plan
     }
 
     /// The plan of a callsite. Plans live as long as callsites do: for ever.
     pub(super) fn get(metadata: &'static Metadata<'static>) -> &'static Self {
+        const PLACES: usize = 64;
         thread_local! {
-            static KNOWN: RefCell<HashMap<Identifier, &'static Plan>> = RefCell::new(HashMap::new());
+            /// The plans that this thread used last, by the address of the metadata.
+            static LAST: [Cell<Option<&'static Plan>>; PLACES] = const { [const { Cell::new(None) }; PLACES] };
         }
-        let id = metadata.callsite();
-        let known = KNOWN.with(|known| known.try_borrow().ok().and_then(|known| known.get(&id).copied()));
-        if let Some(plan) = known {
+        let place = (std::ptr::from_ref(metadata).addr() >> 4) % PLACES;
+        let last = LAST.with(|last| last.get(place).and_then(Cell::get));
+        if let Some(plan) = last.filter(|plan| std::ptr::eq(plan.metadata, metadata)) {
             return plan;
         }
-        let plan = Self::shared(metadata, &id);
-        let _ = KNOWN.try_with(|known| known.try_borrow_mut().map(|mut known| known.insert(id, plan)));
+        let plan = Self::shared(metadata, &metadata.callsite());
+        LAST.with(|last| last.get(place).map(|place| place.set(Some(plan))));
         plan
     }
 
@@ -203,12 +211,12 @@ mod tests {
 
     #[test]
     fn roles() {
-        assert_eq!(role("step_type"), Role::StepType);
-        assert_eq!(role("tokens_in"), Role::Short);
-        assert_eq!(role("llm.token_count.prompt"), Role::Hint(Kind::Llm));
-        assert_eq!(role("llm.input_messages"), Role::List(List::InputMessages));
-        assert_eq!(role("gen_ai.usage.input_tokens"), Role::Foreign);
-        assert_eq!(role("http.url"), Role::Plain);
+        assert!(matches!(role("step_type"), Role::StepType));
+        assert!(matches!(role("tokens_in"), Role::Short(_)));
+        assert!(matches!(role("llm.token_count.prompt"), Role::Hint(Kind::Llm)));
+        assert!(matches!(role("llm.input_messages"), Role::List(List::InputMessages)));
+        assert!(matches!(role("gen_ai.usage.input_tokens"), Role::Foreign));
+        assert!(matches!(role("http.url"), Role::Plain));
         assert_eq!(stronger(Some(Kind::Agent), Kind::Llm), Kind::Llm);
         assert_eq!(stronger(Some(Kind::Llm), Kind::Agent), Kind::Llm);
     }

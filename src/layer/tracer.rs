@@ -9,22 +9,12 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use opentelemetry::trace::{Event, Span, SpanBuilder, SpanContext, Status, Tracer};
+use opentelemetry::trace::{Span, SpanBuilder, SpanContext, Status, Tracer};
 use opentelemetry::{Context, KeyValue};
 
 use super::privacy::Privacy;
 use super::record::Record;
 use super::{emit, global};
-
-/// What a span gets when it ends.
-#[derive(Debug, Default)]
-pub(super) struct Finished {
-    /// `otel.name`, which may have been recorded after the span began.
-    pub(super) name: Option<String>,
-    pub(super) attributes: Vec<KeyValue>,
-    pub(super) events: Vec<Event>,
-    pub(super) status: Option<Status>,
-}
 
 thread_local! {
     static CLOSING: Cell<Option<Record>> = const { Cell::new(None) };
@@ -74,32 +64,16 @@ pub struct LayerSpan<S> {
 }
 
 impl<S: Span> LayerSpan<S> {
-    fn take_finished(&mut self) {
+    /// Takes what was recorded, through the privacy rules where there are any.
+    fn take_recorded(&mut self) {
         let Some(record) = CLOSING.take() else { return };
         if !self.inner.is_recording() {
             return;
         }
-        let Finished {
-            name,
-            mut attributes,
-            mut events,
-            status,
-        } = emit::finish(record);
-        if let Some(privacy) = &self.privacy {
-            attributes = privacy.attributes(attributes);
-            events = privacy.events(events);
-        }
-        if let Some(name) = name {
-            self.inner.update_name(name);
-        }
-        for attribute in attributes {
-            self.inner.set_attribute(attribute);
-        }
-        for event in events {
-            self.inner.add_event_with_timestamp(event.name, event.timestamp, event.attributes);
-        }
-        if let Some(status) = status {
-            self.set_status(status);
+        if self.privacy.is_some() {
+            emit::write(record, self);
+        } else {
+            emit::write(record, &mut self.inner);
         }
     }
 }
@@ -155,12 +129,12 @@ impl<S: Span> Span for LayerSpan<S> {
     }
 
     fn end_with_timestamp(&mut self, timestamp: SystemTime) {
-        self.take_finished();
+        self.take_recorded();
         self.inner.end_with_timestamp(timestamp);
     }
 
     fn end(&mut self) {
-        self.take_finished();
+        self.take_recorded();
         self.inner.end();
     }
 }

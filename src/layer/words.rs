@@ -24,6 +24,13 @@ pub(super) struct Meaning {
     pub(super) codec: Codec,
 }
 
+impl Meaning {
+    /// Whether it holds on spans of this kind.
+    pub(super) fn holds(&self, kind: Kind) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&kind)
+    }
+}
+
 /// The tables, indexed for the Layer.
 #[derive(Debug)]
 pub(super) struct Words {
@@ -99,12 +106,9 @@ impl Words {
         }
     }
 
-    /// What a short word means on a span of this kind.
-    pub(super) fn short<'a>(&'a self, key: &str, kind: Kind) -> impl Iterator<Item = &'a Meaning> {
-        let meanings = self.short.get(key).map_or(&[][..], Vec::as_slice);
-        meanings
-            .iter()
-            .filter(move |meaning| meaning.kinds.is_empty() || meaning.kinds.contains(&kind))
+    /// What a short word means, the meanings for certain kinds first.
+    pub(super) fn short(&'static self, key: &str) -> &'static [Meaning] {
+        self.short.get(key).map_or(&[], Vec::as_slice)
     }
 
     pub(super) fn is_short(&self, key: &str) -> bool {
@@ -168,34 +172,40 @@ fn content_of(field: Field) -> Option<Content> {
 
 /// The kind behind a word of `step_type` or `openinference.span.kind`, in any case.
 pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
-    const WORDS: [(&str, Kind); 22] = [
-        ("llm", Kind::Llm),
-        ("llm_call", Kind::Llm),
-        ("tool", Kind::Tool),
-        ("tool_call", Kind::Tool),
-        ("agent", Kind::Agent),
-        ("chain", Kind::Chain),
-        ("retriever", Kind::Retrieval),
-        ("retrieval", Kind::Retrieval),
-        ("embedding", Kind::Embedding),
-        ("reranker", Kind::Rerank),
-        ("guardrail", Kind::Guardrail),
-        ("evaluator", Kind::Evaluator),
-        ("prompt", Kind::Prompt),
-        ("decision", Kind::Decision),
-        ("user_input", Kind::UserInput),
-        ("final_output", Kind::FinalOutput),
-        ("memory_read", Kind::MemoryRead),
-        ("memory_write", Kind::MemoryWrite),
-        ("state_change", Kind::StateChange),
-        ("interrupt", Kind::Interrupt),
-        ("handoff", Kind::Handoff),
-        ("unknown", Kind::Unknown),
-    ];
-    WORDS
-        .iter()
-        .find(|(have, _)| have.eq_ignore_ascii_case(word))
-        .map(|(_, kind)| *kind)
+    // As OpenInference writes them; that is nearly every span.
+    match word {
+        "LLM" => return Some(Kind::Llm),
+        "TOOL" => return Some(Kind::Tool),
+        "AGENT" => return Some(Kind::Agent),
+        "CHAIN" => return Some(Kind::Chain),
+        _ => {}
+    }
+    let mut lower = [0_u8; 16];
+    let lower = lower.get_mut(..word.len())?;
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    Some(match &*lower {
+        b"llm" | b"llm_call" => Kind::Llm,
+        b"tool" | b"tool_call" => Kind::Tool,
+        b"agent" => Kind::Agent,
+        b"chain" => Kind::Chain,
+        b"retriever" | b"retrieval" => Kind::Retrieval,
+        b"embedding" => Kind::Embedding,
+        b"reranker" => Kind::Rerank,
+        b"guardrail" => Kind::Guardrail,
+        b"evaluator" => Kind::Evaluator,
+        b"prompt" => Kind::Prompt,
+        b"decision" => Kind::Decision,
+        b"user_input" => Kind::UserInput,
+        b"final_output" => Kind::FinalOutput,
+        b"memory_read" => Kind::MemoryRead,
+        b"memory_write" => Kind::MemoryWrite,
+        b"state_change" => Kind::StateChange,
+        b"interrupt" => Kind::Interrupt,
+        b"handoff" => Kind::Handoff,
+        b"unknown" => Kind::Unknown,
+        _ => return None,
+    })
 }
 
 /// OpenInference's word for a kind, the nearest one where it has none of its own; and our own word in that case.
