@@ -239,17 +239,17 @@ fn finish(parts: Parts<'_>, steps: Vec<Step>, scopes: Vec<Scope>, question: Opti
 
 /// The operation that stands for the run: the outermost agent, else the outermost chain, else the only root.
 fn root_of(steps: &[Step]) -> Option<usize> {
+    // A parent stands before its children: what is known above a step is known when the step comes.
     let outermost = |kind: Kind| {
-        steps.iter().position(|step| {
-            let mut up = step.parent;
-            let mut below = false;
-            while let Some(at) = up {
-                let Some(above) = steps.get(at) else { break };
-                below |= above.operation.kind == kind || kind == Kind::Agent && above.operation.kind == Kind::Tool;
-                up = above.parent;
+        let mut below = Vec::with_capacity(steps.len());
+        for (at, step) in steps.iter().enumerate() {
+            let hidden = step.parent.is_some_and(|parent| below.get(parent) == Some(&true));
+            if step.operation.kind == kind && !hidden {
+                return Some(at);
             }
-            step.operation.kind == kind && !below
-        })
+            below.push(hidden || step.operation.kind == kind || kind == Kind::Agent && step.operation.kind == Kind::Tool);
+        }
+        None
     };
     let only_root = || {
         let mut roots = steps.iter().enumerate().filter(|(_, step)| step.parent.is_none());
