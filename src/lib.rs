@@ -33,3 +33,18 @@ pub mod web;
 
 #[cfg(feature = "layer")]
 pub use layer::{init, layer};
+
+pub mod docs {
+    //! Long pages.
+
+    #[doc = include_str!("docs/architecture.md")]
+    pub mod architecture {}
+    #[doc = include_str!("docs/vocabulary.md")]
+    pub mod vocabulary {}
+    #[doc = include_str!("docs/adding_a_format.md")]
+    pub mod adding_a_format {}
+    #[doc = include_str!("docs/adding_a_dialect.md")]
+    pub mod adding_a_dialect {}
+    #[doc = include_str!("docs/durability.md")]
+    pub mod durability {}
+}
