@@ -46,13 +46,14 @@ impl List<'_> {
             return None;
         }
         let mut said = facts::in_and_out(self.run, step);
-        if matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
+        let is_tool = step.operation.kind == Kind::Tool;
+        if is_tool || matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
             let outside = self.outside(step);
             said.retain(|_, value| !self.is_told(value, &outside));
         }
         said.extend(facts::all(self.run, step));
         let mut out = facts::identity(step);
-        (!said.is_empty()).then(|| {
+        (is_tool || !said.is_empty()).then(|| {
             out.extend(said);
             out.into()
         })

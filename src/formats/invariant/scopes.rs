@@ -138,6 +138,11 @@ fn is_answered(run: &Run, call_id: &str) -> bool {
     entries.any(|entry| matches!(&entry.kind, EntryKind::Result(result) if result.call_id == call_id))
 }
 
+/// It has a call but no output whose metadata could hold what it says.
+fn is_running_tool(step: &Step) -> bool {
+    step.operation.kind == Kind::Tool && step.ended_at.is_none()
+}
+
 fn below_a_tool(run: &Run, step: &Step) -> bool {
     let mut limit = run.steps.len();
     let mut at = step.parent;
@@ -215,8 +220,15 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, told: &BTreeSet<usize>, list
         .steps
         .iter()
         .enumerate()
-        .filter(|(index, step)| step.scope == scope && !told.contains(index))
-        .filter(|(index, step)| alone(run, *index, step).is_none() || !list.tells_of(*index))
+        .filter(|(_, step)| step.scope == scope)
+        .filter(|(index, step)| {
+            let silent = || !list.tells_of(*index);
+            if told.contains(index) {
+                is_running_tool(step) && silent()
+            } else {
+                alone(run, *index, step).is_none() || silent()
+            }
+        })
         .map(|(index, _)| index)
         .collect();
     list.settle(&without);
