@@ -14,6 +14,8 @@
 pub mod cli;
 pub mod dialect;
 pub mod formats;
+#[cfg(feature = "layer")]
+pub mod layer;
 pub mod operation;
 #[cfg(feature = "protobuf")]
 pub mod otlp;
@@ -28,3 +30,6 @@ pub mod store;
 pub mod trace;
 #[cfg(feature = "server")]
 pub mod web;
+
+#[cfg(feature = "layer")]
+pub use layer::{init, layer};

@@ -195,7 +195,12 @@ fn finish(parts: Parts<'_>, steps: Vec<Step>, scopes: Vec<Scope>, question: Opti
                 .collect()
         })
         .unwrap_or_default();
-    let agent = agent_info(&steps, root, span);
+    let working = root.and_then(|root| steps.get(root)).into_iter().chain(&steps);
+    let working = working
+        .filter(|step| step.operation.kind != Kind::Plain)
+        .find_map(|step| step.span_id);
+    let worker = working.and_then(|id| trace.index_of(id)).and_then(|index| trace.spans.get(index));
+    let agent = agent_info(&steps, root, span, worker.or(span));
     let mut metadata = Map::new();
     for step in &steps {
         for (name, value) in &step.operation.metadata {
@@ -256,7 +261,7 @@ fn root_of(steps: &[Step]) -> Option<usize> {
     outermost(Kind::Agent).or_else(|| outermost(Kind::Chain)).or_else(only_root)
 }
 
-fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>) -> AgentInfo {
+fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>, worker: Option<&Span>) -> AgentInfo {
     let root_step = root.and_then(|root| steps.get(root));
     let service = span
         .and_then(|span| span.resource.attributes.text("service.name"))
@@ -283,8 +288,8 @@ fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>) -> Agent
         version: span
             .and_then(|span| span.resource.attributes.text("service.version"))
             .map(str::to_owned),
-        framework: span.map(|span| span.scope.name.clone()).filter(|name| !name.is_empty()),
-        framework_version: span.map(|span| span.scope.version.clone()).filter(|version| !version.is_empty()),
+        framework: worker.map(|span| span.scope.name.clone()).filter(|name| !name.is_empty()),
+        framework_version: worker.map(|span| span.scope.version.clone()).filter(|version| !version.is_empty()),
     }
 }
 

@@ -39,6 +39,9 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
     }
     // Ids are unique enough to be trusted across scopes.
     loose.retain(|(_, tool)| !conversations.iter_mut().any(|conversation| by_id(nodes, conversation, *tool)));
+    for pass in [Fit::Same, Fit::Unknown] {
+        loose.retain(|(at, tool)| *at != usize::MAX || !beside(nodes, scopes, conversations, *tool, pass));
+    }
     for conversation in conversations.iter() {
         for asked in &conversation.calls {
             name_call(nodes, asked);
@@ -48,6 +51,19 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
         }
     }
     loose
+}
+
+/// A tool outside of the agent that asked for it: the call stands in a conversation of the tool's scope or one below.
+fn beside(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Conversation], tool: usize, least: Fit) -> bool {
+    let around = scopes.scope_of(tool);
+    let within = |scope: &usize| std::iter::successors(Some(*scope), |at| scopes.list.get(*at)?.parent).any(|up| up == around);
+    conversations
+        .iter_mut()
+        .filter(|conversation| conversation.scopes.iter().any(within))
+        .any(|conversation| {
+            let mut open = Open::of(conversation);
+            by_name(nodes, conversation, &mut open, tool, least)
+        })
 }
 
 /// Calls that no tool span ran yet, in order, by the end of the tool's name.

@@ -1,0 +1,144 @@
+//! From the environment to a receiver: each test runs itself again as a program with variables of its own.
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+
+mod layer_support;
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use layer_support::receiver::{program, receiver, run};
+use spanbridge::span::{AnyValue, Span};
+use tracing::info_span;
+
+fn text(span: &Span, key: &str) -> String {
+    span.attributes
+        .text(key)
+        .unwrap_or_else(|| panic!("no {key}: {:?}", span.attributes))
+        .to_owned()
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn one_call() {
+    let _guard = spanbridge::init().unwrap();
+    let span = info_span!(
+        "call",
+        step_type = "llm_call",
+        model = "gpt-4o",
+        tokens_in = 7_u64,
+        input = "What is it?"
+    );
+    let _in_call = span.enter();
+    drop(info_span!(target: "hyper::client", "noise"));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn waits_for_ever() {
+    let _guard = spanbridge::init().unwrap();
+    drop(info_span!("call", step_type = "llm_call"));
+    println!("ready");
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn spans_arrive_with_their_types_and_the_resource() {
+    let (address, requests) = receiver();
+    let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    run(
+        "one_call",
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", &address),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "x-project-name=p1"),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+            ("OTEL_SERVICE_NAME", "planner"),
+            ("TRACEPARENT", parent),
+        ],
+    );
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert!(request.head.starts_with("post /v1/traces "), "{}", request.head);
+    assert!(request.head.contains("x-project-name: p1") && request.head.contains("application/x-protobuf"));
+    assert_eq!(request.spans.len(), 1);
+    let span = &request.spans[0];
+    assert_eq!(text(span, "openinference.span.kind"), "LLM");
+    assert_eq!(span.attributes.get("llm.token_count.prompt"), Some(&AnyValue::Int(7)));
+    assert_eq!(span.resource.attributes.text("service.name"), Some("planner"));
+    assert_eq!(span.trace_id.to_string(), "0af7651916cd43dd8448eb211c80319c");
+    assert_eq!(span.parent.unwrap().to_string(), "b7ad6b7169203331");
+    assert_eq!(span.scope.name, "spanbridge");
+}
+
+#[test]
+fn json_and_privacy_by_variables() {
+    let (address, requests) = receiver();
+    let endpoint = format!("{address}/own/path");
+    run(
+        "one_call",
+        &[
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &endpoint),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+            ("OPENINFERENCE_HIDE_INPUTS", "TRUE"),
+        ],
+    );
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert!(request.head.starts_with("post /own/path "), "{}", request.head);
+    assert_eq!(text(&request.spans[0], "input.value"), "__REDACTED__");
+    assert!(!format!("{:?}", request.spans).contains("What is it?"));
+}
+
+#[test]
+fn console_none_and_disabled() {
+    let console = run("one_call", &[("OTEL_TRACES_EXPORTER", "console")]);
+    let lines = String::from_utf8(console.stdout).unwrap();
+    let line = lines
+        .lines()
+        .find_map(|line| Some(&line[line.find("{\"resourceSpans\"")?..]))
+        .unwrap();
+    assert_eq!(spanbridge::span::json::traces(line.as_bytes()).unwrap().items.len(), 1);
+    let (address, requests) = receiver();
+    run(
+        "one_call",
+        &[("OTEL_TRACES_EXPORTER", "none"), ("OTEL_EXPORTER_OTLP_ENDPOINT", &address)],
+    );
+    run(
+        "one_call",
+        &[("OTEL_SDK_DISABLED", "true"), ("OTEL_EXPORTER_OTLP_ENDPOINT", &address)],
+    );
+    assert!(requests.recv_timeout(Duration::from_millis(200)).is_err());
+}
+
+#[test]
+fn a_dead_backend_does_not_hold_the_program() {
+    let started = Instant::now();
+    run(
+        "one_call",
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "1000"),
+        ],
+    );
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn sigterm_flushes_and_kills() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let (address, requests) = receiver();
+    let mut child = program("waits_for_ever", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)])
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("ready")));
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert_eq!(request.spans.len(), 1);
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
