@@ -132,7 +132,7 @@ impl Making<'_> {
         let asked = self.step.operation.interrupt.clone().unwrap_or_default();
         let prompt = asked
             .prompt
-            .or_else(|| words(self.step.operation.input.as_ref()?).map(|said| said.0));
+            .or_else(|| words(self.step.operation.input.as_ref()?).map(|said| said.text));
         let prompt = prompt.unwrap_or_else(|| {
             self.lose("prompt", LossReason::Synthesized);
             String::new()
