@@ -260,9 +260,7 @@ fn content_that_is_missing_or_no_text() {
 
     run.scopes[0].conversation.clear();
     run.steps.truncate(1);
-    let (list, losses) = blocks(&run);
-    assert_eq!(list, Vec::<Value>::new());
-    assert!(losses.contains(&LossReason::NoPlace));
+    assert!(OpenReward::assemble(&[run], &options(&[])).is_empty());
 }
 
 #[test]
