@@ -421,6 +421,7 @@ impl<'a> Writer<'a> {
         self.finish_usage();
         self.finish_failure();
         self.finish_thoughts();
+        self.finish_call_ids();
         let operation = &mut self.operation;
         if let (Some(system), Some(list)) = (self.system, &mut operation.input_messages)
             && !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer))
@@ -460,6 +461,38 @@ impl<'a> Writer<'a> {
             operation.tool = Some(ToolUse::default());
         }
         (self.operation, self.child_results, self.sums_usage)
+    }
+
+    /// An output call named by its item's id, where the body holds the call's id beside it.
+    fn finish_call_ids(&mut self) {
+        fn pairs(value: &Value, depth: usize, out: &mut Vec<(String, String)>) {
+            match value {
+                Value::Array(items) if depth < 8 => items.iter().for_each(|item| pairs(item, depth + 1, out)),
+                Value::Object(map) => {
+                    if let (Some(Value::String(item)), Some(Value::String(call))) = (map.get("id"), map.get("call_id")) {
+                        out.push((item.clone(), call.clone()));
+                    } else if depth < 8 {
+                        map.values().for_each(|inner| pairs(inner, depth + 1, out));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let calls = self
+            .operation
+            .output_messages
+            .iter_mut()
+            .flatten()
+            .flat_map(|message| &mut message.tool_calls);
+        let mut known = Vec::new();
+        for call in calls {
+            if known.is_empty() {
+                self.operation.raw_response.iter().for_each(|body| pairs(body, 0, &mut known));
+            }
+            if let Some((_, id)) = known.iter().find(|(item, _)| call.id.as_ref() == Some(item)) {
+                call.id = Some(id.clone());
+            }
+        }
     }
 
     /// Thoughts that only the provider's body holds: clients leave them out of the messages.

@@ -129,6 +129,13 @@ fn results(nodes: &Nodes, which: usize, call: usize, asked: &Asked, steps: &Step
         .enumerate()
         .filter_map(|(attempt, at)| result_entry(&call_id, *at, attempt, steps))
         .collect();
+    // A handoff's span has no result: what the next agent reads is one.
+    if let (Some(EntryKind::Result(last)), Some((answer, _))) = (out.last_mut().map(|entry| &mut entry.kind), &asked.answer)
+        && last.result.is_null()
+        && last.failure.is_none()
+    {
+        last.result = answer.result_value();
+    }
     if out.is_empty()
         && let Some((answer, seen)) = &asked.answer
     {

@@ -9,6 +9,28 @@ pub(super) fn plain(name: &str) -> String {
         .collect()
 }
 
+/// The agent's name in a span name such as `invoke_agent planner` or `planner.run`.
+pub(super) fn agent_of_span(name: &str) -> Option<String> {
+    let bare = name.strip_prefix("invoke_agent ").unwrap_or(name);
+    let bare = [".agent", ".workflow", ".run", "._execute_core"]
+        .iter()
+        .find_map(|end| bare.strip_suffix(end))
+        .unwrap_or(bare);
+    let says_nothing = bare.is_empty()
+        || bare.starts_with("ai.")
+        || matches!(
+            bare,
+            "invoke_agent"
+                | "agent run"
+                | "agent"
+                | "Agent workflow"
+                | "agent.execute"
+                | "spring_ai chat_client"
+                | "anthropic.messages.tool_runner"
+        );
+    (!says_nothing).then(|| bare.to_owned())
+}
+
 /// Whether two names are of one tool: equal, or one is the other behind a server's or class's name.
 pub(super) fn same_tool(a: &str, b: &str) -> bool {
     let (long, short) = if a.len() >= b.len() { (a, b) } else { (b, a) };

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::conversation::Conversation;
+use super::names;
 use super::node::Nodes;
 use super::scope::{self, Scopes};
 use super::stitch::words;
@@ -63,7 +64,7 @@ fn from_nodes(nodes: &Nodes, scopes: &Scopes, steps: &mut Steps) {
         }
         let mut operation = node.operation.clone();
         if operation.kind == Kind::Agent && operation.agent.name.is_none() {
-            operation.agent.name = agent_name_of_span(&operation.name);
+            operation.agent.name = names::agent_of_span(&operation.name);
         }
         steps.list.push(Step {
             id: node.span_id.to_string(),
@@ -113,28 +114,6 @@ fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {
     list.sort();
     list.dedup();
     list
-}
-
-/// The agent's name in a span name such as `invoke_agent planner` or `planner.run`.
-fn agent_name_of_span(name: &str) -> Option<String> {
-    let bare = name.strip_prefix("invoke_agent ").unwrap_or(name);
-    let bare = [".agent", ".workflow", ".run", "._execute_core"]
-        .iter()
-        .find_map(|end| bare.strip_suffix(end))
-        .unwrap_or(bare);
-    let says_nothing = bare.is_empty()
-        || bare.starts_with("ai.")
-        || matches!(
-            bare,
-            "invoke_agent"
-                | "agent run"
-                | "agent"
-                | "Agent workflow"
-                | "agent.execute"
-                | "spring_ai chat_client"
-                | "anthropic.messages.tool_runner"
-        );
-    (!says_nothing).then(|| bare.to_owned())
 }
 
 /// Which model call asked for each tool.

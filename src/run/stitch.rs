@@ -103,17 +103,18 @@ fn by_id(nodes: &Nodes, conversation: &mut Conversation, index: usize) -> bool {
 /// were compared before: a client may have ids of its own on tools.)
 fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: &mut Open, index: usize, least: Fit) -> bool {
     let Some(node) = nodes.get(index) else { return false };
-    let Some(used) = node.operation.tool.as_ref() else { return false };
+    let used = node.operation.tool.as_ref();
+    let arguments = used.and_then(|used| used.arguments.as_ref());
     let fits = |at: usize, conversation: &Conversation| {
         conversation.calls.get(at).is_some_and(|asked| {
             let before = asked.by.and_then(|by| nodes.get(by)).is_none_or(|call| call.start <= node.start);
-            before && names::fit(used.arguments.as_ref(), asked.call.arguments.as_ref()) >= least
+            before && names::fit(arguments, asked.call.arguments.as_ref()) >= least
         })
     };
     let place = if node.kind() == Kind::Handoff {
         handoff_call(node, conversation, open)
     } else {
-        used.name.as_ref().and_then(|name| {
+        used.and_then(|used| used.name.as_ref()).and_then(|name| {
             let list = open.0.get(names::tail(name))?;
             let named = |at: &usize| {
                 conversation
@@ -126,7 +127,7 @@ fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: &mut Open, 
         })
     };
     let Some((tail, place)) = place else { return false };
-    let (span_id, ambiguous) = (node.span_id, least == Fit::Other && used.arguments.is_some());
+    let (span_id, ambiguous) = (node.span_id, least == Fit::Other && arguments.is_some());
     let Some(at) = open.0.get_mut(&tail).map(|list| list.remove(place)) else {
         return false;
     };
