@@ -18,6 +18,8 @@ use tracing_subscriber::layer::SubscriberExt as _;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
+type Case = fn(&str);
+
 const ROUNDS: usize = 11;
 
 #[derive(Debug)]
@@ -169,7 +171,7 @@ fn main() {
             Dispatch::new(Registry::default().with(spanbridge::layer().with_tracer(tracer()).with_context_activation(false))),
         ),
     ];
-    let cases: [(&str, fn(&str)); 4] = [
+    let cases: [(&str, Case); 4] = [
         ("8 agent fields", eight_fields),
         ("8 agent fields and a 4 KB message", eight_fields_and_a_message),
         ("8 short words", eight_short_words),

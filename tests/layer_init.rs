@@ -1,5 +1,5 @@
 //! From the environment to a receiver: each test runs itself again as a program with variables of its own.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 mod layer_support;
 
