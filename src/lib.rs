@@ -22,6 +22,8 @@ pub mod otlp;
 #[cfg(feature = "server")]
 pub mod receiver;
 pub mod run;
+#[cfg(feature = "server")]
+pub mod server;
 pub mod span;
 #[cfg(feature = "server")]
 pub mod store;

@@ -1,5 +1,5 @@
 //! OTLP in both encodings: what came is read whole, and what is written is what came.
-#![expect(clippy::expect_used, reason = "a test")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
 use std::fs;

@@ -1,5 +1,5 @@
 //! The wire scan gives prost's verdict on any bytes, and splits a request into the same spans.
-#![expect(clippy::expect_used, reason = "a test")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "protobuf")]
 
 use std::sync::Arc;

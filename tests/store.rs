@@ -1,5 +1,5 @@
 //! The store keeps what it acknowledged: crashes, failing disks, replays, a second writer.
-#![expect(clippy::expect_used, reason = "a test")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
 use std::fs;

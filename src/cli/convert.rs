@@ -13,6 +13,7 @@ use super::input::Batch;
 use super::{out, status};
 use crate::formats::{self, AnyFormat, Layout, Options};
 use crate::web::documents::{self, Outcome, Vocabulary};
+use crate::web::percent_encoded;
 
 const EXAMPLES: &str = "\
 Input is recognised by content, never by name: OTLP protobuf (the body of an export request) or OTLP/JSON (one object,
@@ -220,17 +221,4 @@ impl Writer {
             }),
         }
     }
-}
-
-/// Everything but letters, digits, `-`, `_` and `.` as `%XX`, so that any session id is one file name.
-pub(super) fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'-' | b'_' | b'.' if !encoded.is_empty() => encoded.push(char::from(byte)),
-            _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }

@@ -4,6 +4,9 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::server::StartError;
+use crate::store;
+
 /// Why a command stopped.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -30,6 +33,32 @@ pub(super) enum Failure {
         /// Why.
         source: io::Error,
     },
+    /// What the call names is not there.
+    #[error("{message}")]
+    Missing {
+        /// What.
+        message: String,
+    },
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The bridge did not start.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// A running bridge gave no answer, or one that is none.
+    #[error("{url}: {message}")]
+    Server {
+        /// Which.
+        url: String,
+        /// What happened.
+        message: String,
+    },
+    /// The system gives no threads or no signals.
+    #[error("the server cannot be started")]
+    Runtime {
+        /// Why.
+        source: io::Error,
+    },
     /// Standard output could not be written.
     #[error("cannot write to standard output")]
     Output {
@@ -41,6 +70,10 @@ pub(super) enum Failure {
 impl Failure {
     pub(super) fn usage(message: impl Into<String>) -> Self {
         Self::Usage { message: message.into() }
+    }
+
+    pub(super) fn missing(message: impl Into<String>) -> Self {
+        Self::Missing { message: message.into() }
     }
 
     /// The reader of our output went away, as `head` does: not worth a word.

@@ -1,9 +1,17 @@
 //! The command line: one file a command.
 
 mod convert;
+mod export;
 mod failure;
 mod input;
+mod ls;
 mod out;
+mod reindex;
+mod select;
+mod serve;
+mod show;
+mod source;
+mod time;
 
 use std::process::ExitCode;
 
@@ -11,8 +19,11 @@ use clap::{Parser, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
-  spanbridge convert --to contextforge spans.json
-  spanbridge convert --to openreward --output out/ *.bin
+  spanbridge serve                                            receive OTLP on 4317 (gRPC) and 4318 (HTTP)
+  spanbridge ls                                               what came
+  spanbridge show 5b8e                                        what the agent did in one trace
+  spanbridge export --to contextforge --since 1h              documents of the last hour
+  spanbridge convert --to openreward --output out/ *.bin      the same from files, without a server
 
 Documents go to standard output, messages to standard error.
 Exit status: 0 done, 1 the input or the data is at fault, 2 the call is.";
@@ -26,7 +37,12 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Serve(serve::Serve),
     Convert(convert::Convert),
+    Export(export::Export),
+    Ls(ls::Ls),
+    Show(show::Show),
+    Reindex(reindex::Reindex),
 }
 
 /// Runs the command that the process was called with.
@@ -41,7 +57,12 @@ pub fn main() -> ExitCode {
         }
     };
     let result = match cli.command {
+        Command::Serve(serve) => serve.run(),
         Command::Convert(convert) => convert.run(),
+        Command::Export(export) => export.run(),
+        Command::Ls(ls) => ls.run(),
+        Command::Show(show) => show.run(),
+        Command::Reindex(reindex) => reindex.run(),
     };
     match result {
         Ok(code) => code,

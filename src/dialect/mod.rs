@@ -17,6 +17,6 @@ mod result;
 pub mod rule;
 mod write_field;
 
-pub use read::{ChildResult, Read, read};
+pub use read::{ChildResult, Read, kind, read};
 pub use registry::Registry;
 pub use rule::{Codec, Condition, Field, Place, Rule};

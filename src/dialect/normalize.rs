@@ -69,6 +69,14 @@ pub(super) fn finish_reason(word: &str) -> Option<String> {
     })
 }
 
+/// Whether a value is a JSON Schema of arguments, or a bare map of their schemas.
+pub(super) fn is_schema(value: &Value) -> bool {
+    let typed = |member: &Value| member.as_object().is_some_and(|member| member.contains_key("type"));
+    value.get("properties").is_some_and(Value::is_object)
+        || value.get("type").is_some_and(|kind| kind == "object")
+        || value.as_object().is_some_and(|map| !map.is_empty() && map.values().all(typed))
+}
+
 /// Nanoseconds of `2026-01-01T10:00:00.123456Z` (or with `+00:00`).
 pub(super) fn iso_time(text: &str) -> Option<UnixNanos> {
     let (date, clock) = text.trim().split_once(['T', ' '])?;

@@ -96,6 +96,16 @@ impl Registry {
         &self.resource_rules
     }
 
+    /// Fields that log records with this event name feed.
+    #[must_use]
+    pub fn fields_of_log(&self, name: &str) -> Vec<Field> {
+        let rules = self.log_rules.iter().filter_map(|index| self.rule(*index));
+        rules
+            .filter(|rule| matches!(rule.place, Place::Log(pattern) if super::rule::fits(pattern, name)))
+            .map(|rule| rule.field)
+            .collect()
+    }
+
     /// Keys of span attributes that feed a field, exact ones only, in order of rank.
     #[must_use]
     pub fn keys_of(&self, field: Field) -> Vec<&str> {

@@ -77,6 +77,17 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
         facts.is_error |= inner.get("status").and_then(Value::as_str) == Some("error");
         return inner.get("content").cloned();
     }
+    // LangGraph's Command: what the model is told is the last message of its update.
+    if map.contains_key("graph")
+        && let Some(Value::Array(told)) = map.get("update").and_then(|update| update.get("messages"))
+        && let Some(Value::Object(last)) = told.last()
+    {
+        let mut inner = Unwrapped::default();
+        let content = object(last, &mut inner).filter(|_| inner.call_id.is_some())?;
+        facts.call_id = inner.call_id.or_else(|| facts.call_id.take());
+        facts.is_error |= inner.is_error;
+        return Some(content);
+    }
     if let Some(output @ Value::Object(wrapped)) = map.get("output")
         && map.len() == 1
         && (wrapped.contains_key("tool_call_id") || wrapped.contains_key("kwargs"))

@@ -20,6 +20,7 @@ pub(super) struct Writer<'a> {
     system: Option<Message>,
     failure: Failure,
     failed: bool,
+    passes: bool,
     handoff: (Option<String>, Option<String>),
     evaluation: Evaluation,
     usage_excludes_cache: bool,
@@ -35,6 +36,7 @@ impl<'a> Writer<'a> {
             system: None,
             failure: Failure::default(),
             failed: false,
+            passes: false,
             handoff: (None, None),
             evaluation: Evaluation::default(),
             usage_excludes_cache: false,
@@ -208,7 +210,10 @@ impl<'a> Writer<'a> {
             Field::FailureType => text(&mut self.failure.error_type, value),
             Field::FailureStacktrace => text(&mut self.failure.stacktrace, value),
             Field::FailureFlag => {
-                self.failed = true;
+                // Control flow that a framework writes as an error.
+                let passes = value.as_str() == Some("passes");
+                self.passes |= passes;
+                self.failed |= !passes;
                 true
             }
             Field::EvaluationName => text(&mut self.evaluation.name, value),
@@ -226,15 +231,7 @@ impl<'a> Writer<'a> {
             Field::ToolDescription => text(&mut tool.description, value),
             Field::ToolCallId => tool.call_id.is_some() || text(&mut tool.call_id, value),
             Field::McpServer => text(&mut tool.mcp_server, value),
-            Field::ToolParameters => {
-                // Some clients write the arguments under the schema's key: no `properties` and no type means arguments.
-                let is_schema = value.get("properties").is_some() || value.get("type").is_some_and(|kind| kind == "object");
-                let is_schema = is_schema
-                    || value
-                        .as_object()
-                        .is_some_and(|map| !map.is_empty() && map.values().all(|member| member.get("type").is_some()));
-                is_schema && set(&mut tool.parameters, value.clone())
-            }
+            Field::ToolParameters => normalize::is_schema(value) && set(&mut tool.parameters, value.clone()),
             Field::ToolArguments => {
                 if value.as_str() == Some("N/A") || matches!(value, Value::Object(map) if map.is_empty()) && tool.arguments.is_some() {
                     return false;
@@ -325,6 +322,7 @@ impl<'a> Writer<'a> {
                 search.documents.is_some()
             }
             Field::SearchTopK => count(&mut operation.search.get_or_insert_with(Search::default).top_k, value),
+            Field::SearchMatchCount => count(&mut operation.search.get_or_insert_with(Search::default).match_count, value),
             Field::EmbeddedTexts => {
                 operation.embedded_texts = embedded_texts(value);
                 !operation.embedded_texts.is_empty()
@@ -492,13 +490,36 @@ impl<'a> Writer<'a> {
 
     fn finish_usage(&mut self) {
         let usage = &mut self.operation.usage;
+        // A total of another dialect than the parts: less than its parts cannot be.
+        let parts = usage.input.unwrap_or(0).saturating_add(usage.output.unwrap_or(0));
+        usage.total = usage.total.filter(|total| *total >= parts);
         if self.usage_excludes_cache {
             let cache = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
             usage.input = usage.input.map(|input| input.saturating_add(cache));
         }
+        // The total tells whether the parts are counted inside input and output.
+        let (Some(input), Some(output), Some(total)) = (usage.input, usage.output, usage.total) else {
+            return;
+        };
+        let Some(gap) = total.checked_sub(input.saturating_add(output)).filter(|gap| *gap > 0) else {
+            return;
+        };
+        let cache = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
+        let reasoning = usage.reasoning.unwrap_or(0);
+        if gap == cache.saturating_add(reasoning) {
+            usage.input = Some(input.saturating_add(cache));
+            usage.output = Some(output.saturating_add(reasoning));
+        } else if gap == cache {
+            usage.input = Some(input.saturating_add(cache));
+        } else if gap == reasoning {
+            usage.output = Some(output.saturating_add(reasoning));
+        }
     }
 
     fn finish_failure(&mut self) {
+        if self.passes {
+            return;
+        }
         let status = &self.span.status;
         let excepted = !self.span.events.is_empty() && self.span.events.iter().any(|event| event.name == "exception") && status.code != 1;
         let short_error = self.failure.message.is_some();

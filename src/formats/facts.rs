@@ -3,7 +3,7 @@
 //! A format takes everything and removes what it has written in fields of its own: so nothing is forgotten.
 
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::io;
 use crate::operation::{Evaluation, Failure, Operation};
@@ -44,12 +44,6 @@ pub(crate) fn all(run: &Run, step: &Step) -> Map<String, Value> {
     put(&mut out, "error", operation.failure.as_ref().map(error));
     let evidence: Vec<String> = step.evidence.iter().map(ToString::to_string).collect();
     put(&mut out, "evidence", (!evidence.is_empty()).then_some(evidence));
-    if let Some((trace, span)) = &step.same_call_as {
-        out.insert(
-            "same_call_as".into(),
-            json!({"trace_id": trace.to_string(), "span_id": span.to_string()}),
-        );
-    }
     put(&mut out, "observed", (step.observed == Observed::Messages).then_some("messages"));
     out
 }

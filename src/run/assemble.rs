@@ -1,15 +1,16 @@
 //! Spans and log records to runs, one a trace.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use serde_json::Map;
 
+use super::logs::{self, ByTrace};
 use super::node::Nodes;
 use super::scope::Scopes;
 use super::{AgentInfo, Run, RunFailure, Scope, Step, conversation, duplicate, entries, order, said, steps, stitch, usage};
 use crate::dialect::Registry;
 use crate::operation::Kind;
-use crate::span::{LogRecord, Span, SpanId, TraceId, UnixNanos};
+use crate::span::{LogRecord, Span, TraceId, UnixNanos};
 use crate::trace::{Finding, FindingKind, Trace};
 
 /// The runs in these spans and log records, one a trace, by first start.
@@ -17,20 +18,20 @@ use crate::trace::{Finding, FindingKind, Trace};
 /// Any order, batching or repetition of the same spans gives the same runs.
 #[must_use]
 pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -> Vec<Run> {
-    let mut traces: BTreeMap<TraceId, (Vec<Span>, Vec<LogRecord>)> = BTreeMap::new();
+    let mut traces = ByTrace::new();
     for span in spans {
         traces.entry(span.trace_id).or_default().0.push(span);
     }
-    for record in logs {
-        if let Some((_, records)) = record.trace_id.and_then(|trace| traces.get_mut(&trace)) {
-            records.push(record);
-        }
-    }
+    let homeless = logs::share_out(logs, &mut traces, registry);
     let mut runs: Vec<Run> = traces
         .into_iter()
         .map(|(id, (spans, logs))| of_trace(id, Trace::from_spans(spans), logs, registry))
         .collect();
     runs.sort_by_key(|run| (run.started_at, run.trace_id));
+    if let (Some(run), false) = (runs.first_mut(), homeless.is_empty()) {
+        let detail = format!("{} log records belong to no trace that is here", homeless.len());
+        run.findings.push(Finding::new(None, FindingKind::StrayLogRecord, detail));
+    }
     same_calls(&mut runs);
     runs
 }
@@ -40,17 +41,8 @@ fn of_trace(trace_id: TraceId, trace: Trace, mut logs: Vec<LogRecord>, registry:
     logs.sort_by_cached_key(|record| (record.when(), format!("{record:?}")));
     logs.dedup();
     let mut findings = trace.findings.clone();
-    let mut of_span: HashMap<SpanId, Vec<&LogRecord>> = HashMap::new();
-    for record in &logs {
-        match record.span_id.filter(|id| trace.spans.iter().any(|span| span.span_id == *id)) {
-            Some(id) => of_span.entry(id).or_default().push(record),
-            None => findings.push(Finding::new(
-                record.span_id,
-                FindingKind::StrayLogRecord,
-                format!("log record {:?} names no span that is here", record.name()),
-            )),
-        }
-    }
+    let (of_span, stray) = logs::of_spans(&logs, &trace, registry);
+    findings.extend(stray);
     let mut nodes = Nodes::read(registry, &trace, &of_span);
     duplicate::run(&mut nodes);
     usage::mend(&mut nodes);
@@ -203,7 +195,12 @@ fn finish(parts: Parts<'_>, steps: Vec<Step>, scopes: Vec<Scope>, question: Opti
                 .collect()
         })
         .unwrap_or_default();
-    let agent = agent_info(&steps, root, span);
+    let working = root.and_then(|root| steps.get(root)).into_iter().chain(&steps);
+    let working = working
+        .filter(|step| step.operation.kind != Kind::Plain)
+        .find_map(|step| step.span_id);
+    let worker = working.and_then(|id| trace.index_of(id)).and_then(|index| trace.spans.get(index));
+    let agent = agent_info(&steps, root, span, worker.or(span));
     let mut metadata = Map::new();
     for step in &steps {
         for (name, value) in &step.operation.metadata {
@@ -264,7 +261,7 @@ fn root_of(steps: &[Step]) -> Option<usize> {
     outermost(Kind::Agent).or_else(|| outermost(Kind::Chain)).or_else(only_root)
 }
 
-fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>) -> AgentInfo {
+fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>, worker: Option<&Span>) -> AgentInfo {
     let root_step = root.and_then(|root| steps.get(root));
     let service = span
         .and_then(|span| span.resource.attributes.text("service.name"))
@@ -291,8 +288,8 @@ fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>) -> Agent
         version: span
             .and_then(|span| span.resource.attributes.text("service.version"))
             .map(str::to_owned),
-        framework: span.map(|span| span.scope.name.clone()).filter(|name| !name.is_empty()),
-        framework_version: span.map(|span| span.scope.version.clone()).filter(|version| !version.is_empty()),
+        framework: worker.map(|span| span.scope.name.clone()).filter(|name| !name.is_empty()),
+        framework_version: worker.map(|span| span.scope.version.clone()).filter(|version| !version.is_empty()),
     }
 }
 

@@ -17,6 +17,7 @@ pub(super) fn run(nodes: &mut Nodes) {
     same_response(nodes);
     enclosed_siblings(nodes);
     tools_under_tools(nodes);
+    tools_twice(nodes);
     agents_under_agents(nodes);
 }
 
@@ -65,10 +66,11 @@ fn helpers(nodes: &mut Nodes) {
         let Some(node) = nodes.get(index) else { continue };
         let operation = &node.operation;
         let says_nothing = operation.output_messages.is_none() && operation.usage.is_empty() && operation.failure.is_none();
-        if says_nothing && node.operation.name.contains("._") {
-            if let Some(node) = nodes.get_mut(index) {
-                node.operation.kind = Kind::Chain;
-            }
+        if says_nothing
+            && node.operation.name.contains("._")
+            && let Some(node) = nodes.get_mut(index)
+        {
+            node.operation.kind = Kind::Chain;
         }
     }
 }
@@ -154,8 +156,15 @@ fn enclosed_siblings(nodes: &mut Nodes) {
     let mut groups: Vec<Vec<usize>> = by_parent.into_values().filter(|group| group.len() > 1).collect();
     groups.sort();
     for group in groups {
+        // By start: only calls that begin before this one ends can lie inside it.
         for (at, first) in group.iter().enumerate() {
+            let Some(end) = nodes.get(*first).map(super::node::Node::end_or_start) else {
+                continue;
+            };
             for second in group.iter().skip(at + 1) {
+                if nodes.get(*second).is_none_or(|node| node.start > end) {
+                    break;
+                }
                 if let Some((lost, kept)) = same_client_call(nodes, *first, *second) {
                     merge(nodes, lost, kept);
                 }
@@ -211,6 +220,35 @@ fn tools_under_tools(nodes: &mut Nodes) {
         }
         if let Some(tool) = nodes.get_mut(outer).and_then(|node| node.operation.tool.as_mut()) {
             tool.mcp_server = tool.mcp_server.take().or(server);
+        }
+    }
+}
+
+/// Two instrumentations of one execution: same call id, other scope, one inside the other's time.
+fn tools_twice(nodes: &mut Nodes) {
+    let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
+    for index in nodes.of_kind(Kind::Tool) {
+        let id = nodes.get(index).and_then(|node| node.operation.tool.as_ref()?.call_id.clone());
+        if let Some(id) = id {
+            by_id.entry(id).or_default().push(index);
+        }
+    }
+    let mut groups: Vec<Vec<usize>> = by_id.into_values().filter(|group| group.len() > 1).collect();
+    groups.sort();
+    for group in groups {
+        for pair in group.windows(2) {
+            let [first, second] = pair else { continue };
+            let (Some(a), Some(b)) = (nodes.get(*first), nodes.get(*second)) else {
+                continue;
+            };
+            if a.instrumentation == b.instrumentation || !same_tool(a, b) {
+                continue;
+            }
+            if b.within(a) {
+                merge(nodes, *second, *first);
+            } else if a.within(b) {
+                merge(nodes, *first, *second);
+            }
         }
     }
 }

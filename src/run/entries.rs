@@ -1,5 +1,7 @@
 //! Conversations as entries: each message, then the results of its calls by the time at which they came.
 
+use std::collections::{BTreeMap, HashMap};
+
 use super::conversation::{Asked, Conversation};
 use super::node::Nodes;
 use super::scope::Scopes;
@@ -17,19 +19,25 @@ pub(super) fn of(
     steps: &Steps,
 ) -> Vec<Vec<Entry>> {
     let mut out: Vec<Vec<Entry>> = vec![Vec::new(); scopes.list.len()];
+    let mut of_conversation: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (at, tool) in loose {
+        of_conversation.entry(*at).or_default().push(*tool);
+    }
     for (which, conversation) in conversations.iter().enumerate() {
         let mut entries = said(nodes, which, conversation, steps);
-        let mine: Vec<usize> = loose.iter().filter(|(at, _)| *at == which).map(|(_, tool)| *tool).collect();
+        let mine = of_conversation.remove(&which).unwrap_or_default();
         place(nodes, mine, steps, &mut entries);
         if let Some(slot) = conversation.scopes.first().and_then(|owner| out.get_mut(*owner)) {
             slot.extend(entries);
         }
     }
-    for (at, tool) in loose {
-        if *at == usize::MAX
-            && let Some(slot) = out.get_mut(scopes.scope_of(*tool))
-        {
-            place(nodes, vec![*tool], steps, slot);
+    let mut alone: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (_, tool) in loose.iter().filter(|(at, _)| *at == usize::MAX) {
+        alone.entry(scopes.scope_of(*tool)).or_default().push(*tool);
+    }
+    for (scope, tools) in alone {
+        if let Some(slot) = out.get_mut(scope) {
+            place(nodes, tools, steps, slot);
         }
     }
     out
@@ -108,11 +116,7 @@ fn call_id(nodes: &Nodes, asked: &Asked, steps: &Steps) -> String {
 
 fn results(nodes: &Nodes, which: usize, call: usize, asked: &Asked, steps: &Steps) -> Vec<Entry> {
     let call_id = call_id(nodes, asked, steps);
-    let told = steps
-        .of_call
-        .iter()
-        .find(|(conversation, place, _)| *conversation == which && *place == call)
-        .map(|(_, _, at)| *at);
+    let told = steps.of_call.get(&(which, call)).copied();
     let mut tools: Vec<usize> = asked
         .tools
         .iter()
@@ -148,6 +152,10 @@ fn results(nodes: &Nodes, which: usize, call: usize, asked: &Asked, steps: &Step
 
 fn result_entry(call_id: &str, at: usize, attempt: usize, steps: &Steps) -> Option<Entry> {
     let step = steps.list.get(at)?;
+    let has_result = step.operation.tool.as_ref().is_some_and(|tool| tool.result.is_some());
+    if step.ended_at.is_none() && !has_result && step.operation.failure.is_none() {
+        return None;
+    }
     // A handoff that the client records as a span of its own gives no result of its own.
     let result = match step.operation.kind {
         Kind::Handoff => step
@@ -177,43 +185,40 @@ fn result_entry(call_id: &str, at: usize, attempt: usize, steps: &Steps) -> Opti
 /// Puts tools that no message asks for where their time is: a call entry and its result.
 fn place(nodes: &Nodes, mut tools: Vec<usize>, steps: &Steps, entries: &mut Vec<Entry>) {
     tools.retain(|tool| nodes.kind(*tool) == Kind::Tool);
+    if tools.is_empty() {
+        return;
+    }
     tools.sort_by_key(|tool| nodes.get(*tool).map(|node| (node.start, node.span_id)));
+    let mut rest = std::mem::take(entries).into_iter().peekable();
+    let mut attempts: HashMap<String, usize> = HashMap::new();
     for tool in tools {
         let (Some(at), Some(node)) = (steps.of_node.get(tool).copied().flatten(), nodes.get(tool)) else {
             continue;
         };
-        let id = node
-            .operation
-            .tool
-            .as_ref()
-            .and_then(|tool| tool.call_id.clone())
-            .unwrap_or_else(|| node.span_id.to_string());
-        let known = entries
-            .iter()
-            .rposition(|entry| matches!(&entry.kind, EntryKind::Call(call) if call.call_id == id));
-        let behind = entries.iter().rposition(|entry| entry.at <= node.start).map_or(0, |last| last + 1);
-        // A result never comes between a call and its result.
-        let mut place = known.map_or(behind, |known| behind.max(known + 1));
-        while entries.get(place).is_some_and(|entry| matches!(entry.kind, EntryKind::Result(_))) {
-            place += 1;
+        // Everything that was said before the tool began, and no result away from its call.
+        while rest
+            .peek()
+            .is_some_and(|entry| entry.at <= node.start || matches!(entry.kind, EntryKind::Result(_)))
+        {
+            entries.extend(rest.next());
         }
-        let attempt = entries
-            .iter()
-            .filter(|entry| matches!(&entry.kind, EntryKind::Result(result) if result.call_id == id))
-            .count();
-        let mut new = Vec::new();
-        if known.is_none() {
-            new.push(Entry {
-                kind: EntryKind::Call(CallEntry {
-                    call_id: id.clone(),
-                    tool: at,
-                }),
+        let recorded = node.operation.tool.as_ref().and_then(|tool| tool.call_id.clone());
+        let id = recorded.unwrap_or_else(|| node.span_id.to_string());
+        let attempt = attempts.entry(id.clone()).or_default();
+        if *attempt == 0 {
+            let call = CallEntry {
+                call_id: id.clone(),
+                tool: at,
+            };
+            entries.push(Entry {
+                kind: EntryKind::Call(call),
                 step: Some(at),
                 at: node.start,
                 branch: false,
             });
         }
-        new.extend(result_entry(&id, at, attempt, steps));
-        let _ = entries.splice(place..place, new);
+        entries.extend(result_entry(&id, at, *attempt, steps));
+        *attempt += 1;
     }
+    entries.extend(rest);
 }

@@ -5,6 +5,12 @@ use crate::operation::{Failure, Kind};
 
 /// Takes repeated errors off agents and chains above the place where they happened, and says whether the run failed.
 pub(super) fn settle(steps: &mut [Step], root: Option<usize>) -> Option<RunFailure> {
+    // An agent beside the first one may have gone on: then the first one's failure is not the run's.
+    let goes_on = root.and_then(|root| steps.get(root)?.ended_at).is_some_and(|end| {
+        steps
+            .iter()
+            .any(|step| step.operation.kind == Kind::Llm && step.started_at >= end && step.operation.failure.is_none())
+    });
     let failed_root = root
         .and_then(|root| steps.get(root))
         .is_some_and(|step| step.operation.failure.is_some());
@@ -37,6 +43,9 @@ pub(super) fn settle(steps: &mut [Step], root: Option<usize>) -> Option<RunFailu
         if reaches_root && failed_root && deepest.is_none() {
             deepest = Some(RunFailure { failure, span_id });
         }
+    }
+    if goes_on {
+        return None;
     }
     deepest.or_else(|| {
         let step = steps.get(root?)?;

@@ -9,6 +9,7 @@ mod duplicate;
 mod entries;
 mod failure;
 mod fill;
+mod logs;
 mod names;
 mod node;
 mod order;
@@ -148,7 +149,8 @@ pub struct Step {
     pub called_by: Option<usize>,
     /// Other spans that tell of the same operation.
     pub evidence: Vec<SpanId>,
-    /// A model call of another trace that is this one (same provider's response id).
+    /// A model call of another trace that is this one (same provider's response id). It depends on what else is read
+    /// with this trace, so it stands in findings and counts in session documents, never in a document of one trace.
     pub same_call_as: Option<(TraceId, SpanId)>,
 }
 

@@ -22,6 +22,12 @@ pub(super) fn same_tool(a: &str, b: &str) -> bool {
         .is_some_and(|before| before.ends_with("__") || before.ends_with(['.', '/', ':']))
 }
 
+/// The last part of a tool's name: what stays when a server's or class's name is taken off.
+pub(super) fn tail(name: &str) -> &str {
+    let name = name.rsplit("__").next().unwrap_or(name);
+    name.rsplit(['.', '/', ':']).next().unwrap_or(name)
+}
+
 /// Whether a call of this tool passes the run to this agent.
 pub(super) fn is_transfer_to(tool: &str, agent: &str) -> bool {
     let (tool, agent) = (plain(tool), plain(agent));

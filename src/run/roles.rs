@@ -29,7 +29,7 @@ pub(super) fn resolve(input: &mut Vec<Message>, before: Option<(&[Message], Opti
         .map(|(at, text)| {
             let role = match at {
                 0 if last > 0 => Role::System,
-                _ if (last - at) % 2 == 0 => Role::User,
+                _ if (last - at).is_multiple_of(2) => Role::User,
                 _ => Role::Assistant,
             };
             Message::text(role, text)

@@ -118,11 +118,13 @@ pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> O
     }
     let (content, step) = outer?;
     let at = steps.get(step).map_or(UnixNanos(0), Step::end_or_start);
+    // A run that was stopped before its tools ends with the words that asked for them.
+    let in_conversation = last.is_some_and(|(.., message)| content.as_str() == Some(message.content().as_str()));
     Some(Said {
         content,
         step,
         at,
-        in_conversation: false,
+        in_conversation,
     })
 }
 

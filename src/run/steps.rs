@@ -1,5 +1,7 @@
 //! Nodes and tool calls that only messages tell of, made into steps.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::conversation::Conversation;
@@ -16,8 +18,8 @@ pub(super) struct Steps {
     pub(super) list: Vec<Step>,
     /// The step of each node.
     pub(super) of_node: Vec<Option<usize>>,
-    /// Conversation, call and the step made of its messages alone.
-    pub(super) of_call: Vec<(usize, usize, usize)>,
+    /// The steps made of messages alone, by conversation and call.
+    pub(super) of_call: HashMap<(usize, usize), usize>,
     /// For each scope the step that called its agent.
     pub(super) called_by: Vec<Option<usize>>,
 }
@@ -149,7 +151,10 @@ fn dispatch(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation], step
         }
     }
     // A tool that no message tells of belongs to the latest call of its scope that began before it.
-    let calls = nodes.of_kind(Kind::Llm);
+    let mut calls: HashMap<usize, Vec<usize>> = HashMap::new();
+    for call in nodes.of_kind(Kind::Llm) {
+        calls.entry(scopes.scope_of(call)).or_default().push(call);
+    }
     for (index, node) in nodes.list.iter().enumerate() {
         let Some(at) = steps.of_node.get(index).copied().flatten() else {
             continue;
@@ -161,8 +166,10 @@ fn dispatch(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation], step
         if !is_open {
             continue;
         }
-        let latest = calls.iter().rev().find(|call| {
-            scopes.scope_of(**call) == scopes.scope_of(index) && nodes.get(**call).is_some_and(|call| call.start <= node.start)
+        // Nodes stand by start.
+        let latest = calls.get(&scopes.scope_of(index)).and_then(|calls| {
+            let behind = calls.partition_point(|call| nodes.get(*call).is_some_and(|call| call.start <= node.start));
+            calls.get(behind.checked_sub(1)?)
         });
         let by = latest.and_then(|call| steps.of_node.get(*call).copied().flatten());
         if let Some(step) = steps.list.get_mut(at) {
@@ -204,11 +211,11 @@ fn from_messages(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation],
             let step = told_by_messages(nodes, scopes, steps, asked, by.0, agent);
             let at = steps.list.len();
             steps.list.push(step);
-            steps.of_call.push((which, place, at));
-            if let Some(scope) = agent {
-                if let Some(slot) = steps.called_by.get_mut(scope) {
-                    *slot = Some(at);
-                }
+            let _ = steps.of_call.insert((which, place), at);
+            if let Some(scope) = agent
+                && let Some(slot) = steps.called_by.get_mut(scope)
+            {
+                *slot = Some(at);
             }
         }
     }
@@ -298,7 +305,7 @@ fn turns(steps: &mut Steps) {
         .filter(|at| steps.list.get(*at).is_some_and(|step| step.operation.kind == Kind::Llm))
         .collect();
     order.sort_by_key(|at| steps.list.get(*at).map(|step| (step.started_at, step.id.clone())));
-    let mut counts: std::collections::HashMap<usize, u32> = std::collections::HashMap::new();
+    let mut counts: HashMap<usize, u32> = HashMap::new();
     for at in order {
         if let Some(step) = steps.list.get_mut(at) {
             let count = counts.entry(step.scope).or_default();

@@ -1,5 +1,7 @@
 //! Tool calls in their three places made one: a model's output, a tool's span, the next model input.
 
+use std::collections::HashMap;
+
 use serde_json::Value;
 
 use super::conversation::{Asked, Conversation};
@@ -7,40 +9,38 @@ use super::names::{self, Fit};
 use super::node::Nodes;
 use super::scope::Scopes;
 use crate::operation::{Failure, Kind, ToolUse};
-use crate::span::UnixNanos;
 use crate::trace::{Finding, FindingKind};
 
 /// Finds the tool span of each call, and lets each side fill what the other lacks. Gives the tools that no call asks
-/// for, with the conversation that they belong to.
+/// for, with the conversation that they belong to (`usize::MAX`: none).
 pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Conversation]) -> Vec<(usize, usize)> {
-    let mut free: Vec<usize> = (0..nodes.list.len())
-        .filter(|index| nodes.stands(*index) && matches!(nodes.kind(*index), Kind::Tool | Kind::Handoff))
-        .collect();
-    let mut loose = Vec::new();
-    for (at, conversation) in conversations.iter_mut().enumerate() {
-        let mut mine: Vec<usize> = free
-            .iter()
-            .copied()
-            .filter(|index| conversation.scopes.contains(&scopes.scope_of(*index)))
-            .collect();
-        let passes: [fn(&mut Nodes, &mut Conversation, usize) -> bool; 4] = [by_id, by_arguments, by_part, by_name];
-        for pass in passes {
-            mine.retain(|tool| !pass(nodes, conversation, *tool));
+    let mut of_scope: HashMap<usize, usize> = HashMap::new();
+    for (at, conversation) in conversations.iter().enumerate() {
+        of_scope.extend(conversation.scopes.iter().map(|scope| (*scope, at)));
+    }
+    let mut mine: Vec<Vec<usize>> = vec![Vec::new(); conversations.len()];
+    let mut loose: Vec<(usize, usize)> = Vec::new();
+    for index in 0..nodes.list.len() {
+        if !nodes.stands(index) || !matches!(nodes.kind(index), Kind::Tool | Kind::Handoff) {
+            continue;
         }
-        free.retain(|index| !conversation.calls.iter().any(|asked| asked.tools.contains(index)));
+        match of_scope.get(&scopes.scope_of(index)).and_then(|at| mine.get_mut(*at)) {
+            Some(list) => list.push(index),
+            None => loose.push((usize::MAX, index)),
+        }
+    }
+    for (at, (conversation, mut mine)) in conversations.iter_mut().zip(mine).enumerate() {
+        mine.retain(|tool| !by_id(nodes, conversation, *tool));
+        let mut open = Open::of(conversation);
+        for pass in [Fit::Same, Fit::Unknown, Fit::Other] {
+            mine.retain(|tool| !by_name(nodes, conversation, &mut open, *tool, pass));
+        }
         loose.extend(mine.into_iter().map(|tool| (at, tool)));
     }
     // Ids are unique enough to be trusted across scopes.
     loose.retain(|(_, tool)| !conversations.iter_mut().any(|conversation| by_id(nodes, conversation, *tool)));
-    free.retain(|index| !loose.iter().any(|(_, tool)| tool == index));
-    for index in free {
-        if !conversations
-            .iter()
-            .any(|conversation| conversation.calls.iter().any(|asked| asked.tools.contains(&index)))
-            && !conversations.iter_mut().any(|conversation| by_id(nodes, conversation, index))
-        {
-            loose.push((usize::MAX, index));
-        }
+    for pass in [Fit::Same, Fit::Unknown] {
+        loose.retain(|(at, tool)| *at != usize::MAX || !beside(nodes, scopes, conversations, *tool, pass));
     }
     for conversation in conversations.iter() {
         for asked in &conversation.calls {
@@ -53,21 +53,44 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
     loose
 }
 
+/// A tool outside of the agent that asked for it: the call stands in a conversation of the tool's scope or one below.
+fn beside(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Conversation], tool: usize, least: Fit) -> bool {
+    let around = scopes.scope_of(tool);
+    let within = |scope: &usize| std::iter::successors(Some(*scope), |at| scopes.list.get(*at)?.parent).any(|up| up == around);
+    conversations
+        .iter_mut()
+        .filter(|conversation| conversation.scopes.iter().any(within))
+        .any(|conversation| {
+            let mut open = Open::of(conversation);
+            by_name(nodes, conversation, &mut open, tool, least)
+        })
+}
+
+/// Calls that no tool span ran yet, in order, by the end of the tool's name.
+struct Open(HashMap<String, Vec<usize>>);
+
+impl Open {
+    fn of(conversation: &Conversation) -> Self {
+        let mut open: HashMap<String, Vec<usize>> = HashMap::new();
+        for (at, asked) in conversation.calls.iter().enumerate() {
+            if asked.tools.is_empty() {
+                open.entry(names::tail(&asked.call.name).to_owned()).or_default().push(at);
+            }
+        }
+        Self(open)
+    }
+}
+
 fn tool(nodes: &Nodes, index: usize) -> Option<&ToolUse> {
     nodes.get(index)?.operation.tool.as_ref()
 }
 
 /// The call with the tool span's call id. A second span with that id is another attempt.
-fn by_id(nodes: &mut Nodes, conversation: &mut Conversation, index: usize) -> bool {
-    let Some(id) = tool(nodes, index).and_then(|tool| tool.call_id.clone()) else {
+fn by_id(nodes: &Nodes, conversation: &mut Conversation, index: usize) -> bool {
+    let Some(id) = tool(nodes, index).and_then(|tool| tool.call_id.as_ref()) else {
         return false;
     };
-    match conversation
-        .calls
-        .iter_mut()
-        .rev()
-        .find(|asked| asked.call.id.as_ref() == Some(&id))
-    {
+    match conversation.call_with_id(id) {
         Some(asked) => {
             asked.tools.push(index);
             true
@@ -76,61 +99,70 @@ fn by_id(nodes: &mut Nodes, conversation: &mut Conversation, index: usize) -> bo
     }
 }
 
-fn by_arguments(nodes: &mut Nodes, conversation: &mut Conversation, index: usize) -> bool {
-    take_first(nodes, conversation, index, |fit, _| fit == Fit::Same)
-}
-
-fn by_part(nodes: &mut Nodes, conversation: &mut Conversation, index: usize) -> bool {
-    take_first(nodes, conversation, index, |fit, _| fit >= Fit::Unknown)
-}
-
-fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, index: usize) -> bool {
-    let known = tool(nodes, index).is_some_and(|tool| tool.arguments.is_some());
-    let taken = take_first(nodes, conversation, index, |_, _| true);
-    if taken
-        && known
-        && let Some(node) = nodes.get(index)
-    {
-        let finding = Finding::new(
-            Some(node.span_id),
-            FindingKind::AmbiguousCall,
-            "paired with a call of this name by order; the arguments differ",
-        );
-        nodes.findings.push(finding);
-    }
-    taken
-}
-
-/// The first open call of this tool's name (ids were compared before: a client may have ids of its own on tools), asked before the tool began, that fits.
-fn take_first(nodes: &Nodes, conversation: &mut Conversation, index: usize, fits: impl Fn(Fit, &Asked) -> bool) -> bool {
+/// The first open call of this tool's name, asked before the tool began, whose arguments fit at least so well. (Ids
+/// were compared before: a client may have ids of its own on tools.)
+fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: &mut Open, index: usize, least: Fit) -> bool {
     let Some(node) = nodes.get(index) else { return false };
     let Some(used) = node.operation.tool.as_ref() else { return false };
-    let handoff = node.kind() == Kind::Handoff;
-    let target = node
-        .operation
-        .state
-        .as_ref()
-        .and_then(|state| state.new_value.as_ref())
-        .and_then(Value::as_str);
-    let target = target
-        .or_else(|| node.operation.name.strip_prefix("handoff to "))
-        .or_else(|| node.operation.name.strip_prefix("transfer to "));
-    let found = conversation.calls.iter_mut().find(|asked| {
-        let same_name = used.name.as_ref().is_some_and(|name| names::same_tool(name, &asked.call.name))
-            || handoff && target.is_some_and(|agent| names::is_transfer_to(&asked.call.name, agent));
-        let before = asked.by.and_then(|by| nodes.get(by)).is_none_or(|call| call.start <= node.start);
-        asked.tools.is_empty()
-            && same_name
-            && before
-            && (handoff || fits(names::fit(used.arguments.as_ref(), asked.call.arguments.as_ref()), asked))
-    });
-    match found {
-        Some(asked) => {
-            asked.tools.push(index);
-            true
-        }
-        None => false,
+    let fits = |at: usize, conversation: &Conversation| {
+        conversation.calls.get(at).is_some_and(|asked| {
+            let before = asked.by.and_then(|by| nodes.get(by)).is_none_or(|call| call.start <= node.start);
+            before && names::fit(used.arguments.as_ref(), asked.call.arguments.as_ref()) >= least
+        })
+    };
+    let place = if node.kind() == Kind::Handoff {
+        handoff_call(node, conversation, open)
+    } else {
+        used.name.as_ref().and_then(|name| {
+            let list = open.0.get(names::tail(name))?;
+            let named = |at: &usize| {
+                conversation
+                    .calls
+                    .get(*at)
+                    .is_some_and(|asked| names::same_tool(name, &asked.call.name))
+            };
+            let place = list.iter().position(|at| named(at) && fits(*at, conversation))?;
+            Some((names::tail(name).to_owned(), place))
+        })
+    };
+    let Some((tail, place)) = place else { return false };
+    let (span_id, ambiguous) = (node.span_id, least == Fit::Other && used.arguments.is_some());
+    let Some(at) = open.0.get_mut(&tail).map(|list| list.remove(place)) else {
+        return false;
+    };
+    if let Some(asked) = conversation.calls.get_mut(at) {
+        asked.tools.push(index);
     }
+    if ambiguous {
+        nodes.findings.push(Finding::new(
+            Some(span_id),
+            FindingKind::AmbiguousCall,
+            "paired with a call of this name by order; the arguments differ",
+        ));
+    }
+    true
+}
+
+/// The call by which a model passed the run on: by the tool's name, or `transfer_to_<agent>`.
+fn handoff_call(node: &super::node::Node, conversation: &Conversation, open: &Open) -> Option<(String, usize)> {
+    let operation = &node.operation;
+    let state = operation.state.as_ref().and_then(|state| state.new_value.as_ref());
+    let target = state
+        .and_then(Value::as_str)
+        .or_else(|| operation.name.strip_prefix("handoff to "))
+        .or_else(|| operation.name.strip_prefix("transfer to "));
+    let name = operation.tool.as_ref().and_then(|tool| tool.name.as_deref());
+    let mut tails: Vec<&String> = open.0.keys().collect();
+    tails.sort();
+    tails.into_iter().find_map(|tail| {
+        let place = open.0.get(tail)?.iter().position(|at| {
+            conversation.calls.get(*at).is_some_and(|asked| {
+                name.is_some_and(|name| names::same_tool(name, &asked.call.name))
+                    || target.is_some_and(|agent| names::is_transfer_to(&asked.call.name, agent))
+            })
+        })?;
+        Some((tail.clone(), place))
+    })
 }
 
 /// A model's output takes the call's id where its span lacks it.
@@ -199,27 +231,29 @@ pub(super) fn words(value: &Value) -> String {
 /// Results that stand on the agent's span (adk-rust): each to the tool of its name that ended right before.
 pub(super) fn results_of_children(nodes: &mut Nodes) {
     for agent in 0..nodes.list.len() {
-        let results = nodes.get(agent).map(|node| node.child_results.clone()).unwrap_or_default();
-        let mut used: Vec<usize> = Vec::new();
+        let results = nodes
+            .get_mut(agent)
+            .map(|node| std::mem::take(&mut node.child_results))
+            .unwrap_or_default();
+        if results.is_empty() {
+            continue;
+        }
+        let mut tools: Vec<usize> = nodes
+            .of_kind(Kind::Tool)
+            .into_iter()
+            .filter(|index| nodes.ancestors(*index).any(|up| up == agent))
+            .collect();
+        tools.sort_by_key(|index| nodes.get(*index).map(|node| (node.end_or_start(), node.span_id)));
         for result in results {
-            let mut tools: Vec<(UnixNanos, usize)> = nodes
-                .of_kind(Kind::Tool)
-                .into_iter()
-                .filter(|index| !used.contains(index) && nodes.ancestors(*index).any(|up| up == agent))
-                .filter_map(|index| nodes.get(index).map(|node| (node, index)))
-                .filter(|(node, _)| {
-                    node.operation
-                        .tool
-                        .as_ref()
-                        .is_some_and(|tool| tool.name.as_deref() == Some(&result.tool))
-                        && node.end_or_start() <= result.at
+            let place = tools.iter().position(|index| {
+                nodes.get(*index).is_some_and(|node| {
+                    let name = node.operation.tool.as_ref().and_then(|tool| tool.name.as_ref());
+                    name == Some(&result.tool) && node.end_or_start() <= result.at
                 })
-                .map(|(node, index)| (node.end_or_start(), index))
-                .collect();
-            tools.sort();
-            let Some((_, index)) = tools.first().copied() else { continue };
-            used.push(index);
-            let Some(node) = nodes.get_mut(index) else { continue };
+            });
+            let Some(node) = place.map(|place| tools.remove(place)).and_then(|index| nodes.get_mut(index)) else {
+                continue;
+            };
             if let (Some(tool), Some(value)) = (node.operation.tool.as_mut(), &result.result)
                 && tool.result.is_none()
             {

@@ -1,6 +1,6 @@
 //! Token counts that a client sums up over calls, made each call's own again.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::node::Nodes;
 use crate::operation::{Kind, TokenCount};
@@ -10,14 +10,19 @@ use crate::operation::{Kind, TokenCount};
 /// Seen in Spring AI 1.1.6: within one chat client the usage of the n-th chat is the sum of calls 1 to n. Told by the
 /// dialect's table (`usage.running_sum`); 2.0 does not do it.
 pub(super) fn mend(nodes: &mut Nodes) {
+    let agent_of = |nodes: &Nodes, index: usize| nodes.ancestors(index).find(|up| nodes.kind(*up) == Kind::Agent);
+    let sums_up: HashSet<usize> = (0..nodes.list.len())
+        .filter(|index| nodes.get(*index).is_some_and(|node| node.sums_usage))
+        .filter_map(|index| agent_of(nodes, index))
+        .collect();
+    if sums_up.is_empty() {
+        return;
+    }
     let mut before: HashMap<usize, TokenCount> = HashMap::new();
     for index in nodes.of_kind(Kind::Llm) {
-        let Some(agent) = nodes.ancestors(index).find(|up| nodes.kind(*up) == Kind::Agent) else {
+        let Some(agent) = agent_of(nodes, index).filter(|agent| sums_up.contains(agent)) else {
             continue;
         };
-        if !sums_up(nodes, agent) {
-            continue;
-        }
         let Some(node) = nodes.get_mut(index) else { continue };
         let told = node.operation.usage;
         if let Some(past) = before.get(&agent) {
@@ -35,11 +40,4 @@ pub(super) fn mend(nodes: &mut Nodes) {
             let _ = before.insert(agent, told);
         }
     }
-}
-
-fn sums_up(nodes: &Nodes, agent: usize) -> bool {
-    (0..nodes.list.len()).any(|index| {
-        nodes.get(index).is_some_and(|node| node.sums_usage)
-            && nodes.ancestors(index).find(|up| nodes.kind(*up) == Kind::Agent) == Some(agent)
-    })
 }

@@ -1,3 +1,74 @@
 //! The read side: documents computed when asked for, and the API over HTTP.
+//!
+//! | path | answers |
+//! |---|---|
+//! | `GET /api/v1/traces?service=&session=&since=&until=&limit=` | traces, newest first; times in nanoseconds since 1970 |
+//! | `GET /api/v1/traces/{id}` | the trace's spans and log records as OTLP/JSON |
+//! | `GET /api/v1/traces/{id}/{format}` | its document; format options as query parameters (`?openreward.subagents=inline`) |
+//! | `GET /api/v1/sessions` | sessions, newest first |
+//! | `GET /api/v1/sessions/{id}/{format}` | the document of the session's runs together |
+//! | `GET /v1/organizations/{org}/traces/{id}/blocks` | OpenReward's blocks of a trace, in insertion order |
+//! | `GET /v1/organizations/{org}/traces/{id}/blocks.stitched` | the same as a tree |
+//! | `GET /healthz`, `/readyz`, `/metrics` | for operators |
 
 pub mod documents;
+mod handlers;
+pub mod listing;
+mod reply;
+mod url;
+
+use std::convert::Infallible;
+use std::fmt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http_body_util::combinators::UnsyncBoxBody;
+use hyper::{Method, Request, Response};
+
+use crate::store::Local;
+use documents::Vocabulary;
+use reply::Problem;
+pub use url::{percent_decoded, percent_encoded};
+
+/// The body of a response.
+pub type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// Answers questions about a store.
+pub struct Web {
+    store: Arc<Local>,
+    vocabulary: Arc<Vocabulary>,
+    metrics: Box<dyn Fn() -> String + Send + Sync>,
+}
+
+impl fmt::Debug for Web {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Web").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+impl Web {
+    /// The read side of a store; `metrics` gives the text of `/metrics`.
+    #[must_use]
+    pub fn new(store: Arc<Local>, vocabulary: Arc<Vocabulary>, metrics: Box<dyn Fn() -> String + Send + Sync>) -> Self {
+        Self {
+            store,
+            vocabulary,
+            metrics,
+        }
+    }
+
+    /// Answers one request.
+    pub async fn handle<B>(self: Arc<Self>, request: Request<B>) -> Response<Body> {
+        if request.method() != Method::GET && request.method() != Method::HEAD {
+            return Problem::method(request.method()).reply();
+        }
+        let uri = request.uri().clone();
+        // The disk and large documents are worked on aside.
+        let work = tokio::task::spawn_blocking(move || handlers::answer(&self, uri.path(), uri.query().unwrap_or_default()));
+        match work.await {
+            Ok(Ok(response)) => response,
+            Ok(Err(problem)) => problem.reply(),
+            Err(_) => Problem::internal("the answer could not be made").reply(),
+        }
+    }
+}

@@ -1,5 +1,5 @@
 """See README.md. usage: client.py PROGRAM"""
-import json, os, re, signal, subprocess, sys, tempfile, threading, time
+import atexit, json, os, re, signal, subprocess, sys, tempfile, threading, time
 
 import openai
 from openinference.instrumentation.openai import OpenAIInstrumentor
@@ -41,6 +41,7 @@ class Server:
         self.process = subprocess.Popen(
             [program, "serve", "--data-dir", data, "--otlp-grpc", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0", "--http", "127.0.0.1:0"],
             stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        atexit.register(self.process.kill)  # where a check fails
         self.said, self.addresses = [], {}
         threading.Thread(target=self.read, daemon=True).start()
         deadline = time.monotonic() + 30
@@ -52,10 +53,9 @@ class Server:
     def read(self):
         for line in self.process.stderr:
             self.said.append(line)
-            for name, pattern in (("grpc", r"otlp.?grpc\W+(?:http://)?(127\.0\.0\.1:\d+)"), ("otlp", r"otlp.?http\W+(?:http://)?(127\.0\.0\.1:\d+)"),
-                                  ("api", r"(?<!otlp.)\bhttp\W+(?:http://)?(127\.0\.0\.1:\d+)")):
-                found = re.search(pattern, line, re.I)
-                if found and not found.group(1).endswith(":0"):
+            for name in ("OTLP/gRPC", "OTLP/HTTP", "API"):
+                found = re.match(rf"\s+{name}\s+http://(127\.0\.0\.1:\d+)", line)
+                if found:
                     self.addresses.setdefault(name, found.group(1))
 
     def end(self, how):
@@ -119,10 +119,10 @@ def main(program):
         data, sent = os.path.join(work, "data"), os.path.join(work, "sent")
         os.mkdir(sent)
         server = Server(program, data)
-        batches = send(GrpcExporter(endpoint=f"http://{server.addresses['grpc']}", insecure=True), "grpc", sent, model_url)
+        batches = send(GrpcExporter(endpoint=f"http://{server.addresses['OTLP/gRPC']}", insecure=True), "grpc", sent, model_url)
         server.end(signal.SIGKILL)  # what was acknowledged is durable
         server = Server(program, data)
-        batches += send(HttpExporter(endpoint=f"http://{server.addresses['otlp']}/v1/traces", compression=Compression.Gzip), "http", sent, model_url)
+        batches += send(HttpExporter(endpoint=f"http://{server.addresses['OTLP/HTTP']}/v1/traces", compression=Compression.Gzip), "http", sent, model_url)
 
         files = sorted(os.path.join(sent, name) for name in os.listdir(sent))
         assert len(files) == batches
@@ -142,7 +142,7 @@ def main(program):
             told(converted["contextforge"], label)
 
         compared = 0
-        for name, where in (("running", ["--server", f"http://{server.addresses['api']}"]), ("stopped", ["--data-dir", data])):
+        for name, where in (("running", ["--server", f"http://{server.addresses['API']}"]), ("stopped", ["--data-dir", data])):
             if name == "stopped":
                 server.end(signal.SIGTERM)
             for fmt, folder in folders(name):

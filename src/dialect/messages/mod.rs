@@ -159,7 +159,18 @@ fn langchain_role(word: &str) -> Option<Role> {
     }
 }
 
+/// A tool's definition in a message's clothes: a client lists them behind the messages.
+fn is_definition(map: &Map<String, Value>, role: &Role) -> bool {
+    let function = || map.get("content")?.as_object()?.get("function")?.as_object();
+    *role == Role::Tool
+        && !map.contains_key("tool_call_id")
+        && function().is_some_and(|function| function.contains_key("name") && function.contains_key("parameters"))
+}
+
 fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
+    if is_definition(map, &role) {
+        return Vec::new();
+    }
     let mut builder = Builder::new(role);
     builder.message.name = text(map, &["name", "author_name"]);
     builder.message.tool_call_id = text(map, &["tool_call_id", "toolCallId"]);

@@ -155,11 +155,31 @@ fn spoken(map: &Map<String, Value>) -> Piece {
         .into_iter()
         .find_map(|key| map.get(key));
     match words {
-        Some(Value::String(text)) => Piece::Part(Part::Text(text.clone())),
+        Some(Value::String(text)) => written(text).unwrap_or_else(|| Piece::Part(Part::Text(text.clone()))),
         Some(Value::Object(inner)) => text(inner, &["value", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
         None | Some(Value::Null) => Piece::Nothing,
         Some(other) => Piece::Part(Part::Text(other.to_string())),
     }
+}
+
+/// A provider's thought or call block that a client wrote as a text's words.
+fn written(text: &str) -> Option<Piece> {
+    if !text.starts_with('{') {
+        return None;
+    }
+    let Ok(Value::Object(map)) = serde_json::from_str(text) else {
+        return None;
+    };
+    let has = |keys: &[&str]| keys.iter().all(|key| map.contains_key(*key));
+    let known = match map.get("type").and_then(Value::as_str)? {
+        "thinking" => has(&["thinking", "signature"]),
+        "redacted_thinking" => has(&["data"]),
+        "reasoning" => has(&["id", "summary"]),
+        "tool_use" => has(&["id", "name", "input"]),
+        "function_call" => has(&["call_id", "name", "arguments"]),
+        _ => false,
+    };
+    known.then(|| read_inner(&map, &map))
 }
 
 fn thought_text(map: &Map<String, Value>) -> Option<String> {

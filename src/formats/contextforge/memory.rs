@@ -39,7 +39,7 @@ impl Making<'_> {
         };
         Body::MemoryRead(MemoryRead {
             query,
-            match_count: results.len() as u64,
+            match_count: super::step::match_count(operation, results.len()),
             results,
             relevance_scores: recorded.or_else(of_documents),
             total_available: memory.and_then(|memory| memory.total_available),

@@ -288,7 +288,7 @@ impl Making<'_> {
         }
         Body::Retrieval(Retrieval {
             query,
-            match_count: results.len() as u64,
+            match_count: match_count(operation, results.len()),
             results,
             latency_ms: self.step.latency_ms(),
             extra: Map::new(),
@@ -359,4 +359,10 @@ fn result(document: &Document) -> RetrievalResult {
         metadata: (!metadata.is_empty()).then_some(metadata),
         extra: Map::new(),
     }
+}
+
+/// The recorded count of matches, never less than the results that are written.
+pub(super) fn match_count(operation: &crate::operation::Operation, results: usize) -> u64 {
+    let recorded = operation.search.as_ref().and_then(|search| search.match_count);
+    recorded.unwrap_or(0).max(results as u64)
 }

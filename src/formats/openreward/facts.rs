@@ -33,13 +33,6 @@ pub(super) fn details(step: &Step) -> Map<String, Value> {
     if !step.evidence.is_empty() {
         put(&mut map, "evidence", strings(&step.evidence));
     }
-    if let Some((trace, span)) = &step.same_call_as {
-        put(
-            &mut map,
-            "same_call_as",
-            json!({"trace_id": trace.to_string(), "span_id": span.to_string()}),
-        );
-    }
     if let Some(impact) = &operation.resource_impact {
         put(
             &mut map,

@@ -277,6 +277,7 @@ fn operations_on_their_own() {
             ..Default::default()
         }]),
         top_k: Some(1),
+        match_count: None,
     });
     let mut inside = found.clone();
     inside.span_id = span(0x202);

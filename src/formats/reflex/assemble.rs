@@ -112,7 +112,12 @@ fn node(run: &Run, step: &Step, ids: &[String], started_at: UnixNanos) -> TraceN
         Some(output) => output,
         None => io::output(run, step).unwrap_or_default(),
     };
-    let input = io::input(run, step);
+    let asked = || {
+        let said = run.question.as_ref().filter(|said| !said.in_conversation)?;
+        let here = run.steps.get(said.step).is_some_and(|asked| asked.id == step.id);
+        here.then(|| said.content.clone())
+    };
+    let input = io::input(run, step).or_else(asked);
     let placed = [
         ("memory", "query"),
         ("memory", "results"),

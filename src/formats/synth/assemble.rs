@@ -38,7 +38,7 @@ pub(super) fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Session
         turn_facts.extend(events.turn_facts.drain(..).map(|(turn, facts)| (shift(turn), facts)));
         turns_before += turns.count;
     }
-    let spans: Vec<Option<Span>> = (0..turns_before).map(|turn| span(turn, &happened, &said)).collect();
+    let spans = spans(turns_before, &happened, &said);
     // Turns without anything in them have no step; the others are numbered on.
     let mut number = 0;
     let names: Vec<Option<usize>> = spans
@@ -63,15 +63,14 @@ pub(super) fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Session
         }
     }
     let mut steps: Vec<SessionTimeStep> = Vec::new();
+    let mut facts_of = by_turn(turns_before, turn_facts.into_iter());
+    let mut events_of = by_turn(turns_before, happened.iter().map(|one| (one.turn, one.event.clone())));
+    let mut messages_of = by_turn(turns_before, said.iter().map(|one| (one.turn, one.message.clone())));
     for (turn, span) in spans.iter().enumerate() {
         let (Some(span), Some(step_id)) = (span, name(turn)) else {
             continue;
         };
-        let chains: Vec<Value> = turn_facts
-            .iter()
-            .filter(|(of, _)| *of == turn)
-            .map(|(_, facts)| facts.clone())
-            .collect();
+        let chains: Vec<Value> = taken(&mut facts_of, turn);
         let mut step_metadata = Map::new();
         facts::put_filled(&mut step_metadata, "chains", chains.into());
         let index = i64::try_from(steps.len()).unwrap_or(i64::MAX);
@@ -80,12 +79,8 @@ pub(super) fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Session
             step_index: index,
             timestamp: span.start.rfc3339_offset(),
             turn_number: Some(index.saturating_add(1)),
-            events: happened
-                .iter()
-                .filter(|one| one.turn == turn)
-                .map(|one| one.event.clone())
-                .collect(),
-            markov_blanket_messages: said.iter().filter(|one| one.turn == turn).map(|one| one.message.clone()).collect(),
+            events: taken(&mut events_of, turn),
+            markov_blanket_messages: taken(&mut messages_of, turn),
             step_metadata,
             completed_at: span.end.map(UnixNanos::rfc3339_offset),
         });
@@ -115,16 +110,46 @@ struct Span {
     end: Option<UnixNanos>,
 }
 
-fn span(turn: usize, happened: &[Happened], said: &[Said]) -> Option<Span> {
-    let events = || happened.iter().filter(|one| one.turn == turn);
-    let messages = || said.iter().filter(|one| one.turn == turn);
-    let start = events().map(|one| one.at).chain(messages().map(|one| one.at)).min()?;
-    let running = events().any(|one| one.until.is_none());
-    let end = events().filter_map(|one| one.until).chain(messages().map(|one| one.at)).max();
-    Some(Span {
-        start,
-        end: end.filter(|_| !running).map(|end| end.max(start)),
-    })
+/// The time of each turn; `None` where nothing happened and nothing was said.
+fn spans(count: usize, happened: &[Happened], said: &[Said]) -> Vec<Option<Span>> {
+    let mut spans: Vec<Option<Span>> = std::iter::repeat_with(|| None).take(count).collect();
+    let mut running = vec![false; count];
+    let moments = happened
+        .iter()
+        .map(|one| (one.turn, one.at, one.until))
+        .chain(said.iter().map(|one| (one.turn, one.at, Some(one.at))));
+    for (turn, start, end) in moments {
+        if let Some(running) = running.get_mut(turn) {
+            *running |= end.is_none();
+        }
+        if let Some(slot) = spans.get_mut(turn) {
+            let span = slot.get_or_insert(Span { start, end });
+            span.start = span.start.min(start);
+            span.end = span.end.max(end);
+        }
+    }
+    for (span, running) in spans.iter_mut().zip(running) {
+        if let Some(span) = span {
+            span.end = span.end.filter(|_| !running).map(|end| end.max(span.start));
+        }
+    }
+    spans
+}
+
+/// The values of one turn, which nobody asks for again.
+fn taken<T>(lists: &mut [Vec<T>], turn: usize) -> Vec<T> {
+    lists.get_mut(turn).map(std::mem::take).unwrap_or_default()
+}
+
+/// Values by turn, in order.
+fn by_turn<T>(count: usize, values: impl Iterator<Item = (usize, T)>) -> Vec<Vec<T>> {
+    let mut out: Vec<Vec<T>> = std::iter::repeat_with(Vec::new).take(count).collect();
+    for (turn, value) in values {
+        if let Some(list) = out.get_mut(turn) {
+            list.push(value);
+        }
+    }
+    out
 }
 
 /// The trace's id, or the session's for several traces.

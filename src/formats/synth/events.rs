@@ -61,7 +61,7 @@ impl Events {
                     self.repeats(step);
                     None
                 }
-                Kind::Chain if self.is_turn(run, turns, index, step) => None,
+                Kind::Chain if self.is_turn(turns, index, step) => None,
                 _ => Some(self.runtime(turns, step)),
             };
             if let Some(event) = event {
@@ -197,7 +197,7 @@ impl Events {
     }
 
     /// Whether a chain is a turn of its own accord (`turn`, `step 3`, `cycle`): then it is a fact of the turns below it.
-    fn is_turn(&mut self, run: &Run, turns: &Turns, index: usize, step: &Step) -> bool {
+    fn is_turn(&mut self, turns: &Turns, index: usize, step: &Step) -> bool {
         let name = step.operation.name.to_lowercase();
         let word = name
             .trim_end_matches(|c: char| c.is_ascii_digit())
@@ -207,14 +207,7 @@ impl Events {
         }
         let mut told = described(step);
         put_filled(&mut told, "span_id", step.span_id.map(|span| span.to_string()).into());
-        let below: Vec<usize> = run
-            .steps
-            .iter()
-            .enumerate()
-            .filter(|(_, other)| other.operation.kind == Kind::Llm)
-            .filter(|(other, _)| is_below(run, *other, index))
-            .map(|(other, _)| turns.turn(Some(other)))
-            .collect();
+        let below = turns.below(index).to_vec();
         for turn in &below {
             self.turn_facts.push((*turn, Value::Object(told.clone())));
         }
@@ -432,17 +425,6 @@ fn who(metadata: &mut Map<String, Value>, run: &Run, step: &Step) {
         "agent",
         agent.filter(|agent| run.agent.name.as_ref() != Some(agent)).into(),
     );
-}
-
-fn is_below(run: &Run, step: usize, above: usize) -> bool {
-    let mut at = Some(step);
-    for _ in 0..run.steps.len() {
-        match at.and_then(|at| run.steps.get(at)).and_then(|step| step.parent) {
-            Some(parent) if parent == above => return true,
-            parent => at = parent,
-        }
-    }
-    false
 }
 
 fn time(at: UnixNanos) -> TimeRecord {

@@ -18,10 +18,6 @@ pub(super) fn of_step(step: &Step) -> Map<String, Value> {
         put(&mut map, "spanbridge.ended_at_unix_nano", end.0.to_string());
     }
     put_filled(&mut map, "evidence", strings(&step.evidence));
-    if let Some((trace, span)) = &step.same_call_as {
-        let told = json!({"trace_id": trace.to_string(), "span_id": span.to_string()});
-        put(&mut map, "same_call_as", told);
-    }
     put_filled(
         &mut map,
         "prompt",

@@ -34,6 +34,8 @@ pub(super) struct Messages {
     /// What was put in another way.
     pub(super) losses: Vec<Loss>,
     taken: HashSet<String>,
+    /// The tool step that ran each call, by model call and place in its output.
+    ran: HashMap<(usize, usize), usize>,
 }
 
 /// A tool call that was told, and where.
@@ -56,6 +58,12 @@ impl Messages {
 
     /// Collects the messages of a run.
     pub(super) fn collect(&mut self, run: &Run, turns: &Turns) {
+        self.ran.clear();
+        for (index, step) in run.steps.iter().enumerate() {
+            if let (Some(by), Some(place)) = (step.dispatched_by, step.call_index) {
+                let _ = self.ran.entry((by, place)).or_insert(index);
+            }
+        }
         if let Some(question) = run.question.as_ref().filter(|question| !question.in_conversation) {
             self.words("user_input", &question.content, 0, question.at, span(run, Some(question.step)));
         }
@@ -140,11 +148,7 @@ impl Messages {
         scope: usize,
     ) {
         for (place, call) in message.tool_calls.iter().enumerate() {
-            let tool = asked.and_then(|asked| {
-                run.steps
-                    .iter()
-                    .position(|step| step.dispatched_by == Some(asked) && step.call_index == Some(place))
-            });
+            let tool = asked.and_then(|asked| self.ran.get(&(asked, place)).copied());
             let (arguments, _) = call.arguments_object();
             let arguments = Value::Object(arguments);
             let recorded = call.id.clone().filter(|id| !id.is_empty());

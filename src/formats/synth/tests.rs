@@ -321,6 +321,7 @@ fn operations_on_their_own() {
             ..Default::default()
         }]),
         top_k: None,
+        match_count: None,
     });
     let mut rerank = found.clone();
     rerank.operation.kind = Kind::Rerank;

@@ -14,6 +14,8 @@ pub(super) struct Turns {
     pub(super) count: usize,
     /// Before the name of a system: who acts, for agents below the outermost.
     prefixes: Vec<String>,
+    /// For each step, the turns of the model calls below it.
+    below: HashMap<usize, Vec<usize>>,
 }
 
 impl Turns {
@@ -28,11 +30,25 @@ impl Turns {
             .collect();
         let number: HashMap<usize, usize> = models.iter().enumerate().map(|(turn, step)| (*step, turn)).collect();
         let of_step = (0..run.steps.len()).map(|index| turn(run, index, &models, &number)).collect();
+        let mut below: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (turn, model) in models.iter().enumerate() {
+            let mut up = run.steps.get(*model).and_then(|step| step.parent);
+            while let Some(above) = up {
+                below.entry(above).or_default().push(turn);
+                up = run.steps.get(above).and_then(|step| step.parent);
+            }
+        }
         Self {
+            below,
             of_step,
             count: models.len().max(1),
             prefixes: prefixes(run),
         }
+    }
+
+    /// The turns of the model calls below a step.
+    pub(super) fn below(&self, step: usize) -> &[usize] {
+        self.below.get(&step).map_or(&[], Vec::as_slice)
     }
 
     /// The turn of a step.
@@ -75,12 +91,12 @@ fn turn(run: &Run, index: usize, models: &[usize], number: &HashMap<usize, usize
         }
     }
     let Some(step) = run.steps.get(index) else { return 0 };
+    // Model calls stand by start.
+    let behind = models.partition_point(|model| run.steps.get(*model).is_some_and(|model| model.started_at <= step.started_at));
     let before = |same_scope: bool| {
-        models.iter().rev().find(|model| {
-            run.steps
-                .get(**model)
-                .is_some_and(|model| model.started_at <= step.started_at && (!same_scope || model.scope == step.scope))
-        })
+        let earlier = models.get(..behind).unwrap_or(&[]).iter().rev();
+        let mut fitting = earlier.filter(|model| run.steps.get(**model).is_some_and(|model| !same_scope || model.scope == step.scope));
+        fitting.next()
     };
     let after = || {
         models

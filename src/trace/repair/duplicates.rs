@@ -18,7 +18,8 @@ pub(super) fn keep_one(trace: &mut Trace) {
             }
         };
         let Some(have) = kept.get_mut(slot) else { continue };
-        if *have == span {
+        // NaN is not equal to itself, its text is.
+        if *have == span || rank(have) == rank(&span) {
             continue;
         }
         trace.findings.push(Finding::new(

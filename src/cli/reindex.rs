@@ -1,0 +1,41 @@
+//! `spanbridge reindex`: the index anew from the log.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::convert::vocabulary;
+use super::failure::Failure;
+use super::out;
+use super::source::default_data_dir;
+use crate::store::{Filter, Local, OpenOptions, Store as _};
+
+/// Make the index anew from the log. The log is the data; the index can be rebuilt at any time.
+#[derive(Debug, Args)]
+pub(super) struct Reindex {
+    /// The data directory [default: $XDG_DATA_HOME/spanbridge]. No bridge may run on it.
+    #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
+    data_dir: Option<PathBuf>,
+    /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
+    #[arg(long, value_name = "FILE")]
+    semconv: Option<PathBuf>,
+}
+
+impl Reindex {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let directory = self.data_dir.map_or_else(default_data_dir, Ok)?;
+        if !directory.is_dir() {
+            return Err(Failure::usage(format!("there is no store in {}", directory.display())));
+        }
+        let options = OpenOptions {
+            session_keys: vocabulary(self.semconv.as_deref())?.session_keys(),
+            ..OpenOptions::new(&directory)
+        };
+        let opened = Local::reindex(&options)?;
+        out::recovery(&opened.recovery);
+        let traces = opened.store.list(&Filter::default())?.len();
+        out::note(&format!("{} chunks read, {traces} traces in the index", opened.recovery.replayed));
+        Ok(ExitCode::SUCCESS)
+    }
+}

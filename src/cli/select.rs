@@ -1,0 +1,57 @@
+//! Which traces a command is about.
+
+use clap::Args;
+
+use super::failure::Failure;
+use super::source::Source;
+use super::time::moment;
+use crate::span::TraceId;
+use crate::store::Filter;
+
+/// Which traces.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Select {
+    /// Only traces that began at this time or later: 2026-11-21T10:00:00Z, 2026-11-21, or how long ago (15m, 2h, 7d).
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    since: Option<u64>,
+    /// Only traces that began before this time.
+    #[arg(long, value_name = "TIME", value_parser = moment)]
+    until: Option<u64>,
+    /// Only traces of this service (`service.name`).
+    #[arg(long, value_name = "NAME")]
+    service: Option<String>,
+}
+
+impl Select {
+    pub(super) fn filter(&self) -> Filter {
+        Filter {
+            since: self.since,
+            until: self.until,
+            service: self.service.clone(),
+            ..Filter::default()
+        }
+    }
+}
+
+/// The trace with this id, or with an id that begins so.
+pub(super) fn trace_id(source: &Source, text: &str) -> Result<TraceId, Failure> {
+    if let Some(id) = TraceId::from_hex(text) {
+        return Ok(id);
+    }
+    let digits = text.to_ascii_lowercase();
+    if digits.len() < 4 || digits.len() >= 32 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err(Failure::usage(format!(
+            "{text} is no trace id: 32 hexadecimal digits, or the first of them (at least 4); `spanbridge ls` shows them"
+        )));
+    }
+    let mut found = source.ids(&Filter::default())?;
+    found.retain(|id| id.to_string().starts_with(&digits));
+    match found.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(Failure::missing(format!("there is no trace that begins with {text}"))),
+        [_, ..] => Err(Failure::usage(format!(
+            "{} traces begin with {text}; give more digits",
+            found.len()
+        ))),
+    }
+}

@@ -1,0 +1,217 @@
+//! Where commands read from: a running bridge over its API, or a data directory.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::Args;
+
+use super::convert::vocabulary;
+use super::failure::Failure;
+use super::out;
+use crate::span::TraceId;
+use crate::span::json::Message;
+use crate::store::{Error, Filter, Local, OpenOptions, Store as _, Stored};
+use crate::web::documents::Vocabulary;
+use crate::web::listing::{self, Listed};
+
+/// The API's address unless a flag says otherwise.
+const DEFAULT_SERVER: &str = "http://127.0.0.1:4319";
+
+/// Where to read from.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Where {
+    /// A running bridge. Without this and --data-dir: the one on 127.0.0.1:4319 if it answers, else the default directory.
+    #[arg(long, value_name = "URL", env = "SPANBRIDGE_SERVER", conflicts_with = "data_dir")]
+    server: Option<String>,
+    /// A data directory, read without a bridge (or beside one).
+    #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
+    data_dir: Option<PathBuf>,
+    /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
+    #[arg(long, value_name = "FILE")]
+    semconv: Option<PathBuf>,
+}
+
+/// An opened source.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) vocabulary: Vocabulary,
+    kind: Kind,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Server { agent: ureq::Agent, url: String },
+    Directory(Box<Local>),
+}
+
+impl Where {
+    pub(super) fn open(&self) -> Result<Source, Failure> {
+        let vocabulary = vocabulary(self.semconv.as_deref())?;
+        let kind = match (&self.server, &self.data_dir) {
+            (Some(url), _) => server(url)?,
+            (None, Some(directory)) => directory_of(directory, &vocabulary)?,
+            (None, None) => match server(DEFAULT_SERVER) {
+                Ok(server) => server,
+                Err(_) => directory_of(&default_data_dir()?, &vocabulary)?,
+            },
+        };
+        Ok(Source { vocabulary, kind })
+    }
+}
+
+/// `$XDG_DATA_HOME/spanbridge`, else `~/.local/share/spanbridge`.
+pub(super) fn default_data_dir() -> Result<PathBuf, Failure> {
+    let of = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    of("XDG_DATA_HOME")
+        .or_else(|| of("HOME").map(|home| home.join(".local/share")))
+        .map(|base| base.join("spanbridge"))
+        .ok_or_else(|| Failure::usage("neither XDG_DATA_HOME nor HOME is set; pass --data-dir DIR"))
+}
+
+fn server(url: &str) -> Result<Kind, Failure> {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_connect(Some(Duration::from_secs(2)))
+        .proxy(None)
+        .build();
+    let kind = Kind::Server {
+        agent: config.into(),
+        url: url.trim_end_matches('/').to_owned(),
+    };
+    // Something else may listen on that port.
+    match kind.get("/") {
+        Ok((200, front)) if front.starts_with(b"spanbridge ") => Ok(kind),
+        Ok(_) => Err(Failure::Server {
+            url: url.to_owned(),
+            message: "something else than spanbridge answers there".to_owned(),
+        }),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn directory_of(directory: &Path, vocabulary: &Vocabulary) -> Result<Kind, Failure> {
+    if !directory.join(crate::store::index::FILE).exists() && !directory.join("0000000001.log").exists() {
+        return Err(Failure::usage(format!(
+            "there is no store in {}; start one with: spanbridge serve --data-dir {0}",
+            directory.display()
+        )));
+    }
+    let options = OpenOptions {
+        session_keys: vocabulary.session_keys(),
+        ..OpenOptions::new(directory)
+    };
+    let local = match Local::open(&options) {
+        Ok(opened) => {
+            out::recovery(&opened.recovery);
+            opened.store
+        }
+        // A bridge writes to it, or nobody can: reading is enough.
+        Err(Error::Locked { .. } | Error::Io { .. }) => Local::open_to_read(directory)?,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Kind::Directory(Box::new(local)))
+}
+
+impl Kind {
+    fn get(&self, path: &str) -> Result<(u16, Vec<u8>), Failure> {
+        let Self::Server { agent, url } = self else {
+            return Ok((404, Vec::new()));
+        };
+        let fault = |source: ureq::Error| Failure::Server {
+            url: url.clone(),
+            message: source.to_string(),
+        };
+        let mut response = agent.get(format!("{url}{path}")).call().map_err(fault)?;
+        let body = response.body_mut().with_config().limit(u64::MAX).read_to_vec().map_err(fault)?;
+        Ok((response.status().as_u16(), body))
+    }
+
+    fn get_ok(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let Self::Server { url, .. } = self else { return Ok(None) };
+        match self.get(path)? {
+            (200, body) => Ok(Some(body)),
+            (404, _) => Ok(None),
+            (status, body) => Err(Failure::Server {
+                url: url.clone(),
+                message: format!("{status}: {}", String::from_utf8_lossy(&body).trim()),
+            }),
+        }
+    }
+
+    fn unreadable(&self, message: String) -> Failure {
+        let url = match self {
+            Self::Server { url, .. } => url.clone(),
+            Self::Directory(_) => String::new(),
+        };
+        Failure::Server { url, message }
+    }
+}
+
+impl Source {
+    /// The traces that a filter holds.
+    pub(super) fn list(&self, filter: &Filter) -> Result<Vec<Listed>, Failure> {
+        let local = match &self.kind {
+            Kind::Directory(local) => local,
+            server @ Kind::Server { .. } => return list_of_server(server, filter, true),
+        };
+        Ok(listing::list(local, &self.vocabulary, filter)?)
+    }
+
+    /// Their ids alone.
+    pub(super) fn ids(&self, filter: &Filter) -> Result<Vec<TraceId>, Failure> {
+        match &self.kind {
+            Kind::Directory(local) => Ok(local.list(filter)?.into_iter().map(|row| row.trace_id).collect()),
+            server @ Kind::Server { .. } => {
+                let listed = list_of_server(server, filter, false)?;
+                Ok(listed.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)).collect())
+            }
+        }
+    }
+
+    /// Everything of one trace; `None` if there is none.
+    pub(super) fn trace(&self, id: TraceId) -> Result<Option<Stored>, Failure> {
+        match &self.kind {
+            Kind::Directory(local) => {
+                let Some(stored) = local.read_trace(id)? else { return Ok(None) };
+                for damaged in &stored.damaged {
+                    out::note(&format!("trace {id}: {damaged}; that part is left out"));
+                }
+                Ok(Some(stored))
+            }
+            server @ Kind::Server { .. } => {
+                let Some(body) = server.get_ok(&format!("/api/v1/traces/{id}"))? else {
+                    return Ok(None);
+                };
+                let message = Message::parse(&body).map_err(|error| server.unreadable(out::with_causes(&error)))?;
+                let (spans, logs) = message.into_parts();
+                Ok(Some(Stored {
+                    spans: spans.items,
+                    logs: logs.items,
+                    damaged: Vec::new(),
+                }))
+            }
+        }
+    }
+}
+
+fn list_of_server(server: &Kind, filter: &Filter, summaries: bool) -> Result<Vec<Listed>, Failure> {
+    #[derive(serde::Deserialize)]
+    struct Traces {
+        traces: Vec<Listed>,
+    }
+    let encoded = crate::web::percent_encoded;
+    let mut query = vec![match filter.limit {
+        Some(limit) => format!("limit={limit}"),
+        None => "limit=none".to_owned(),
+    }];
+    query.extend(filter.service.as_deref().map(|service| format!("service={}", encoded(service))));
+    query.extend(filter.session.as_deref().map(|session| format!("session={}", encoded(session))));
+    query.extend(filter.since.map(|nanos| format!("since={nanos}")));
+    query.extend(filter.until.map(|nanos| format!("until={nanos}")));
+    query.extend((!summaries).then(|| "summary=no".to_owned()));
+    query.extend(filter.oldest_first.then(|| "order=oldest".to_owned()));
+    let body = server.get_ok(&format!("/api/v1/traces?{}", query.join("&")))?.unwrap_or_default();
+    let listed: Traces = serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))?;
+    Ok(listed.traces)
+}

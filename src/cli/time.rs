@@ -1,0 +1,60 @@
+//! Times on the command line: a moment, a day, or how long ago.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use time::format_description::well_known::Rfc3339;
+use time::{Date, OffsetDateTime};
+
+/// A moment in nanoseconds since 1970, as a flag says it.
+pub(super) fn moment(text: &str) -> Result<u64, String> {
+    let nanos = ago(text).or_else(|| day(text)).or_else(|| instant(text));
+    nanos.ok_or_else(|| "write 2026-11-21T10:00:00Z, 2026-11-21 (UTC), or how long ago: 90s, 15m, 2h, 7d".to_owned())
+}
+
+fn instant(text: &str) -> Option<u64> {
+    let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;
+    u64::try_from(moment.unix_timestamp_nanos()).ok()
+}
+
+fn day(text: &str) -> Option<u64> {
+    let mut parts = text.splitn(3, '-');
+    let year = parts.next()?.parse().ok()?;
+    let month: u8 = parts.next()?.parse().ok()?;
+    let day = parts.next()?.parse().ok()?;
+    let date = Date::from_calendar_date(year, month.try_into().ok()?, day).ok()?;
+    u64::try_from(date.midnight().assume_utc().unix_timestamp_nanos()).ok()
+}
+
+fn ago(text: &str) -> Option<u64> {
+    let (at, unit) = text.char_indices().next_back()?;
+    let seconds = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return None,
+    };
+    let number: u64 = text.get(..at)?.parse().ok()?;
+    let nanos = number.checked_mul(seconds)?.checked_mul(1_000_000_000)?;
+    Some(now().saturating_sub(nanos))
+}
+
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments() {
+        assert_eq!(moment("2026-01-01T11:00:00.5+01:00"), Ok(1_767_261_600_500_000_000));
+        assert_eq!(moment("2026-01-01"), Ok(1_767_225_600_000_000_000));
+        assert!(moment("2h").is_ok_and(|nanos| nanos + 7_100_000_000_000 < now()));
+        for wrong in ["", "yesterday", "2026-13-01", "12", "h", "99999999999999d"] {
+            assert!(moment(wrong).is_err(), "{wrong}");
+        }
+    }
+}

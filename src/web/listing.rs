@@ -1,0 +1,164 @@
+//! Lists of traces with what the agent did in each.
+
+use serde::{Deserialize, Serialize};
+
+use super::documents::Vocabulary;
+use crate::operation::Kind;
+use crate::run::Run;
+use crate::store::{Error, Filter, Local, Store as _, TraceRow};
+
+/// One trace in a list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Listed {
+    /// The trace, in hexadecimal digits.
+    pub trace_id: String,
+    /// Name of its first span without a parent.
+    pub root: Option<String>,
+    /// `service.name`.
+    pub service: Option<String>,
+    /// The session that its spans name.
+    pub session: Option<String>,
+    /// Earliest start, nanoseconds since 1970.
+    pub start_unix_nano: u64,
+    /// Latest end, nanoseconds since 1970; 0 if none says.
+    pub end_unix_nano: u64,
+    /// How many spans came.
+    pub spans: u64,
+    /// How many log records came.
+    pub logs: u64,
+    /// How many spans say that they failed.
+    pub failed_spans: u64,
+    /// Bytes in the log.
+    pub bytes: u64,
+    /// Grows whenever something of the trace comes.
+    pub revision: u64,
+    /// What the agent did.
+    #[serde(flatten)]
+    pub summary: Summary,
+}
+
+/// What the agent did, as its run says.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Summary {
+    /// Whether any operation of an agent stands in the trace.
+    pub agent_work: bool,
+    /// The root agent's name.
+    pub agent: Option<String>,
+    /// The model that most calls went to.
+    pub model: Option<String>,
+    /// `running`, `ok` or `error`.
+    pub status: String,
+    /// Calls of language models.
+    pub model_calls: u64,
+    /// Executions of tools.
+    pub tool_calls: u64,
+    /// Tokens that went into models.
+    pub input_tokens: u64,
+    /// Tokens that came out.
+    pub output_tokens: u64,
+    /// The program that computed this: another one may see more.
+    pub computed_by: String,
+}
+
+impl Summary {
+    /// What a run says.
+    #[must_use]
+    pub fn of(run: &Run) -> Self {
+        let count = |kind: Kind| run.steps.iter().filter(|step| step.operation.kind == kind).count() as u64;
+        let calls = || {
+            run.steps
+                .iter()
+                .filter(|step| step.operation.kind == Kind::Llm)
+                .map(|step| &step.operation)
+        };
+        let mut models: Vec<(&str, usize)> = Vec::new();
+        for model in calls().filter_map(|call| call.model.name()) {
+            match models.iter_mut().find(|(name, _)| *name == model) {
+                Some((_, count)) => *count += 1,
+                None => models.push((model, 1)),
+            }
+        }
+        // The first of those with most calls.
+        let model = models.iter().rev().max_by_key(|(_, count)| *count);
+        let status = match (&run.failure, run.ended_at) {
+            (Some(_), _) => "error",
+            (None, None) => "running",
+            (None, Some(_)) => "ok",
+        };
+        Self {
+            agent_work: run.has_agent_work(),
+            agent: run.agent.name.clone(),
+            model: model.map(|(name, _)| (*name).to_owned()),
+            status: status.to_owned(),
+            model_calls: count(Kind::Llm),
+            tool_calls: count(Kind::Tool),
+            input_tokens: calls().filter_map(|call| call.usage.input).sum(),
+            output_tokens: calls().filter_map(|call| call.usage.output).sum(),
+            computed_by: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+/// The traces that a filter holds, with what the agent did in each. That is computed once a revision.
+///
+/// # Errors
+///
+/// The store cannot be read.
+pub fn list(store: &Local, vocabulary: &Vocabulary, filter: &Filter) -> Result<Vec<Listed>, Error> {
+    let rows = store.list(filter)?;
+    rows.into_iter().map(|row| listed(store, vocabulary, row)).collect()
+}
+
+/// The same without what the agent did.
+///
+/// # Errors
+///
+/// The store cannot be read.
+pub fn bare(store: &Local, filter: &Filter) -> Result<Vec<Listed>, Error> {
+    let rows = store.list(filter)?.into_iter();
+    Ok(rows.map(|row| with_summary(row, Summary::default())).collect())
+}
+
+fn listed(store: &Local, vocabulary: &Vocabulary, row: TraceRow) -> Result<Listed, Error> {
+    let summary = match kept(store, &row)? {
+        Some(summary) => summary,
+        None => {
+            let stored = store.read_trace(row.trace_id)?.unwrap_or_default();
+            let runs = vocabulary.runs(stored.spans, stored.logs);
+            let summary = runs.first().map(Summary::of).unwrap_or_default();
+            if let Ok(text) = serde_json::to_string(&summary) {
+                // Only a saving: what cannot be kept is computed again.
+                let _ = store.put_summary(row.trace_id, row.revision, &text);
+            }
+            summary
+        }
+    };
+    Ok(with_summary(row, summary))
+}
+
+fn with_summary(row: TraceRow, summary: Summary) -> Listed {
+    Listed {
+        trace_id: row.trace_id.to_string(),
+        root: row.root,
+        service: row.service,
+        session: row.session,
+        start_unix_nano: row.start,
+        end_unix_nano: row.end,
+        spans: row.spans,
+        logs: row.logs,
+        failed_spans: row.errors,
+        bytes: row.bytes,
+        revision: row.revision,
+        summary,
+    }
+}
+
+fn kept(store: &Local, row: &TraceRow) -> Result<Option<Summary>, Error> {
+    let Some(text) = store.summary(row.trace_id, row.revision)? else {
+        return Ok(None);
+    };
+    let summary: Option<Summary> = serde_json::from_str(&text).ok();
+    Ok(summary.filter(|summary| summary.computed_by == env!("CARGO_PKG_VERSION")))
+}

@@ -1,0 +1,80 @@
+//! Answers, and what is said where there is none.
+
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Method, Response, StatusCode};
+use serde_json::json;
+
+use super::Body;
+use crate::store;
+
+/// Why there is no answer. The body's form is OpenReward's.
+#[derive(Debug)]
+pub(super) struct Problem {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+}
+
+impl Problem {
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::NOT_FOUND,
+            code: "NOT_FOUND",
+            message: message.into(),
+        }
+    }
+
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::BAD_REQUEST,
+            code: "INVALID",
+            message: message.into(),
+        }
+    }
+
+    pub(super) fn internal(message: impl Into<String>) -> Self {
+        Self {
+            status: StatusCode::INTERNAL_SERVER_ERROR,
+            code: "INTERNAL",
+            message: message.into(),
+        }
+    }
+
+    pub(super) fn method(method: &Method) -> Self {
+        Self {
+            status: StatusCode::METHOD_NOT_ALLOWED,
+            code: "METHOD_NOT_ALLOWED",
+            message: format!("{method} is not answered here; only GET is. Spans go to the OTLP ports"),
+        }
+    }
+
+    pub(super) fn reply(&self) -> Response<Body> {
+        let body = json!({ "error": {
+            "code": self.code,
+            "http_status": self.status.as_u16(),
+            "message": self.message,
+            "details": {},
+        }});
+        let mut response = json_reply(body.to_string());
+        *response.status_mut() = self.status;
+        response
+    }
+}
+
+impl From<store::Error> for Problem {
+    fn from(error: store::Error) -> Self {
+        Self::internal(error.to_string())
+    }
+}
+
+pub(super) fn json_reply(text: String) -> Response<Body> {
+    reply("application/json", text)
+}
+
+pub(super) fn reply(content_type: &'static str, text: String) -> Response<Body> {
+    let mut response = Response::new(Full::new(Bytes::from(text)).boxed_unsync());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
+}

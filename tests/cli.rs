@@ -1,0 +1,435 @@
+//! The command line, as the real program: what it writes, where, and with which exit status.
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+#![cfg(feature = "server")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+use spanbridge::formats::FORMATS;
+
+fn spanbridge(arguments: &[&str]) -> Output {
+    with_input(arguments, b"")
+}
+
+fn with_input(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+        .args(arguments)
+        .env_remove("SPANBRIDGE_SERVER")
+        .env_remove("SPANBRIDGE_DATA_DIR")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    // A program that does not read its input closes it.
+    let _ = child.stdin.take().expect("piped").write_all(input);
+    child.wait_with_output().expect("ends")
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).expect("text")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).expect("text")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("a status")
+}
+
+/// The payloads of a recorded case that carry this signal.
+fn payloads(case: &str, signal: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(case);
+    let mut found: Vec<PathBuf> = fs::read_dir(folder)
+        .expect("a case")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.to_string_lossy().ends_with(&format!(".{signal}.bin")))
+        .collect();
+    found.sort();
+    found
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("text")
+}
+
+const CASE: &str = "oi-langchain-agent";
+
+/// A bridge in a process of its own.
+struct Serving {
+    child: Child,
+    http: String,
+    api: String,
+}
+
+impl Serving {
+    fn start(directory: &Path) -> Self {
+        let any = "127.0.0.1:0";
+        let mut child = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+            .args(["serve", "--otlp-grpc", any, "--otlp-http", any, "--http", any, "--data-dir"])
+            .arg(directory)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
+        let mut said = |what: &str| {
+            let line = lines.find_map(|line| Some(line.trim().strip_prefix(what)?.trim().to_owned()));
+            line.expect("says it").split(' ').next().expect("a word").to_owned()
+        };
+        let (http, api) = (said("OTLP/HTTP"), said("API"));
+        std::thread::spawn(move || lines.for_each(drop));
+        Self { child, http, api }
+    }
+
+    fn post(&self, signal: &str, body: &[u8]) {
+        let mut request = ureq::post(format!("{}/v1/{signal}", self.http)).header("content-type", "application/x-protobuf");
+        if body.starts_with(&[0x1f, 0x8b]) {
+            request = request.header("content-encoding", "gzip");
+        }
+        assert_eq!(request.send(body).expect("taken").status(), 200);
+    }
+
+    fn post_case(&self, case: &str) {
+        for signal in ["traces", "logs"] {
+            for path in payloads(case, signal) {
+                self.post(signal, &fs::read(path).expect("reads"));
+            }
+        }
+    }
+
+    fn stop(mut self) {
+        assert!(
+            Command::new("kill")
+                .args(["-TERM", &self.child.id().to_string()])
+                .status()
+                .expect("runs")
+                .success()
+        );
+        assert!(self.child.wait().expect("ends").success());
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        // After a failed assertion too.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn convert_knows_its_input_by_content() {
+    let path = payloads(CASE, "traces").remove(0);
+    let bytes = fs::read(&path).expect("reads");
+    let wanted = spanbridge(&["convert", "--to", "reflex", text(&path)]);
+    assert_eq!((code(&wanted), stdout(&wanted).lines().count()), (0, 1), "{}", stderr(&wanted));
+    let json = fs::read(path.with_extension("json")).expect("reads");
+    let compact: Value = serde_json::from_slice(&json).expect("JSON");
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(&bytes).expect("compresses");
+    // The same spans twice are the same spans: one object a line, as the Collector's file exporter writes.
+    let lines = format!("{compact}\n{compact}\n");
+    let forms: [(&str, Vec<u8>); 7] = [
+        ("protobuf", bytes.clone()),
+        ("gzip", gz.finish().expect("compresses")),
+        ("zstd", zstd::encode_all(&*lines.clone().into_bytes(), 3).expect("compresses")),
+        ("JSON", json),
+        ("lines", lines.into_bytes()),
+        ("array", format!("[{compact}]").into_bytes()),
+        ("white space first", format!("\n\n  {compact}").into_bytes()),
+    ];
+    for (name, form) in forms {
+        let output = with_input(&["convert", "--to", "reflex", "-"], &form);
+        assert_eq!(code(&output), 0, "{name}: {}", stderr(&output));
+        assert_eq!(stdout(&output), stdout(&wanted), "{name}");
+    }
+}
+
+#[test]
+fn convert_writes_files_losses_and_names_traces_without_agent_work() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (out, losses) = (directory.path().join("out/deep"), directory.path().join("losses.ndjson"));
+    let plain = br#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0102030405060708090a0b0c0d0e0f10","spanId":"0202020202020202","name":"GET /"}]}]}]}"#;
+    let path = payloads(CASE, "traces").remove(0);
+    let output = with_input(
+        &[
+            "convert",
+            "--to",
+            "contextforge",
+            "--output",
+            text(&out),
+            "--losses",
+            text(&losses),
+            text(&path),
+            "-",
+        ],
+        plain,
+    );
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("trace 0102030405060708090a0b0c0d0e0f10: nothing an agent did"),
+        "{}",
+        stderr(&output)
+    );
+    let files: Vec<PathBuf> = fs::read_dir(&out)
+        .expect("made")
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    assert_eq!(files.len(), 1);
+    let name = files[0].file_name().expect("a name").to_string_lossy().into_owned();
+    assert!(
+        name.len() == 32 + ".contextforge.json".len() && name.ends_with(".contextforge.json"),
+        "{name}"
+    );
+    let written = fs::read_to_string(&files[0]).expect("reads");
+    assert!(written.starts_with("{\n  \"") && written.ends_with("}\n"));
+    let losses = fs::read_to_string(losses).expect("reads");
+    let losses: Vec<Value> = losses.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(
+        losses
+            .iter()
+            .any(|loss| loss["kind"] == "no_agent_work" && loss["trace_id"] == "0102030405060708090a0b0c0d0e0f10")
+    );
+}
+
+#[test]
+fn an_unreadable_input_is_named_and_the_others_are_still_written() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = payloads(CASE, "traces").remove(0);
+    let bytes = fs::read(&path).expect("reads");
+    let write = |name: &str, bytes: &[u8]| {
+        let path = directory.path().join(name);
+        fs::write(&path, bytes).expect("writes");
+        text(&path).to_owned()
+    };
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(&bytes).expect("compresses");
+    let gz = gz.finish().expect("compresses");
+    let base64 = br#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"AQEBAQEBAQEBAQEBAQEBAQ==","spanId":"AQEBAQEBAQE="}]}]}]}"#;
+    for (file, words) in [
+        (
+            write("cut.bin", &bytes[..bytes.len() / 2]),
+            "byte 0: neither OTLP protobuf (an export request) nor OTLP/JSON: the message is cut off",
+        ),
+        (
+            write("cut.gz", &gz[..gz.len() / 2]),
+            "cannot be opened as gzip; the file is cut or damaged",
+        ),
+        (write("broken.json", b"{\"resourceSpans\": [}"), "byte 19: not OTLP/JSON"),
+        (
+            write("other.json", b"{\"hello\": 1}"),
+            "byte 0: the object has none of resourceSpans",
+        ),
+        (
+            write("base64.json", base64),
+            "is base64; OTLP/JSON writes ids as hexadecimal digits",
+        ),
+        (write("snake.json", b"{\"resource_spans\": []}"), "lowerCamelCase"),
+        (write("text.txt", b"hello"), "neither OTLP protobuf"),
+        (
+            directory.path().join("nowhere").to_string_lossy().into_owned(),
+            "cannot be read: No such file",
+        ),
+    ] {
+        let output = spanbridge(&["convert", "--to", "invariant", &file, text(&path)]);
+        assert_eq!(code(&output), 1, "{file}");
+        assert_eq!(stdout(&output).lines().count(), 1, "{file}: the other file's document");
+        let said = stderr(&output);
+        assert!(said.contains(&file) && said.contains(words), "{said}");
+    }
+    // A broken line costs that line only.
+    let compact: Value = serde_json::from_slice(&fs::read(path.with_extension("json")).expect("reads")).expect("JSON");
+    let lines = write("lines.json", format!("{{\"resourceSpans\": oops\n{compact}\n").as_bytes());
+    let output = spanbridge(&["convert", "--to", "invariant", &lines]);
+    assert_eq!((code(&output), stdout(&output).lines().count()), (1, 1), "{}", stderr(&output));
+}
+
+#[test]
+fn calls_at_fault_end_with_two() {
+    for (arguments, words) in [
+        (
+            vec!["convert", "--to", "atif", "x"],
+            "there is contextforge, reflex, openreward, synth, invariant",
+        ),
+        (vec!["convert", "--to", "reflex"], "required"),
+        (vec!["convert", "--to", "reflex", "--option", "x", "-"], "NAME=VALUE"),
+        (vec!["ls", "--since", "yesterday", "--data-dir", "/"], "how long ago"),
+        (
+            vec!["show", "xyz", "--data-dir", "/nonexistent"],
+            "there is no store in /nonexistent",
+        ),
+        (vec!["frobnicate"], "unrecognized subcommand"),
+    ] {
+        let output = spanbridge(&arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}");
+        assert!(stderr(&output).contains(words), "{}", stderr(&output));
+        assert_eq!(stdout(&output), "");
+    }
+    for command in ["serve", "convert", "export", "ls", "show", "reindex"] {
+        let output = spanbridge(&[command, "--help"]);
+        assert_eq!(code(&output), 0);
+        assert!(command == "reindex" || stdout(&output).contains("Examples:"), "{command}");
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    let path = payloads(CASE, "traces").remove(0);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+        .args(["convert", "--to", "synth", text(&path)])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("starts");
+    drop(child.stdout.take());
+    let mut said = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut said).expect("reads");
+    assert_eq!((child.wait().expect("ends").code(), said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn export_equals_convert_byte_for_byte() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    let cases = [
+        CASE,
+        "adk-tools",
+        "springai2-logs-multi",
+        "tl-langchain-multi",
+        "lf-agent",
+        "otel-openaiv2-default-tools",
+    ];
+    for case in cases {
+        serving.post_case(case);
+    }
+    let mut compared = 0;
+    for case in cases {
+        let files: Vec<PathBuf> = ["traces", "logs"].iter().flat_map(|signal| payloads(case, signal)).collect();
+        for format in FORMATS {
+            let mut arguments = vec!["convert", "--to", format.id];
+            arguments.extend(files.iter().map(|path| text(path)));
+            let converted = directory.path().join(format!("{case}-{}", format.id));
+            arguments.extend(["--output", text(&converted)]);
+            let output = spanbridge(&arguments);
+            assert_eq!(code(&output), 0, "{}", stderr(&output));
+            for file in fs::read_dir(&converted).expect("made").flatten() {
+                let name = file.file_name().to_string_lossy().into_owned();
+                let (id, _) = name.split_once('.').expect("a trace id");
+                let wanted = fs::read(file.path()).expect("reads");
+                let out = directory.path().join("exported");
+                let export = ["export", "--to", format.id, "--trace", id, "--output", text(&out)];
+                let from_server = spanbridge(&[&export[..], &["--server", &serving.api]].concat());
+                assert_eq!(code(&from_server), 0, "{}", stderr(&from_server));
+                assert!(
+                    fs::read(out.join(&name)).expect("written") == wanted,
+                    "{case} {name} from the server"
+                );
+                fs::remove_dir_all(&out).expect("removes");
+                // Beside the running bridge, which holds the lock.
+                let from_disk = spanbridge(&[&export[..], &["--data-dir", text(directory.path())]].concat());
+                assert_eq!(code(&from_disk), 0, "{}", stderr(&from_disk));
+                assert!(fs::read(out.join(&name)).expect("written") == wanted, "{case} {name} from the disk");
+                let url = format!("{}/api/v1/traces/{id}/{}", serving.api, format.id);
+                let mut answered = ureq::get(url).call().expect("an answer").into_body();
+                assert!(
+                    answered.with_config().limit(u64::MAX).read_to_vec().expect("a body") == wanted,
+                    "{case} {name} over HTTP"
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 5 * cases.len(), "{compared}");
+    serving.stop();
+}
+
+#[test]
+fn ls_show_export_and_reindex() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = text(directory.path()).to_owned();
+    let serving = Serving::start(directory.path());
+    serving.post_case(CASE);
+    serving.post_case("adk-tools");
+    let from = ["--server", serving.api.as_str()];
+    let listed = spanbridge(&[&["ls", "--json"], &from[..]].concat());
+    let listed: Vec<Value> = stdout(&listed)
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"))
+        .collect();
+    let one = listed.iter().find(|listed| listed["session"] == "sess-lc").expect("a run");
+    let id = one["trace_id"].as_str().expect("an id").to_owned();
+    let session = one["session"].as_str().expect("a session").to_owned();
+    let table = stdout(&spanbridge(&[&["ls"], &from[..]].concat()));
+    assert!(
+        table.starts_with("TRACE ") && table.contains(&id) && !table.contains('\x1b'),
+        "{table}"
+    );
+
+    let shown = spanbridge(&[&["show", &id], &from[..]].concat());
+    let shown = stdout(&shown);
+    let counts = format!(
+        "{} model calls · {} tools · tokens {} in",
+        one["model_calls"], one["tool_calls"], one["input_tokens"]
+    );
+    assert!(shown.contains(&counts), "{shown}");
+    assert!(shown.contains("tool  ") && shown.contains("{\""), "{shown}");
+    let spans = stdout(&spanbridge(&[&["show", &id[..8], "--spans"], &from[..]].concat()));
+    assert!(spans.lines().count() as u64 > one["spans"].as_u64().expect("a number"), "{spans}");
+
+    let out = directory.path().join("out");
+    let export = spanbridge(
+        &[
+            &["export", "--to", "openreward", "--session", &session, "--output", text(&out)],
+            &from[..],
+        ]
+        .concat(),
+    );
+    assert_eq!(code(&export), 0, "{}", stderr(&export));
+    assert_eq!(fs::read_dir(&out).expect("made").count(), 1);
+    let all = spanbridge(&[&["export", "--to", "reflex"], &from[..]].concat());
+    let documents = stdout(&all).lines().count();
+    assert!(documents >= 2);
+    let none = spanbridge(&[&["export", "--to", "reflex", "--since", "2100-01-01"], &from[..]].concat());
+    assert_eq!((code(&none), stdout(&none).as_str()), (0, ""));
+    let missing = spanbridge(&[&["export", "--to", "reflex", "--trace", &"ab".repeat(16)], &from[..]].concat());
+    assert_eq!(code(&missing), 1);
+    let missing = spanbridge(&[&["export", "--to", "reflex", "--session", "none"], &from[..]].concat());
+    assert_eq!(code(&missing), 1);
+
+    let second = spanbridge(&[
+        "serve",
+        "--data-dir",
+        &data,
+        "--otlp-grpc",
+        "127.0.0.1:0",
+        "--otlp-http",
+        "127.0.0.1:0",
+        "--http",
+        "127.0.0.1:0",
+    ]);
+    assert_eq!(code(&second), 1);
+    assert!(
+        stderr(&second).contains(&format!("in use by process {}", serving.child.id())),
+        "{}",
+        stderr(&second)
+    );
+    assert_eq!(code(&spanbridge(&["reindex", "--data-dir", &data])), 1, "the bridge holds the lock");
+    serving.stop();
+
+    let table_again = |name: &str| {
+        let output = spanbridge(&["ls", "--data-dir", &data]);
+        assert_eq!(stdout(&output), table, "{name}: {}", stderr(&output));
+    };
+    table_again("after the bridge has ended");
+    let output = spanbridge(&["reindex", "--data-dir", &data]);
+    assert!(
+        code(&output) == 0 && stderr(&output).contains("traces in the index"),
+        "{}",
+        stderr(&output)
+    );
+    table_again("after reindex");
+}

@@ -1,0 +1,167 @@
+//! What was acknowledged is there after `kill -9`, byte by byte: the real program, killed in the middle of its work.
+//!
+//! 20 times; 50 with `SPANBRIDGE_FULL=1`.
+#![expect(clippy::expect_used, reason = "a test")]
+#![cfg(feature = "server")]
+
+use std::collections::HashMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use spanbridge::otlp::encode;
+use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
+use spanbridge::store::{Local, OpenOptions, Store as _};
+
+/// The program, serving on ports that the system chose.
+struct Serving {
+    child: Child,
+    http: String,
+}
+
+impl Serving {
+    fn start(directory: &Path) -> Self {
+        let any = "127.0.0.1:0";
+        let mut child = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+            .args(["serve", "--otlp-grpc", any, "--otlp-http", any, "--http", any, "--data-dir"])
+            .arg(directory)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
+        let http = lines
+            .by_ref()
+            .map_while(Result::ok)
+            .find_map(|line| Some(line.trim().strip_prefix("OTLP/HTTP  http://")?.split(' ').next()?.to_owned()))
+            .expect("says where it listens");
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+        Self { child, http }
+    }
+
+    fn terminate(&self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("runs").success());
+    }
+
+    fn wait(mut self) -> ExitStatus {
+        self.child.wait().expect("ends")
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A trace of a few spans whose bytes go by its number.
+fn request(number: u64) -> (TraceId, Vec<u8>) {
+    let trace_id = TraceId::from_bytes(&(u128::from(number) + 1).to_be_bytes()).expect("an id");
+    let spans: Vec<Span> = (1..=3u64)
+        .map(|id| {
+            let mut span = Span::new(
+                trace_id,
+                SpanId::from_bytes(&id.to_be_bytes()).expect("an id"),
+                format!("work {number}"),
+            );
+            (span.start, span.end) = (UnixNanos(number), UnixNanos(number + id));
+            let length = usize::try_from(number * 37 % 9_000).expect("small");
+            span.attributes.push("input.value", "a word ".repeat(length / 7));
+            span
+        })
+        .collect();
+    (trace_id, encode::traces(&spans))
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("compresses");
+    encoder.finish().expect("compresses")
+}
+
+type Acknowledged = Arc<Mutex<HashMap<TraceId, Vec<u8>>>>;
+
+/// Sends requests from several connections until told to stop; what is acknowledged goes into the map.
+fn load(http: &str, next: &Arc<AtomicU64>, acknowledged: &Acknowledged, stop: &Arc<AtomicBool>) -> Vec<std::thread::JoinHandle<()>> {
+    (0..4)
+        .map(|client| {
+            let (url, next) = (format!("http://{http}/v1/traces"), Arc::clone(next));
+            let (acknowledged, stop) = (Arc::clone(acknowledged), Arc::clone(stop));
+            std::thread::spawn(move || {
+                let agent: ureq::Agent = ureq::Agent::config_builder()
+                    .http_status_as_error(false)
+                    .timeout_global(Some(Duration::from_secs(5)))
+                    .proxy(None)
+                    .build()
+                    .into();
+                while !stop.load(Ordering::Relaxed) {
+                    let (trace_id, bytes) = request(next.fetch_add(1, Ordering::Relaxed));
+                    let mut post = agent.post(&url).header("content-type", "application/x-protobuf");
+                    let body = if client % 2 == 0 {
+                        bytes.clone()
+                    } else {
+                        post = post.header("content-encoding", "gzip");
+                        gzip(&bytes)
+                    };
+                    if post.send(&body[..]).is_ok_and(|response| response.status() == 200) {
+                        acknowledged.lock().expect("no panic").insert(trace_id, bytes);
+                    }
+                }
+            })
+        })
+        .collect()
+}
+
+fn check(directory: &Path, acknowledged: &HashMap<TraceId, Vec<u8>>) {
+    let opened = Local::open(&OpenOptions::new(directory)).expect("opens");
+    assert_eq!(opened.recovery.damaged, []);
+    for (trace_id, bytes) in acknowledged {
+        let stored = opened.store.read_trace(*trace_id).expect("reads");
+        let stored = stored.unwrap_or_else(|| panic!("trace {trace_id} was acknowledged and is gone"));
+        assert!(encode::traces(&stored.spans) == *bytes, "trace {trace_id} has other bytes");
+    }
+}
+
+#[test]
+fn kill_nine() {
+    let rounds = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 50 } else { 20 };
+    let directory = tempfile::tempdir().expect("a directory");
+    let next = Arc::new(AtomicU64::new(0));
+    let mut all = HashMap::new();
+    for round in 0..rounds {
+        let mut serving = Serving::start(directory.path());
+        let (acknowledged, stop) = (Acknowledged::default(), Arc::default());
+        let clients = load(&serving.http, &next, &acknowledged, &stop);
+        std::thread::sleep(Duration::from_millis(60 + round * 53 % 240));
+        serving.child.kill().expect("kills");
+        stop.store(true, Ordering::Relaxed);
+        serving.wait();
+        clients.into_iter().for_each(|client| client.join().expect("ends"));
+        let round_acknowledged = std::mem::take(&mut *acknowledged.lock().expect("no panic"));
+        check(directory.path(), &round_acknowledged);
+        all.extend(round_acknowledged);
+    }
+    check(directory.path(), &all);
+    assert!(all.len() > rounds as usize, "something was acknowledged");
+}
+
+#[test]
+fn sigterm_under_load_ends_in_order() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    let (next, acknowledged, stop) = (Arc::default(), Acknowledged::default(), Arc::default());
+    let clients = load(&serving.http, &next, &acknowledged, &stop);
+    std::thread::sleep(Duration::from_millis(400));
+    serving.terminate();
+    let status = serving.wait();
+    stop.store(true, Ordering::Relaxed);
+    clients.into_iter().for_each(|client| client.join().expect("ends"));
+    assert_eq!(status.code(), Some(0));
+    let acknowledged = acknowledged.lock().expect("no panic");
+    assert!(!acknowledged.is_empty());
+    check(directory.path(), &acknowledged);
+}
