@@ -18,6 +18,8 @@ use tracing_subscriber::layer::SubscriberExt as _;
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
+type Case = fn(&str);
+
 const ROUNDS: usize = 11;
 
 #[derive(Debug)]
@@ -141,7 +143,7 @@ fn main() {
     }
     let spans = 50_000;
     let message = "What is the weather like in Oslo today? ".repeat(103);
-    let subscribers: [(&str, Dispatch); 4] = [
+    let subscribers: [(&str, Dispatch); 5] = [
         ("Registry alone", Dispatch::new(Registry::default())),
         (
             "tracing-opentelemetry",
@@ -164,8 +166,12 @@ fn main() {
             "spanbridge",
             Dispatch::new(Registry::default().with(spanbridge::layer().with_tracer(tracer()))),
         ),
+        (
+            "spanbridge, no OpenTelemetry context",
+            Dispatch::new(Registry::default().with(spanbridge::layer().with_tracer(tracer()).with_context_activation(false))),
+        ),
     ];
-    let cases: [(&str, fn(&str)); 4] = [
+    let cases: [(&str, Case); 4] = [
         ("8 agent fields", eight_fields),
         ("8 agent fields and a 4 KB message", eight_fields_and_a_message),
         ("8 short words", eight_short_words),
@@ -187,13 +193,15 @@ fn main() {
         for ((name, _), cost) in subscribers.iter().zip(&costs) {
             println!("{case:<36} {name:<40} {:>9.0} {:>7.1}", cost.nanos, cost.allocations);
         }
-        if let [_, plain, bare, ours] = costs.as_slice() {
+        if let [_, plain, bare, ours, inactive] = costs.as_slice() {
             println!(
-                "{case:<36} ours / tracing-opentelemetry: {:.2} CPU, {:.2} allocations; everything off: {:.2} CPU, {:.2} allocations",
+                "{case:<36} ours / tracing-opentelemetry: {:.2} CPU, {:.2} allocations; everything off: {:.2} CPU, {:.2} allocations; ours without context / tracing-opentelemetry: {:.2} CPU, {:.2} allocations",
                 ours.nanos / plain.nanos,
                 ours.allocations / plain.allocations,
                 ours.nanos / bare.nanos,
                 ours.allocations / bare.allocations,
+                inactive.nanos / plain.nanos,
+                inactive.allocations / plain.allocations,
             );
         }
     }

@@ -1,5 +1,5 @@
 //! Documents in the process are those of a receiver, and say what the program said.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 #[path = "../examples/agent_loop.rs"]
 mod agent_loop;

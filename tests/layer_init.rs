@@ -1,5 +1,5 @@
 //! From the environment to a receiver: each test runs itself again as a program with variables of its own.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 mod layer_support;
 
@@ -141,4 +141,71 @@ fn sigterm_flushes_and_kills() {
     let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
     assert_eq!(request.spans.len(), 1);
     assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
+
+#[test]
+#[ignore = "run by the test below"]
+fn crashes() {
+    let _guard = spanbridge::init().unwrap();
+    drop(info_span!("before the crash", step_type = "llm_call", tokens_in = 3_u64));
+    std::process::abort();
+}
+
+#[test]
+fn spans_survive_a_crash_and_go_out_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = folder.path().to_str().unwrap();
+    let (address, requests) = receiver();
+    let variables = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", address.as_str()),
+        ("SPANBRIDGE_SPOOL", spool),
+        ("OTEL_SERVICE_NAME", "first"),
+    ];
+    assert!(!program("crashes", &variables).output().unwrap().status.success());
+    // Nobody takes these: they stay as well.
+    run(
+        "one_call",
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "500"),
+            ("SPANBRIDGE_SPOOL", spool),
+        ],
+    );
+    assert!(requests.try_recv().is_err());
+    assert_eq!(std::fs::read_dir(spool).unwrap().count(), 2);
+
+    let mut child = program(
+        "waits_for_ever",
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", &address),
+            ("SPANBRIDGE_SPOOL", spool),
+            ("OTEL_SERVICE_NAME", "second"),
+        ],
+    )
+    .spawn()
+    .unwrap();
+    let mut spans = Vec::new();
+    while spans.len() < 2 {
+        spans.extend(requests.recv_timeout(Duration::from_secs(5)).unwrap().spans);
+    }
+    let crashed = spans.iter().find(|span| span.name == "before the crash").unwrap();
+    assert_eq!(crashed.resource.attributes.text("service.name"), Some("first"));
+    assert_eq!(crashed.attributes.get("llm.token_count.prompt"), Some(&AnyValue::Int(3)));
+    assert!(spans.iter().any(|span| span.name == "call"));
+    // Only its own folder is left, with the span that waits for the next batch.
+    let patience = Instant::now() + Duration::from_secs(5);
+    while std::fs::read_dir(spool).unwrap().count() > 1 && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    // What the killed one left goes out too; after that nothing is there.
+    run("one_call", &variables);
+    let names: Vec<String> = std::iter::from_fn(|| requests.recv_timeout(Duration::from_millis(500)).ok())
+        .flat_map(|request| request.spans)
+        .map(|span| span.name)
+        .collect();
+    assert_eq!(names, ["call", "call"]);
+    assert_eq!(std::fs::read_dir(spool).unwrap().count(), 0);
 }

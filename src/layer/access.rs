@@ -6,10 +6,12 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::record::Record;
 
+type With = fn(&Dispatch, &Id, &mut dyn FnMut(&mut Record));
+
 /// Remembers the subscriber's type; found through `downcast_raw`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Access {
-    with: fn(&Dispatch, &Id, &mut dyn FnMut(&mut Record)),
+    with: With,
 }
 
 impl Access {

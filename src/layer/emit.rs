@@ -90,6 +90,9 @@ fn finish(mut record: Record) -> Finished {
         failure: std::mem::take(&mut record.failure),
         status_code: None,
         said: None,
+        step_word: told.kind.is_some(),
+        written: 0,
+        twice: false,
     };
     if let Some(kind) = kind {
         Writer::new(&mut out.attributes).kind(kind);
@@ -111,7 +114,7 @@ fn finish(mut record: Record) -> Finished {
             out.take(pair.key, role, pair.value, kind);
         }
     }
-    if told.shorts || extra > 0 {
+    if out.twice || extra > 0 || told.shorts && plan.own_and_short {
         dedupe(&mut out.attributes);
     }
     if plan.known_target {
@@ -123,6 +126,7 @@ fn finish(mut record: Record) -> Finished {
         mut failure,
         status_code,
         said,
+        ..
     } = out;
     if let Some(message) = said {
         record.events.push(exception(message.clone()));
@@ -213,13 +217,19 @@ struct Out {
     status_code: Option<Failed>,
     /// A failure told by `error` or `success`.
     said: Option<String>,
+    /// The kind is told by a word.
+    step_word: bool,
+    /// The keys that short words were written under, a bit a field.
+    written: u128,
+    /// One of them was written twice.
+    twice: bool,
 }
 
 impl Out {
     fn take(&mut self, key: Key, role: Role, value: Value, kind: Option<Kind>) {
         match role {
             Role::Forwarded | Role::Kind => {}
-            Role::StepType if kind_of_word(&value.as_str()).is_some() => {}
+            Role::StepType if self.step_word && kind_of_word(&value.as_str()).is_some() => {}
             Role::Short(meanings) => match kind {
                 Some(kind) => self.short(key, value, meanings, kind),
                 None => self.push(key, value),
@@ -293,6 +303,9 @@ impl Out {
                 field => {
                     let Some(target) = key_of(field, kind) else { continue };
                     let Some(value) = left.take() else { break };
+                    let bit = 1_u128.checked_shl(same_key(field) as u32).unwrap_or(0);
+                    self.twice |= self.written & bit != 0;
+                    self.written |= bit;
                     if meaning.codec == Codec::Json && matches!(target, "input.value" | "output.value") && is_json(&value) {
                         let mime = if target == "input.value" {
                             "input.mime_type"
@@ -316,6 +329,16 @@ impl Out {
             Some(said) if message.is_empty() || !said.is_empty() => {}
             said => *said = Some(message),
         }
+    }
+}
+
+/// The field that stands for all that are written under its key.
+fn same_key(field: Field) -> Field {
+    match field {
+        Field::ToolArguments | Field::SearchQuery => Field::Input,
+        Field::ToolResult => Field::Output,
+        Field::ModelResponse => Field::ModelRequested,
+        other => other,
     }
 }
 

@@ -1,6 +1,8 @@
 //! From the environment to spans that arrive: [`init`], [`Setup`] and the [`Guard`].
 
 use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use opentelemetry::trace::TracerProvider as _;
@@ -18,7 +20,7 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::env::{Env, bad};
 use super::error::InitError;
-use super::{Layer, Privacy, SCOPE, console, documents, global as shared, otlp, panics, signal};
+use super::{Layer, Privacy, SCOPE, console, documents, global as shared, otlp, panics, signal, spool};
 
 /// Sends the spans of this program where the environment says, until the guard is dropped.
 ///
@@ -82,6 +84,7 @@ pub struct Setup {
     signals: bool,
     bound: Duration,
     privacy: Option<Privacy>,
+    spool: Option<PathBuf>,
     exporters: Vec<Attach>,
 }
 
@@ -107,6 +110,7 @@ impl Setup {
             signals: true,
             bound: Duration::from_secs(5),
             privacy: None,
+            spool: None,
             exporters: Vec::new(),
         }
     }
@@ -136,6 +140,13 @@ impl Setup {
     #[must_use]
     pub fn without_otlp(mut self) -> Self {
         self.otlp = false;
+        self
+    }
+
+    /// Keeps spans in this folder until OTLP has delivered them, and sends first what an earlier process left there.
+    #[must_use]
+    pub fn with_spool(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.spool = Some(folder.into());
         self
     }
 
@@ -178,7 +189,8 @@ impl Setup {
             .with_resource(resource.build())
             .with_span_limits(limits(&env));
         if self.otlp {
-            builder = by_name(builder, &env)?;
+            let spool = self.spool.or_else(|| env.text("SPANBRIDGE_SPOOL").map(PathBuf::from));
+            builder = by_name(builder, &env, spool.as_deref())?;
         }
         for attach in self.exporters {
             builder = attach(builder);
@@ -224,11 +236,17 @@ fn named(env: &Env) -> bool {
 }
 
 /// The exporters of `OTEL_TRACES_EXPORTER`.
-fn by_name(mut builder: TracerProviderBuilder, env: &Env) -> Result<TracerProviderBuilder, InitError> {
+fn by_name(mut builder: TracerProviderBuilder, env: &Env, spool: Option<&Path>) -> Result<TracerProviderBuilder, InitError> {
     let names = env.text("OTEL_TRACES_EXPORTER").unwrap_or_else(|| "otlp".to_owned());
     for name in names.split(',').map(|name| name.trim().to_ascii_lowercase()) {
         match name.as_str() {
-            "otlp" => builder = builder.with_batch_exporter(otlp::exporter(env)?),
+            "otlp" => {
+                let exporter = otlp::exporter(env)?;
+                builder = match spool {
+                    Some(folder) => builder.with_span_processor(spooling(folder, exporter, env)?),
+                    None => builder.with_batch_exporter(exporter),
+                };
+            }
             "console" | "logging" => builder = builder.with_simple_exporter(console::Console::default()),
             "none" | "" => {}
             _ => bad("OTEL_TRACES_EXPORTER", &name),
@@ -241,6 +259,26 @@ fn by_name(mut builder: TracerProviderBuilder, env: &Env) -> Result<TracerProvid
         }
     }
     Ok(builder)
+}
+
+/// How much the spool holds at most.
+const SPOOL_BYTES: u64 = 256 * 1024 * 1024;
+
+fn spooling(folder: &Path, exporter: otlp::Exporter, env: &Env) -> Result<spool::Spooling, InitError> {
+    let failed = |source| InitError::Io {
+        what: "the crash spool",
+        source,
+    };
+    let spool = Arc::new(spool::Spool::open(folder, SPOOL_BYTES).map_err(failed)?);
+    let (folder, env) = (folder.to_owned(), env.clone());
+    let left = std::thread::Builder::new().name("spanbridge-spool".to_owned());
+    let (done, wait) = std::sync::mpsc::channel();
+    let left = left.spawn(move || {
+        spool::send_left(&folder, || otlp::exporter(&env).ok());
+        let _ = done.send(());
+    });
+    left.map_err(failed)?;
+    Ok(spool::Spooling::new(&spool, exporter, wait))
 }
 
 fn propagate(env: &Env) {

@@ -92,6 +92,12 @@
 //! [`Documents`] is an exporter that reassembles finished runs and hands documents of any format to a folder, a file or a
 //! function.
 //!
+//! # Crash spool
+//!
+//! With [`Setup::with_spool`] (or `SPANBRIDGE_SPOOL`) spans stand on disk from their end until OTLP has delivered them.
+//! What a process leaves, by a crash or because nobody took its spans, goes out at the next start with the same folder:
+//! at least once, unchanged, under the resource of the process that made it.
+//!
 //! # Environment
 //!
 //! | variable | |
@@ -106,6 +112,7 @@
 //! | `OTEL_PROPAGATORS`, `TRACEPARENT`, `TRACESTATE` | propagation; the trace that started this process |
 //! | `PHOENIX_COLLECTOR_ENDPOINT`, `PHOENIX_API_KEY` | Phoenix, where the OTLP variables name no endpoint |
 //! | `SPANBRIDGE_DOCUMENTS`, `SPANBRIDGE_FORMAT` | a folder for [`Documents`], and their format |
+//! | `SPANBRIDGE_SPOOL` | a folder for the crash spool |
 //! | `RUST_LOG` | which spans [`init`] takes: levels by target |
 
 mod access;
@@ -128,6 +135,7 @@ mod record;
 mod signal;
 mod sink;
 mod span_ext;
+mod spool;
 mod stream;
 mod subscribe;
 mod tracer;

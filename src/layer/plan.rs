@@ -95,6 +95,8 @@ pub(super) struct Plan {
     pub(super) known_target: bool,
     /// Every field is written as it is, or tells the kind.
     pub(super) simple: bool,
+    /// Short words stand beside keys of OpenInference: two fields may be written under one key.
+    pub(super) own_and_short: bool,
 }
 
 /// The role of a key.
@@ -159,6 +161,7 @@ impl Plan {
             forwarded: Vec::new(),
             known_target: words().knows_target(metadata.target()),
             simple: true,
+            own_and_short: metadata.fields().iter().any(|field| words().is_own(field.name())),
         };
         for field in metadata.fields() {
             let name = field.name();

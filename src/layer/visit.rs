@@ -7,7 +7,9 @@ use std::fmt::{self, Write as _};
 use opentelemetry::{KeyValue, Value};
 use tracing::field::{Field, Visit};
 
+use super::plan::Role;
 use super::record::Record;
+use super::words::kind_of_word;
 
 /// Whole numbers beyond OTLP's 64 bits become doubles, as they do in JSON.
 #[expect(clippy::cast_precision_loss, reason = "OTLP has no wider integer")]
@@ -79,7 +81,13 @@ impl Visit for Fields<'_> {
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.0.set(field.index(), value.to_owned().into());
+        // The words for kinds are few: they need no copy.
+        let kind = match self.0.plan.fields.get(field.index()).map(|field| field.role) {
+            Some(Role::Kind | Role::StepType) => kind_of_word(value),
+            _ => None,
+        };
+        let value = kind.map_or_else(|| Value::from(value.to_owned()), |kind| Value::from(kind.name()));
+        self.0.set(field.index(), value);
     }
 
     fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {

@@ -115,6 +115,11 @@ impl Words {
         self.short.contains_key(key)
     }
 
+    /// Whether the key is OpenInference's or ours, and no word that only tells the kind.
+    pub(super) fn is_own(&self, key: &str) -> bool {
+        self.own.contains(key) && key != "openinference.span.kind"
+    }
+
     /// Whether a dialect that we translate has a rule for the key, and we do not write it as it is.
     pub(super) fn is_foreign(&self, key: &str) -> bool {
         !self.is_short(key)
@@ -191,7 +196,7 @@ pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
         b"chain" => Kind::Chain,
         b"retriever" | b"retrieval" => Kind::Retrieval,
         b"embedding" => Kind::Embedding,
-        b"reranker" => Kind::Rerank,
+        b"reranker" | b"rerank" => Kind::Rerank,
         b"guardrail" => Kind::Guardrail,
         b"evaluator" => Kind::Evaluator,
         b"prompt" => Kind::Prompt,

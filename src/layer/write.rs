@@ -135,12 +135,12 @@ impl<'a> Writer<'a> {
     }
 
     pub(super) fn tool(&mut self, index: usize, tool: &ToolDefinition) {
-        let mut function = serde_json::json!({"name": tool.name});
+        let mut function = serde_json::Map::from_iter([("name".to_owned(), tool.name.as_str().into())]);
         if let Some(description) = &tool.description {
-            function["description"] = description.as_str().into();
+            function.insert("description".to_owned(), description.as_str().into());
         }
         if let Some(parameters) = &tool.parameters {
-            function["parameters"] = parameters.clone();
+            function.insert("parameters".to_owned(), parameters.clone());
         }
         let schema = serde_json::json!({"type": "function", "function": function});
         self.put(format_args!("llm.tools.{index}.tool.json_schema"), schema.to_string());
