@@ -11,6 +11,7 @@ pub mod openreward;
 mod order;
 pub mod reflex;
 pub mod synth;
+mod told;
 #[cfg(test)]
 mod testing;
 

@@ -63,7 +63,6 @@ mod nested;
 mod pairs;
 mod plan;
 mod results;
-pub(in crate::formats) mod told;
 mod words;
 mod write;
 

@@ -10,7 +10,7 @@ use super::facts;
 use super::limits::{Limits, pieces};
 use super::list::{Draft, List};
 use super::plan::{Item, Plan};
-use super::told::Told;
+use crate::formats::told::Told;
 use super::words::{opaque, text_of, words};
 use crate::formats::{Loss, LossReason};
 use crate::operation::{Message, Role};

@@ -9,7 +9,7 @@ use super::facts::{self, count, put, put_filled};
 use super::messages::Messages;
 use super::record::{cost, record, total_tokens};
 use super::turns::Turns;
-use crate::formats::openreward::told::Told;
+use crate::formats::told::Told;
 use crate::formats::{Loss, LossReason, Options};
 use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step};

@@ -93,5 +93,8 @@ fn asked(tool: &Step) -> Vec<String> {
 }
 
 fn text(value: &Value) -> String {
-    super::words::text_of(value)
+    match value {
+        Value::Null => String::new(),
+        other => super::io::text(other),
+    }
 }
