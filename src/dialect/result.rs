@@ -104,7 +104,7 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
         return Some(content.clone());
     }
     // Gemini: {functionResponse: {id, name, response}}.
-    if let Some(Value::Object(response)) = map.get("functionResponse") {
+    if let Some(Value::Object(response)) = map.get("functionResponse").or_else(|| map.get("function_response")) {
         facts.call_id = response
             .get("id")
             .and_then(Value::as_str)

@@ -495,12 +495,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Thoughts that only the provider's body holds: clients leave them out of the messages.
+    /// Thoughts and words that only the provider's body holds: clients leave them out of the messages.
     fn finish_thoughts(&mut self) {
         let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
             return;
         };
-        if first.reasoning().is_some() {
+        let silent = first.content().trim().is_empty();
+        let thoughtless = first.reasoning().is_none();
+        if !silent && !thoughtless {
             return;
         }
         let Some(body) = self
@@ -512,12 +514,14 @@ impl<'a> Writer<'a> {
             return;
         };
         if let Some(told) = messages::one_turn(messages::merge_thinking(body)).into_iter().next() {
-            let thoughts: Vec<Part> = told
-                .parts
-                .into_iter()
-                .filter(|part| matches!(part, Part::Reasoning { text: Some(_), .. }))
-                .collect();
-            let _ = first.parts.splice(0..0, thoughts);
+            let (thoughts, rest): (Vec<Part>, Vec<Part>) =
+                told.parts.into_iter().partition(|part| matches!(part, Part::Reasoning { text: Some(_), .. }));
+            if silent && !first.tool_calls.is_empty() && told.role == Role::Assistant {
+                first.parts.extend(rest.into_iter().filter(|part| matches!(part, Part::Text(_))));
+            }
+            if thoughtless {
+                let _ = first.parts.splice(0..0, thoughts);
+            }
         }
     }
 

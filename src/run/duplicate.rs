@@ -214,7 +214,11 @@ fn tools_under_tools(nodes: &mut Nodes) {
         let failure = inner.operation.failure.clone();
         merge(nodes, index, outer);
         if let Some(node) = nodes.get_mut(outer)
-            && node.operation.tool.as_ref().is_none_or(|tool| tool.result.is_none())
+            && node.operation.tool.as_ref().is_none_or(|tool| {
+                let words = failure.as_ref().and_then(|failure| failure.message.as_deref());
+                let told = tool.result.as_ref().map(super::stitch::words);
+                told.is_none_or(|told| words.is_some_and(|words| !words.is_empty() && told.contains(words)))
+            })
         {
             node.operation.failure = node.operation.failure.take().or(failure);
         }

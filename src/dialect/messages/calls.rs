@@ -26,7 +26,7 @@ pub(super) fn read(value: &Value) -> Option<ToolCall> {
         Value::String(text) => return read(&serde_json::from_str::<Value>(text).ok().filter(Value::is_object)?),
         _ => return None,
     };
-    for wrapper in ["tool_call", "toolCall", "toolUse", "functionCall", "toolRequest"] {
+    for wrapper in ["tool_call", "toolCall", "toolUse", "functionCall", "function_call", "toolRequest"] {
         if let Some(inner @ Value::Object(_)) = map.get(wrapper) {
             let mut call = read(inner)?;
             call.id = call.id.or_else(|| id(map));

@@ -223,6 +223,13 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
             builder.call(calls::of(None, name, arguments));
         }
     }
+    // AutoGen keeps the words beside the calls in a member of their own.
+    if let Some(words) = map.get("thought").and_then(Value::as_str)
+        && !words.trim().is_empty()
+        && builder.message.content().trim().is_empty()
+    {
+        builder.message.parts.push(Part::Text(words.to_owned()));
+    }
     if let Some(refusal) = map.get("refusal").and_then(Value::as_str)
         && builder.message.is_blank()
     {

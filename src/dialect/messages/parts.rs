@@ -44,6 +44,8 @@ pub(super) fn is_block(value: &Value) -> bool {
             "reasoningContent",
             "functionCall",
             "functionResponse",
+            "function_call",
+            "function_response",
             "toolRequest",
             "toolResponse",
             "image",
@@ -68,12 +70,12 @@ pub(super) fn read(value: &Value) -> Piece {
 }
 
 fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
-    for wrapper in ["tool_call", "toolUse", "functionCall", "toolRequest"] {
+    for wrapper in ["tool_call", "toolUse", "functionCall", "function_call", "toolRequest"] {
         if outer.get(wrapper).is_some_and(Value::is_object) {
             return calls::read(&Value::Object(outer.clone())).map_or(Piece::Nothing, Piece::Call);
         }
     }
-    for wrapper in ["functionResponse", "toolResult", "toolResponse"] {
+    for wrapper in ["functionResponse", "function_response", "toolResult", "toolResponse"] {
         if let Some(Value::Object(inner)) = map.get(wrapper) {
             let mut message = result(inner);
             if message.tool_call_id.is_none() {
