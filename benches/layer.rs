@@ -20,7 +20,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 type Case = fn(&str);
 
-const ROUNDS: usize = 11;
+const ROUNDS: usize = 9;
 
 #[derive(Debug)]
 struct Drops;
@@ -141,7 +141,7 @@ fn main() {
     if std::env::args().any(|word| word == "--test") {
         return;
     }
-    let spans = 50_000;
+    let spans = 150_000;
     let message = "What is the weather like in Oslo today? ".repeat(103);
     let subscribers: [(&str, Dispatch); 5] = [
         ("Registry alone", Dispatch::new(Registry::default())),

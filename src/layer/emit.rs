@@ -13,13 +13,18 @@ use crate::dialect::{Codec, Field, messages};
 use crate::operation::Kind;
 
 /// Writes what was recorded on a span that ends. Most spans need no list: each value goes where it belongs at once.
-pub(super) fn write(mut record: Record, span: &mut impl Span) {
+pub(super) fn write(record: Record, span: &mut impl Span) {
     let plan = record.plan;
-    if !plan.simple || record.more.is_some() {
-        return whole(record, span);
+    match (plan.simple, plan.direct, &record.more) {
+        (true, _, None) => simple(record, span),
+        (_, true, None) => direct(record, span),
+        _ => whole(record, span),
     }
-    let told = Told::of(plan, &record, None);
-    match (told.kind.or(told.hint), told.strange_kind) {
+}
+
+fn kind_of(told: Told, span: &mut impl Span) -> Option<Kind> {
+    let kind = told.kind.or(told.hint);
+    match (kind, told.strange_kind) {
         (Some(kind), _) => {
             if let Some((word, own)) = words_of_kind(kind) {
                 span.set_attribute(KeyValue::new("openinference.span.kind", word));
@@ -31,7 +36,12 @@ pub(super) fn write(mut record: Record, span: &mut impl Span) {
         (None, Some(word)) => span.set_attribute(KeyValue::new("openinference.span.kind", word)),
         (None, None) => {}
     }
-    for (field, value) in plan.fields.iter().zip(record.values) {
+    kind
+}
+
+fn simple(record: Record, span: &mut impl Span) {
+    kind_of(Told::of(record.plan, &record, None), span);
+    for (field, value) in record.plan.fields.iter().zip(record.values) {
         let Some(value) = value else { continue };
         match field.role {
             Role::Kind => {}
@@ -39,11 +49,38 @@ pub(super) fn write(mut record: Record, span: &mut impl Span) {
             _ => span.set_attribute(KeyValue::new(field.name, value)),
         }
     }
-    for event in record.events {
+}
+
+fn direct(record: Record, span: &mut impl Span) {
+    let told = Told::of(record.plan, &record, None);
+    let step_word = told.kind.is_some();
+    let kind = kind_of(told, span);
+    let mut out = Out::new(|pair| span.set_attribute(pair), Failed::NotSaid, step_word);
+    for (field, value) in record.plan.fields.iter().zip(record.values) {
+        if let Some(value) = value {
+            out.take(Key::from_static_str(field.name), field.role, value, kind);
+        }
+    }
+    let Ended { lists, event, status } = out.end();
+    if !lists.is_empty() {
+        let mut attributes = Vec::new();
+        write_lists(lists, &mut attributes);
+        attributes.into_iter().for_each(|attribute| span.set_attribute(attribute));
+    }
+    if let Some(event) = event {
         span.add_event_with_timestamp(event.name, event.timestamp, event.attributes);
     }
-    if let Some(status) = std::mem::take(&mut record.failure).into_status() {
+    if let Some(status) = status.into_status() {
         span.set_status(status);
+    }
+}
+
+fn write_lists(lists: Vec<(List, Json)>, attributes: &mut Vec<KeyValue>) {
+    let mut writer = Writer::new(attributes);
+    for (list, value) in lists {
+        if !writer.list(list, &value) {
+            writer.put(format_args!("{}", list.prefix()), super::write::plain(&value));
+        }
     }
 }
 
@@ -76,29 +113,19 @@ struct Finished {
 /// with the SDK's own limit of 128 then drops some of these and never the model's name.
 fn finish(mut record: Record) -> Finished {
     let plan = record.plan;
-    let mut more = record.more.take();
-    let told = Told::of(plan, &record, more.as_deref().map(|more| more.attributes.as_slice()));
-    let helper_kind = more.as_ref().and_then(|more| more.kind);
-    let mut kind = told.kind.or(helper_kind);
+    let mut more = record.more.take().map_or_else(Default::default, |more| *more);
+    let told = Told::of(plan, &record, Some(&more.attributes));
+    let mut kind = told.kind.or(more.kind);
     if kind.is_none() && !told.foreign {
         kind = told.hint;
     }
-    let extra = more.as_ref().map_or(0, |more| more.attributes.len());
-    let mut out = Out {
-        attributes: Vec::with_capacity(record.values.len() + extra + 2),
-        lists: Vec::new(),
-        failure: std::mem::take(&mut record.failure),
-        status_code: None,
-        said: None,
-        step_word: told.kind.is_some(),
-        written: 0,
-        twice: false,
-    };
+    let mut attributes = Vec::with_capacity(record.values.len() + more.attributes.len() + 2);
     if let Some(kind) = kind {
-        Writer::new(&mut out.attributes).kind(kind);
+        Writer::new(&mut attributes).kind(kind);
     } else if let Some(word) = told.strange_kind {
-        out.attributes.push(KeyValue::new("openinference.span.kind", word));
+        attributes.push(KeyValue::new("openinference.span.kind", word));
     }
+    let mut out = Out::new(|pair| attributes.push(pair), std::mem::take(&mut more.failure), told.kind.is_some());
     let mut name = None;
     for (field, value) in plan.fields.iter().zip(record.values) {
         if let Some(value) = value {
@@ -108,51 +135,30 @@ fn finish(mut record: Record) -> Finished {
             out.take(Key::from_static_str(field.name), field.role, value, kind);
         }
     }
-    if let Some(more) = more.as_mut() {
-        for pair in std::mem::take(&mut more.attributes) {
-            let role = dynamic_role(pair.key.as_str());
-            out.take(pair.key, role, pair.value, kind);
-        }
+    for pair in more.attributes {
+        let role = dynamic_role(pair.key.as_str());
+        out.take(pair.key, role, pair.value, kind);
     }
-    if out.twice || extra > 0 || told.shorts && plan.own_and_short {
-        dedupe(&mut out.attributes);
+    let Ended { lists, event, mut status } = out.end();
+    if plan.clash || told.shorts {
+        dedupe(&mut attributes);
     }
     if plan.known_target {
-        out.attributes.push(KeyValue::new("target", plan.metadata.target()));
+        attributes.push(KeyValue::new("target", plan.metadata.target()));
     }
-    let Out {
-        mut attributes,
-        lists,
-        mut failure,
-        status_code,
-        said,
-        ..
-    } = out;
-    if let Some(message) = said {
-        record.events.push(exception(message.clone()));
-        failure.set(message);
-    }
-    let mut writer = Writer::new(&mut attributes);
-    for (list, value) in lists {
-        if !writer.list(list, &value) {
-            writer.put(format_args!("{}", list.prefix()), super::write::plain(&value));
-        }
-    }
+    more.events.extend(event);
+    write_lists(lists, &mut attributes);
     if told.foreign {
         let name = name.as_deref().unwrap_or(plan.metadata.name());
-        if let Some(span) = convert::for_reading(plan.metadata, name, &attributes, &record.events) {
-            translate(&span, &mut attributes, kind, &mut failure);
+        if let Some(span) = convert::for_reading(plan.metadata, name, &attributes, &more.events) {
+            translate(&span, &mut attributes, kind, &mut status);
         }
     }
     Finished {
         name,
         attributes,
-        events: record.events,
-        status: match status_code {
-            Some(Failed::Ok) => Some(Status::Ok),
-            Some(code) if failure == Failed::NotSaid => code.into_status(),
-            _ => failure.into_status(),
-        },
+        events: more.events,
+        status: status.into_status(),
     }
 }
 
@@ -210,22 +216,54 @@ fn dynamic_role(key: &str) -> Role {
     plan::role(key)
 }
 
-struct Out {
-    attributes: Vec<KeyValue>,
+/// Puts values where they belong.
+struct Out<F> {
+    push: F,
     lists: Vec<(List, Json)>,
     failure: Failed,
-    status_code: Option<Failed>,
+    /// `otel.status_code`.
+    status_code: Failed,
     /// A failure told by `error` or `success`.
     said: Option<String>,
     /// The kind is told by a word.
     step_word: bool,
-    /// The keys that short words were written under, a bit a field.
-    written: u128,
-    /// One of them was written twice.
-    twice: bool,
 }
 
-impl Out {
+/// What stands at the end.
+struct Ended {
+    lists: Vec<(List, Json)>,
+    event: Option<Event>,
+    status: Failed,
+}
+
+impl<F: FnMut(KeyValue)> Out<F> {
+    fn new(push: F, failure: Failed, step_word: bool) -> Self {
+        Self {
+            push,
+            lists: Vec::new(),
+            failure,
+            status_code: Failed::NotSaid,
+            said: None,
+            step_word,
+        }
+    }
+
+    fn end(mut self) -> Ended {
+        let event = self.said.as_ref().map(|message| exception(message.clone()));
+        if let Some(message) = self.said {
+            self.failure.set(message);
+        }
+        Ended {
+            lists: self.lists,
+            event,
+            status: match (self.status_code, self.failure) {
+                (Failed::Ok, _) => Failed::Ok,
+                (code, Failed::NotSaid) => code,
+                (_, failure) => failure,
+            },
+        }
+    }
+
     fn take(&mut self, key: Key, role: Role, value: Value, kind: Option<Kind>) {
         match role {
             Role::Forwarded | Role::Kind => {}
@@ -238,9 +276,9 @@ impl Out {
             Role::StatusCode => {
                 let word = value.as_str();
                 if word.eq_ignore_ascii_case("ok") {
-                    self.status_code = Some(Failed::Ok);
+                    self.status_code = Failed::Ok;
                 } else if word.eq_ignore_ascii_case("error") {
-                    self.status_code = Some(Failed::Because("".into()));
+                    self.status_code = Failed::Because("".into());
                 }
             }
             Role::StatusText => self.failure.set(value.as_str().into_owned()),
@@ -249,7 +287,7 @@ impl Out {
     }
 
     fn push(&mut self, key: Key, value: Value) {
-        self.attributes.push(KeyValue::new(key, value));
+        (self.push)(KeyValue::new(key, value));
     }
 
     fn list(&mut self, list: List, key: Key, value: Value) {
@@ -303,9 +341,6 @@ impl Out {
                 field => {
                     let Some(target) = key_of(field, kind) else { continue };
                     let Some(value) = left.take() else { break };
-                    let bit = 1_u128.checked_shl(same_key(field) as u32).unwrap_or(0);
-                    self.twice |= self.written & bit != 0;
-                    self.written |= bit;
                     if meaning.codec == Codec::Json && matches!(target, "input.value" | "output.value") && is_json(&value) {
                         let mime = if target == "input.value" {
                             "input.mime_type"
@@ -329,16 +364,6 @@ impl Out {
             Some(said) if message.is_empty() || !said.is_empty() => {}
             said => *said = Some(message),
         }
-    }
-}
-
-/// The field that stands for all that are written under its key.
-fn same_key(field: Field) -> Field {
-    match field {
-        Field::ToolArguments | Field::SearchQuery => Field::Input,
-        Field::ToolResult => Field::Output,
-        Field::ModelResponse => Field::ModelRequested,
-        other => other,
     }
 }
 

@@ -95,8 +95,10 @@ pub(super) struct Plan {
     pub(super) known_target: bool,
     /// Every field is written as it is, or tells the kind.
     pub(super) simple: bool,
-    /// Short words stand beside keys of OpenInference: two fields may be written under one key.
-    pub(super) own_and_short: bool,
+    /// Two fields may be written under one key.
+    pub(super) clash: bool,
+    /// Nor do they clash, and no other dialect has to be read: values need no list.
+    pub(super) direct: bool,
 }
 
 /// The role of a key.
@@ -161,7 +163,8 @@ impl Plan {
             forwarded: Vec::new(),
             known_target: words().knows_target(metadata.target()),
             simple: true,
-            own_and_short: metadata.fields().iter().any(|field| words().is_own(field.name())),
+            clash: false,
+            direct: false,
         };
         for field in metadata.fields() {
             let name = field.name();
@@ -174,7 +177,26 @@ impl Plan {
             plan.fields.push(FieldPlan { name, role, slot });
         }
         plan.simple &= !plan.known_target;
+        plan.clash = plan.clashes();
+        let alone = |field: &FieldPlan| !matches!(field.role, Role::Foreign | Role::Forwarded);
+        plan.direct = !plan.known_target && !plan.clash && plan.fields.iter().all(alone);
         plan
+    }
+
+    /// Whether two fields may be written under one key.
+    fn clashes(&self) -> bool {
+        let short: Vec<&[Meaning]> = self
+            .fields
+            .iter()
+            .filter_map(|field| match field.role {
+                Role::Short(meanings) => Some(meanings),
+                _ => None,
+            })
+            .collect();
+        let own = self.fields.iter().any(|field| words().is_own(field.name));
+        let clash = |a: &[Meaning], b: &[Meaning]| a.iter().any(|a| b.iter().any(|b| a.shares_key(b)));
+        let mut pairs = short.iter().enumerate();
+        own && !short.is_empty() || pairs.any(|(index, a)| short.iter().skip(index + 1).any(|b| clash(a, b)))
     }
 
     /// The plan of a callsite. Plans live as long as callsites do: for ever.

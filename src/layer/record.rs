@@ -15,16 +15,16 @@ pub(super) struct Record {
     pub(super) plan: &'static Plan,
     /// By the slot of the field.
     pub(super) values: Vec<Option<Value>>,
-    pub(super) failure: Failed,
-    pub(super) events: Vec<Event>,
     pub(super) more: Option<Box<More>>,
     /// The span was opened while its thread was already unwinding: an exit then is no panic of its own.
     pub(super) opened_in_panic: bool,
 }
 
-/// What fields cannot say.
+/// What fields cannot say. Most spans have none of it: it is no part of the record, so that records stay small.
 #[derive(Debug, Default)]
 pub(super) struct More {
+    pub(super) failure: Failed,
+    pub(super) events: Vec<Event>,
     pub(super) kind: Option<Kind>,
     pub(super) attributes: Vec<KeyValue>,
     pub(super) inputs: usize,
@@ -68,8 +68,6 @@ impl Record {
         Self {
             plan,
             values: Vec::new(),
-            failure: Failed::NotSaid,
-            events: Vec::new(),
             more: None,
             opened_in_panic: std::thread::panicking(),
         }
@@ -99,9 +97,12 @@ impl Record {
                 }
             }
         }
-        self.events.extend(changes.events);
-        if changes.failure != Failed::NotSaid {
-            self.failure = changes.failure;
+        if let Some(changes) = changes.more {
+            let more = self.more();
+            more.events.extend(changes.events);
+            if changes.failure != Failed::NotSaid {
+                more.failure = changes.failure;
+            }
         }
     }
 
@@ -119,7 +120,7 @@ impl Record {
     }
 
     pub(super) fn event(&mut self, name: impl Into<Cow<'static, str>>, attributes: Vec<KeyValue>) {
-        self.events.push(Event::new(name, SystemTime::now(), attributes, 0));
+        self.more().events.push(Event::new(name, SystemTime::now(), attributes, 0));
     }
 
     /// An exception event and the status that goes with it.
@@ -133,7 +134,7 @@ impl Record {
             attributes.push(KeyValue::new("exception.stacktrace", stacktrace));
         }
         self.event("exception", attributes);
-        self.failure.set(message);
+        self.more().failure.set(message);
     }
 }
 

@@ -132,7 +132,7 @@ where
                 record.event(name, attributes);
             }
             if exception || failed {
-                record.failure.set(error.or(message).unwrap_or_default());
+                record.more().failure.set(error.or(message).unwrap_or_default());
             }
         }
     }

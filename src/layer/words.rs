@@ -25,6 +25,14 @@ pub(super) struct Meaning {
 }
 
 impl Meaning {
+    /// Whether both may be written under one key on a span of some kind.
+    pub(super) fn shares_key(&self, other: &Self) -> bool {
+        Kind::ALL.into_iter().any(|kind| {
+            let key = |meaning: &Self| key_of(meaning.field, kind).filter(|_| meaning.holds(kind));
+            key(self).is_some() && key(self) == key(other)
+        })
+    }
+
     /// Whether it holds on spans of this kind.
     pub(super) fn holds(&self, kind: Kind) -> bool {
         self.kinds.is_empty() || self.kinds.contains(&kind)

@@ -5,7 +5,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufReader, Write as _};
 use std::net::TcpListener;
 
 use rig::prelude::*;
