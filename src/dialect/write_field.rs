@@ -514,8 +514,10 @@ impl<'a> Writer<'a> {
             return;
         };
         if let Some(told) = messages::one_turn(messages::merge_thinking(body)).into_iter().next() {
-            let (thoughts, rest): (Vec<Part>, Vec<Part>) =
-                told.parts.into_iter().partition(|part| matches!(part, Part::Reasoning { text: Some(_), .. }));
+            let (thoughts, rest): (Vec<Part>, Vec<Part>) = told
+                .parts
+                .into_iter()
+                .partition(|part| matches!(part, Part::Reasoning { text: Some(_), .. }));
             if silent && !first.tool_calls.is_empty() && told.role == Role::Assistant {
                 first.parts.extend(rest.into_iter().filter(|part| matches!(part, Part::Text(_))));
             }

@@ -11,9 +11,9 @@ pub mod openreward;
 mod order;
 pub mod reflex;
 pub mod synth;
-mod told;
 #[cfg(test)]
 mod testing;
+mod told;
 
 #[cfg(test)]
 mod testing_blocks;

@@ -205,7 +205,9 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
     if let Some(Value::String(text)) = map.get("text").or_else(|| map.get("completion")).or_else(|| map.get("output_text")) {
         return (!text.trim().is_empty()).then(|| of_text(text, direction));
     }
-    if parts::is_block(&Value::Object(map.clone())) || (map.contains_key("functionCall") || map.get("function_call").is_some_and(Value::is_object)) {
+    if parts::is_block(&Value::Object(map.clone()))
+        || (map.contains_key("functionCall") || map.get("function_call").is_some_and(Value::is_object))
+    {
         return from_object(
             &Map::from_iter([("content".to_owned(), Value::Array(vec![Value::Object(map.clone())]))]),
             direction,
