@@ -32,8 +32,11 @@ fn lines(output: &[u8]) -> Vec<String> {
         .collect()
 }
 
+/// A run and its documents.
+type Received = (Run, Vec<String>);
+
 /// The run of the example as a receiver of OTLP gets it, and its documents as it printed them, by format.
-fn example_both_ways() -> (Vec<(Run, Vec<String>)>, BTreeMap<&'static str, Vec<String>>) {
+fn example_both_ways() -> (Vec<Received>, BTreeMap<&'static str, Vec<String>>) {
     let (mut received, mut printed) = (Vec::new(), BTreeMap::new());
     for format in FORMATS {
         let (address, requests) = receiver();
