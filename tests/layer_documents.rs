@@ -32,11 +32,11 @@ fn lines(output: &[u8]) -> Vec<String> {
         .collect()
 }
 
-/// Runs with the lines printed of each, and the lines printed by format.
-type BothWays = (Vec<(Run, Vec<String>)>, BTreeMap<&'static str, Vec<String>>);
+/// A run and its documents.
+type Received = (Run, Vec<String>);
 
 /// The run of the example as a receiver of OTLP gets it, and its documents as it printed them, by format.
-fn example_both_ways() -> BothWays {
+fn example_both_ways() -> (Vec<Received>, BTreeMap<&'static str, Vec<String>>) {
     let (mut received, mut printed) = (Vec::new(), BTreeMap::new());
     for format in FORMATS {
         let (address, requests) = receiver();
