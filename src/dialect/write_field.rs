@@ -463,7 +463,7 @@ impl<'a> Writer<'a> {
         (self.operation, self.child_results, self.sums_usage)
     }
 
-    /// An output call named by its item's id, where the body holds the call's id beside it.
+    /// Calls without an id, or with their item's, where the provider's body holds the call's own.
     fn finish_call_ids(&mut self) {
         fn pairs(value: &Value, depth: usize, out: &mut Vec<(String, String)>) {
             match value {
@@ -478,19 +478,28 @@ impl<'a> Writer<'a> {
                 _ => {}
             }
         }
-        let calls = self
-            .operation
-            .output_messages
-            .iter_mut()
-            .flatten()
-            .flat_map(|message| &mut message.tool_calls);
+        let Some(body) = &self.operation.raw_response else { return };
+        let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
+            return;
+        };
+        if first.tool_calls.is_empty() {
+            return;
+        }
         let mut known = Vec::new();
-        for call in calls {
-            if known.is_empty() {
-                self.operation.raw_response.iter().for_each(|body| pairs(body, 0, &mut known));
-            }
+        pairs(body, 0, &mut known);
+        for call in &mut first.tool_calls {
             if let Some((_, id)) = known.iter().find(|(item, _)| call.id.as_ref() == Some(item)) {
                 call.id = Some(id.clone());
+            }
+        }
+        if first.tool_calls.iter().any(|call| call.id.is_none())
+            && let Some(told) = messages::read(body, Direction::Output).and_then(|told| messages::one_turn(told).into_iter().next())
+            && told.tool_calls.len() == first.tool_calls.len()
+        {
+            for (call, told) in first.tool_calls.iter_mut().zip(told.tool_calls) {
+                if call.id.is_none() && call.name == told.name {
+                    call.id = told.id;
+                }
             }
         }
     }

@@ -50,7 +50,8 @@ fn of_trace(trace_id: TraceId, trace: Trace, mut logs: Vec<LogRecord>, registry:
     let scopes = Scopes::of(&nodes);
     let mut conversations = conversation::all(&mut nodes, &scopes);
     let loose = stitch::tools(&mut nodes, &scopes, &mut conversations);
-    let made = steps::make(&nodes, &scopes, &conversations);
+    let mut made = steps::make(&nodes, &scopes, &conversations);
+    super::failure::unsay_echoes(&mut made.list);
     let spoken = entries::of(&nodes, &scopes, &conversations, &loose, &made);
     for conversation in &conversations {
         for saying in conversation.sayings.iter().filter(|saying| saying.branch) {

@@ -163,6 +163,45 @@ fn canonical(call: &ToolCall) -> String {
     call.arguments.as_ref().map(|value| sorted(value).to_string()).unwrap_or_default()
 }
 
+/// Answers whose ids fit only some of the calls before them were numbered on their own: they follow the calls' order.
+fn realign<'a>(messages: impl Iterator<Item = &'a mut Message>) {
+    let counted = |name: &str, id: &str| {
+        id.strip_prefix(name)
+            .and_then(|rest| rest.strip_prefix('_'))
+            .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|char| char.is_ascii_digit()))
+    };
+    let settle = |calls: &[(String, String)], answers: &mut Vec<&mut Message>| {
+        let fitting = answers
+            .iter()
+            .filter(|answer| answer.tool_call_id.as_ref().is_some_and(|id| calls.iter().any(|(_, call)| call == id)))
+            .count();
+        let by_place = answers.iter().zip(calls).all(|(answer, (name, call))| {
+            counted(name, call) && answer.tool_call_id.as_ref().is_some_and(|id| counted(name, id))
+        });
+        if answers.len() == calls.len() && fitting < calls.len() && (fitting > 0 || by_place) {
+            for (answer, (_, id)) in answers.iter_mut().zip(calls) {
+                answer.tool_call_id = Some(id.clone());
+            }
+        }
+        answers.clear();
+    };
+    let mut calls: Vec<(String, String)> = Vec::new();
+    let mut answers: Vec<&mut Message> = Vec::new();
+    for message in messages {
+        if message.role == Role::Tool && message.tool_call_id.is_some() {
+            answers.push(message);
+            continue;
+        }
+        settle(&calls, &mut answers);
+        calls = message
+            .tool_calls
+            .iter()
+            .filter_map(|call| Some((call.name.clone(), call.id.clone()?)))
+            .collect();
+    }
+    settle(&calls, &mut answers);
+}
+
 /// A walk through one model input.
 struct Walk {
     /// Everything before this saying is behind us.
@@ -224,6 +263,14 @@ impl Conversation {
             fresh: false,
             given: None,
         };
+<<<<<<< HEAD
+=======
+        realign(input.iter_mut().flatten());
+        walk.goes_on = input
+            .iter()
+            .flatten()
+            .any(|message| message.role == Role::Assistant && self.find(message, 0).is_some());
+>>>>>>> record
         for message in input.unwrap_or_default() {
             self.take(nodes, index, &mut walk, message);
         }
@@ -453,7 +500,15 @@ impl Conversation {
 
     /// A tool's answer in a model input: it belongs to the call with its id, else to the next open call of the turn.
     fn answer(&mut self, walk: &mut Walk, index: usize, message: Message) {
-        let by_id = message.tool_call_id.as_ref().and_then(|id| self.by_id.get(id)).copied();
+        // An id may come again in a later turn.
+        let in_turn = message.tool_call_id.as_ref().and_then(|id| {
+            let calls = &self.sayings.get(walk.turn?)?.calls;
+            calls
+                .iter()
+                .copied()
+                .find(|at| self.calls.get(*at).is_some_and(|asked| asked.call.id.as_ref() == Some(id)))
+        });
+        let by_id = in_turn.or_else(|| message.tool_call_id.as_ref().and_then(|id| self.by_id.get(id)).copied());
         let asked = by_id.or_else(|| {
             let calls = &self.sayings.get(walk.turn?)?.calls;
             let open = |at: &&usize| !walk.answered.contains(at);

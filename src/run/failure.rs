@@ -3,6 +3,41 @@
 use super::{RunFailure, Step};
 use crate::operation::{Failure, Kind};
 
+/// Takes an error off steps that have their answer and only repeat, in their status, what another step failed with.
+pub(super) fn unsay_echoes(steps: &mut [Step]) {
+    let bare = |failure: &Failure| failure.error_type.is_none() && failure.stacktrace.is_none();
+    let origins: Vec<(String, crate::span::UnixNanos)> = steps
+        .iter()
+        .filter_map(|step| {
+            let failure = step.operation.failure.as_ref().filter(|failure| !bare(failure))?;
+            Some((failure.message.clone()?, step.started_at))
+        })
+        .collect();
+    for step in steps {
+        let Some(failure) = step.operation.failure.as_ref().filter(|failure| bare(failure)) else {
+            continue;
+        };
+        let Some(message) = failure.message.as_deref().filter(|message| !message.is_empty()) else {
+            continue;
+        };
+        let operation = &step.operation;
+        let answered = match operation.kind {
+            Kind::Tool => operation
+                .tool
+                .as_ref()
+                .and_then(|tool| tool.result.as_ref())
+                .is_some_and(|result| !result.to_string().contains(message)),
+            Kind::Llm => operation.output_messages.is_some(),
+            Kind::Agent | Kind::Chain => operation.output.is_some() || operation.output_messages.is_some(),
+            _ => false,
+        };
+        let inside = |at: &crate::span::UnixNanos| *at >= step.started_at || matches!(operation.kind, Kind::Tool | Kind::Llm);
+        if answered && origins.iter().any(|(words, at)| words == message && inside(at)) {
+            step.operation.failure = None;
+        }
+    }
+}
+
 /// Takes repeated errors off agents and chains above the place where they happened, and says whether the run failed.
 pub(super) fn settle(steps: &mut [Step], root: Option<usize>) -> Option<RunFailure> {
     // An agent beside the first one may have gone on: then the first one's failure is not the run's.
