@@ -14,6 +14,8 @@
 pub mod cli;
 pub mod dialect;
 pub mod formats;
+#[cfg(feature = "layer")]
+pub mod layer;
 pub mod operation;
 #[cfg(feature = "protobuf")]
 pub mod otlp;
@@ -28,3 +30,21 @@ pub mod store;
 pub mod trace;
 #[cfg(feature = "server")]
 pub mod web;
+
+#[cfg(feature = "layer")]
+pub use layer::{init, layer};
+
+pub mod docs {
+    //! Long pages.
+
+    #[doc = include_str!("docs/architecture.md")]
+    pub mod architecture {}
+    #[doc = include_str!("docs/vocabulary.md")]
+    pub mod vocabulary {}
+    #[doc = include_str!("docs/adding_a_format.md")]
+    pub mod adding_a_format {}
+    #[doc = include_str!("docs/adding_a_dialect.md")]
+    pub mod adding_a_dialect {}
+    #[doc = include_str!("docs/durability.md")]
+    pub mod durability {}
+}

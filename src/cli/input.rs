@@ -87,7 +87,7 @@ impl Batch {
             self.notes.push(format!("{file}: empty"));
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
             self.add_protobuf(file, bytes);
-        } else if text.len() == bytes.len() || otlp::decode::traces(bytes).is_err() {
+        } else if text.len() == bytes.len() || otlp::signal::guess(bytes).is_none() {
             self.add_json(file, text, bytes.len() - text.len());
         } else {
             // The tag of an export request's first field is a line feed in ASCII, and its length may be a brace.

@@ -22,6 +22,8 @@ pub(super) struct EventView<'a> {
 pub(super) enum Raw<'a> {
     /// One value, with its key.
     Value(&'a str, &'a AnyValue),
+    /// One text that is said to be JSON, with its key.
+    JsonText(&'a str, &'a str),
     /// Keys below a prefix, the prefix taken off.
     Group(Vec<(&'a str, &'a AnyValue)>),
     /// The span's name.
@@ -85,7 +87,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>) -> Option<Decoded> {
     let value = value(rule, raw)?;
     let value = at_paths(rule, value)?;
     let value = mapped(rule, value)?;
-    (!is_empty(&value)).then_some(Decoded::Value(value))
+    (!is_empty(&value) || keeps_empty(rule.field) && value.is_string()).then_some(Decoded::Value(value))
 }
 
 fn is_empty(value: &Value) -> bool {
@@ -96,13 +98,19 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
+/// Fields of which an empty text is a value like any other.
+fn keeps_empty(field: super::rule::Field) -> bool {
+    use super::rule::Field;
+    matches!(field, Field::StateOldValue | Field::StateNewValue | Field::InterruptResponse)
+}
+
 fn text_of(raw: &Raw<'_>) -> Option<String> {
     match raw {
         Raw::Value(_, value) => Some(match value {
             AnyValue::String(text) => text.clone(),
             other => scalar_text(other)?,
         }),
-        Raw::Name(name) => Some((*name).to_owned()),
+        Raw::Name(text) | Raw::JsonText(_, text) => Some((*text).to_owned()),
         Raw::Event(event) => event.body.and_then(AnyValue::as_str).map(str::to_owned),
         Raw::Group(_) | Raw::Events(_) => None,
     }
@@ -142,7 +150,7 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         Codec::Money => text_of(raw)?.strip_suffix("USD").and_then(normalize::float),
         Codec::CommaSeparated => Some(text_of(raw)?.split(',').map(|part| Value::from(part.trim())).collect()),
         Codec::Texts => texts(raw),
-        Codec::Json => json(raw),
+        Codec::Json | Codec::ByMime => json(raw),
         Codec::NotSchema => json(raw).filter(|value| !super::normalize::is_schema(value)),
         Codec::JsonText => Some(parse_deep(&json(raw)?)),
         Codec::ListOfJson => match raw {
@@ -196,6 +204,7 @@ fn json(raw: &Raw<'_>) -> Option<Value> {
         }
         Raw::Value(_, value) => Some(value.to_json()),
         Raw::Name(name) => Some((*name).into()),
+        Raw::JsonText(_, text) => Some(serde_json::from_str(text).unwrap_or_else(|_| Value::String((*text).to_owned()))),
         Raw::Event(event) => {
             let mut map: Map<String, Value> = event.attributes.iter().map(|(key, value)| (key.clone(), value.to_json())).collect();
             if let Some(body) = event.body.filter(|body| !body.is_empty()) {

@@ -164,11 +164,14 @@ impl<'r, 'a> Reader<'r, 'a> {
             if !self.holds(&rule.when, Some(kind)) {
                 continue;
             }
-            if let Raw::Value(key, _) = raw {
-                let _ = consumed.insert(key);
-            }
-            if let Raw::Group(_) = raw {
-                prefixes.push(rule.key);
+            // A kind's key is read where its word is known; another word under it stays the user's own.
+            let is_read = rule.field != Field::Kind || rule.when == Condition::ALWAYS || codec::decode(rule, raw).is_some();
+            match raw {
+                Raw::Value(key, _) | Raw::JsonText(key, _) if is_read => {
+                    let _ = consumed.insert(key);
+                }
+                Raw::Group(_) => prefixes.push(rule.key),
+                _ => {}
             }
             if rule.field == Field::Kind || done == Some(rule.field) {
                 continue;
@@ -181,6 +184,10 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
         let (mut operation, child_results, sums_usage) = writer.finish();
         for (key, value) in &self.attributes {
+            if holds_non_finite(value) {
+                let detail = format!("{key} holds NaN or an infinity, which JSON has no word for: written as null");
+                findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail));
+            }
             if !consumed.contains(key) && !prefixes.iter().any(|prefix| key.starts_with(prefix)) {
                 let _ = operation.unmapped.insert((*key).to_owned(), value.to_json());
             }
@@ -193,15 +200,23 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
+    /// Whether the sibling `<..>.mime_type` of a key says that its text is JSON.
+    fn is_json(&self, key: &str) -> bool {
+        let sibling = key.rsplit_once('.').map(|(group, _)| format!("{group}.mime_type"));
+        let mime = sibling.and_then(|sibling| self.get(&sibling)).and_then(AnyValue::as_str);
+        mime.is_some_and(|mime| mime.starts_with("application/json"))
+    }
+
     fn attribute_candidates(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
         let mut groups: Vec<(usize, Vec<(&'a str, &'a AnyValue)>)> = Vec::new();
         for (key, value) in &self.attributes {
             for index in self.registry.exact(key) {
                 if let Some(rule) = self.registry.rule(*index) {
-                    candidates.push(Candidate {
-                        rule,
-                        raw: Raw::Value(key, value),
-                    });
+                    let raw = match value {
+                        AnyValue::String(text) if rule.codec == Codec::ByMime && self.is_json(key) => Raw::JsonText(key, text),
+                        _ => Raw::Value(key, value),
+                    };
+                    candidates.push(Candidate { rule, raw });
                 }
             }
             for index in self.registry.prefixed(key) {
@@ -322,6 +337,15 @@ impl<'r, 'a> Reader<'r, 'a> {
                     .attribute
                     .iter()
                     .any(|(key, pattern)| self.get(key).and_then(AnyValue::as_str).is_some_and(|text| fits(pattern, text))))
+    }
+}
+
+fn holds_non_finite(value: &AnyValue) -> bool {
+    match value {
+        AnyValue::Double(number) => !number.is_finite(),
+        AnyValue::Array(items) => items.iter().any(holds_non_finite),
+        AnyValue::KvList(pairs) => pairs.iter().any(|(_, value)| holds_non_finite(value)),
+        _ => false,
     }
 }
 

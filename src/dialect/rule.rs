@@ -200,6 +200,8 @@ named! {
         SearchDocuments = "search.documents",
         /// How many to find at most.
         SearchTopK = "search.top_k",
+        /// How many documents match, found or not.
+        SearchMatchCount = "search.match_count",
         /// Texts that were embedded.
         EmbeddedTexts = "embedding.texts",
         /// How many vectors came out.
@@ -366,6 +368,8 @@ named! {
         CommaSeparated = "comma_separated",
         /// ISO 8601 text or the event's own time.
         Time = "time",
+        /// As `json`, and any JSON text where the sibling key `<..>.mime_type` says `application/json`.
+        ByMime = "by_mime",
         /// As `json`, but never a JSON Schema: several clients write arguments under the schema's key.
         NotSchema = "not_schema",
         /// The last word of a text.

@@ -322,6 +322,7 @@ impl<'a> Writer<'a> {
                 search.documents.is_some()
             }
             Field::SearchTopK => count(&mut operation.search.get_or_insert_with(Search::default).top_k, value),
+            Field::SearchMatchCount => count(&mut operation.search.get_or_insert_with(Search::default).match_count, value),
             Field::EmbeddedTexts => {
                 operation.embedded_texts = embedded_texts(value);
                 !operation.embedded_texts.is_empty()
@@ -522,8 +523,10 @@ impl<'a> Writer<'a> {
             return;
         };
         if let Some(told) = messages::one_turn(messages::merge_thinking(body)).into_iter().next() {
-            let (thoughts, rest): (Vec<Part>, Vec<Part>) =
-                told.parts.into_iter().partition(|part| matches!(part, Part::Reasoning { text: Some(_), .. }));
+            let (thoughts, rest): (Vec<Part>, Vec<Part>) = told
+                .parts
+                .into_iter()
+                .partition(|part| matches!(part, Part::Reasoning { text: Some(_), .. }));
             if silent && !first.tool_calls.is_empty() && told.role == Role::Assistant {
                 first.parts.extend(rest.into_iter().filter(|part| matches!(part, Part::Text(_))));
             }
@@ -535,6 +538,9 @@ impl<'a> Writer<'a> {
 
     fn finish_usage(&mut self) {
         let usage = &mut self.operation.usage;
+        // A total of another dialect than the parts: less than its parts cannot be.
+        let parts = usage.input.unwrap_or(0).saturating_add(usage.output.unwrap_or(0));
+        usage.total = usage.total.filter(|total| *total >= parts);
         if self.usage_excludes_cache {
             let cache = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
             usage.input = usage.input.map(|input| input.saturating_add(cache));

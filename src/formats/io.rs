@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::calls;
+use crate::operation::message::Media;
 use crate::operation::{Document, Kind, Message};
 use crate::run::{Run, Step};
 
@@ -33,6 +34,27 @@ pub(crate) fn chat_and_reasoning(message: &Message) -> (Value, Map<String, Value
         reasoning.insert("reasoning_opaque".into(), opaque.into());
     }
     (chat, reasoning)
+}
+
+/// Marked text for a picture, a sound, a file: what it is and where, never its bytes.
+pub(crate) fn media_mark(media: &Media) -> String {
+    let of_data = || media.uri.as_deref()?.strip_prefix("data:")?.split([';', ',']).next();
+    let about = [
+        media.mime_type.as_deref().or_else(of_data).filter(|mime| !mime.is_empty()),
+        media.uri.as_deref().filter(|uri| !uri.starts_with("data:")),
+    ];
+    let mut mark = format!("[{}", if media.modality.is_empty() { "file" } else { &media.modality });
+    for word in about.into_iter().flatten() {
+        mark.push(' ');
+        mark.push_str(word);
+    }
+    mark.push(']');
+    mark
+}
+
+/// Marked text for a part that is neither text, reasoning nor media.
+pub(crate) fn part_mark(part: &Value) -> String {
+    format!("[part] {}", text(part))
 }
 
 /// Messages in OpenAI's chat shape.

@@ -13,6 +13,7 @@ pub mod reflex;
 pub mod synth;
 #[cfg(test)]
 mod testing;
+mod told;
 
 #[cfg(test)]
 mod testing_blocks;

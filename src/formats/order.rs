@@ -15,16 +15,16 @@ pub(crate) struct Placed {
 }
 
 /// All steps by start; equal starts keep the causal order. Nothing stands before its parent, nor a tool before the
-/// model call that asked for it.
-pub(crate) fn by_start(run: &Run) -> Vec<Placed> {
-    let mut starts: Vec<UnixNanos> = Vec::with_capacity(run.steps.len());
+/// model call that asked for it, as far as the document shows them: a step that it does not show moves nothing.
+pub(crate) fn by_start(run: &Run, is_shown: impl Fn(usize) -> bool) -> Vec<Placed> {
+    let mut bounds: Vec<Option<UnixNanos>> = Vec::with_capacity(run.steps.len());
     let mut placed: Vec<Placed> = Vec::with_capacity(run.steps.len());
     for (index, step) in run.steps.iter().enumerate() {
         // Only causes that stand earlier in the causal order count: their times are known, and no circle can arise.
         let causes = [step.parent, step.dispatched_by, step.called_by];
-        let latest = causes.into_iter().flatten().filter_map(|cause| starts.get(cause).copied()).max();
+        let latest = causes.into_iter().flatten().filter_map(|cause| *bounds.get(cause)?).max();
         let started_at = latest.map_or(step.started_at, |cause| cause.max(step.started_at));
-        starts.push(started_at);
+        bounds.push(if is_shown(index) { Some(started_at) } else { latest });
         placed.push(Placed {
             step: index,
             started_at,

@@ -211,6 +211,8 @@ pub struct Search {
     pub documents: Option<Vec<Document>>,
     /// How many documents were to be found at most.
     pub top_k: Option<u64>,
+    /// How many documents match, found or not.
+    pub match_count: Option<u64>,
 }
 
 /// A memory operation's own facts (`spanbridge.memory.*`, `gen_ai.memory.*`).

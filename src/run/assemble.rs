@@ -196,7 +196,12 @@ fn finish(parts: Parts<'_>, steps: Vec<Step>, scopes: Vec<Scope>, question: Opti
                 .collect()
         })
         .unwrap_or_default();
-    let agent = agent_info(&steps, root, span);
+    let working = root.and_then(|root| steps.get(root)).into_iter().chain(&steps);
+    let working = working
+        .filter(|step| step.operation.kind != Kind::Plain)
+        .find_map(|step| step.span_id);
+    let worker = working.and_then(|id| trace.index_of(id)).and_then(|index| trace.spans.get(index));
+    let agent = agent_info(&steps, root, span, worker.or(span));
     let mut metadata = Map::new();
     for step in &steps {
         for (name, value) in &step.operation.metadata {
@@ -235,17 +240,17 @@ fn finish(parts: Parts<'_>, steps: Vec<Step>, scopes: Vec<Scope>, question: Opti
 
 /// The operation that stands for the run: the outermost agent, else the outermost chain, else the only root.
 fn root_of(steps: &[Step]) -> Option<usize> {
+    // A parent stands before its children: what is known above a step is known when the step comes.
     let outermost = |kind: Kind| {
-        steps.iter().position(|step| {
-            let mut up = step.parent;
-            let mut below = false;
-            while let Some(at) = up {
-                let Some(above) = steps.get(at) else { break };
-                below |= above.operation.kind == kind || kind == Kind::Agent && above.operation.kind == Kind::Tool;
-                up = above.parent;
+        let mut below = Vec::with_capacity(steps.len());
+        for (at, step) in steps.iter().enumerate() {
+            let hidden = step.parent.is_some_and(|parent| below.get(parent) == Some(&true));
+            if step.operation.kind == kind && !hidden {
+                return Some(at);
             }
-            step.operation.kind == kind && !below
-        })
+            below.push(hidden || step.operation.kind == kind || kind == Kind::Agent && step.operation.kind == Kind::Tool);
+        }
+        None
     };
     let only_root = || {
         let mut roots = steps.iter().enumerate().filter(|(_, step)| step.parent.is_none());
@@ -257,7 +262,7 @@ fn root_of(steps: &[Step]) -> Option<usize> {
     outermost(Kind::Agent).or_else(|| outermost(Kind::Chain)).or_else(only_root)
 }
 
-fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>) -> AgentInfo {
+fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>, worker: Option<&Span>) -> AgentInfo {
     let root_step = root.and_then(|root| steps.get(root));
     let service = span
         .and_then(|span| span.resource.attributes.text("service.name"))
@@ -284,8 +289,8 @@ fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>) -> Agent
         version: span
             .and_then(|span| span.resource.attributes.text("service.version"))
             .map(str::to_owned),
-        framework: span.map(|span| span.scope.name.clone()).filter(|name| !name.is_empty()),
-        framework_version: span.map(|span| span.scope.version.clone()).filter(|version| !version.is_empty()),
+        framework: worker.map(|span| span.scope.name.clone()).filter(|name| !name.is_empty()),
+        framework_version: worker.map(|span| span.scope.version.clone()).filter(|version| !version.is_empty()),
     }
 }
 

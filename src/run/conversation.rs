@@ -206,18 +206,27 @@ fn realign<'a>(messages: impl Iterator<Item = &'a mut Message>) {
 struct Walk {
     /// Everything before this saying is behind us.
     from: usize,
+    /// Sayings from here on came with this input.
+    until: usize,
     /// The saying whose tool answers may follow.
     turn: Option<usize>,
     /// Calls of that saying that this walk has seen answered.
     answered: Vec<usize>,
-    /// Whether a message matched that is no system prompt.
-    matched: bool,
-    /// Whether known sayings were skipped since the last match.
+    /// Whether known sayings were passed over.
     skipped: bool,
+    /// Whether the provider keeps the history, so that an input without it is not cut.
+    stored: bool,
+    /// Whether something new that is no system prompt came.
+    fresh: bool,
     /// The saying that this walk gave to the model call before.
     given: Option<usize>,
-    /// Whether the input repeats what a model said: under another system prompt it is the same conversation still.
-    goes_on: bool,
+}
+
+impl Walk {
+    /// The first place that is not behind: the saying that matched last may match again, piece by piece.
+    fn next(&self) -> usize {
+        self.from + usize::from(self.turn == Some(self.from))
+    }
 }
 
 impl Conversation {
@@ -241,20 +250,27 @@ impl Conversation {
                 node.operation.input_messages = Some(messages.clone());
             }
         }
+        let stored = nodes
+            .get(index)
+            .is_some_and(|node| node.operation.parameters.keys().any(|name| name.starts_with("previous_response")));
         let mut walk = Walk {
             from: 0,
+            until: self.sayings.len(),
             turn: None,
             answered: Vec::new(),
-            matched: false,
             skipped: false,
+            stored,
+            fresh: false,
             given: None,
-            goes_on: false,
         };
+<<<<<<< HEAD
+=======
         realign(input.iter_mut().flatten());
         walk.goes_on = input
             .iter()
             .flatten()
             .any(|message| message.role == Role::Assistant && self.find(message, 0).is_some());
+>>>>>>> record
         for message in input.unwrap_or_default() {
             self.take(nodes, index, &mut walk, message);
         }
@@ -273,19 +289,15 @@ impl Conversation {
             // A thought alone is a piece of a turn that is known by its words or calls.
             return;
         }
-        if walk.goes_on && matches!(message.role, Role::System | Role::Developer) {
-            if self.find(&message, 0).is_none() {
+        if matches!(message.role, Role::System | Role::Developer) {
+            // Another agent's prompt may stand before a history that began under the first one's: no place is left.
+            if !keys(&message).iter().any(|key| self.at.contains_key(key)) {
                 let _ = self.say(message, Some(index), false, false);
             }
             return;
         }
-        if let Some(known) = self.find(&message, walk.from) {
-            walk.skipped |= self
-                .sayings
-                .get(walk.from..known)
-                .is_some_and(|between| between.iter().any(|saying| saying.message.role != Role::System))
-                && known > walk.from + 1;
-            walk.matched |= !matches!(message.role, Role::System | Role::Developer);
+        if let Some(known) = self.find(&message, walk) {
+            walk.skipped |= self.is_left(walk.next(), known);
             let is_said = self.sayings.get(known).is_some_and(|saying| saying.message.role == Role::Assistant);
             walk.from = if is_said { known } else { known + 1 };
             if is_said {
@@ -301,17 +313,31 @@ impl Conversation {
         if message.role == Role::Assistant {
             return self.foreign(nodes, index, walk, message);
         }
-        let tail = self.sayings.len() > walk.from + usize::from(walk.turn == Some(walk.from));
-        let branch = walk.matched && (walk.skipped || tail);
-        let at = self.say(message, Some(index), false, branch);
-        walk.from = at + 1;
-        walk.skipped = false;
+        let branch = self.branches(walk);
+        let _ = self.say(message, Some(index), false, branch);
+    }
+
+    /// Whether a new message stands where known history was edited or cut.
+    fn branches(&self, walk: &mut Walk) -> bool {
+        if walk.fresh {
+            return false;
+        }
+        walk.fresh = true;
+        !walk.stored && (walk.skipped || self.is_left(walk.next(), walk.until))
+    }
+
+    /// Whether anything but system prompts stands between two places.
+    fn is_left(&self, from: usize, until: usize) -> bool {
+        let between = self.sayings.get(from..until).unwrap_or_default();
+        between
+            .iter()
+            .any(|saying| !matches!(saying.message.role, Role::System | Role::Developer))
     }
 
     /// The first saying from here on that is known by one of the message's names.
-    fn find(&self, message: &Message, from: usize) -> Option<usize> {
+    fn find(&self, message: &Message, walk: &Walk) -> Option<usize> {
         let names = keys(message);
-        let at = |key: &String| self.at.get(key)?.iter().copied().find(|at| *at >= from);
+        let at = |key: &String| self.at.get(key)?.iter().copied().find(|at| (walk.from..walk.until).contains(at));
         let first = |wanted: &dyn Fn(&String) -> bool| names.iter().filter(|key| wanted(key)).filter_map(at).min();
         // An id is a stronger sign than words, and words than a call's arguments, which may repeat.
         first(&|key| key.starts_with("c:"))
@@ -374,12 +400,13 @@ impl Conversation {
                 walk.given = Some(at);
                 at
             }
-            None => self.say(message, Some(index), false, walk.matched && walk.skipped),
+            None => {
+                let branch = self.branches(walk);
+                self.say(message, Some(index), false, branch)
+            }
         };
-        walk.from = at;
         walk.turn = Some(at);
         walk.answered.clear();
-        walk.skipped = false;
     }
 
     /// A later input may hold more of an answer than the call's own span: its text, its calls' arguments.

@@ -12,7 +12,10 @@ pub(super) fn plain(name: &str) -> String {
 /// The agent's name in a span name such as `invoke_agent planner` or `planner.run`.
 pub(super) fn agent_of_span(name: &str) -> Option<String> {
     let bare = name.strip_prefix("invoke_agent ").unwrap_or(name);
-    let bare = bare.strip_prefix("agent_run [").and_then(|bare| bare.strip_suffix(']')).unwrap_or(bare);
+    let bare = bare
+        .strip_prefix("agent_run [")
+        .and_then(|bare| bare.strip_suffix(']'))
+        .unwrap_or(bare);
     let bare = [".agent", ".workflow", ".run", "._execute_core"]
         .iter()
         .find_map(|end| bare.strip_suffix(end))

@@ -101,7 +101,11 @@ impl Scopes {
         };
         let agent = nodes.get(node).and_then(|node| {
             if matches!(owner, Owner::Agent(_)) {
-                node.operation.agent.name.clone().or_else(|| names::agent_of_span(&node.operation.name))
+                node.operation
+                    .agent
+                    .name
+                    .clone()
+                    .or_else(|| names::agent_of_span(&node.operation.name))
             } else {
                 None
             }

@@ -20,7 +20,7 @@ impl UnixNanos {
         seconds as f64 + nanos as f64 / 1e9
     }
 
-    /// From seconds as a float; negative and non-finite numbers become 0.
+    /// From seconds as a float, to the microsecond (a float of our days holds no more); negative and non-finite numbers become 0.
     #[must_use]
     #[expect(
         clippy::cast_possible_truncation,
@@ -35,7 +35,7 @@ impl UnixNanos {
         Self(
             (whole as u64)
                 .saturating_mul(1_000_000_000)
-                .saturating_add(((seconds - whole) * 1e9).round() as u64),
+                .saturating_add(((seconds - whole) * 1e6).round() as u64 * 1_000),
         )
     }
 

@@ -54,7 +54,11 @@ fn arguments(map: &Map<String, Value>) -> Option<&Value> {
 /// A call with arguments as recorded: an object, or text of one, quoted once or more.
 pub(super) fn of(id: Option<String>, name: String, arguments: Option<&Value>) -> ToolCall {
     let arguments_text = arguments.and_then(Value::as_str).map(str::to_owned);
-    let arguments = arguments
+    // What a model writes as arguments is JSON, also where it is a bare number.
+    let whole = arguments_text.as_ref().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    let arguments = whole
+        .as_ref()
+        .or(arguments)
         .filter(|value| !value.is_null())
         .map(parse_deep)
         .filter(|value| value.as_str() != Some(""));

@@ -205,7 +205,9 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
     if let Some(Value::String(text)) = map.get("text").or_else(|| map.get("completion")).or_else(|| map.get("output_text")) {
         return (!text.trim().is_empty()).then(|| of_text(text, direction));
     }
-    if parts::is_block(&Value::Object(map.clone())) || (map.contains_key("functionCall") || map.get("function_call").is_some_and(Value::is_object)) {
+    if parts::is_block(&Value::Object(map.clone()))
+        || (map.contains_key("functionCall") || map.get("function_call").is_some_and(Value::is_object))
+    {
         return from_object(
             &Map::from_iter([("content".to_owned(), Value::Array(vec![Value::Object(map.clone())]))]),
             direction,
@@ -220,11 +222,7 @@ pub(in crate::dialect) fn one_turn(messages: Vec<Message>) -> Vec<Message> {
     let mut out: Vec<Message> = Vec::new();
     for message in messages {
         match out.last_mut() {
-            Some(last)
-                if last.role == Role::Assistant
-                    && message.role == Role::Assistant
-                    && (last.content().trim().is_empty() || message.content().trim().is_empty()) =>
-            {
+            Some(last) if last.role == Role::Assistant && message.role == Role::Assistant && goes_on(last, &message) => {
                 last.parts.extend(message.parts);
                 last.tool_calls.extend(message.tool_calls);
                 last.finish_reason = last.finish_reason.take().or(message.finish_reason);
@@ -233,6 +231,12 @@ pub(in crate::dialect) fn one_turn(messages: Vec<Message>) -> Vec<Message> {
         }
     }
     out
+}
+
+/// Whether a message is a further item of the same answer: items come as thought, text, calls.
+fn goes_on(last: &Message, message: &Message) -> bool {
+    let says = |message: &Message| !message.content().trim().is_empty();
+    !says(message) && !message.tool_calls.is_empty() || !says(last) && last.tool_calls.is_empty() || message.is_blank()
 }
 
 fn with_system(map: &Map<String, Value>, messages: Option<Vec<Message>>) -> Option<Vec<Message>> {

@@ -4,11 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
-use super::document::{AgentInfo, Body, Step as Written, TaskInfo, TraceRun, UserInput};
+use super::document::{AgentInfo, Step as Written, TaskInfo, TraceRun};
+use super::said;
 use super::step::{self, Made};
 use crate::formats::{Assembled, Loss, LossReason, Options, facts, order};
-use crate::operation::{Kind, Role};
-use crate::run::{EntryKind, Run, Said};
+use crate::operation::Kind;
+use crate::run::{Run, Said};
 use crate::span::{TraceId, UnixNanos};
 
 /// One run as one document.
@@ -19,11 +20,12 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<TraceRun> {
     hand_prompts_on(run, &mut made);
     let parents: Vec<Option<usize>> = (0..run.steps.len()).map(|index| parent(run, &made, index)).collect();
 
+    let shown: Vec<bool> = made.iter().map(Option::is_some).collect();
     let mut list = Vec::new();
     let mut ids = Ids::default();
     let step_ids: Vec<String> = run.steps.iter().map(|step| ids.unique(&step.id)).collect();
     let mut starts: HashMap<usize, UnixNanos> = HashMap::new();
-    for place in order::by_start(run) {
+    for place in order::by_start(run, |step| shown.get(step) == Some(&true)) {
         starts.insert(place.step, place.started_at);
         let Some(step) = run.steps.get(place.step) else { continue };
         let Some(Made { body, mut metadata }) = made.get_mut(place.step).and_then(Option::take) else {
@@ -47,8 +49,9 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<TraceRun> {
             },
         });
     }
-    list.extend(user_inputs(run, &starts, &mut ids, &mut losses));
-    list.extend(final_output(run, &mut ids));
+    let first = list.iter().map(|draft| draft.at).min();
+    list.extend(said::user_inputs(run, first, &starts, &mut ids, &mut losses));
+    list.extend(said::final_output(run, &mut ids));
     list.sort_by_key(|draft| (draft.at, draft.place));
 
     let document = TraceRun {
@@ -66,16 +69,16 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<TraceRun> {
 
 /// Where a step stands among those of one time: words before the call that they go into, the answer at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Side {
+pub(super) enum Side {
     Before,
     Itself,
     After,
 }
 
-struct Draft {
-    at: UnixNanos,
-    place: (usize, Side),
-    step: Written,
+pub(super) struct Draft {
+    pub(super) at: UnixNanos,
+    pub(super) place: (usize, Side),
+    pub(super) step: Written,
 }
 
 impl Draft {
@@ -89,10 +92,10 @@ impl Draft {
 
 /// Step ids, each once.
 #[derive(Default)]
-struct Ids(HashSet<String>);
+pub(super) struct Ids(HashSet<String>);
 
 impl Ids {
-    fn unique(&mut self, id: &str) -> String {
+    pub(super) fn unique(&mut self, id: &str) -> String {
         let mut unique = id.to_owned();
         let mut count = 1u32;
         while !self.0.insert(unique.clone()) {
@@ -247,7 +250,7 @@ fn task_info(run: &Run) -> Option<TaskInfo> {
     let info = TaskInfo {
         description: tasks()
             .find_map(|step| step.operation.task.description.clone())
-            .or(asked.map(|asked| asked.0)),
+            .or(asked.map(|asked| asked.text)),
         goal: tasks().find_map(|step| step.operation.task.goal.clone()),
         input: tasks()
             .find_map(|step| object(step.operation.task.input.as_ref()?))
@@ -255,122 +258,4 @@ fn task_info(run: &Run) -> Option<TaskInfo> {
         extra: Map::new(),
     };
     (info != TaskInfo::default()).then_some(info)
-}
-
-/// The question, and what people said later in conversations that are not a sub-agent's.
-fn user_inputs(run: &Run, starts: &HashMap<usize, UnixNanos>, ids: &mut Ids, losses: &mut Vec<Loss>) -> Vec<Draft> {
-    let is_step = |step: usize| run.steps.get(step).is_some_and(|step| step.operation.kind == Kind::UserInput);
-    let mut list = Vec::new();
-    let mut say = |at: UnixNanos, place: usize, step_id: String, content: String| {
-        list.push(Draft {
-            at,
-            place: (place, Side::Before),
-            step: Written {
-                step_id,
-                timestamp: String::new(),
-                parent_step_id: None,
-                body: Body::UserInput(UserInput {
-                    content,
-                    input_type: Some("text".to_owned()),
-                    extra: Map::new(),
-                }),
-                metadata: None,
-            },
-        });
-    };
-    let question = run.question.as_ref();
-    if let Some(said) = question.filter(|said| !is_step(said.step))
-        && let Some((content, coerced)) = step::words(&said.content)
-    {
-        let root = run.root.and_then(|root| run.steps.get(root));
-        let owner = root.or_else(|| run.steps.get(said.step));
-        if coerced {
-            let span = run.steps.get(said.step).and_then(|step| step.span_id);
-            losses.push(Loss::new(span, "user_input.content", LossReason::Coerced));
-        }
-        if let Some(owner) = owner {
-            let at = root.map_or(said.at, |root| root.started_at.min(said.at));
-            say(at, 0, ids.unique(&format!("{}:in", owner.id)), content);
-        }
-    }
-    for (scope, later) in later_messages(run) {
-        for entry in later {
-            let EntryKind::Message(message) = &entry.kind else { continue };
-            let Some(index) = entry.step.filter(|step| !is_step(*step)) else {
-                continue;
-            };
-            let Some((content, _)) = step::words(&message.content().into()) else {
-                continue;
-            };
-            let Some(step) = run.steps.get(index).or_else(|| run.steps.get(scope)) else {
-                continue;
-            };
-            let at = starts.get(&index).copied().unwrap_or(entry.at);
-            say(at, index, ids.unique(&format!("{}:in", step.id)), content);
-        }
-    }
-    list
-}
-
-/// Per top-level conversation the user messages that were said in this run: after the question in the conversation that
-/// holds it, in any other after the history that its first model call brought along.
-fn later_messages(run: &Run) -> Vec<(usize, Vec<&crate::run::Entry>)> {
-    let mut question = run.question.as_ref().filter(|said| said.in_conversation);
-    let mut out = Vec::new();
-    for (index, scope) in run.scopes.iter().enumerate().filter(|(_, scope)| scope.called_by.is_none()) {
-        let is_user = |entry: &&crate::run::Entry| matches!(&entry.kind, EntryKind::Message(message) if message.role == Role::User);
-        let history = scope
-            .conversation
-            .iter()
-            .take_while(|entry| !matches!(entry.kind, EntryKind::Turn(_)))
-            .enumerate()
-            .filter(|(_, entry)| !matches!(&entry.kind, EntryKind::Message(message) if message.role != Role::Assistant))
-            .map(|(at, _)| at + 1)
-            .last()
-            .unwrap_or(0);
-        let mut from = history;
-        if let Some(said) = question {
-            let asked = said.content.as_str().map(str::trim);
-            let holds = |entry: &crate::run::Entry, whole: bool| match (&entry.kind, asked) {
-                (EntryKind::Message(message), Some(asked)) if message.role == Role::User => {
-                    let content = message.content();
-                    if whole { content.trim() == asked } else { content.contains(asked) }
-                }
-                _ => false,
-            };
-            let found = [true, false]
-                .into_iter()
-                .find_map(|whole| scope.conversation.iter().position(|entry| holds(entry, whole)));
-            if let Some(found) = found {
-                from = found + 1;
-                question = None;
-            }
-        }
-        out.push((index, scope.conversation.iter().skip(from).filter(is_user).collect()));
-    }
-    out
-}
-
-fn final_output(run: &Run, ids: &mut Ids) -> Option<Draft> {
-    let said = run.answer.as_ref()?;
-    if run
-        .steps
-        .get(said.step)
-        .is_some_and(|step| step.operation.kind == Kind::FinalOutput)
-    {
-        return None;
-    }
-    let owner = run.root.and_then(|root| run.steps.get(root)).or_else(|| run.steps.get(said.step))?;
-    let last = run.steps.iter().map(|step| step.started_at).max()?;
-    Some(Draft {
-        at: run.ended_at.unwrap_or(said.at).max(last),
-        place: (usize::MAX, Side::After),
-        step: Written {
-            step_id: ids.unique(&format!("{}:out", owner.id)),
-            timestamp: String::new(),
-            parent_step_id: None,
-            body: step::answer(&said.content)?,
-            metadata: None,
-        },
-    })
 }

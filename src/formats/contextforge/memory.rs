@@ -39,7 +39,7 @@ impl Making<'_> {
         };
         Body::MemoryRead(MemoryRead {
             query,
-            match_count: results.len() as u64,
+            match_count: super::step::match_count(operation, results.len()),
             results,
             relevance_scores: recorded.or_else(of_documents),
             total_available: memory.and_then(|memory| memory.total_available),
@@ -132,7 +132,7 @@ impl Making<'_> {
         let asked = self.step.operation.interrupt.clone().unwrap_or_default();
         let prompt = asked
             .prompt
-            .or_else(|| words(self.step.operation.input.as_ref()?).map(|said| said.0));
+            .or_else(|| words(self.step.operation.input.as_ref()?).map(|said| said.text));
         let prompt = prompt.unwrap_or_else(|| {
             self.lose("prompt", LossReason::Synthesized);
             String::new()

@@ -32,6 +32,7 @@ mod assemble;
 pub mod document;
 mod memory;
 mod read;
+mod said;
 mod step;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::document::{Body, FinalOutput, LlmCall, ResourceImpact, Retrieval, RetrievalResult, ToolCall, UserInput};
 use crate::formats::{Loss, LossReason, Options, calls, facts, io};
 use crate::operation::message::arguments_object;
-use crate::operation::{Document, Kind, Message};
+use crate::operation::{Document, Kind, Message, Part};
 use crate::run::{Observed, Run, Step};
 
 /// What has become of one operation.
@@ -69,13 +69,56 @@ pub(super) fn make(run: &Run, step: &Step, options: &Options, losses: &mut Vec<L
     })
 }
 
-/// A user's or an agent's words as text; `None` if there are none. The flag says whether they were no text.
-pub(super) fn words(value: &Value) -> Option<(String, bool)> {
-    match value {
-        Value::Null => None,
-        Value::String(text) => (!text.trim().is_empty()).then(|| (text.clone(), false)),
-        other => Some((other.to_string(), true)),
+/// A user's or an agent's words as text.
+pub(super) struct Words {
+    pub(super) text: String,
+    /// Whether they were no text.
+    pub(super) coerced: bool,
+    /// What they were, where the text does not show it whole.
+    pub(super) original: Option<Value>,
+}
+
+/// A value as words; `None` if there are none.
+pub(super) fn words(value: &Value) -> Option<Words> {
+    let (text, coerced) = match value {
+        Value::Null => return None,
+        Value::String(text) if text.trim().is_empty() => return None,
+        Value::String(text) => (text.clone(), false),
+        other => (other.to_string(), true),
+    };
+    Some(Words {
+        text,
+        coerced,
+        original: None,
+    })
+}
+
+/// A message as words, with marked text for what is no text.
+pub(super) fn message_words(message: &Message) -> Option<Words> {
+    if !message.has_media() {
+        return words(&message.content().into());
     }
+    let text = message.content();
+    let marks = media_marks(message);
+    Some(Words {
+        text: if text.trim().is_empty() {
+            marks
+        } else {
+            format!("{text}\n{marks}")
+        },
+        coerced: true,
+        original: Some(message.chat_content()),
+    })
+}
+
+/// Marked text for each part of a message that is no text, a line each.
+pub(super) fn media_marks(message: &Message) -> String {
+    let mark = |part: &Part| match part {
+        Part::Media(media) => Some(io::media_mark(media)),
+        Part::Other(value) => Some(io::part_mark(value)),
+        _ => None,
+    };
+    message.parts.iter().filter_map(mark).collect::<Vec<_>>().join("\n")
 }
 
 /// The answer's body; `None` if there is none.
@@ -91,6 +134,18 @@ pub(super) fn answer(content: &Value) -> Option<Body> {
         format: Some(format.to_owned()),
         ..FinalOutput::default()
     }))
+}
+
+/// The parts of all messages as one message.
+fn joined(messages: Option<&[Message]>) -> Message {
+    Message {
+        parts: messages
+            .unwrap_or_default()
+            .iter()
+            .flat_map(|message| message.parts.clone())
+            .collect(),
+        ..Message::default()
+    }
 }
 
 fn is_only_text(message: &Message) -> bool {
@@ -288,7 +343,7 @@ impl Making<'_> {
         }
         Body::Retrieval(Retrieval {
             query,
-            match_count: results.len() as u64,
+            match_count: match_count(operation, results.len()),
             results,
             latency_ms: self.step.latency_ms(),
             extra: Map::new(),
@@ -311,15 +366,17 @@ impl Making<'_> {
     fn user_input(&mut self) -> Option<Body> {
         let operation = &self.step.operation;
         let messages = operation.input_messages.as_deref().or(operation.output_messages.as_deref());
-        let said: String = messages.unwrap_or_default().iter().map(Message::content).collect();
-        let (content, coerced) = words(&Value::String(said))
+        let said = message_words(&joined(messages))
             .or_else(|| words(operation.input.as_ref()?))
             .or_else(|| words(operation.output.as_ref()?))?;
-        if coerced {
+        if said.coerced {
             self.lose("content", LossReason::Coerced);
         }
+        if let Some(original) = said.original {
+            self.note("content", original);
+        }
         Some(Body::UserInput(UserInput {
-            content,
+            content: said.text,
             input_type: Some("text".to_owned()),
             extra: Map::new(),
         }))
@@ -328,8 +385,13 @@ impl Making<'_> {
     fn final_output(&mut self) -> Option<Body> {
         let operation = &self.step.operation;
         let messages = operation.output_messages.as_deref().or(operation.input_messages.as_deref());
-        let said: String = messages.unwrap_or_default().iter().map(Message::content).collect();
-        answer(&Value::String(said))
+        let said = joined(messages);
+        let content = if said.has_media() {
+            said.chat_content()
+        } else {
+            said.content().into()
+        };
+        answer(&content)
             .or_else(|| answer(operation.output.as_ref()?))
             .or_else(|| answer(operation.input.as_ref()?))
     }
@@ -359,4 +421,10 @@ fn result(document: &Document) -> RetrievalResult {
         metadata: (!metadata.is_empty()).then_some(metadata),
         extra: Map::new(),
     }
+}
+
+/// The recorded count of matches, never less than the results that are written.
+pub(super) fn match_count(operation: &crate::operation::Operation, results: usize) -> u64 {
+    let recorded = operation.search.as_ref().and_then(|search| search.match_count);
+    recorded.unwrap_or(0).max(results as u64)
 }

@@ -208,7 +208,7 @@ fn words_of_an_agent_alone() {
     assert_eq!(document["steps"][0]["content"], "{\"city\":\"Rome\"}");
     assert_eq!(document["task_info"]["input"]["city"], "Rome");
     assert_eq!(of_type(&document, "final_output")[0]["content"], "Sunny");
-    assert!(has(&losses, "user_input.content", LossReason::Coerced));
+    assert!(has(&losses, ":in].content", LossReason::Coerced));
 }
 
 #[test]

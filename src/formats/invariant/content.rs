@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 
 use crate::formats::{calls, facts, io};
-use crate::operation::message::Media;
 use crate::operation::{Failure, Kind, Message, Part};
 use crate::run::{Run, Step};
 
@@ -33,12 +32,12 @@ pub(super) fn of_message(message: &Message) -> Content {
                 Some(url) => json!({"type": "image_url", "image_url": {"url": url}}),
                 None => {
                     coerced.push(media.raw.clone());
-                    text_part(&label(media))
+                    text_part(&io::media_mark(media))
                 }
             },
             Part::Other(value) => {
                 coerced.push(value.clone());
-                text_part(&format!("[part] {}", io::text(value)))
+                text_part(&io::part_mark(value))
             }
         };
         parts.push(written);
@@ -51,20 +50,6 @@ pub(super) fn of_message(message: &Message) -> Content {
 
 fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
-}
-
-fn label(media: &Media) -> String {
-    let about = [
-        media.mime_type.as_deref(),
-        media.uri.as_deref().filter(|uri| !uri.starts_with("data:")),
-    ];
-    let mut label = format!("[{}", media.modality);
-    for word in about.into_iter().flatten() {
-        label.push(' ');
-        label.push_str(word);
-    }
-    label.push(']');
-    label
 }
 
 /// The content with the reasoning before it.
@@ -122,21 +107,4 @@ pub(super) fn metadata(run: &Run, step: &Step) -> Map<String, Value> {
         out.insert("latency_ms".into(), latency.into());
     }
     out
-}
-
-/// What an operation without an event says; `None` if that is nothing. The words of agents and chains are those of their
-/// conversations.
-pub(super) fn around(run: &Run, step: &Step) -> Option<Value> {
-    let mut said = Map::new();
-    match step.operation.kind {
-        Kind::Plain | Kind::Detail => return None,
-        Kind::Agent | Kind::AgentCreate | Kind::Chain => {}
-        _ => said = facts::in_and_out(run, step),
-    }
-    said.extend(facts::all(run, step));
-    let mut out = facts::identity(step);
-    (!said.is_empty()).then(|| {
-        out.extend(said);
-        out.into()
-    })
 }

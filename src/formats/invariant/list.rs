@@ -1,6 +1,6 @@
 //! A list of events under construction: call ids once, each call one output, every event with the steps it tells of.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -22,7 +22,7 @@ pub(super) struct Draft {
     /// When.
     pub(super) at: UnixNanos,
     /// A later output of the same call has taken its place.
-    gone: bool,
+    pub(super) gone: bool,
 }
 
 impl Draft {
@@ -53,7 +53,9 @@ pub(super) struct List<'a> {
     written: HashMap<String, u32>,
     offered: Value,
     /// Operations that found no event yet.
-    unsettled: Vec<usize>,
+    pub(super) unsettled: Vec<usize>,
+    /// What events tell, for the first so many of them.
+    pub(super) heard: (HashSet<String>, usize),
     pub(super) losses: Vec<Loss>,
 }
 
@@ -80,6 +82,7 @@ impl<'a> List<'a> {
             written: HashMap::new(),
             offered: Value::Null,
             unsettled: Vec::new(),
+            heard: (HashSet::new(), 0),
             losses: Vec::new(),
         }
     }
@@ -197,6 +200,7 @@ impl<'a> List<'a> {
     ) -> Option<Vec<ToolCall>> {
         let mut out = Vec::new();
         let mut repeated = Vec::new();
+        let mut made = Vec::new();
         let mut renamed = Map::new();
         for (index, wanted) in message.tool_calls.iter().enumerate() {
             let (arguments, wrapped) = wanted.arguments_object();
@@ -208,12 +212,14 @@ impl<'a> List<'a> {
                 .filter(|id| !id.is_empty())
                 .or_else(|| self.answered(caller, index, after));
             let recorded = recorded.unwrap_or_else(|| format!("{}:{index}", step.map_or("call", |step| step.id.as_str())));
-            if wanted.id.as_ref().is_none_or(String::is_empty) {
-                self.lose(span, format!("tool_calls[{recorded}].id"), LossReason::Synthesized);
-            }
+            let is_made = wanted.id.as_ref().is_none_or(String::is_empty) || is_made(step, &recorded, index);
             if self.stands(&recorded, &wanted.name, &arguments) {
                 repeated.push(Value::from(recorded));
                 continue;
+            }
+            if is_made {
+                self.lose(span, format!("tool_calls[{recorded}].id"), LossReason::Synthesized);
+                made.push(Value::from(recorded.as_str()));
             }
             if wrapped {
                 self.lose(span, format!("tool_calls[{recorded}].function.arguments"), LossReason::Coerced);
@@ -227,6 +233,9 @@ impl<'a> List<'a> {
         }
         if !repeated.is_empty() {
             metadata.insert("repeated_calls".into(), repeated.into());
+        }
+        if !made.is_empty() {
+            metadata.insert("synthesized_call_ids".into(), made.into());
         }
         if !renamed.is_empty() {
             metadata.insert("recorded_call_ids".into(), renamed.into());
@@ -334,34 +343,6 @@ impl<'a> List<'a> {
         });
     }
 
-    /// What operations without an event say goes to the event around them, else to the one that follows in time.
-    pub(super) fn settle(&mut self, steps: &[usize]) {
-        let mut events: HashMap<usize, usize> = HashMap::new();
-        for (at, draft) in self.drafts.iter().enumerate() {
-            events.extend(draft.steps.iter().map(|step| (*step, at)));
-        }
-        for &index in steps {
-            let Some(step) = self.step(Some(index)) else { continue };
-            let Some(said) = content::around(self.run, step) else { continue };
-            let mut around = Some(index);
-            let mut home = None;
-            while let Some(at) = around.filter(|_| home.is_none()) {
-                home = events.get(&at).copied();
-                around = self.step(Some(at)).and_then(|step| step.parent).filter(|above| *above < at);
-            }
-            let after = || self.drafts.iter().position(|draft| !draft.gone && draft.at >= step.end_or_start());
-            let last = || self.drafts.iter().rposition(|draft| !draft.gone);
-            let home = home.or_else(after).or_else(last);
-            match home.and_then(|home| self.drafts.get_mut(home)) {
-                Some(draft) => match draft.metadata.entry("operations").or_insert_with(|| json!([])) {
-                    Value::Array(list) => list.push(said),
-                    other => *other = json!([other.take(), said]),
-                },
-                None => self.unsettled.push(index),
-            }
-        }
-    }
-
     /// The events without those that a later output replaced.
     pub(super) fn finish(mut self) -> (Vec<Draft>, Vec<Loss>) {
         let left = std::mem::take(&mut self.unsettled);
@@ -374,4 +355,19 @@ impl<'a> List<'a> {
         let drafts = self.drafts.into_iter().filter(|draft| !draft.gone).collect();
         (drafts, self.losses)
     }
+}
+
+/// Whether the run made this call id because no span has one: `<span id or message>:<place of the call>`.
+fn is_made(step: Option<&Step>, id: &str, index: usize) -> bool {
+    let Some(of) = id.strip_suffix(&format!(":{index}")) else {
+        return false;
+    };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let has_shape = (of.len() == 16 && digits(of)) || of.strip_prefix("message").is_some_and(digits);
+    let messages = step.into_iter().flat_map(|step| {
+        let operation = &step.operation;
+        operation.output_messages.iter().chain(&operation.input_messages).flatten()
+    });
+    let mut calls = messages.flat_map(|message| &message.tool_calls);
+    has_shape && !calls.any(|call| call.id.as_deref() == Some(id))
 }

@@ -12,6 +12,9 @@ use crate::operation::message::arguments_object;
 use crate::run::{CallEntry, ResultEntry, Run, Step};
 use crate::span::UnixNanos;
 
+/// What a memory gave back: part of the output, not of the call.
+const FOUND: [&str; 3] = ["results", "scores", "total_available"];
+
 impl List<'_> {
     /// Words that only an agent, a chain or a person's own operation tells of.
     pub(super) fn words(&mut self, role: &str, content: &Value, index: usize, at: UnixNanos) {
@@ -109,8 +112,9 @@ impl List<'_> {
                 arguments.extend(map);
             }
         }
-        // What was found is the output.
-        arguments.shift_remove("results");
+        for key in FOUND {
+            arguments.shift_remove(key);
+        }
         if let Some(input) = input {
             arguments.entry(key).or_insert(input);
         }
@@ -130,23 +134,42 @@ impl List<'_> {
             attempt: 0,
         };
         self.output(Some(index), step.end_or_start(), &result, false);
-        // The call holds it.
+        // The call holds the rest.
         if let Some(draft) = self.drafts.last_mut() {
-            draft.metadata.shift_remove("memory");
+            let memory = draft.metadata.shift_remove("memory");
             draft.metadata.shift_remove("state");
+            let found = memory.and_then(|memory| memory.as_object().cloned()).unwrap_or_default();
+            let found: Map<String, Value> = FOUND
+                .into_iter()
+                .filter(|key| *key != "results" || step.operation.kind != Kind::MemoryRead)
+                .filter_map(|key| Some((key.to_owned(), found.get(key)?.clone())))
+                .collect();
+            if !found.is_empty() {
+                draft.metadata.insert("memory".into(), found.into());
+            }
         }
     }
 
     /// The output of a call that stands in a turn, where no entry of the conversation tells of it.
     pub(super) fn asked_output(&mut self, index: usize) {
         let Some(step) = self.step(Some(index)) else { return };
-        let Some(call_id) = calls::call_id(self.run, step).filter(|id| self.is_bound(id)) else {
-            return self.pair(index);
+        match calls::call_id(self.run, step).filter(|id| self.is_bound(id)) {
+            Some(call_id) => self.answer(index, call_id),
+            None => self.pair(index),
+        }
+    }
+
+    /// The output of a call that stands in the list, as this operation tells it.
+    pub(super) fn answer(&mut self, index: usize, call_id: &str) {
+        let Some(step) = self.step(Some(index)) else { return };
+        let result = match step.operation.kind {
+            Kind::Tool => calls::result(self.run, step).cloned(),
+            _ => io::output(self.run, step),
         };
         let result = ResultEntry {
             call_id: call_id.to_owned(),
             tool: Some(index),
-            result: calls::result(self.run, step).cloned().unwrap_or_default(),
+            result: result.unwrap_or_default(),
             failure: step.operation.failure.clone(),
             attempt: 0,
         };

@@ -32,6 +32,7 @@
 //! and gave back, beyond the question, the answer and the conversation. Parts that are neither text nor image become marked
 //! text, the recorded part stands in `metadata.parts`. Times keep microseconds.
 
+mod around;
 mod assemble;
 mod content;
 pub mod document;

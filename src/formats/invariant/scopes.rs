@@ -78,6 +78,8 @@ enum Alone {
     Pair,
     /// The output of a call that stands in a turn.
     Output,
+    /// The same for a handoff, by the id of the call.
+    Transfer(String),
     Turn,
     Words(&'static str),
 }
@@ -89,7 +91,11 @@ fn alone(run: &Run, index: usize, step: &Step) -> Option<Alone> {
     }
     match step.operation.kind {
         Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite if step.inside_tool.is_some() => None,
-        Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite | Kind::Handoff => Some(Alone::Pair),
+        Kind::Handoff => match transfer_call(run, step) {
+            Some(call_id) => (!is_answered(run, call_id)).then(|| Alone::Transfer(call_id.to_owned())),
+            None => Some(Alone::Pair),
+        },
+        Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite => Some(Alone::Pair),
         // Its call stands in a turn: while it runs there is no more to tell.
         Kind::Tool if calls::asked(run, step).is_some() => step.ended_at.map(|_| Alone::Output),
         Kind::Tool if !below_a_tool(run, step) => Some(Alone::Pair),
@@ -98,6 +104,43 @@ fn alone(run: &Run, index: usize, step: &Step) -> Option<Alone> {
         _ if is_model_call(step) => Some(Alone::Turn),
         _ => None,
     }
+}
+
+/// The latest call of the same agent by which its model passed the run on before this handoff.
+fn transfer_call<'a>(run: &'a Run, handoff: &Step) -> Option<&'a str> {
+    let operation = &handoff.operation;
+    let target = operation.state.as_ref().and_then(|state| state.new_value.as_ref()?.as_str());
+    let target = target.or(operation.agent.name.as_deref()).map(plain);
+    let conversation = &run.scopes.get(handoff.scope)?.conversation;
+    let before = conversation.iter().rev().filter(|entry| entry.at <= handoff.end_or_start());
+    let turns = before.filter_map(|entry| match &entry.kind {
+        EntryKind::Turn(message) => Some(message),
+        _ => None,
+    });
+    turns.flat_map(|message| &message.tool_calls).find_map(|call| {
+        let name = plain(&call.name);
+        let words = ["transfer_to", "handoff_to", "hand_off_to", "delegate_to"];
+        let to = words
+            .into_iter()
+            .find_map(|word| Some(name.split_once(word)?.1.trim_start_matches('_')))?;
+        let fits = target.as_deref().is_none_or(|target| to.is_empty() || to == target);
+        call.id.as_deref().filter(|_| fits)
+    })
+}
+
+fn plain(name: &str) -> String {
+    let letter = |char: char| if char.is_alphanumeric() { char.to_ascii_lowercase() } else { '_' };
+    name.chars().map(letter).collect()
+}
+
+fn is_answered(run: &Run, call_id: &str) -> bool {
+    let mut entries = run.scopes.iter().flat_map(|scope| &scope.conversation);
+    entries.any(|entry| matches!(&entry.kind, EntryKind::Result(result) if result.call_id == call_id))
+}
+
+/// It has a call but no output whose metadata could hold what it says.
+fn is_running_tool(step: &Step) -> bool {
+    step.operation.kind == Kind::Tool && step.ended_at.is_none()
 }
 
 fn below_a_tool(run: &Run, step: &Step) -> bool {
@@ -160,6 +203,7 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, told: &BTreeSet<usize>, list
             }
             Item::Alone(index, Alone::Pair) => list.pair(*index),
             Item::Alone(index, Alone::Output) => list.asked_output(*index),
+            Item::Alone(index, Alone::Transfer(call_id)) => list.answer(*index, call_id),
             Item::Alone(index, Alone::Turn) => list.silent_turn(*index),
             Item::Alone(index, Alone::Words(role)) => {
                 let content = run.steps.get(*index).and_then(|step| words(step, role));
@@ -176,8 +220,15 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, told: &BTreeSet<usize>, list
         .steps
         .iter()
         .enumerate()
-        .filter(|(index, step)| step.scope == scope && !told.contains(index))
-        .filter(|(index, step)| alone(run, *index, step).is_none() || !list.tells_of(*index))
+        .filter(|(_, step)| step.scope == scope)
+        .filter(|(index, step)| {
+            let silent = || !list.tells_of(*index);
+            if told.contains(index) {
+                is_running_tool(step) && silent()
+            } else {
+                alone(run, *index, step).is_none() || silent()
+            }
+        })
         .map(|(index, _)| index)
         .collect();
     list.settle(&without);
@@ -198,13 +249,13 @@ fn results_by_time(entries: &mut [&Entry]) {
 /// after the words that this turn answers.
 fn place(entries: &[&Entry], step: &Step) -> usize {
     let is_message = |entry: &&Entry| matches!(entry.kind, EntryKind::Message(_));
-    let is_turn = |entry: &&Entry| matches!(entry.kind, EntryKind::Turn(_));
+    let begins = |entry: &&Entry| matches!(entry.kind, EntryKind::Turn(_) | EntryKind::Call(_));
     let opening = entries.iter().take_while(|entry| is_message(entry)).count();
     let looked_up = matches!(step.operation.kind, Kind::Retrieval | Kind::Rerank | Kind::MemoryRead);
     let end = step.end_or_start();
     let later = entries
         .iter()
-        .position(|entry| entry.at >= end && (is_turn(entry) || is_message(entry) && !looked_up));
+        .position(|entry| entry.at >= end && (begins(entry) || is_message(entry) && !looked_up));
     later.map_or(entries.len(), |later| later.max(opening))
 }
 

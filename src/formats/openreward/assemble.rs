@@ -24,10 +24,10 @@ pub(super) fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Documen
         Some(skips) => vec![pairs.into_iter().zip(skips).map(|((run, plan), skip)| (run, plan, skip)).collect()],
         None => pairs.into_iter().map(|(run, plan)| vec![(run, plan, 0)]).collect(),
     };
-    groups.into_iter().map(|group| document(&group, limits, inline)).collect()
+    groups.into_iter().filter_map(|group| document(&group, limits, inline)).collect()
 }
 
-fn document(group: &[(&Run, &Plan<'_>, usize)], limits: Limits, inline: bool) -> Assembled<Document> {
+fn document(group: &[(&Run, &Plan<'_>, usize)], limits: Limits, inline: bool) -> Option<Assembled<Document>> {
     let trace = group.first().map(|(run, ..)| format!("tr_{}", run.trace_id)).unwrap_or_default();
     let mut list = List::new(&trace);
     let mut losses = Vec::new();
@@ -41,13 +41,14 @@ fn document(group: &[(&Run, &Plan<'_>, usize)], limits: Limits, inline: bool) ->
             None => losses.push(Loss::new(None, "the run: no block to tell it on", LossReason::NoPlace)),
         }
     }
-    Assembled {
+    // The page's rules refuse an empty list.
+    (!list.drafts.is_empty()).then(|| Assembled {
         document: Document {
             blocks: list.finish(),
             wrapped: false,
         },
         losses,
-    }
+    })
 }
 
 /// Where each run's conversation goes on from the one before, how many of its items repeat that one.

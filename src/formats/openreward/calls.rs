@@ -141,7 +141,6 @@ impl Writer<'_> {
         };
         let place = self.push_call(list, talk.scope, made, &id, &name, arguments, Some(entry.tool));
         let _ = talk.calls.insert(entry.call_id.clone(), place);
-        let _ = self.told.insert(entry.tool);
     }
 
     pub(super) fn call_for_result(&mut self, list: &mut List, talk: &mut Conversation, entry: &ResultEntry, at: UnixNanos) -> usize {

@@ -170,12 +170,11 @@ fn put(place: &mut Option<Value>, key: &str, value: Value) {
 }
 
 fn push(place: &mut Option<Value>, key: &str, value: Value) {
-    let mut list = match place.as_ref().and_then(|map| map.get(key)) {
-        Some(Value::Array(list)) => list.clone(),
-        _ => Vec::new(),
-    };
-    list.push(value);
-    put(place, key, list.into());
+    if let Some(Value::Array(list)) = place.as_mut().and_then(|map| map.get_mut(key)) {
+        list.push(value);
+        return;
+    }
+    put(place, key, vec![value].into());
 }
 
 impl Serialize for Document {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::operation::{Document, Evaluation, Operation, TokenCount, ToolDefinition, Training};
+use crate::operation::{Document, Evaluation, Kind, Operation, Task, TokenCount, ToolDefinition, Training};
 use crate::run::{Observed, Run, Step};
 use crate::span::UnixNanos;
 
@@ -51,6 +51,16 @@ pub(super) fn details(step: &Step) -> Map<String, Value> {
         ("variables", operation.prompt.variables.clone().unwrap_or_default()),
     ]);
     put_filled(&mut map, "prompt", prompt);
+    if let Some(tool) = &operation.tool {
+        let described = filled([
+            ("description", tool.description.clone().into()),
+            ("parameters", tool.parameters.clone().unwrap_or_default()),
+        ]);
+        put_filled(&mut map, "tool", described);
+    }
+    put_filled(&mut map, "task", task(&operation.task));
+    put_filled(&mut map, "agent_id", operation.agent.id.clone().into());
+    put_filled(&mut map, "agent_description", operation.agent.description.clone().into());
     put_filled(&mut map, "workflow", operation.workflow.clone().into());
     put_filled(&mut map, "graph_node", operation.graph_node.clone().into());
     put_filled(&mut map, "tags", json!(operation.tags));
@@ -58,6 +68,22 @@ pub(super) fn details(step: &Step) -> Map<String, Value> {
     put_filled(&mut map, "attributes", Value::Object(operation.unmapped.clone()));
     put_filled(&mut map, "format_extras", Value::Object(operation.format_extras.clone()));
     map
+}
+
+/// What the agent was to do.
+fn task(task: &Task) -> Value {
+    filled([
+        ("description", task.description.clone().into()),
+        ("goal", task.goal.clone().into()),
+        ("input", task.input.clone().unwrap_or_default()),
+    ])
+}
+
+/// Whether a step has facts beside its times, its input and its output.
+pub(super) fn has_own(step: &Step) -> bool {
+    let details = details(step);
+    let beside = details.keys().any(|key| key != "time");
+    beside || !is_empty(&model_call(&step.operation)) || !is_empty(&tools(&step.operation.tool_definitions))
 }
 
 /// Model, tokens, money and parameters of a model call.
@@ -175,9 +201,35 @@ pub(super) fn run(run: &Run) -> Value {
         ("framework_version", run.agent.framework_version.clone().into()),
         ("time", time(run.started_at, run.ended_at)),
         ("failure", failure),
+        ("root", run.root.and_then(|root| run.steps.get(root)).map_or(Value::Null, root)),
         ("resource", Value::Object(run.resource.clone())),
         ("metadata", Value::Object(run.metadata.clone())),
     ])
+}
+
+/// What the operation that stands for the whole run says beside its words. A block of its own says it elsewhere.
+fn root(step: &Step) -> Value {
+    let operation = &step.operation;
+    if !stands_for_run(operation.kind) {
+        return Value::Null;
+    }
+    let mut told = details(step);
+    let _ = told.remove("time");
+    put_filled(&mut told, "model_call", model_call(operation));
+    put_filled(&mut told, "tools", tools(&operation.tool_definitions));
+    put_filled(&mut told, "reward", number(operation.training.reward));
+    put_filled(&mut told, "training", training(&operation.training));
+    if !told.is_empty() {
+        put(&mut told, "kind", operation.kind.name());
+        put(&mut told, "name", operation.name.as_str());
+        put_filled(&mut told, "span_id", step.span_id.map(|span| span.to_string()).into());
+    }
+    Value::Object(told)
+}
+
+/// Whether a root of this kind is told as the run.
+pub(super) fn stands_for_run(kind: Kind) -> bool {
+    matches!(kind, Kind::Agent | Kind::Chain)
 }
 
 /// Exact times, which `created_at` cannot hold.

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::beside::Authors;
 use super::facts;
 use super::list::List;
 use super::write::{Conversation, Writer};
@@ -59,7 +60,17 @@ impl Writer<'_> {
     pub(super) fn unanswered(&mut self, list: &mut List, talk: &Conversation) {
         let plan = self.plan;
         let mut tools: Vec<(usize, usize)> = Vec::new();
-        for tool in plan.inner.keys() {
+        let open: Vec<usize> = plan
+            .inner
+            .iter()
+            .filter(|(_, scopes)| scopes.iter().any(|scope| !self.written.contains(scope)))
+            .map(|(tool, _)| *tool)
+            .collect();
+        if open.is_empty() {
+            return;
+        }
+        let authors = Authors::of(list);
+        for tool in &open {
             let Some(step) = self.step(*tool) else { continue };
             let by_place = step.dispatched_by.zip(step.call_index).and_then(|place| talk.places.get(&place));
             let by_id = || {
@@ -67,7 +78,7 @@ impl Writer<'_> {
                 let belongs = plan.hosts.get(step.scope) == Some(&talk.scope);
                 talk.calls.get(id).filter(|_| belongs)
             };
-            let own = || list.of_run().find(|(_, draft)| draft.author == Some(*tool)).map(|(place, _)| place);
+            let own = || authors.first(*tool);
             if let Some(place) = by_place.copied().or_else(|| by_id().copied()).or_else(own) {
                 tools.push((*tool, place));
             }

@@ -72,6 +72,13 @@ fn memory(operation: &Operation) -> (Value, Value) {
     let Some(memory) = &operation.memory else {
         return search(operation);
     };
+    let search = operation.search.as_ref();
+    let read = operation.kind == Kind::MemoryRead;
+    let query = memory
+        .query
+        .clone()
+        .or_else(|| search.and_then(|search| search.query.clone()))
+        .or_else(|| operation.input.clone().filter(|_| read));
     let arguments = filled([
         ("operation", memory.operation.clone().into()),
         ("entity_type", memory.entity_type.clone().into()),
@@ -80,13 +87,10 @@ fn memory(operation: &Operation) -> (Value, Value) {
         ("key", memory.key.clone().into()),
         ("data", memory.data.clone().unwrap_or_default()),
         ("changes", memory.changes.clone().unwrap_or_default()),
-        ("query", memory.query.clone().unwrap_or_default()),
+        ("query", query.unwrap_or_default()),
+        ("top_k", search.and_then(|search| search.top_k).into()),
     ]);
-    let found = operation
-        .search
-        .as_ref()
-        .and_then(|search| search.documents.as_deref())
-        .map(documents);
+    let found = search.and_then(|search| search.documents.as_deref()).map(documents);
     let results = memory.results.clone().or(found).or_else(|| operation.output.clone());
     let beside = filled([
         ("results", results.clone().unwrap_or_default()),

@@ -1,6 +1,6 @@
 //! What is written where: the conversations of a run, and between their entries what only spans tell of.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -44,6 +44,8 @@ pub(super) struct Plan<'a> {
     pub(super) inner: HashMap<usize, Vec<usize>>,
     /// For each scope, the scope in whose stream its operations are written.
     pub(super) hosts: Vec<usize>,
+    /// For each stream, the steps whose operations are written in it.
+    steps: HashMap<usize, Vec<usize>>,
 }
 
 impl<'a> Plan<'a> {
@@ -73,6 +75,10 @@ impl<'a> Plan<'a> {
             openings.push(if asked_outside && Some(index) == first { 0 } else { opening });
         }
         plan.add_lone_operations(run, &openings);
+        for (index, step) in run.steps.iter().enumerate() {
+            let host = plan.hosts.get(step.scope).copied().unwrap_or(0);
+            plan.steps.entry(host).or_default().push(index);
+        }
         for (index, scope) in run.scopes.iter().enumerate() {
             match scope.called_by {
                 Some(step) => plan.inner.entry(step).or_default().push(index),
@@ -84,6 +90,18 @@ impl<'a> Plan<'a> {
         plan.top.sort_by_key(|scope| first_time(run, streams.get(*scope)));
         plan.add_outer_words(run);
         plan
+    }
+
+    /// The steps of these streams, in causal order.
+    pub(super) fn steps_of(&self, streams: &BTreeSet<usize>) -> Vec<usize> {
+        let mut steps: Vec<usize> = streams
+            .iter()
+            .filter_map(|stream| self.steps.get(stream))
+            .flatten()
+            .copied()
+            .collect();
+        steps.sort_unstable();
+        steps
     }
 
     /// Operations that no conversation tells of, at their time in the stream of their scope.

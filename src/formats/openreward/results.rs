@@ -92,6 +92,16 @@ impl Writer<'_> {
             block.raw = Some(pair.raw);
         }
         let failed = step.operation.failure.as_ref();
+        if step.ended_at.is_none() && failed.is_none() && pair.output.is_null() {
+            // What still runs has no result yet.
+            let _ = self.told.insert(index);
+            if let Some(block) = list.block(call) {
+                for (key, value) in facts::details(step) {
+                    block.annotate(&key, value);
+                }
+            }
+            return;
+        }
         let output = failed.map_or(pair.output, |failure| json!({"error": failure.text()}));
         if let Some(place) = self.push_result(list, talk.scope, call, output, Some(index), step.end_or_start(), 0)
             && failed.is_some()

@@ -11,6 +11,7 @@ use super::limits::{Limits, pieces};
 use super::list::{Draft, List};
 use super::plan::{Item, Plan};
 use super::words::{opaque, text_of, words};
+use crate::formats::told::Told;
 use crate::formats::{Loss, LossReason};
 use crate::operation::{Message, Role};
 use crate::run::{Entry, EntryKind, ResultEntry, Run, Step};
@@ -28,6 +29,8 @@ pub(super) struct Writer<'a> {
     pub(super) told: HashSet<usize>,
     ordinals: HashMap<(String, &'static str), u32>,
     pub(super) written: HashSet<usize>,
+    /// The words of the conversations.
+    pub(super) words: Told,
     /// Tools offered to the latest model call of each stream.
     offered: HashMap<usize, Value>,
 }
@@ -66,6 +69,7 @@ impl<'a> Writer<'a> {
             told: HashSet::new(),
             ordinals: HashMap::new(),
             written: HashSet::new(),
+            words: Told::of(run),
             offered: HashMap::new(),
         }
     }
@@ -96,8 +100,10 @@ impl<'a> Writer<'a> {
             return;
         }
         let _ = list.streams.insert(scope);
-        if let Some(step) = self.run.scopes.get(scope).and_then(|scope| scope.step) {
-            let _ = self.told.insert(step);
+        if let Some(index) = self.run.scopes.get(scope).and_then(|scope| scope.step)
+            && self.step(index).is_none_or(|step| !facts::has_own(step))
+        {
+            let _ = self.told.insert(index);
         }
         let plan = self.plan;
         let mut talk = Conversation {

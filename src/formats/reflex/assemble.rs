@@ -1,6 +1,6 @@
 //! Runs to Reflex documents.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value, json};
 
@@ -17,15 +17,17 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<AgentTrace> {
     let kept = kept(run);
     let ids = ids(run);
     let mut prompts = Prompts::default();
+    let turns = turn_numbers(run);
     let prompt_ids: Vec<Option<String>> = run.steps.iter().map(|step| prompts.of(step, kind(&step.operation))).collect();
     let mut nodes: Vec<(usize, TraceNode)> = Vec::new();
-    for place in order::by_start(run) {
+    for place in order::by_start(run, |step| kept.get(step) == Some(&true)) {
         let (Some(step), true) = (run.steps.get(place.step), kept.get(place.step) == Some(&true)) else {
             continue;
         };
         let mut node = node(run, step, &ids, place.started_at);
         node.id = ids.get(place.step).cloned().unwrap_or_default();
         node.parent_id = parent(run, &kept, place.step).and_then(|parent| ids.get(parent).cloned());
+        node.step = turns.get(place.step).copied().flatten();
         node.prompt_id = prompt_ids.get(place.step).cloned().flatten();
         if place.moved {
             node.metadata.insert("recorded_started_at".into(), step.started_at.rfc3339().into());
@@ -63,6 +65,25 @@ fn kept(run: &Run) -> Vec<bool> {
         }
     }
     kept
+}
+
+/// The number of each step's turn: its own, else that of the model call whose turn it is.
+fn turn_numbers(run: &Run) -> Vec<Option<i64>> {
+    let mut named: HashMap<(usize, u32), i64> = HashMap::new();
+    for step in run.steps.iter().filter(|step| is_model_call(&step.operation)) {
+        if let (Some(turn), Some(number)) = (step.turn, step.operation.training.step) {
+            named.entry((step.scope, turn)).or_insert(number);
+        }
+    }
+    let of_caller = |step: &Step| run.steps.get(step.dispatched_by?)?.operation.training.step;
+    run.steps
+        .iter()
+        .map(|step| {
+            let own = step.operation.training.step.or_else(|| of_caller(step));
+            let of_turn = || named.get(&(step.scope, step.turn?)).copied();
+            own.or_else(of_turn).or(step.turn.map(i64::from))
+        })
+        .collect()
 }
 
 fn ids(run: &Run) -> Vec<String> {
@@ -176,7 +197,7 @@ fn node(run: &Run, step: &Step, ids: &[String], started_at: UnixNanos) -> TraceN
         parent_id: None,
         kind: kind(operation),
         prompt_id: None,
-        step: operation.training.step.or(step.turn.map(i64::from)),
+        step: None,
         optimize: false,
         tokens: tokens.unwrap_or(0),
         started_at: seconds(started_at),

@@ -9,6 +9,7 @@ use super::facts::{self, count, put, put_filled};
 use super::messages::Messages;
 use super::record::{cost, record, total_tokens};
 use super::turns::Turns;
+use crate::formats::told::Told;
 use crate::formats::{Loss, LossReason, Options};
 use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step};
@@ -33,6 +34,8 @@ pub(super) struct Events {
     /// Outcomes of the session.
     pub(super) session: Vec<Value>,
     pub(super) losses: Vec<Loss>,
+    /// The words of the present run's conversations.
+    words: Told,
     /// Traces whose events are collected already.
     before: HashSet<TraceId>,
 }
@@ -41,6 +44,7 @@ impl Events {
     /// Collects the events of a run.
     pub(super) fn collect(&mut self, run: &Run, turns: &Turns, messages: &Messages, options: &Options) {
         let first = self.happened.len();
+        self.words = Told::of(run);
         for (index, step) in run.steps.iter().enumerate() {
             let turn = turns.turn(Some(index));
             let event = match step.operation.kind {
@@ -89,11 +93,12 @@ impl Events {
         self.losses.push(Loss::new(step.span_id, what, reason));
     }
 
-    /// Input and output of agents and chains repeat what the calls say.
+    /// Input and output of agents and chains mostly repeat what the calls say.
     fn repeats(&mut self, step: &Step) {
-        let told = matches!(step.operation.kind, Kind::Agent | Kind::Chain);
-        if told && (step.operation.input.is_some() || step.operation.output.is_some()) {
-            self.lose(step, "its input and output", LossReason::NoPlace);
+        if facts::repeats(step.operation.kind)
+            && let Some(what) = self.words.untold(&step.operation)
+        {
+            self.lose(step, what, LossReason::NoPlace);
         }
     }
 
@@ -225,6 +230,7 @@ impl Events {
         if training.reward.is_some_and(|reward| !reward.is_finite()) {
             self.lose(step, "reward is no finite number", LossReason::Coerced);
         }
+        let told = own_feedback(operation) && !whole;
         let rewarded = training.reward.is_some() || training.terminated.is_some() || training.truncated.is_some();
         if whole && rewarded {
             let told = facts::filled([
@@ -234,10 +240,16 @@ impl Events {
                 ("truncated", training.truncated.into()),
             ]);
             self.session.push(told);
-        } else if rewarded && !matches!(operation.kind, Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead) {
+        } else if rewarded && !told {
             let mut metadata = Map::new();
             put(&mut metadata, "kind", "reward");
             self.reward(turns, step, turn, "environment", training.reward, metadata);
+        }
+        let mut judge = Map::new();
+        if operation.kind == Kind::Evaluator {
+            judge = described(step);
+            put_filled(&mut judge, "input", operation.input.clone().unwrap_or_default());
+            put_filled(&mut judge, "output", operation.output.clone().unwrap_or_default());
         }
         for evaluation in &operation.evaluations {
             let told = facts::evaluation(evaluation);
@@ -251,9 +263,9 @@ impl Events {
             let mut metadata = Map::new();
             put(&mut metadata, "kind", "evaluation");
             put(&mut metadata, "evaluation", told);
-            if operation.kind == Kind::Evaluator {
-                metadata.extend(described(step));
-            }
+            metadata.extend(judge.clone());
+            // Once is enough.
+            let _ = (judge.remove("input"), judge.remove("output"));
             let name = evaluation.name.as_deref().unwrap_or(&operation.name);
             self.reward(turns, step, turn, &format!("evaluator:{name}"), evaluation.score, metadata);
         }
@@ -262,26 +274,28 @@ impl Events {
     fn reward(&mut self, turns: &Turns, step: &Step, turn: usize, name: &str, reward: Option<f64>, mut metadata: Map<String, Value>) {
         put_filled(&mut metadata, "judged_span_id", step.span_id.map(|span| span.to_string()).into());
         let at = step.end_or_start();
-        let training = &step.operation.training;
         let event = EnvironmentEvent {
             system_instance_id: turns.system(step, name),
             time_record: time(at),
             metadata,
             reward: reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
-            terminated: training.terminated.unwrap_or(false),
-            truncated: training.truncated.unwrap_or(false),
             ..EnvironmentEvent::default()
         };
         self.push(turn, at, Some(at), Event::Environment(event));
     }
 
-    /// The last score of a finished run ends the episode, unless the spans say where it ended.
+    /// The last score of a finished run ends the episode, unless the spans say otherwise or another event ended it.
     fn end_of_episode(&mut self, first: usize, run: &Run) {
-        let said = run
-            .steps
-            .iter()
-            .any(|step| step.operation.training.terminated.is_some() || step.operation.training.truncated.is_some());
-        if said || run.ended_at.is_none() {
+        let says = |ended: bool| run.steps.iter().any(|step| step.operation.training.terminated == Some(ended));
+        let elsewhere = |step: &Step| {
+            own_feedback(&step.operation) && (step.operation.kind == Kind::Guardrail || step.operation.training.terminated == Some(true))
+        };
+        let cut = |step: &Step| step.operation.training.truncated == Some(true) && !own_feedback(&step.operation);
+        let told = says(false) || run.steps.iter().any(|step| step.operation.training.truncated.is_some());
+        let ended = says(true) || (!told && run.ended_at.is_some());
+        let terminated = ended && !run.steps.iter().any(elsewhere);
+        let truncated = run.steps.iter().any(cut);
+        if !terminated && !truncated {
             return;
         }
         let score = |happened: &Happened| match &happened.event {
@@ -302,8 +316,18 @@ impl Events {
             ..
         }) = last
         {
-            event.terminated = true;
+            event.terminated = terminated;
+            event.truncated = truncated;
         }
+    }
+}
+
+/// Whether an operation's own event holds its reward and says whether the episode ended.
+fn own_feedback(operation: &Operation) -> bool {
+    match operation.kind {
+        Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => true,
+        Kind::Guardrail => blocks(operation),
+        _ => false,
     }
 }
 
@@ -382,7 +406,9 @@ fn stop(turns: &Turns, step: &Step) -> Event {
         system_instance_id: turns.system(step, &format!("guardrail:{}", step.operation.name)),
         time_record: time(step.end_or_start()),
         metadata,
+        reward: step.operation.training.reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
         terminated: true,
+        truncated: step.operation.training.truncated.unwrap_or(false),
         system_state_after: step.operation.output.clone().map(state),
         ..EnvironmentEvent::default()
     })

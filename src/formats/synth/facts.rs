@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::operation::{Document, Evaluation, Operation, Training};
+use crate::operation::{Document, Evaluation, Kind, Operation, Training};
 use crate::run::{Observed, Run, Step};
 
 /// Facts that every event has: how we know of it, exact times, what no field holds.
@@ -36,6 +36,20 @@ pub(super) fn of_step(step: &Step) -> Map<String, Value> {
         ]);
         put_filled(&mut map, "resource_impact", told);
     }
+    if let Some(tool) = &operation.tool {
+        put_filled(&mut map, "tool_description", tool.description.clone().into());
+        put_filled(&mut map, "tool_parameters", tool.parameters.clone().unwrap_or_default());
+    }
+    let task = &operation.task;
+    put_filled(
+        &mut map,
+        "task",
+        filled([
+            ("description", task.description.clone().into()),
+            ("goal", task.goal.clone().into()),
+            ("input", task.input.clone().unwrap_or_default()),
+        ]),
+    );
     put_filled(&mut map, "workflow", operation.workflow.clone().into());
     put_filled(&mut map, "graph_node", operation.graph_node.clone().into());
     put_filled(&mut map, "tags", json!(operation.tags));
@@ -142,7 +156,7 @@ pub(super) fn of_run(run: &Run) -> Map<String, Value> {
     let model = run
         .steps
         .iter()
-        .filter(|step| step.operation.kind == crate::operation::Kind::Llm)
+        .filter(|step| step.operation.kind == Kind::Llm)
         .find_map(|step| step.operation.model.name());
     put_filled(&mut map, "model", model.into());
     put_filled(&mut map, "env_name", run.agent.name.clone().into());
@@ -170,8 +184,15 @@ pub(super) fn of_run(run: &Run) -> Map<String, Value> {
         put(&mut told, "kind", root.operation.kind.name());
         put(&mut told, "name", root.operation.name.as_str());
         put_filled(&mut told, "span_id", root.span_id.map(|span| span.to_string()).into());
+        put_filled(&mut told, "agent_id", root.operation.agent.id.clone().into());
         told.extend(of_step(root));
+        // The task stands at the top.
+        let _ = told.remove("task");
         told.extend(about(&root.operation));
+        if !has_event(root.operation.kind) && !repeats(root.operation.kind) {
+            put_filled(&mut told, "input", root.operation.input.clone().unwrap_or_default());
+            put_filled(&mut told, "output", root.operation.output.clone().unwrap_or_default());
+        }
         let task = &root.operation.task;
         put_filled(&mut map, "task_description", task.description.clone().into());
         put_filled(&mut map, "task_goal", task.goal.clone().into());
@@ -191,8 +212,23 @@ pub(super) fn of_run(run: &Run) -> Map<String, Value> {
     map
 }
 
+/// Whether an operation of this kind is an event even where it is the whole run.
+fn has_event(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Llm | Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::Guardrail
+    )
+}
+
+/// Whether what goes in and comes out repeats what is said inside.
+pub(super) fn repeats(kind: Kind) -> bool {
+    matches!(kind, Kind::Agent | Kind::Chain)
+}
+
 fn training(training: &Training) -> Value {
     filled([
+        ("terminated", training.terminated.into()),
+        ("truncated", training.truncated.into()),
         ("optimize", training.optimize.into()),
         ("ideal", training.ideal.clone().unwrap_or_default()),
         ("step", training.step.into()),

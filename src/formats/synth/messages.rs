@@ -27,8 +27,8 @@ pub(super) struct Said {
 pub(super) struct Messages {
     /// In the order of the conversations.
     pub(super) said: Vec<Said>,
-    /// The ids under which each model call's tool calls are told, by their place.
-    pub(super) call_ids: HashMap<usize, Vec<String>>,
+    /// For each model call's tool calls the id as recorded and the id under which it is told, in order.
+    pub(super) call_ids: HashMap<usize, Vec<(Option<String>, String)>>,
     /// The id under which each tool step is told.
     pub(super) tool_ids: HashMap<usize, String>,
     /// What was put in another way.
@@ -158,7 +158,7 @@ impl Messages {
                 && earlier.arguments == arguments
             {
                 if let Some(asked) = asked {
-                    self.call_ids.entry(asked).or_default().push(earlier.id.clone());
+                    self.call_ids.entry(asked).or_default().push((recorded.clone(), earlier.id.clone()));
                 }
                 self.losses.push(Loss::new(
                     span(run, entry.step),
@@ -183,7 +183,7 @@ impl Messages {
             let started = tool.and_then(|tool| run.steps.get(tool)).map(|tool| tool.started_at);
             let at = started.map_or(entry.at, |started| started.min(entry.at));
             if let Some(asked) = asked {
-                self.call_ids.entry(asked).or_default().push(id.clone());
+                self.call_ids.entry(asked).or_default().push((recorded.clone(), id.clone()));
             }
             if let Some(tool) = tool {
                 let _ = self.tool_ids.insert(tool, id.clone());

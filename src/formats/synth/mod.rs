@@ -22,8 +22,8 @@
 //! | tool call, its result | `action` {name, arguments} and `result`, joined by `metadata.call_id` |
 //! | retrieval or memory read on its own that found something | `observation` |
 //! | question or answer that only an agent or a chain holds | `user_input`, `agent_response` |
-//! | reward, score | of a tool: its event's `reward`; of the root: `session_metadata`; else an EnvironmentEvent. The last one of a finished run is `terminated`, unless the spans say where the episode ended |
-//! | token ids, log probabilities | `token_traces` |
+//! | reward, score | of a tool: its event's `reward`; of the root: `session_metadata`; else an EnvironmentEvent. The last one of a finished run is `terminated`, unless the spans say that it did not end or the event of a tool or a guardrail ended it |
+//! | token ids, log probabilities, of the training facts or the response | `token_traces` |
 //!
 //! Sub-agents act under names of their own (`researcher/llm:openai`, `researcher#2/tool:search`). Their calls and results
 //! are messages, their other words are not: what they were asked and answered is the outer call and its result.
@@ -44,8 +44,8 @@
 //! # What is lost
 //!
 //! Times are f64 seconds, about 240 ns apart: the exact ones are in the metadata as `spanbridge.started_at_unix_nano` and
-//! `spanbridge.ended_at_unix_nano`. Input and output of agents and chains repeat the calls and are left out (`NoPlace`);
-//! so are agents that were made and did nothing. System prompts and earlier history stand in the call records alone.
+//! `spanbridge.ended_at_unix_nano`. Input and output of agents and chains that the conversation does not hold are left
+//! out (`NoPlace`); so are agents that were made and did nothing. System prompts and earlier history stand in the call records alone.
 
 pub mod document;
 

@@ -8,8 +8,14 @@ use crate::formats::{Loss, LossReason, Options};
 use crate::operation::{Failure, Message, Operation, Part, ToolDefinition};
 use crate::run::{Run, Step};
 
-/// The record of a model call. `call_ids` gives the ids under which the session tells the calls, by place.
-pub(super) fn record(run: &Run, step: &Step, call_ids: &[String], options: &Options, losses: &mut Vec<Loss>) -> LlmCallRecord {
+/// The record of a model call. `call_ids` gives the ids under which the session tells the calls, with the recorded ones, by place.
+pub(super) fn record(
+    run: &Run,
+    step: &Step,
+    call_ids: &[(Option<String>, String)],
+    options: &Options,
+    losses: &mut Vec<Loss>,
+) -> LlmCallRecord {
     let operation = &step.operation;
     let span = step.span_id.map(|span| span.to_string());
     let mut metadata = Map::new();
@@ -74,7 +80,10 @@ pub(super) fn record(run: &Run, step: &Step, call_ids: &[String], options: &Opti
                 LossReason::Coerced,
             ));
         }
-        let told = call_ids.get(index);
+        // A conversation may hold more calls of this turn than its own, or not all.
+        let by_id = || call_ids.iter().rfind(|(recorded, _)| *recorded == call.id);
+        let by_place = || call_ids.get(index).filter(|_| call.id.is_none());
+        let told = call.id.as_ref().and_then(|_| by_id()).or_else(by_place).map(|(_, told)| told);
         if call.id.is_none() && told.is_some() {
             put(&mut metadata, "call_id_derived", true);
             losses.push(Loss::new(
@@ -190,6 +199,7 @@ fn usage(operation: &Operation) -> Option<LlmUsage> {
     })
 }
 
+/// One object for what the training facts say; where they have no log probabilities, one for each choice of the response.
 fn token_traces(operation: &Operation) -> Option<Vec<Value>> {
     let training = &operation.training;
     let trace = filled([
@@ -197,7 +207,36 @@ fn token_traces(operation: &Operation) -> Option<Vec<Value>> {
         ("completion_token_ids", training.completion_token_ids.clone().unwrap_or_default()),
         ("logprobs", training.logprobs.clone().unwrap_or_default()),
     ]);
-    trace.as_object().is_some_and(|map| !map.is_empty()).then(|| vec![trace])
+    let mut traces = Vec::new();
+    if trace.as_object().is_some_and(|map| !map.is_empty()) {
+        traces.push(trace);
+    }
+    if training.logprobs.is_none() {
+        traces.extend(operation.raw_response.iter().flat_map(response_logprobs));
+    }
+    (!traces.is_empty()).then_some(traces)
+}
+
+/// Log probabilities in the body of a chat completion, a completion or an answer of the Responses API.
+fn response_logprobs(body: &Value) -> Vec<Value> {
+    let members = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let told = |value: &Value| match value {
+        Value::Array(list) => !list.is_empty(),
+        Value::Object(map) => map.values().any(|value| !value.is_null()),
+        _ => false,
+    };
+    let choices = members(body, "choices").into_iter().enumerate().filter_map(|(index, choice)| {
+        let all = choice.get("logprobs")?;
+        let content = all.get("content").filter(|content| told(content)).unwrap_or(all);
+        let index = choice.get("index").cloned().unwrap_or_else(|| index.into());
+        told(content).then(|| json!({"choice_index": index, "logprobs": content}))
+    });
+    let parts = members(body, "output").into_iter().flat_map(|item| members(&item, "content"));
+    let texts = parts.filter_map(|part| {
+        let all = part.get("logprobs").filter(|all| told(all))?;
+        Some(json!({ "logprobs": all }))
+    });
+    choices.chain(texts).collect()
 }
 
 /// Parameters in the record's fields; those of another name or type stay in `raw_params`.

@@ -321,6 +321,7 @@ fn operations_on_their_own() {
             ..Default::default()
         }]),
         top_k: None,
+        match_count: None,
     });
     let mut rerank = found.clone();
     rerank.operation.kind = Kind::Rerank;
@@ -409,7 +410,8 @@ fn operations_on_their_own() {
     };
     assert_eq!(by_name("guardrail:guardrail 203")["terminated"], true);
     assert_eq!(by_name("environment")["reward"], 0.25);
-    assert_eq!(by_name("evaluator:relevance")["terminated"], true);
+    // The guardrail ended it.
+    assert_eq!(by_name("evaluator:relevance")["terminated"], false);
     assert_eq!(value["session_metadata"], json!([{"type": "outcome_reward", "total_reward": 1.0}]));
     assert_eq!(value["session_time_steps"][0]["step_metadata"]["chains"][0]["name"], "step 1");
     assert_eq!(losses, [LossReason::NoPlace, LossReason::NoPlace]);

@@ -110,6 +110,7 @@ pub(crate) fn searches() -> Run {
         query: Some("otters".into()),
         documents,
         top_k: Some(2),
+        match_count: None,
     };
     let root = build.agent("rag", None, 0, 9000);
     let read = build.step(Kind::MemoryRead, "search_memory", Some(root), 10, 20);

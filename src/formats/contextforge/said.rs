@@ -1,0 +1,193 @@
+//! What people said, and the last answer, as steps of their own.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::assemble::{Draft, Ids, Side};
+use super::document::{Body, Step as Written, UserInput};
+use super::step::{self, Words};
+use crate::formats::{Loss, LossReason};
+use crate::operation::{Kind, Message, Role};
+use crate::run::{Entry, EntryKind, Run};
+use crate::span::{SpanId, UnixNanos};
+
+struct Inputs<'a> {
+    list: Vec<Draft>,
+    ids: &'a mut Ids,
+    losses: &'a mut Vec<Loss>,
+}
+
+impl Inputs<'_> {
+    fn say(&mut self, at: UnixNanos, place: usize, owner: &str, span: Option<SpanId>, words: Words) {
+        let step_id = self.ids.unique(&format!("{owner}:in"));
+        if words.coerced {
+            let what = format!("steps[{step_id}].content");
+            self.losses.push(Loss::new(span, what, LossReason::Coerced));
+        }
+        self.list.push(Draft {
+            at,
+            place: (place, Side::Before),
+            step: Written {
+                step_id,
+                timestamp: String::new(),
+                parent_step_id: None,
+                body: Body::UserInput(UserInput {
+                    content: words.text,
+                    input_type: Some("text".to_owned()),
+                    extra: Map::new(),
+                }),
+                metadata: words.original.map(|original| Map::from_iter([("content".to_owned(), original)])),
+            },
+        });
+    }
+}
+
+/// The question, not after the `first` step, and what people said later in conversations that are not a sub-agent's.
+pub(super) fn user_inputs(
+    run: &Run,
+    first: Option<UnixNanos>,
+    starts: &HashMap<usize, UnixNanos>,
+    ids: &mut Ids,
+    losses: &mut Vec<Loss>,
+) -> Vec<Draft> {
+    let is_step = |step: usize| run.steps.get(step).is_some_and(|step| step.operation.kind == Kind::UserInput);
+    let mut inputs = Inputs {
+        list: Vec::new(),
+        ids,
+        losses,
+    };
+    let conversations = said_here(run);
+    let root = run.root.and_then(|root| run.steps.get(root));
+    if let Some(said) = run.question.as_ref().filter(|said| !is_step(said.step)) {
+        let message = conversations.iter().find_map(|conversation| conversation.question);
+        let owner = root.or_else(|| run.steps.get(said.step));
+        if let (Some(owner), Some(words)) = (owner, question(&said.content, message)) {
+            let at = root
+                .map_or(said.at, |root| root.started_at.min(said.at))
+                .min(first.unwrap_or(said.at));
+            let span = run.steps.get(said.step).and_then(|step| step.span_id);
+            inputs.say(at, 0, &owner.id, span, words);
+        }
+    }
+    for conversation in conversations {
+        for entry in conversation.messages {
+            let EntryKind::Message(message) = &entry.kind else { continue };
+            let Some(index) = entry.step.filter(|step| !is_step(*step)) else {
+                continue;
+            };
+            let (Some(words), Some(step)) = (step::message_words(message), run.steps.get(index)) else {
+                continue;
+            };
+            let at = starts.get(&index).copied().unwrap_or(entry.at);
+            inputs.say(at, index, &step.id, step.span_id, words);
+        }
+    }
+    inputs.list
+}
+
+/// The question with the pictures that its message holds beside it.
+fn question(content: &Value, message: Option<&Message>) -> Option<Words> {
+    let mut words = step::words(content)?;
+    if let Some(message) = message.filter(|message| message.has_media()) {
+        let whole = step::message_words(message)?;
+        words = if message.content().trim() == words.text.trim() {
+            whole
+        } else {
+            let marks = step::media_marks(message);
+            Words {
+                text: format!("{}\n{marks}", words.text),
+                ..whole
+            }
+        };
+    }
+    Some(words)
+}
+
+/// What people said in one conversation in this run.
+struct Conversation<'a> {
+    /// The message that holds the question, if one here does.
+    question: Option<&'a Message>,
+    /// The others.
+    messages: Vec<&'a Entry>,
+}
+
+/// Per top-level conversation what users said in this run: in the conversation that holds the question what came after
+/// it and pictures without words that came with it, in any other what came after the history that its first model call
+/// brought along.
+fn said_here(run: &Run) -> Vec<Conversation<'_>> {
+    let mut question = run.question.as_ref().filter(|said| said.in_conversation);
+    let mut out = Vec::new();
+    for scope in run.scopes.iter().filter(|scope| scope.called_by.is_none()) {
+        let user = |entry: &'_ Entry| matches!(&entry.kind, EntryKind::Message(message) if message.role == Role::User);
+        let history = scope
+            .conversation
+            .iter()
+            .take_while(|entry| !matches!(entry.kind, EntryKind::Turn(_)))
+            .enumerate()
+            .filter(|(_, entry)| !matches!(&entry.kind, EntryKind::Message(message) if message.role != Role::Assistant))
+            .map(|(at, _)| at + 1)
+            .last()
+            .unwrap_or(0);
+        let found = question.and_then(|said| position(&scope.conversation, said.content.as_str()?.trim()));
+        let mut messages: Vec<&Entry> = Vec::new();
+        let mut holds = None;
+        for (at, entry) in scope.conversation.iter().enumerate().filter(|(_, entry)| user(entry)) {
+            let EntryKind::Message(message) = &entry.kind else { continue };
+            match found {
+                Some(found) if at == found => holds = Some(message),
+                Some(found) if at < found && (at < history || !message.content().trim().is_empty()) => {}
+                None if at < history => {}
+                _ => messages.push(entry),
+            }
+        }
+        if found.is_some() {
+            question = None;
+        }
+        out.push(Conversation { question: holds, messages });
+    }
+    out
+}
+
+/// The user message that is the question, else the first that holds it.
+fn position(conversation: &[Entry], asked: &str) -> Option<usize> {
+    let holds = |entry: &Entry, whole: bool| match &entry.kind {
+        EntryKind::Message(message) if message.role == Role::User => {
+            let content = message.content();
+            if whole { content.trim() == asked } else { content.contains(asked) }
+        }
+        _ => false,
+    };
+    [true, false]
+        .into_iter()
+        .find_map(|whole| conversation.iter().position(|entry| holds(entry, whole)))
+}
+
+/// The last answer; one with pictures as the model gave it.
+pub(super) fn final_output(run: &Run, ids: &mut Ids) -> Option<Draft> {
+    let said = run.answer.as_ref()?;
+    if run
+        .steps
+        .get(said.step)
+        .is_some_and(|step| step.operation.kind == Kind::FinalOutput)
+    {
+        return None;
+    }
+    let owner = run.root.and_then(|root| run.steps.get(root)).or_else(|| run.steps.get(said.step))?;
+    let turn = || run.steps.get(said.step)?.operation.output_messages.as_deref()?.first();
+    let content = turn()
+        .filter(|message| message.has_media() && said.content.as_str() == Some(&message.content()))
+        .map(Message::chat_content);
+    let last = run.steps.iter().map(|step| step.started_at).max()?;
+    Some(Draft {
+        at: run.ended_at.unwrap_or(said.at).max(last),
+        place: (usize::MAX, Side::After),
+        step: Written {
+            step_id: ids.unique(&format!("{}:out", owner.id)),
+            timestamp: String::new(),
+            parent_step_id: None,
+            body: step::answer(content.as_ref().unwrap_or(&said.content))?,
+            metadata: None,
+        },
+    })
+}

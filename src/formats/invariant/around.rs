@@ -1,0 +1,122 @@
+//! Operations that have no event of their own: what they say stands in the metadata of the events around them.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+
+use super::list::List;
+use crate::formats::{calls, facts, io};
+use crate::operation::Kind;
+use crate::run::Step;
+
+impl List<'_> {
+    /// What operations without an event say goes to the event around them, else to the one that follows in time.
+    pub(super) fn settle(&mut self, steps: &[usize]) {
+        self.hear();
+        let mut events: HashMap<usize, usize> = HashMap::new();
+        for (at, draft) in self.drafts.iter().enumerate() {
+            events.extend(draft.steps.iter().map(|step| (*step, at)));
+        }
+        for &index in steps {
+            let Some(step) = self.step(Some(index)) else { continue };
+            let Some(said) = self.around(step) else { continue };
+            let mut around = Some(index);
+            let mut home = None;
+            while let Some(at) = around.filter(|_| home.is_none()) {
+                home = events.get(&at).copied();
+                around = self.step(Some(at)).and_then(|step| step.parent).filter(|above| *above < at);
+            }
+            let after = || self.drafts.iter().position(|draft| !draft.gone && draft.at >= step.end_or_start());
+            let last = || self.drafts.iter().rposition(|draft| !draft.gone);
+            let home = home.or_else(after).or_else(last);
+            match home.and_then(|home| self.drafts.get_mut(home)) {
+                Some(draft) => match draft.metadata.entry("operations").or_insert_with(|| json!([])) {
+                    Value::Array(list) => list.push(said),
+                    other => *other = json!([other.take(), said]),
+                },
+                None => self.unsettled.push(index),
+            }
+        }
+    }
+
+    /// What an operation without an event says; `None` if that is nothing. Agents and chains hand on the words of their
+    /// conversations: what an event tells already is not told again.
+    fn around(&self, step: &Step) -> Option<Value> {
+        if matches!(step.operation.kind, Kind::Plain | Kind::Detail) {
+            return None;
+        }
+        let mut said = facts::in_and_out(self.run, step);
+        let is_tool = step.operation.kind == Kind::Tool;
+        if is_tool || matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
+            let outside = self.outside(step);
+            said.retain(|_, value| !self.is_told(value, &outside));
+        }
+        said.extend(facts::all(self.run, step));
+        let mut out = facts::identity(step);
+        (is_tool || !said.is_empty()).then(|| {
+            out.extend(said);
+            out.into()
+        })
+    }
+
+    /// Takes note of what the latest events tell.
+    fn hear(&mut self) {
+        let (heard, until) = &mut self.heard;
+        for draft in self.drafts.iter().skip(*until) {
+            if let Some(content) = &draft.event.content {
+                texts(content, heard);
+                if let Value::Array(parts) = content {
+                    let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
+                    heard.insert(texts.collect::<String>().trim().to_owned());
+                }
+            }
+            for call in draft.event.tool_calls.iter().flatten().flatten() {
+                texts(&Value::Object(call.function.arguments.clone()), heard);
+            }
+        }
+        *until = self.drafts.len();
+    }
+
+    /// What stands outside of this list: the question, the answer, the call that made an agent run.
+    fn outside(&self, step: &Step) -> HashSet<String> {
+        let run = self.run;
+        let mut out = HashSet::new();
+        for said in [&run.question, &run.answer].into_iter().flatten() {
+            texts(&said.content, &mut out);
+        }
+        let caller = run.scopes.get(step.scope).and_then(|scope| run.steps.get(scope.called_by?));
+        if let Some(caller) = caller {
+            for value in [calls::arguments(run, caller), calls::result(run, caller)].into_iter().flatten() {
+                texts(value, &mut out);
+            }
+        }
+        out
+    }
+
+    fn is_told(&self, value: &Value, outside: &HashSet<String>) -> bool {
+        let text = io::text(value);
+        let text = text.trim();
+        value.is_null()
+            || text.is_empty()
+            || self.heard.0.contains(text)
+            || outside.contains(text)
+            || only(value).is_some_and(|inner| self.is_told(inner, outside))
+    }
+}
+
+/// The text of a value, and of the one value in it.
+fn texts(value: &Value, out: &mut HashSet<String>) {
+    out.insert(io::text(value).trim().to_owned());
+    if let Some(inner) = only(value) {
+        texts(inner, out);
+    }
+}
+
+/// The value that another value is merely put around.
+fn only(value: &Value) -> Option<&Value> {
+    match value {
+        Value::Object(map) if map.len() == 1 => map.values().next(),
+        Value::Array(items) if items.len() == 1 => items.first(),
+        _ => None,
+    }
+}

@@ -1,0 +1,100 @@
+//! Whether what an agent or a chain says as a whole repeats the words of the run's conversations.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::dialect::messages::{self, Direction};
+use crate::operation::{Message, Operation};
+use crate::run::{EntryKind, Run, Step};
+
+/// The words of a run's conversations, its question and its answer.
+#[derive(Debug, Default)]
+pub(in crate::formats) struct Told(HashSet<String>);
+
+impl Told {
+    /// The words of a run.
+    pub(in crate::formats) fn of(run: &Run) -> Self {
+        let entries = run
+            .scopes
+            .iter()
+            .flat_map(|scope| &scope.conversation)
+            .flat_map(|entry| match &entry.kind {
+                EntryKind::Message(message) | EntryKind::Turn(message) => texts(message),
+                EntryKind::Result(result) => vec![text(&result.result)],
+                EntryKind::Call(call) => run.steps.get(call.tool).map_or_else(Vec::new, asked),
+            });
+        let outer = [&run.question, &run.answer].into_iter().flatten().map(|said| text(&said.content));
+        Self(entries.chain(outer).map(|words| words.trim().to_owned()).collect())
+    }
+
+    /// Which of an operation's input and output the conversations do not hold: `None` if they hold both.
+    pub(in crate::formats) fn untold(&self, operation: &Operation) -> Option<&'static str> {
+        let lacks = |value: &Option<Value>, direction| value.as_ref().is_some_and(|value| !self.holds(value, direction));
+        match (
+            lacks(&operation.input, Direction::Input),
+            lacks(&operation.output, Direction::Output),
+        ) {
+            (true, true) => Some("its input and output"),
+            (true, false) => Some("its input"),
+            (false, true) => Some("its output"),
+            (false, false) => None,
+        }
+    }
+
+    fn holds(&self, value: &Value, direction: Direction) -> bool {
+        let has = |words: &str| words.trim().is_empty() || self.0.contains(words.trim());
+        if value.is_null() || has(&text(value)) {
+            return true;
+        }
+        if let Some(list) = messages::read(value, direction) {
+            // A state may hold more beside its messages.
+            let alone = value
+                .as_object()
+                .is_none_or(|map| map.len() == 1 || map.contains_key("role") || map.contains_key("choices"));
+            return alone && !list.is_empty() && list.iter().all(|message| texts(message).iter().all(|words| has(words)));
+        }
+        match value {
+            Value::Object(map) if map.len() == 1 => map.values().all(|value| value.is_string() && has(&text(value))),
+            _ => false,
+        }
+    }
+}
+
+/// What a message says in words: its text, else its calls.
+fn texts(message: &Message) -> Vec<String> {
+    let mut out: Vec<String> = message
+        .tool_calls
+        .iter()
+        .map(|call| format!("{} {}", call.name, call.arguments_json()))
+        .collect();
+    // What a sub-agent is asked is an argument of the call around it.
+    let arguments = message.tool_calls.iter().filter_map(|call| call.arguments.as_ref());
+    out.extend(
+        arguments
+            .filter_map(Value::as_object)
+            .flat_map(|map| map.values())
+            .filter_map(Value::as_str)
+            .map(str::to_owned),
+    );
+    out.push(message.content());
+    out.extend(message.result.as_ref().map(text));
+    out
+}
+
+/// What a tool is asked in words.
+fn asked(tool: &Step) -> Vec<String> {
+    let arguments = tool.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
+    match arguments {
+        Some(Value::String(text)) => vec![text.clone()],
+        Some(Value::Object(map)) => map.values().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        other => super::io::text(other),
+    }
+}

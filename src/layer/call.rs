@@ -1,0 +1,219 @@
+//! One model call from request to answer: [`ModelCall`].
+
+use std::fmt;
+use std::future::Future;
+
+use serde::Serialize;
+use serde_json::Value as Json;
+use tracing::{Instrument as _, Span};
+
+use super::access;
+use super::span_ext::{self, SpanExt as _};
+use crate::dialect::messages::Direction;
+use crate::operation::{TokenCount, ToolDefinition};
+
+/// One call of a model, from the request to the answer or the failure.
+///
+/// ```
+/// use serde_json::json;
+/// use spanbridge::layer::ModelCall;
+///
+/// # fn ask(_: &serde_json::Value) -> Result<serde_json::Value, std::io::Error> {
+/// #     Ok(json!({"choices": [{"message": {"role": "assistant", "content": "-3 °C"}}]}))
+/// # }
+/// let request = json!({"model": "gpt-4o", "temperature": 0, "messages": [{"role": "user", "content": "Oslo?"}]});
+/// let call = ModelCall::of_request("openai", &request);
+/// let answer = call.finish_sync(|| ask(&request))?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+///
+/// The span is named after the model and is a child of the current one. It closes when the call is dropped.
+#[derive(Debug, Clone)]
+pub struct ModelCall {
+    span: Span,
+}
+
+impl ModelCall {
+    /// A call of this model; `provider` is `openai`, `anthropic`, ...
+    #[must_use]
+    pub fn new(provider: &str, model: &str) -> Self {
+        let name = format!("chat {model}");
+        let span = tracing::info_span!(
+            target: "spanbridge::call",
+            "chat",
+            otel.name = name.trim_end(),
+            otel.kind = "client",
+            openinference.span.kind = "LLM",
+            llm.model_name = tracing::field::Empty,
+            llm.provider = tracing::field::Empty,
+        );
+        span.set_model(model, (!provider.is_empty()).then_some(provider));
+        Self { span }
+    }
+
+    /// A call with the provider's own request body: model, messages, tools and parameters are taken from it.
+    #[must_use]
+    pub fn of_request(provider: &str, request: &(impl Serialize + ?Sized)) -> Self {
+        let request = span_ext::json(request);
+        let call = Self::new(provider, request.get("model").and_then(Json::as_str).unwrap_or_default());
+        if call.span.is_disabled() {
+            return call;
+        }
+        access::with(&call.span, |record| span_ext::put_messages(record, Direction::Input, &request));
+        if let Json::Object(map) = &request {
+            let rest: serde_json::Map<String, Json> = map
+                .iter()
+                .filter(|(key, _)| !["messages", "input", "contents", "tools", "system", "instructions"].contains(&key.as_str()))
+                .map(|(key, value)| (key.clone(), value.clone()))
+                .collect();
+            call.span.set_parameters(&rest);
+        }
+        let tools = request.get("tools").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
+        call.tools(&tools.iter().filter_map(tool).collect::<Vec<_>>())
+    }
+
+    /// Messages into the model, in any shape that `spanbridge` reads.
+    #[must_use]
+    pub fn messages(self, messages: &(impl Serialize + ?Sized)) -> Self {
+        self.span.set_input_messages(messages);
+        self
+    }
+
+    /// Temperature and the like.
+    #[must_use]
+    pub fn parameters(self, parameters: &(impl Serialize + ?Sized)) -> Self {
+        self.span.set_parameters(parameters);
+        self
+    }
+
+    /// Tools offered to the model.
+    #[must_use]
+    pub fn tools(self, tools: &[ToolDefinition]) -> Self {
+        self.span.set_tools(tools);
+        self
+    }
+
+    /// The span, for what the call's own methods do not say.
+    #[must_use]
+    pub fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// The model's answer: the provider's response body, or a message. Usage, finish reason and the answering model are
+    /// taken from a body.
+    pub fn answer(&self, response: &(impl Serialize + ?Sized)) -> &Self {
+        if self.span.is_disabled() {
+            return self;
+        }
+        let response = span_ext::json(response);
+        access::with(&self.span, |record| span_ext::put_messages(record, Direction::Output, &response));
+        if let Some(model) = response.get("model").and_then(Json::as_str) {
+            self.span.set_model(model, None);
+        }
+        if let Some(usage) = response.get("usage").or_else(|| response.get("usageMetadata")) {
+            self.span.set_usage(usage_of(usage));
+        }
+        let reason = response
+            .pointer("/choices/0/finish_reason")
+            .or_else(|| response.get("stop_reason"))
+            .or_else(|| response.pointer("/candidates/0/finishReason"));
+        if let Some(reason) = reason.and_then(Json::as_str) {
+            self.span.set_finish_reason(reason);
+        }
+        self
+    }
+
+    /// Runs the call inside the span and records its answer or its error.
+    ///
+    /// # Errors
+    /// The error of `call`, as it is.
+    pub async fn finish<T, E, F>(self, call: F) -> Result<T, E>
+    where
+        F: Future<Output = Result<T, E>>,
+        T: Serialize,
+        E: fmt::Display,
+    {
+        let result = call.instrument(self.span.clone()).await;
+        self.end(&result);
+        result
+    }
+
+    /// Runs a blocking call inside the span and records its answer or its error.
+    ///
+    /// # Errors
+    /// The error of `call`, as it is.
+    pub fn finish_sync<T, E>(self, call: impl FnOnce() -> Result<T, E>) -> Result<T, E>
+    where
+        T: Serialize,
+        E: fmt::Display,
+    {
+        let result = self.span.in_scope(call);
+        self.end(&result);
+        result
+    }
+
+    fn end<T: Serialize, E: fmt::Display>(&self, result: &Result<T, E>) {
+        match result {
+            Ok(response) => {
+                self.answer(response);
+            }
+            Err(error) => {
+                self.span.set_failure(std::any::type_name::<E>(), &error.to_string());
+            }
+        }
+    }
+}
+
+/// A tool of a request: OpenAI's `{function: {name, ..}}`, or `{name, description, input_schema}`.
+fn tool(value: &Json) -> Option<ToolDefinition> {
+    let inner = value.get("function").filter(|inner| inner.is_object()).unwrap_or(value);
+    Some(ToolDefinition {
+        name: inner.get("name")?.as_str()?.to_owned(),
+        description: inner.get("description").and_then(Json::as_str).map(str::to_owned),
+        parameters: ["parameters", "input_schema"].iter().find_map(|key| inner.get(*key)).cloned(),
+    })
+}
+
+/// Tokens in a provider's words.
+fn usage_of(usage: &Json) -> TokenCount {
+    let count = |paths: &[&str]| paths.iter().find_map(|path| usage.pointer(path)?.as_u64());
+    let cache_read = count(&[
+        "/prompt_tokens_details/cached_tokens",
+        "/input_tokens_details/cached_tokens",
+        "/cache_read_input_tokens",
+        "/cachedContentTokenCount",
+    ]);
+    let cache_write = count(&["/cache_creation_input_tokens"]);
+    let mut input = count(&["/prompt_tokens", "/input_tokens", "/promptTokenCount"]);
+    if usage.get("cache_read_input_tokens").is_some() || cache_write.is_some() {
+        // Anthropic counts cached tokens beside the input, not in it.
+        input = input.map(|input| input + cache_read.unwrap_or(0) + cache_write.unwrap_or(0));
+    }
+    TokenCount {
+        input,
+        output: count(&["/completion_tokens", "/output_tokens", "/candidatesTokenCount"]),
+        total: count(&["/total_tokens", "/totalTokenCount"]),
+        cache_read,
+        cache_write,
+        reasoning: count(&[
+            "/completion_tokens_details/reasoning_tokens",
+            "/output_tokens_details/reasoning_tokens",
+            "/thoughtsTokenCount",
+        ]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_of_three_providers() {
+        let openai = serde_json::json!({"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12, "prompt_tokens_details": {"cached_tokens": 4}});
+        assert_eq!((usage_of(&openai).input, usage_of(&openai).cache_read), (Some(10), Some(4)));
+        let anthropic = serde_json::json!({"input_tokens": 3, "output_tokens": 2, "cache_read_input_tokens": 7});
+        assert_eq!(usage_of(&anthropic).input, Some(10));
+        let gemini = serde_json::json!({"promptTokenCount": 5, "candidatesTokenCount": 1, "thoughtsTokenCount": 9});
+        assert_eq!((usage_of(&gemini).input, usage_of(&gemini).reasoning), (Some(5), Some(9)));
+    }
+}

@@ -1,0 +1,257 @@
+//! Spans to finished runs, in bounded memory.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use super::documents::RunDocument;
+use super::sink::Sink;
+use super::words::words;
+use crate::formats::{AnyFormat, Layout, Options};
+use crate::run;
+use crate::span::{AnyValue, Span, TraceId};
+
+/// How much is kept, and how long.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) quiet: Duration,
+    pub(super) spans: usize,
+    pub(super) bytes: usize,
+}
+
+/// Traces whose documents are out stay for late spans, so many of them at most.
+const GIVEN_KEPT: usize = 64;
+
+#[derive(Debug)]
+struct Trace {
+    spans: Vec<Span>,
+    bytes: usize,
+    last: Instant,
+    /// The root is among the spans: they come when they end.
+    finished: bool,
+    /// Documents of all these spans are out.
+    given: bool,
+    revision: u32,
+}
+
+/// Keeps spans by trace until their documents are due.
+pub(super) struct Collector {
+    pub(super) formats: Vec<&'static AnyFormat>,
+    pub(super) options: Options,
+    pub(super) limits: Limits,
+    sink: Sink,
+    traces: HashMap<TraceId, Trace>,
+    spans: usize,
+    bytes: usize,
+}
+
+impl Collector {
+    pub(super) fn new(formats: Vec<&'static AnyFormat>, sink: Sink) -> Self {
+        Self {
+            formats,
+            options: Options::default(),
+            limits: Limits {
+                quiet: Duration::from_millis(250),
+                spans: 100_000,
+                bytes: 256 * 1024 * 1024,
+            },
+            sink,
+            traces: HashMap::new(),
+            spans: 0,
+            bytes: 0,
+        }
+    }
+
+    pub(super) fn take(&mut self, spans: impl Iterator<Item = Span>, now: Instant) {
+        for span in spans {
+            let bytes = size(&span);
+            let trace = self.traces.entry(span.trace_id).or_insert_with(|| Trace {
+                spans: Vec::new(),
+                bytes: 0,
+                last: now,
+                finished: false,
+                given: false,
+                revision: 0,
+            });
+            // A parent in another process (bit 9 of the flags) makes this a root of ours.
+            trace.finished |= span.parent.is_none() || span.flags & 0x200 != 0;
+            trace.given = false;
+            trace.last = now;
+            trace.bytes += bytes;
+            trace.spans.push(span);
+            self.spans += 1;
+            self.bytes += bytes;
+            while self.spans > self.limits.spans || self.bytes > self.limits.bytes {
+                let oldest = self
+                    .traces
+                    .iter()
+                    .min_by_key(|(_, trace)| (!trace.given, trace.last))
+                    .map(|(id, _)| *id);
+                let Some(oldest) = oldest else { break };
+                self.give(oldest);
+                self.forget(oldest);
+            }
+        }
+    }
+
+    /// How long until documents are due.
+    pub(super) fn next_due(&self, now: Instant) -> Option<Duration> {
+        let due = self.traces.values().filter(|trace| trace.finished && !trace.given);
+        due.map(|trace| (trace.last + self.limits.quiet).saturating_duration_since(now))
+            .min()
+    }
+
+    pub(super) fn give_due(&mut self, now: Instant) {
+        let quiet = self.limits.quiet;
+        self.give_where(|trace| trace.finished && now.saturating_duration_since(trace.last) >= quiet);
+        let mut given: Vec<(Instant, TraceId)> = self
+            .traces
+            .iter()
+            .filter(|(_, trace)| trace.given)
+            .map(|(id, trace)| (trace.last, *id))
+            .collect();
+        if given.len() > GIVEN_KEPT {
+            given.sort_unstable();
+            let more = given.len() - GIVEN_KEPT;
+            given.into_iter().take(more).for_each(|(_, id)| self.forget(id));
+        }
+    }
+
+    pub(super) fn give_finished(&mut self) {
+        self.give_where(|trace| trace.finished);
+    }
+
+    pub(super) fn give_all(&mut self) {
+        self.give_where(|_| true);
+        self.traces.clear();
+        (self.spans, self.bytes) = (0, 0);
+    }
+
+    fn give_where(&mut self, due: impl Fn(&Trace) -> bool) {
+        let ready = self.traces.iter().filter(|(_, trace)| !trace.given && due(trace));
+        let mut ready: Vec<(Instant, TraceId)> = ready.map(|(id, trace)| (trace.last, *id)).collect();
+        ready.sort_unstable();
+        for (_, id) in ready {
+            self.give(id);
+        }
+    }
+
+    fn give(&mut self, id: TraceId) {
+        let Some(trace) = self.traces.get_mut(&id).filter(|trace| !trace.given) else {
+            return;
+        };
+        trace.given = true;
+        let (finished, revision) = (trace.finished, trace.revision);
+        trace.revision += 1;
+        let runs = run::from_batch(trace.spans.clone(), Vec::new(), &words().registry);
+        if !runs.iter().any(run::Run::has_agent_work) {
+            return;
+        }
+        for format in &self.formats {
+            let assembled = format.assemble(&runs, &self.options, Layout::Compact);
+            for (index, one) in assembled.into_iter().enumerate() {
+                self.sink.take(&RunDocument {
+                    trace_id: id,
+                    format: format.id,
+                    index,
+                    text: one.document,
+                    losses: one.losses,
+                    finished,
+                    revision,
+                });
+            }
+        }
+    }
+
+    fn forget(&mut self, id: TraceId) {
+        if let Some(trace) = self.traces.remove(&id) {
+            self.spans -= trace.spans.len();
+            self.bytes -= trace.bytes;
+        }
+    }
+}
+
+/// About how many bytes a span takes in memory.
+fn size(span: &Span) -> usize {
+    fn value(value: &AnyValue) -> usize {
+        match value {
+            AnyValue::String(text) => text.len(),
+            AnyValue::Bytes(bytes) => bytes.len(),
+            AnyValue::Array(list) => list.iter().map(value_size).sum(),
+            AnyValue::KvList(pairs) => pairs.iter().map(|(key, inner)| key.len() + value_size(inner)).sum(),
+            _ => 0,
+        }
+    }
+    fn value_size(inner: &AnyValue) -> usize {
+        size_of::<AnyValue>() + value(inner)
+    }
+    let pairs = |list: &crate::span::Attributes| -> usize { list.iter().map(|(key, value)| 24 + key.len() + value_size(value)).sum() };
+    size_of::<Span>()
+        + span.name.len()
+        + pairs(&span.attributes)
+        + span.events.iter().map(|event| 96 + pairs(&event.attributes)).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+    use crate::formats::by_id;
+    use crate::layer::sink;
+    use crate::span::{SpanId, UnixNanos};
+
+    type Given = Arc<Mutex<Vec<(String, bool, u32)>>>;
+
+    fn collector() -> (Collector, Given) {
+        let given = Given::default();
+        let seen = Arc::clone(&given);
+        let sink = sink::callback(move |document: &RunDocument| {
+            if let Ok(mut seen) = seen.lock() {
+                seen.push((document.trace_id.to_string(), document.finished, document.revision));
+            }
+        });
+        (Collector::new(by_id("contextforge").into_iter().collect(), sink), given)
+    }
+
+    fn span(trace: u8, id: u8, parent: Option<u8>) -> Span {
+        let span_id = |id: u8| SpanId::from_bytes(&[id; 8]);
+        let trace_id = TraceId::from_bytes(&[trace; 16]).expect("not zero");
+        let mut span = Span::new(trace_id, span_id(id).expect("not zero"), "agent");
+        span.parent = parent.and_then(span_id);
+        span.start = UnixNanos(1_000_000_000);
+        span.end = UnixNanos(2_000_000_000);
+        span.attributes.push("openinference.span.kind", "AGENT");
+        span
+    }
+
+    #[test]
+    fn a_run_is_given_when_its_root_has_ended_and_again_for_a_late_span() {
+        let (mut collector, given) = collector();
+        let start = Instant::now();
+        collector.take([span(1, 2, Some(1))].into_iter(), start);
+        assert_eq!(collector.next_due(start), None);
+        collector.take([span(1, 1, None)].into_iter(), start);
+        collector.give_due(start);
+        assert!(given.lock().expect("no panic").is_empty());
+        collector.give_due(start + Duration::from_millis(250));
+        collector.take([span(1, 3, Some(1))].into_iter(), start);
+        collector.give_all();
+        let trace = "01".repeat(16);
+        assert_eq!(*given.lock().expect("no panic"), [(trace.clone(), true, 0), (trace, true, 1)]);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_never_ends_is_given_unfinished() {
+        let (mut collector, given) = collector();
+        collector.limits.spans = 2;
+        let start = Instant::now();
+        for trace in 1..=3 {
+            collector.take([span(trace, 2, Some(1))].into_iter(), start + Duration::from_secs(trace.into()));
+        }
+        assert_eq!((collector.spans, collector.traces.len()), (2, 2));
+        collector.give_all();
+        assert_eq!((collector.spans, collector.bytes), (0, 0));
+        assert!(given.lock().expect("no panic").iter().all(|(_, finished, _)| !finished));
+        assert_eq!(given.lock().expect("no panic").len(), 3);
+    }
+}

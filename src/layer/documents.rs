@@ -1,0 +1,253 @@
+//! Documents in the process: an exporter that reassembles finished runs and hands documents to a sink, without a server.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
+use opentelemetry_sdk::trace::{SpanData, SpanExporter};
+
+use super::collect::{Collector, Limits};
+use super::convert;
+use super::sink::{self, Sink};
+use crate::formats::{self, AnyFormat, Loss, Options};
+use crate::span::{Resource, TraceId};
+
+/// A document that a run became.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct RunDocument {
+    /// The run's trace.
+    pub trace_id: TraceId,
+    /// The format's name, for example `openreward`.
+    pub format: &'static str,
+    /// 0 for the run's first document of this format; some formats give several.
+    pub index: usize,
+    /// JSON on one line.
+    pub text: String,
+    /// What the format could not hold.
+    pub losses: Vec<Loss>,
+    /// `false` if the run's root had not ended: the program stopped, or memory ran out.
+    pub finished: bool,
+    /// 0 at first; a span that comes late makes the next one.
+    pub revision: u32,
+}
+
+/// Why a [`Documents`] exporter cannot be made.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DocumentsError {
+    /// There is no format with this name.
+    Format(String),
+    /// The folder or file cannot be made.
+    Sink {
+        /// Which.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+impl fmt::Display for DocumentsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Format(name) => {
+                let known: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
+                write!(f, "no such format: {name} (there are {})", known.join(", "))
+            }
+            Self::Sink { path, source } => write!(f, "{}: {source}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for DocumentsError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Format(_) => None,
+            Self::Sink { source, .. } => Some(source),
+        }
+    }
+}
+
+/// An [`SpanExporter`] that makes documents of finished runs on a thread of its own.
+///
+/// A run is finished when its root has ended and no span of it came for a while ([`with_quiet`](Self::with_quiet)).
+/// [`flush`](opentelemetry_sdk::trace::SdkTracerProvider::force_flush) does not wait for that; at shutdown every run is
+/// given out, unfinished ones marked as such.
+pub struct Documents {
+    inbox: SyncSender<Order>,
+    thread: Mutex<Option<std::thread::JoinHandle<()>>>,
+    resource: Arc<Resource>,
+}
+
+impl fmt::Debug for Documents {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Documents").finish_non_exhaustive()
+    }
+}
+
+pub(super) enum Order {
+    Spans(Vec<SpanData>, Arc<Resource>),
+    Tune(Box<dyn FnOnce(&mut Collector) + Send>),
+    Flush(SyncSender<()>),
+    Stop(SyncSender<()>),
+}
+
+impl Documents {
+    /// Documents as files `<trace id>.<format>.json` in a folder, indented, replaced when a late span changes them.
+    ///
+    /// # Errors
+    /// When there is no such format, or the folder cannot be made.
+    pub fn to_directory(format: &str, folder: impl Into<PathBuf>) -> Result<Self, DocumentsError> {
+        let format = known(format)?;
+        let folder = folder.into();
+        std::fs::create_dir_all(&folder).map_err(|source| DocumentsError::Sink {
+            path: folder.clone(),
+            source,
+        })?;
+        Ok(Self::start(format, sink::directory(folder)))
+    }
+
+    /// Documents at the end of a file, one a line.
+    ///
+    /// # Errors
+    /// When there is no such format, or the file cannot be opened.
+    pub fn to_file(format: &str, path: impl Into<PathBuf>) -> Result<Self, DocumentsError> {
+        let format = known(format)?;
+        let path = path.into();
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(&path);
+        let file = file.map_err(|source| DocumentsError::Sink {
+            path: path.clone(),
+            source,
+        })?;
+        Ok(Self::start(format, sink::lines(path, file)))
+    }
+
+    /// Documents to a function. A format that does not exist gives none, and says so.
+    #[must_use]
+    pub fn to_callback(format: &str, callback: impl FnMut(&RunDocument) + Send + 'static) -> Self {
+        let format = known(format);
+        if let Err(error) = &format {
+            tracing::error!(target: "spanbridge", "{error}");
+        }
+        Self::start(format.ok(), sink::callback(callback))
+    }
+
+    fn start(format: impl Into<Option<&'static AnyFormat>>, sink: Sink) -> Self {
+        let formats = format.into().into_iter().collect();
+        // Batches wait here while documents are made: the batch processor slows down before memory grows.
+        let (inbox, orders) = mpsc::sync_channel(4);
+        let thread = std::thread::Builder::new()
+            .name("spanbridge-documents".to_owned())
+            .spawn(move || work(&orders, &mut Collector::new(formats, sink)));
+        if let Err(error) = &thread {
+            tracing::error!(target: "spanbridge", "no thread for documents: {error}");
+        }
+        Self {
+            inbox,
+            thread: Mutex::new(thread.ok()),
+            resource: Arc::default(),
+        }
+    }
+
+    fn tuned(self, change: impl FnOnce(&mut Collector) + Send + 'static) -> Self {
+        let _ = self.inbox.send(Order::Tune(Box::new(change)));
+        self
+    }
+
+    /// One more format for the same sink.
+    ///
+    /// # Errors
+    /// When there is no such format.
+    pub fn and_format(self, format: &str) -> Result<Self, DocumentsError> {
+        let format = known(format)?;
+        Ok(self.tuned(move |collector| collector.formats.push(format)))
+    }
+
+    /// Choices of the formats, by `<format>.<name>`.
+    #[must_use]
+    pub fn with_options(self, options: Options) -> Self {
+        self.tuned(move |collector| collector.options = options)
+    }
+
+    /// How long a run whose root has ended waits for late spans. 250 milliseconds unless said otherwise.
+    #[must_use]
+    pub fn with_quiet(self, quiet: Duration) -> Self {
+        self.tuned(move |collector| collector.limits.quiet = quiet)
+    }
+
+    /// How many spans and about how many bytes of them are kept at most (100,000 and 256 MiB unless said otherwise).
+    /// Beyond that the run that was quiet longest is given out, unfinished if its root has not ended.
+    #[must_use]
+    pub fn with_memory(self, spans: usize, bytes: usize) -> Self {
+        self.tuned(move |collector| {
+            let quiet = collector.limits.quiet;
+            collector.limits = Limits { quiet, spans, bytes };
+        })
+    }
+
+    fn ask(&self, order: impl FnOnce(SyncSender<()>) -> Order, timeout: Duration) -> OTelSdkResult {
+        let (done, wait) = mpsc::sync_channel(1);
+        if self.inbox.send(order(done)).is_err() {
+            return Err(OTelSdkError::AlreadyShutdown);
+        }
+        wait.recv_timeout(timeout).map_err(|_| OTelSdkError::Timeout(timeout))
+    }
+}
+
+fn known(name: &str) -> Result<&'static AnyFormat, DocumentsError> {
+    formats::by_id(name).ok_or_else(|| DocumentsError::Format(name.to_owned()))
+}
+
+impl SpanExporter for Documents {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let order = Order::Spans(batch, Arc::clone(&self.resource));
+        self.inbox.send(order).map_err(|_| OTelSdkError::AlreadyShutdown)
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.ask(Order::Flush, Duration::from_secs(5))
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.ask(Order::Stop, timeout)?;
+        if let Some(thread) = self.thread.lock().ok().and_then(|mut thread| thread.take()) {
+            let _ = thread.join();
+        }
+        Ok(())
+    }
+
+    fn set_resource(&mut self, resource: &opentelemetry_sdk::Resource) {
+        self.resource = Arc::new(convert::resource(resource));
+    }
+}
+
+fn work(orders: &Receiver<Order>, collector: &mut Collector) {
+    loop {
+        let wait = collector.next_due(Instant::now()).unwrap_or(Duration::from_secs(3600));
+        match orders.recv_timeout(wait) {
+            Ok(Order::Spans(batch, resource)) => {
+                let spans = batch.into_iter().filter_map(|data| convert::span(data, &resource));
+                collector.take(spans, Instant::now());
+            }
+            Ok(Order::Tune(change)) => change(collector),
+            Ok(Order::Flush(done)) => {
+                collector.give_finished();
+                let _ = done.send(());
+            }
+            Ok(Order::Stop(done)) => {
+                collector.give_all();
+                let _ = done.send(());
+                return;
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                collector.give_all();
+                return;
+            }
+        }
+        collector.give_due(Instant::now());
+    }
+}

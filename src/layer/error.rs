@@ -1,0 +1,53 @@
+//! Why the Layer cannot be set up.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Why [`init`](crate::init) or [`Setup`](super::Setup) failed.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum InitError {
+    /// The OTLP exporter cannot be built from what the environment says.
+    Exporter(opentelemetry_otlp::ExporterBuildError),
+    /// `OTEL_EXPORTER_OTLP_PROTOCOL` is `grpc`, and the crate was built without the feature `layer-grpc`.
+    NoGrpc,
+    /// A certificate or key that the environment names cannot be read.
+    Certificate {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The program has a global subscriber already: compose with [`layer()`](super::layer()) instead.
+    Subscriber(Box<dyn std::error::Error + Send + Sync>),
+    /// A thread or a file that the Layer needs cannot be had.
+    Io {
+        /// What it was for.
+        what: &'static str,
+        /// Why not.
+        source: std::io::Error,
+    },
+}
+
+impl fmt::Display for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exporter(error) => write!(f, "the OTLP exporter cannot be built: {error}"),
+            Self::NoGrpc => f.write_str("OTEL_EXPORTER_OTLP_PROTOCOL=grpc needs the feature `layer-grpc`; `http/protobuf` does not"),
+            Self::Certificate { path, source } => write!(f, "{}: no certificate or key: {source}", path.display()),
+            Self::Subscriber(error) => write!(f, "there is a global subscriber already: {error}"),
+            Self::Io { what, source } => write!(f, "{what}: {source}"),
+        }
+    }
+}
+
+impl std::error::Error for InitError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Exporter(error) => Some(error),
+            Self::Certificate { source, .. } | Self::Subscriber(source) => Some(source.as_ref()),
+            Self::Io { source, .. } => Some(source),
+            Self::NoGrpc => None,
+        }
+    }
+}

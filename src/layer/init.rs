@@ -1,0 +1,390 @@
+//! From the environment to spans that arrive: [`init`], [`Setup`] and the [`Guard`].
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use opentelemetry::trace::TracerProvider as _;
+use opentelemetry::{InstrumentationScope, KeyValue, global};
+use opentelemetry_sdk::Resource;
+use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
+use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, SpanExporter, SpanLimits, TracerProviderBuilder};
+use tracing::Subscriber;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::Layer as _;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use super::env::{Env, bad};
+use super::error::InitError;
+use super::{Layer, Privacy, SCOPE, console, documents, global as shared, otlp, panics, signal, spool};
+
+/// Sends the spans of this program where the environment says, until the guard is dropped.
+///
+/// The same as `Setup::from_env().init()`: an OTLP exporter behind a batch processor, a global subscriber with the
+/// Layer alone. To have `fmt` and filters beside it, [build](Setup::build) and compose.
+///
+/// ```no_run
+/// fn main() -> Result<(), Box<dyn std::error::Error>> {
+///     let _guard = spanbridge::init()?;
+///     // the program
+///     Ok(())
+/// }
+/// ```
+///
+/// # Errors
+/// When the exporter cannot be built, or the program has a global subscriber already.
+pub fn init() -> Result<Guard, InitError> {
+    Setup::from_env().init()
+}
+
+/// Limits that drop nothing. [`Setup`] uses them unless `OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT`,
+/// `OTEL_SPAN_EVENT_COUNT_LIMIT` or `OTEL_SPAN_LINK_COUNT_LIMIT` say otherwise.
+#[must_use]
+pub fn span_limits() -> SpanLimits {
+    limits(&Env::process())
+}
+
+fn limits(env: &Env) -> SpanLimits {
+    let limit = |name| env.number(name).unwrap_or(u32::MAX);
+    SpanLimits {
+        max_attributes_per_span: limit("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"),
+        max_events_per_span: limit("OTEL_SPAN_EVENT_COUNT_LIMIT"),
+        max_links_per_span: limit("OTEL_SPAN_LINK_COUNT_LIMIT"),
+        max_attributes_per_event: limit("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT"),
+        max_attributes_per_link: limit("OTEL_LINK_ATTRIBUTE_COUNT_LIMIT"),
+    }
+}
+
+type Attach = Box<dyn FnOnce(TracerProviderBuilder) -> TracerProviderBuilder + Send>;
+
+/// Where spans go, and how the program says so in code.
+///
+/// ```
+/// use spanbridge::layer::{Documents, Setup};
+/// use tracing_subscriber::layer::SubscriberExt as _;
+///
+/// let guard = Setup::from_env()
+///     .with_service_name("planner")
+///     .without_otlp()
+///     .with_exporter(Documents::to_callback("openreward", |document| println!("{}", document.text)))
+///     .build()?;
+/// let subscriber = tracing_subscriber::registry().with(guard.layer());
+/// # drop(subscriber);
+/// # Ok::<(), spanbridge::layer::InitError>(())
+/// ```
+pub struct Setup {
+    env: Env,
+    service_name: Option<String>,
+    resource: Vec<KeyValue>,
+    otlp: bool,
+    signals: bool,
+    bound: Duration,
+    privacy: Option<Privacy>,
+    spool: Option<PathBuf>,
+    exporters: Vec<Attach>,
+}
+
+impl fmt::Debug for Setup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Setup")
+            .field("service_name", &self.service_name)
+            .field("otlp", &self.otlp)
+            .field("exporters", &self.exporters.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Setup {
+    /// What the environment says.
+    #[must_use]
+    pub fn from_env() -> Self {
+        Self {
+            env: Env::process(),
+            service_name: None,
+            resource: Vec::new(),
+            otlp: true,
+            signals: true,
+            bound: Duration::from_secs(5),
+            privacy: None,
+            spool: None,
+            exporters: Vec::new(),
+        }
+    }
+
+    /// `service.name`, unless the environment names the service.
+    #[must_use]
+    pub fn with_service_name(mut self, name: impl Into<String>) -> Self {
+        self.service_name = Some(name.into());
+        self
+    }
+
+    /// An attribute of the resource.
+    #[must_use]
+    pub fn with_resource_attribute(mut self, attribute: KeyValue) -> Self {
+        self.resource.push(attribute);
+        self
+    }
+
+    /// One more exporter, behind a batch processor of its own: [`Documents`](super::Documents), or any other.
+    #[must_use]
+    pub fn with_exporter<E: SpanExporter + 'static>(mut self, exporter: E) -> Self {
+        self.exporters.push(Box::new(|builder| builder.with_batch_exporter(exporter)));
+        self
+    }
+
+    /// Does not send OTLP, whatever `OTEL_TRACES_EXPORTER` says.
+    #[must_use]
+    pub fn without_otlp(mut self) -> Self {
+        self.otlp = false;
+        self
+    }
+
+    /// Keeps spans in this folder until OTLP has delivered them, and sends first what an earlier process left there.
+    #[must_use]
+    pub fn with_spool(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.spool = Some(folder.into());
+        self
+    }
+
+    /// Does not listen to SIGTERM.
+    #[must_use]
+    pub fn without_signals(mut self) -> Self {
+        self.signals = false;
+        self
+    }
+
+    /// How long the guard and SIGTERM wait for spans to leave. 5 seconds unless said otherwise.
+    #[must_use]
+    pub fn with_flush_bound(mut self, bound: Duration) -> Self {
+        self.bound = bound;
+        self
+    }
+
+    /// Hides what these rules say, in place of what the environment says.
+    #[must_use]
+    pub fn with_privacy(mut self, privacy: Privacy) -> Self {
+        self.privacy = Some(privacy);
+        self
+    }
+
+    /// A provider that is the global one from now on, without a subscriber: compose one with [`Guard::layer`].
+    ///
+    /// # Errors
+    /// When the exporter cannot be built from what the environment says.
+    pub fn build(self) -> Result<Guard, InitError> {
+        let env = self.env;
+        let privacy = self.privacy.unwrap_or_else(|| Privacy::of(&env));
+        if env.flag("OTEL_SDK_DISABLED") {
+            return Ok(Guard::disabled(privacy));
+        }
+        let mut resource = Resource::builder().with_attributes(self.resource);
+        if let (Some(name), false) = (self.service_name, named(&env)) {
+            resource = resource.with_service_name(name);
+        }
+        let mut builder = SdkTracerProvider::builder()
+            .with_resource(resource.build())
+            .with_span_limits(limits(&env));
+        if self.otlp {
+            let spool = self.spool.or_else(|| env.text("SPANBRIDGE_SPOOL").map(PathBuf::from));
+            builder = by_name(builder, &env, spool.as_deref())?;
+        }
+        for attach in self.exporters {
+            builder = attach(builder);
+        }
+        let provider = builder.build();
+        propagate(&env);
+        shared::continue_from(&env);
+        global::set_tracer_provider(provider.clone());
+        panics::listen();
+        if self.signals {
+            signal::flush_on_term(&provider, self.bound)?;
+        }
+        Ok(Guard {
+            provider: Some(provider),
+            bound: self.bound,
+            privacy,
+        })
+    }
+
+    /// Like [`build`](Self::build), with a global subscriber that has the Layer alone, filtered by `RUST_LOG` (levels by
+    /// target, as [`Targets`] reads them; `info` unless said otherwise).
+    ///
+    /// # Errors
+    /// When the exporter cannot be built, or the program has a global subscriber already.
+    pub fn init(self) -> Result<Guard, InitError> {
+        let env = self.env.clone();
+        let guard = self.build()?;
+        if guard.provider.is_some() {
+            tracing_subscriber::registry()
+                .with(guard.layer().with_filter(targets(&env)))
+                .try_init()
+                .map_err(|error| InitError::Subscriber(Box::new(error)))?;
+        }
+        Ok(guard)
+    }
+}
+
+fn named(env: &Env) -> bool {
+    env.text("OTEL_SERVICE_NAME").is_some()
+        || env
+            .text("OTEL_RESOURCE_ATTRIBUTES")
+            .is_some_and(|list| list.split(',').any(|pair| pair.trim_start().starts_with("service.name=")))
+}
+
+/// The exporters of `OTEL_TRACES_EXPORTER`.
+fn by_name(mut builder: TracerProviderBuilder, env: &Env, spool: Option<&Path>) -> Result<TracerProviderBuilder, InitError> {
+    let names = env.text("OTEL_TRACES_EXPORTER").unwrap_or_else(|| "otlp".to_owned());
+    for name in names.split(',').map(|name| name.trim().to_ascii_lowercase()) {
+        match name.as_str() {
+            "otlp" => {
+                let exporter = otlp::exporter(env)?;
+                builder = match spool {
+                    Some(folder) => builder.with_span_processor(spooling(folder, exporter, env)?),
+                    None => builder.with_batch_exporter(exporter),
+                };
+            }
+            "console" | "logging" => builder = builder.with_simple_exporter(console::Console::default()),
+            "none" | "" => {}
+            _ => bad("OTEL_TRACES_EXPORTER", &name),
+        }
+    }
+    if let (Some(folder), Some(format)) = (env.text("SPANBRIDGE_DOCUMENTS"), env.text("SPANBRIDGE_FORMAT")) {
+        match documents::Documents::to_directory(&format, folder) {
+            Ok(exporter) => builder = builder.with_batch_exporter(exporter),
+            Err(error) => tracing::warn!(target: "spanbridge", "no documents: {error}"),
+        }
+    }
+    Ok(builder)
+}
+
+/// How much the spool holds at most.
+const SPOOL_BYTES: u64 = 256 * 1024 * 1024;
+
+fn spooling(folder: &Path, exporter: otlp::Exporter, env: &Env) -> Result<spool::Spooling, InitError> {
+    let failed = |source| InitError::Io {
+        what: "the crash spool",
+        source,
+    };
+    let spool = Arc::new(spool::Spool::open(folder, SPOOL_BYTES).map_err(failed)?);
+    let (folder, env) = (folder.to_owned(), env.clone());
+    let left = std::thread::Builder::new().name("spanbridge-spool".to_owned());
+    let (done, wait) = std::sync::mpsc::channel();
+    let left = left.spawn(move || {
+        spool::send_left(&folder, || otlp::exporter(&env).ok());
+        let _ = done.send(());
+    });
+    left.map_err(failed)?;
+    Ok(spool::Spooling::new(&spool, exporter, wait))
+}
+
+fn propagate(env: &Env) {
+    use opentelemetry::propagation::{TextMapCompositePropagator, TextMapPropagator};
+    let names = env.text("OTEL_PROPAGATORS").unwrap_or_else(|| "tracecontext,baggage".to_owned());
+    let mut list: Vec<Box<dyn TextMapPropagator + Send + Sync>> = Vec::new();
+    for name in names.split(',').map(|name| name.trim().to_ascii_lowercase()) {
+        match name.as_str() {
+            "tracecontext" => list.push(Box::new(TraceContextPropagator::new())),
+            "baggage" => list.push(Box::new(BaggagePropagator::new())),
+            "none" | "" => {}
+            _ => bad("OTEL_PROPAGATORS", &name),
+        }
+    }
+    global::set_text_map_propagator(TextMapCompositePropagator::new(list));
+}
+
+fn targets(env: &Env) -> Targets {
+    let told = env.text("RUST_LOG").and_then(|text| {
+        let targets = text.parse::<Targets>();
+        if targets.is_err() {
+            bad("RUST_LOG", &text);
+        }
+        targets.ok()
+    });
+    // What carries spans away makes none.
+    [
+        "h2",
+        "hyper",
+        "hyper_util",
+        "opentelemetry",
+        "reqwest",
+        "rustls",
+        "tonic",
+        "tower",
+        "ureq",
+    ]
+    .iter()
+    .fold(
+        told.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO)),
+        |targets, name| targets.with_target(*name, LevelFilter::OFF),
+    )
+}
+
+/// Flushes when it is dropped, within a bound. Keep it until the program ends.
+#[must_use = "spans stop leaving when the guard is dropped"]
+pub struct Guard {
+    provider: Option<SdkTracerProvider>,
+    bound: Duration,
+    privacy: Privacy,
+}
+
+impl fmt::Debug for Guard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard")
+            .field("enabled", &self.provider.is_some())
+            .field("bound", &self.bound)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Guard {
+    fn disabled(privacy: Privacy) -> Self {
+        Self {
+            provider: None,
+            bound: Duration::ZERO,
+            privacy,
+        }
+    }
+
+    /// A layer whose spans go where this guard's provider sends them.
+    #[must_use]
+    pub fn layer<S>(&self) -> Layer<S, SdkTracer>
+    where
+        S: Subscriber + for<'span> LookupSpan<'span>,
+    {
+        let scope = InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build();
+        let provider = self.provider.clone().unwrap_or_else(|| {
+            let none = SdkTracerProvider::builder().with_sampler(opentelemetry_sdk::trace::Sampler::AlwaysOff);
+            none.build()
+        });
+        super::layer()
+            .with_tracer(provider.tracer_with_scope(scope))
+            .with_privacy(self.privacy.clone())
+    }
+
+    /// The provider, for code that uses OpenTelemetry's own API; `None` if `OTEL_SDK_DISABLED` is set.
+    #[must_use]
+    pub fn provider(&self) -> Option<&SdkTracerProvider> {
+        self.provider.as_ref()
+    }
+
+    /// Sends what has ended so far; whether all of it left within the bound.
+    pub fn flush(&self) -> bool {
+        self.provider
+            .as_ref()
+            .is_none_or(|provider| signal::flush_within(provider, self.bound))
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(provider) = &self.provider
+            && let Err(error) = provider.shutdown_with_timeout(self.bound)
+        {
+            tracing::debug!(target: "spanbridge", "not every span left: {error}");
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! `tracing` spans of an agent in, OpenInference spans out: over OTLP, and as documents in the process.
+//!
+//! Add the Layer, keep the guard, and the spans that the code has anyway are right:
+//!
+//! ```no_run
+//! use tracing::instrument;
+//!
+//! #[instrument(err, fields(step_type = "tool_call", tool_name = "weather", result))]
+//! fn weather(city: &str) -> Result<String, std::io::Error> {
+//!     let answer = format!("{city}: -3 °C");
+//!     tracing::Span::current().record("result", answer.as_str());
+//!     Ok(answer)
+//! }
+//!
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     let _guard = spanbridge::init()?;
+//!     weather("Oslo")?;
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # Composing
+//!
+//! [`layer()`] is a [`tracing_subscriber::Layer`]: it stands beside `fmt`, under a filter, over any registry.
+//! [`Setup::build`] makes the provider without a subscriber; the guard's layer sends there.
+//!
+//! ```
+//! use spanbridge::layer::Setup;
+//! use tracing_subscriber::Layer as _;
+//! use tracing_subscriber::filter::LevelFilter;
+//! use tracing_subscriber::layer::SubscriberExt as _;
+//!
+//! let guard = Setup::from_env().without_otlp().with_service_name("planner").build()?;
+//! let subscriber = tracing_subscriber::registry().with(guard.layer().with_filter(LevelFilter::INFO));
+//! # drop(subscriber);
+//! # Ok::<(), spanbridge::layer::InitError>(())
+//! ```
+//!
+//! With a provider of your own: `spanbridge::layer().with_tracer(provider.tracer("planner"))`. It keeps its own limits;
+//! [`span_limits`] drop nothing.
+//!
+//! # Special fields
+//!
+//! Every field becomes an attribute with its type: integers are integers (`u64` too), floats are doubles, of several
+//! values the last one holds. Beyond that:
+//!
+//! | field | becomes |
+//! |---|---|
+//! | OpenInference's keys (`llm.model_name`, `session.id`, ...) | themselves |
+//! | `openinference.span.kind`, `step_type` | the kind, in any case; `step_type` takes ContextForge's words too (`llm_call`, `tool_call`, `memory_write`, ...) |
+//! | short words, where the kind is known: `model`, `provider`, `tokens_in`, `tokens_out`, `tokens_total`, `cost_estimate`, `input`, `output`, `tool_name`, `tool_call_id`, `arguments`, `result`, `query`, `results`, `session_id`, `user_id`, `prompt_id`, `step`, `reward`, ... | the OpenInference key, or one of `spanbridge.*` where OpenInference has none |
+//! | `success = false`, `error = "..."`, likewise | error status and an exception event |
+//! | `llm.input_messages`, `llm.output_messages`, `llm.tools`, `retrieval.documents`, `embedding.embeddings`, `reranker.input_documents`, `reranker.output_documents`, as JSON | OpenInference's indexed keys |
+//! | keys of other dialects (`gen_ai.*`, `traceloop.*`, ...) | themselves, with the OpenInference keys beside them |
+//! | `otel.name`, `otel.kind` | the span's name and its role between processes |
+//! | `otel.status_code`, `otel.status_description`, `otel.status_message` | the span's status |
+//! | `&dyn Error` values | their text, error status and an exception event with the causes |
+//!
+//! A span that does not say its kind gets it from the keys that are there (`llm.*`: LLM, `tool.*`: TOOL,
+//! `retrieval.*`: RETRIEVER, `agent.name` alone: AGENT, ...), else none: it stays a plain span. Crates that instrument
+//! themselves (rig, agent-framework, adk-rust) are read by the tables in `semconv/` as the server reads them.
+//!
+//! Samplers see no fields: these are set when the span ends.
+//!
+//! # What fields cannot say
+//!
+//! `tracing` fixes a span's fields where it is written, and drops what is recorded under any other name. [`SpanExt`] says
+//! the rest: messages, tool calls, usage, documents, prompts. [`ModelCall`] is one model call from request to answer.
+//! [`TracedExt::traced`] keeps a span open until a stream ends.
+//!
+//! ```
+//! use serde_json::json;
+//! use spanbridge::layer::SpanExt as _;
+//!
+//! let span = tracing::info_span!("weather");
+//! span.set_tool_call("weather", Some("call_1"), &json!({"city": "Oslo"}));
+//! span.set_tool_result("-3 °C");
+//! ```
+//!
+//! # Errors
+//!
+//! `#[instrument(err)]`, [`SpanExt::set_error`], events of level `ERROR` and panics set the status and, where there is an
+//! error, an `exception` event. What a panic said is known where [`init`] or [`Setup`] was used.
+//!
+//! # Privacy
+//!
+//! Content is recorded unless `OPENINFERENCE_HIDE_*` or `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says
+//! otherwise: see [`Privacy`], which also takes a hook.
+//!
+//! # Documents without a server
+//!
+//! [`Documents`] is an exporter that reassembles finished runs and hands documents of any format to a folder, a file or a
+//! function.
+//!
+//! # Crash spool
+//!
+//! With [`Setup::with_spool`] (or `SPANBRIDGE_SPOOL`) spans stand on disk from their end until OTLP has delivered them.
+//! What a process leaves, by a crash or because nobody took its spans, goes out at the next start with the same folder:
+//! at least once, unchanged, under the resource of the process that made it.
+//!
+//! # Environment
+//!
+//! | variable | |
+//! |---|---|
+//! | `OTEL_SDK_DISABLED` | `true`: nothing is set up |
+//! | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the resource |
+//! | `OTEL_TRACES_EXPORTER` | `otlp` (default), `console` (OTLP/JSON lines), `none`; several with commas |
+//! | `OTEL_EXPORTER_OTLP_{ENDPOINT,HEADERS,PROTOCOL,TIMEOUT,COMPRESSION,CERTIFICATE,CLIENT_KEY,CLIENT_CERTIFICATE}` and `..._TRACES_...` | the exporter; `http/protobuf` (default), `http/json`, and `grpc` with the feature `layer-grpc` |
+//! | `OTEL_BSP_{MAX_QUEUE_SIZE,MAX_EXPORT_BATCH_SIZE,SCHEDULE_DELAY,EXPORT_TIMEOUT}` | the batch processor |
+//! | `OTEL_TRACES_SAMPLER`, `OTEL_TRACES_SAMPLER_ARG` | the sampler |
+//! | `OTEL_{SPAN_ATTRIBUTE,SPAN_EVENT,SPAN_LINK,EVENT_ATTRIBUTE,LINK_ATTRIBUTE}_COUNT_LIMIT` | limits; none unless set |
+//! | `OTEL_PROPAGATORS`, `TRACEPARENT`, `TRACESTATE` | propagation; the trace that started this process |
+//! | `PHOENIX_COLLECTOR_ENDPOINT`, `PHOENIX_API_KEY` | Phoenix, where the OTLP variables name no endpoint |
+//! | `SPANBRIDGE_DOCUMENTS`, `SPANBRIDGE_FORMAT` | a folder for [`Documents`], and their format |
+//! | `SPANBRIDGE_SPOOL` | a folder for the crash spool |
+//! | `RUST_LOG` | which spans [`init`] takes: levels by target |
+
+mod access;
+mod call;
+mod collect;
+mod console;
+mod convert;
+mod documents;
+mod emit;
+mod env;
+mod error;
+mod global;
+mod http;
+mod init;
+mod otlp;
+mod panics;
+mod plan;
+pub mod privacy;
+mod record;
+mod signal;
+mod sink;
+mod span_ext;
+mod spool;
+mod stream;
+mod subscribe;
+mod tracer;
+mod visit;
+mod words;
+mod write;
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use opentelemetry::trace::Tracer;
+use tracing::Subscriber;
+use tracing_opentelemetry::OpenTelemetryLayer;
+use tracing_subscriber::registry::LookupSpan;
+
+pub use call::ModelCall;
+pub use documents::{Documents, DocumentsError, RunDocument};
+pub use error::InitError;
+pub use global::GlobalTracer;
+pub use init::{Guard, Setup, init, span_limits};
+pub use privacy::Privacy;
+pub use span_ext::{FieldValue, SpanExt};
+pub use stream::{Traced, TracedEach, TracedExt};
+pub use tracer::{LayerSpan, LayerTracer};
+
+use access::Access;
+
+/// The instrumentation scope of spans that come through the Layer.
+pub const SCOPE: &str = "spanbridge";
+
+/// A [`tracing_subscriber::Layer`] that makes OpenInference spans. See the [module's page](self).
+pub struct Layer<S, T = GlobalTracer> {
+    inner: OpenTelemetryLayer<S, LayerTracer<T>>,
+    tracer: T,
+    privacy: Option<Arc<Privacy>>,
+    flags: Flags,
+    access: Access,
+    subscriber: PhantomData<fn(S)>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Flags {
+    location: bool,
+    threads: bool,
+    target: bool,
+    level: bool,
+    busy: bool,
+    activate: bool,
+    events: bool,
+}
+
+impl<S, T> fmt::Debug for Layer<S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Layer")
+            .field("flags", &self.flags)
+            .field("privacy", &self.privacy)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A layer on the global tracer provider, with the privacy rules of the environment.
+#[must_use]
+pub fn layer<S>() -> Layer<S>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+{
+    let flags = Flags {
+        location: false,
+        threads: false,
+        target: false,
+        level: false,
+        busy: false,
+        activate: true,
+        events: true,
+    };
+    Layer::assemble(GlobalTracer::default(), Privacy::from_env().shared(), flags)
+}
+
+impl<S, T> Layer<S, T>
+where
+    S: Subscriber + for<'span> LookupSpan<'span>,
+    T: Tracer + Clone + 'static,
+    T::Span: Send + Sync + 'static,
+{
+    fn assemble(tracer: T, privacy: Option<Arc<Privacy>>, flags: Flags) -> Self {
+        let inner = tracing_opentelemetry::layer()
+            .with_tracer(LayerTracer::new(tracer.clone(), privacy.clone()))
+            .with_location(flags.location)
+            .with_threads(flags.threads)
+            .with_target(flags.target)
+            .with_level(flags.level)
+            .with_tracked_inactivity(flags.busy)
+            .with_context_activation(flags.activate);
+        Self {
+            inner,
+            tracer,
+            privacy,
+            flags,
+            access: Access::of::<S>(),
+            subscriber: PhantomData,
+        }
+    }
+
+    fn flagged(self, change: impl FnOnce(&mut Flags)) -> Self {
+        let mut flags = self.flags;
+        change(&mut flags);
+        Self::assemble(self.tracer, self.privacy, flags)
+    }
+
+    /// Makes spans with this tracer.
+    ///
+    /// A provider that was built elsewhere keeps its own limits: the SDK's default is 128 attributes a span. The Layer
+    /// writes small values first, so that messages are dropped and not the model's name.
+    #[must_use]
+    pub fn with_tracer<U>(self, tracer: U) -> Layer<S, U>
+    where
+        U: Tracer + Clone + 'static,
+        U::Span: Send + Sync + 'static,
+    {
+        Layer::assemble(tracer, self.privacy, self.flags)
+    }
+
+    /// Hides what these rules say, in place of what the environment says.
+    #[must_use]
+    pub fn with_privacy(self, privacy: Privacy) -> Self {
+        Self::assemble(self.tracer, privacy.shared(), self.flags)
+    }
+
+    /// Whether spans have `code.file.path`, `code.module.name` and `code.line.number`. Off unless asked for.
+    #[must_use]
+    pub fn with_location(self, location: bool) -> Self {
+        self.flagged(|flags| flags.location = location)
+    }
+
+    /// Whether spans have `thread.id` and `thread.name`. Off unless asked for.
+    #[must_use]
+    pub fn with_threads(self, threads: bool) -> Self {
+        self.flagged(|flags| flags.threads = threads)
+    }
+
+    /// Whether spans have `target`. Off unless asked for, but for crates that are told by it (adk-rust).
+    #[must_use]
+    pub fn with_target(self, target: bool) -> Self {
+        self.flagged(|flags| flags.target = target)
+    }
+
+    /// Whether spans have `level`. Off unless asked for.
+    #[must_use]
+    pub fn with_level(self, level: bool) -> Self {
+        self.flagged(|flags| flags.level = level)
+    }
+
+    /// Whether spans have `busy_ns` and `idle_ns`. Off unless asked for.
+    #[must_use]
+    pub fn with_tracked_inactivity(self, busy: bool) -> Self {
+        self.flagged(|flags| flags.busy = busy)
+    }
+
+    /// Whether an entered span is OpenTelemetry's current context too. On unless said otherwise: clients that inject
+    /// `traceparent` from there need it.
+    #[must_use]
+    pub fn with_context_activation(self, activate: bool) -> Self {
+        self.flagged(|flags| flags.activate = activate)
+    }
+
+    /// Whether `tracing` events become span events. On unless said otherwise. Errors set the span's status either way.
+    #[must_use]
+    pub fn with_events(self, events: bool) -> Self {
+        self.flagged(|flags| flags.events = events)
+    }
+}

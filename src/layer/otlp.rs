@@ -1,0 +1,105 @@
+//! The exporter that the environment asks for.
+
+use std::collections::HashMap;
+
+use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttpConfig as _};
+
+use super::env::{Env, bad};
+use super::error::InitError;
+use super::http::Client;
+
+/// The exporter for `OTEL_EXPORTER_OTLP_*`, or for Phoenix's own variables where those say nothing.
+pub(super) fn exporter(env: &Env) -> Result<Exporter, InitError> {
+    let names = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+    let protocol = match env.first(&names).map(|word| word.to_ascii_lowercase()).as_deref() {
+        Some("grpc") => return grpc(),
+        Some("http/json") => Protocol::HttpJson,
+        Some("http/protobuf") | None => Protocol::HttpBinary,
+        Some(other) => {
+            bad("OTEL_EXPORTER_OTLP_PROTOCOL", other);
+            Protocol::HttpBinary
+        }
+    };
+    let mut builder = SpanExporter::builder()
+        .with_http()
+        .with_protocol(protocol)
+        .with_http_client(Client::of(env)?);
+    let told = env.first(&["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"]);
+    if let (None, Some(phoenix)) = (told, env.text("PHOENIX_COLLECTOR_ENDPOINT")) {
+        let base = phoenix.trim_end_matches('/');
+        let path = if base.ends_with("/v1/traces") { "" } else { "/v1/traces" };
+        builder = builder.with_endpoint(format!("{base}{path}"));
+    }
+    if let Some(key) = env.text("PHOENIX_API_KEY") {
+        builder = builder.with_headers(HashMap::from([("authorization".to_owned(), format!("Bearer {key}"))]));
+    }
+    builder.build().map(Exporter::Http).map_err(InitError::Exporter)
+}
+
+#[cfg(not(feature = "layer-grpc"))]
+fn grpc() -> Result<Exporter, InitError> {
+    Err(InitError::NoGrpc)
+}
+
+#[cfg(feature = "layer-grpc")]
+fn grpc() -> Result<Exporter, InitError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .thread_name("spanbridge-otlp")
+        .enable_all()
+        .build()
+        .map_err(|source| InitError::Io {
+            what: "the thread of the gRPC exporter",
+            source,
+        })?;
+    let inner = {
+        let _in_runtime = runtime.enter();
+        SpanExporter::builder().with_tonic().build().map_err(InitError::Exporter)?
+    };
+    Ok(Exporter::Grpc(inner, std::sync::Arc::new(runtime)))
+}
+
+/// An OTLP exporter over either transport.
+#[derive(Debug)]
+pub(super) enum Exporter {
+    Http(SpanExporter),
+    #[cfg(feature = "layer-grpc")]
+    Grpc(SpanExporter, std::sync::Arc<tokio::runtime::Runtime>),
+}
+
+impl Exporter {
+    fn inner(&self) -> &SpanExporter {
+        match self {
+            Self::Http(inner) => inner,
+            #[cfg(feature = "layer-grpc")]
+            Self::Grpc(inner, _) => inner,
+        }
+    }
+}
+
+impl opentelemetry_sdk::trace::SpanExporter for Exporter {
+    async fn export(&self, batch: Vec<opentelemetry_sdk::trace::SpanData>) -> opentelemetry_sdk::error::OTelSdkResult {
+        match self {
+            Self::Http(inner) => inner.export(batch).await,
+            // The batch processor's thread is no thread of a runtime: it may wait.
+            #[cfg(feature = "layer-grpc")]
+            Self::Grpc(inner, runtime) => runtime.block_on(inner.export(batch)),
+        }
+    }
+
+    fn shutdown_with_timeout(&self, timeout: std::time::Duration) -> opentelemetry_sdk::error::OTelSdkResult {
+        self.inner().shutdown_with_timeout(timeout)
+    }
+
+    fn force_flush(&self) -> opentelemetry_sdk::error::OTelSdkResult {
+        self.inner().force_flush()
+    }
+
+    fn set_resource(&mut self, resource: &opentelemetry_sdk::Resource) {
+        match self {
+            Self::Http(inner) => inner.set_resource(resource),
+            #[cfg(feature = "layer-grpc")]
+            Self::Grpc(inner, _) => inner.set_resource(resource),
+        }
+    }
+}

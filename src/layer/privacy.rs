@@ -1,0 +1,292 @@
+//! What does not leave the process: the `OPENINFERENCE_HIDE_*` variables, GenAI's content switch, and a hook.
+//!
+//! The rules see every attribute of a span and of its events, whoever set it, before the SDK does. Which keys hold
+//! content is read from the `semconv/` tables, so that `gen_ai.input.messages` and rig's `gen_ai.prompt` are hidden
+//! along with OpenInference's keys.
+
+use std::fmt;
+use std::sync::Arc;
+
+use opentelemetry::trace::{Event, Status};
+use opentelemetry::{KeyValue, StringValue, Value};
+
+use super::env::Env;
+use super::words::{Content, words};
+
+/// What stands in place of a value that is hidden but whose presence may be known, as OpenInference has it.
+const REDACTED: &str = "__REDACTED__";
+
+/// Sees each attribute and gives it back, changed or not; `None` drops it.
+pub type RedactionHook = Arc<dyn Fn(&str, Value) -> Option<Value> + Send + Sync>;
+
+/// What is hidden. [`Privacy::default`] hides nothing.
+///
+/// | field | variable |
+/// |---|---|
+/// | `inputs`, `outputs` | `OPENINFERENCE_HIDE_INPUTS`, `..._OUTPUTS`; both if `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` is `false`, `NO_CONTENT` or `EVENT_ONLY` |
+/// | `input_messages`, `output_messages` | `OPENINFERENCE_HIDE_INPUT_MESSAGES`, `..._OUTPUT_MESSAGES` |
+/// | `input_text`, `output_text` | `OPENINFERENCE_HIDE_INPUT_TEXT`, `..._OUTPUT_TEXT` |
+/// | `input_images` | `OPENINFERENCE_HIDE_INPUT_IMAGES` |
+/// | `invocation_parameters` | `OPENINFERENCE_HIDE_LLM_INVOCATION_PARAMETERS` |
+/// | `tools` | `OPENINFERENCE_HIDE_LLM_TOOLS` |
+/// | `prompts`, `choices` | `OPENINFERENCE_HIDE_PROMPTS` (also `..._LLM_PROMPTS`), `OPENINFERENCE_HIDE_CHOICES` |
+/// | `prompt_template` | `OPENINFERENCE_HIDE_LLM_PROMPT_TEMPLATE` |
+/// | `embedding_vectors`, `embedding_text` | `OPENINFERENCE_HIDE_EMBEDDINGS_VECTORS` (also `..._EMBEDDING_VECTORS`), `OPENINFERENCE_HIDE_EMBEDDINGS_TEXT` |
+/// | `base64_image_max_length` | `OPENINFERENCE_BASE64_IMAGE_MAX_LENGTH` |
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct Privacy {
+    /// Everything that goes into models, tools and agents.
+    pub inputs: bool,
+    /// Everything that comes out of them.
+    pub outputs: bool,
+    /// Messages into models.
+    pub input_messages: bool,
+    /// Messages out of models.
+    pub output_messages: bool,
+    /// Words in messages into models; roles and tool calls stay.
+    pub input_text: bool,
+    /// Words in messages out of models; roles and tool calls stay.
+    pub output_text: bool,
+    /// Images in messages into models.
+    pub input_images: bool,
+    /// Temperature and the like.
+    pub invocation_parameters: bool,
+    /// Tools offered to models.
+    pub tools: bool,
+    /// `llm.prompts.*`.
+    pub prompts: bool,
+    /// `llm.choices.*`.
+    pub choices: bool,
+    /// `llm.prompt_template.*`.
+    pub prompt_template: bool,
+    /// Vectors.
+    pub embedding_vectors: bool,
+    /// Texts that were embedded.
+    pub embedding_text: bool,
+    /// Longest `data:` URL of an image that is kept, in bytes.
+    pub base64_image_max_length: Option<usize>,
+    /// Called for each attribute that is left.
+    pub hook: Option<RedactionHook>,
+}
+
+impl fmt::Debug for Privacy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Privacy")
+            .field("inputs", &self.inputs)
+            .field("outputs", &self.outputs)
+            .field("hook", &self.hook.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Privacy {
+    /// The rules that the environment asks for.
+    #[must_use]
+    pub fn from_env() -> Self {
+        Self::of(&Env::process())
+    }
+
+    pub(super) fn of(env: &Env) -> Self {
+        let hide = |names: &[&str]| names.iter().any(|name| env.flag(&format!("OPENINFERENCE_HIDE_{name}")));
+        let captured = env.text("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT");
+        let no_content = captured.is_some_and(|word| {
+            ["false", "0", "no", "off", "no_content", "event_only"]
+                .iter()
+                .any(|off| word.eq_ignore_ascii_case(off))
+        });
+        Self {
+            inputs: no_content || hide(&["INPUTS"]),
+            outputs: no_content || hide(&["OUTPUTS"]),
+            input_messages: hide(&["INPUT_MESSAGES"]),
+            output_messages: hide(&["OUTPUT_MESSAGES"]),
+            input_text: hide(&["INPUT_TEXT"]),
+            output_text: hide(&["OUTPUT_TEXT"]),
+            input_images: hide(&["INPUT_IMAGES"]),
+            invocation_parameters: hide(&["LLM_INVOCATION_PARAMETERS"]),
+            tools: hide(&["LLM_TOOLS"]),
+            prompts: hide(&["PROMPTS", "LLM_PROMPTS"]),
+            choices: hide(&["CHOICES"]),
+            prompt_template: hide(&["LLM_PROMPT_TEMPLATE"]),
+            embedding_vectors: hide(&["EMBEDDING_VECTORS", "EMBEDDINGS_VECTORS"]),
+            embedding_text: hide(&["EMBEDDINGS_TEXT", "EMBEDDING_TEXT"]),
+            base64_image_max_length: env.number("OPENINFERENCE_BASE64_IMAGE_MAX_LENGTH"),
+            hook: None,
+        }
+    }
+
+    /// With a hook that sees each attribute that is left and gives it back, changed or not; `None` drops it.
+    ///
+    /// ```
+    /// let privacy = spanbridge::layer::Privacy::from_env()
+    ///     .with_hook(|key, value| (key != "user.id").then_some(value));
+    /// ```
+    #[must_use]
+    pub fn with_hook(mut self, hook: impl Fn(&str, Value) -> Option<Value> + Send + Sync + 'static) -> Self {
+        self.hook = Some(Arc::new(hook));
+        self
+    }
+
+    /// The rules for the hot path: `None` where nothing is hidden.
+    pub(super) fn shared(self) -> Option<Arc<Self>> {
+        let idle = !(self.inputs
+            || self.outputs
+            || self.input_messages
+            || self.output_messages
+            || self.input_text
+            || self.output_text
+            || self.input_images
+            || self.invocation_parameters
+            || self.tools
+            || self.prompts
+            || self.choices
+            || self.prompt_template
+            || self.embedding_vectors
+            || self.embedding_text)
+            && self.base64_image_max_length.is_none()
+            && self.hook.is_none();
+        (!idle).then(|| Arc::new(self))
+    }
+
+    pub(super) fn attributes(&self, list: Vec<KeyValue>) -> Vec<KeyValue> {
+        list.into_iter().filter_map(|pair| self.attribute(pair)).collect()
+    }
+
+    pub(super) fn events(&self, list: Vec<Event>) -> Vec<Event> {
+        list.into_iter()
+            .map(|mut event| {
+                event.attributes = self.attributes(event.attributes);
+                event
+            })
+            .collect()
+    }
+
+    pub(super) fn attribute(&self, pair: KeyValue) -> Option<KeyValue> {
+        let pair = self.mask(pair)?;
+        let Some(hook) = &self.hook else { return Some(pair) };
+        let value = hook(pair.key.as_str(), pair.value)?;
+        Some(KeyValue::new(pair.key, value))
+    }
+
+    pub(super) fn status(&self, status: Status) -> Status {
+        match (status, &self.hook) {
+            (Status::Error { description }, Some(hook)) if !description.is_empty() => {
+                let value = hook(
+                    "otel.status_description",
+                    Value::String(StringValue::from(description.into_owned())),
+                );
+                Status::error(value.map(|value| value.to_string()).unwrap_or_default())
+            }
+            (status, _) => status,
+        }
+    }
+
+    fn mask(&self, pair: KeyValue) -> Option<KeyValue> {
+        let redacted = |pair: KeyValue| Some(KeyValue::new(pair.key, REDACTED));
+        let key = pair.key.as_str();
+        match key {
+            "input.value" if self.inputs => return redacted(pair),
+            "output.value" if self.outputs => return redacted(pair),
+            "input.mime_type" if self.inputs => return None,
+            "output.mime_type" if self.outputs => return None,
+            "llm.invocation_parameters" if self.invocation_parameters => return None,
+            _ => {}
+        }
+        if let Some(rest) = key.strip_prefix("llm.input_messages") {
+            if self.inputs || self.input_messages {
+                return None;
+            }
+            if self.input_images && rest.contains("message_content.image") {
+                return None;
+            }
+            let text = rest.ends_with("message.content") || rest.ends_with("message_content.text");
+            if self.input_text && text {
+                return redacted(pair);
+            }
+            if let (Some(longest), Value::String(url)) = (self.base64_image_max_length, &pair.value)
+                && rest.ends_with("image.url")
+                && url.as_str().starts_with("data:")
+                && url.as_str().len() > longest
+            {
+                return redacted(pair);
+            }
+            return Some(pair);
+        }
+        if let Some(rest) = key.strip_prefix("llm.output_messages") {
+            if self.outputs || self.output_messages {
+                return None;
+            }
+            let text = rest.ends_with("message.content") || rest.ends_with("message_content.text");
+            return if self.output_text && text { redacted(pair) } else { Some(pair) };
+        }
+        let hidden = self.tools && key.starts_with("llm.tools")
+            || self.prompts && key.starts_with("llm.prompts")
+            || self.choices && key.starts_with("llm.choices")
+            || self.prompt_template && key.starts_with("llm.prompt_template")
+            || self.embedding_vectors && key.starts_with("embedding.") && key.ends_with("embedding.vector")
+            || self.embedding_text && key.starts_with("embedding.") && key.ends_with("embedding.text");
+        if hidden {
+            return None;
+        }
+        let hidden = match words().content(key) {
+            // Keys of other dialects hold text and calls in one value: part of it cannot be kept.
+            Some(Content::Input) => self.inputs || self.is_foreign(key) && (self.input_messages || self.input_text),
+            Some(Content::Output) => self.outputs || self.is_foreign(key) && (self.output_messages || self.output_text),
+            None => false,
+        };
+        (!hidden).then_some(pair)
+    }
+
+    fn is_foreign(&self, key: &str) -> bool {
+        words().is_foreign(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left(names: &[(&str, &str)], pairs: &[(&'static str, &'static str)]) -> Vec<(String, String)> {
+        let privacy = Privacy::of(&Env::of(names));
+        let pairs = pairs.iter().map(|(key, value)| KeyValue::new(*key, *value)).collect();
+        let kept = privacy.attributes(pairs).into_iter();
+        kept.map(|pair| (pair.key.to_string(), pair.value.to_string())).collect()
+    }
+
+    #[test]
+    fn content_is_kept_unless_a_variable_says_otherwise() {
+        let pairs = [
+            ("input.value", "question"),
+            ("gen_ai.prompt", "question"),
+            ("llm.input_messages.0.message.role", "user"),
+            ("llm.input_messages.0.message.content", "question"),
+            ("llm.model_name", "m"),
+        ];
+        assert_eq!(left(&[], &pairs).len(), 5);
+        let text = left(&[("OPENINFERENCE_HIDE_INPUT_TEXT", "true")], &pairs);
+        assert!(text.contains(&("llm.input_messages.0.message.content".into(), REDACTED.into())));
+        assert!(text.contains(&("llm.input_messages.0.message.role".into(), "user".into())));
+        assert!(!text.iter().any(|(key, _)| key == "gen_ai.prompt"));
+        let none = left(&[("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "False")], &pairs);
+        assert_eq!(
+            none,
+            [
+                ("input.value".to_owned(), REDACTED.to_owned()),
+                ("llm.model_name".to_owned(), "m".to_owned())
+            ]
+        );
+    }
+
+    #[test]
+    fn the_hook_sees_what_is_left() {
+        let privacy = Privacy::default().with_hook(|key, value| match key {
+            "user.id" => None,
+            "otel.status_description" => Some("hidden".into()),
+            _ => Some(value),
+        });
+        let privacy = privacy.shared().expect("a hook is a rule");
+        assert!(privacy.attribute(KeyValue::new("user.id", "ada")).is_none());
+        assert_eq!(privacy.status(Status::error("key sk-1 is wrong")), Status::error("hidden"));
+        assert!(Privacy::default().shared().is_none());
+    }
+}

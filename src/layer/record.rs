@@ -1,0 +1,149 @@
+//! What was recorded on one span, until it closes.
+
+use std::borrow::Cow;
+use std::time::SystemTime;
+
+use opentelemetry::trace::{Event, Status};
+use opentelemetry::{Key, KeyValue, Value};
+
+use super::plan::Plan;
+use crate::operation::Kind;
+
+/// The values of one span.
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) plan: &'static Plan,
+    /// By the slot of the field.
+    pub(super) values: Vec<Option<Value>>,
+    pub(super) more: Option<Box<More>>,
+    /// The span was opened while its thread was already unwinding: an exit then is no panic of its own.
+    pub(super) opened_in_panic: bool,
+}
+
+/// What fields cannot say. Most spans have none of it: it is no part of the record, so that records stay small.
+#[derive(Debug, Default)]
+pub(super) struct More {
+    pub(super) failure: Failed,
+    pub(super) events: Vec<Event>,
+    pub(super) kind: Option<Kind>,
+    pub(super) attributes: Vec<KeyValue>,
+    pub(super) inputs: usize,
+    pub(super) outputs: usize,
+    pub(super) tools: usize,
+    pub(super) documents: usize,
+    pub(super) first_token: bool,
+}
+
+/// Whether and why the operation failed.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(super) enum Failed {
+    #[default]
+    NotSaid,
+    /// It went well, somebody says.
+    Ok,
+    /// It failed; empty where nobody says why.
+    Because(Cow<'static, str>),
+}
+
+impl Failed {
+    /// The last reason that is a reason holds.
+    pub(super) fn set(&mut self, message: impl Into<Cow<'static, str>>) {
+        let message = message.into();
+        if !message.is_empty() || !matches!(self, Self::Because(_)) {
+            *self = Self::Because(message);
+        }
+    }
+
+    pub(super) fn into_status(self) -> Option<Status> {
+        match self {
+            Self::NotSaid => None,
+            Self::Ok => Some(Status::Ok),
+            Self::Because(description) => Some(Status::Error { description }),
+        }
+    }
+}
+
+impl Record {
+    pub(super) fn new(plan: &'static Plan) -> Self {
+        Self {
+            plan,
+            values: Vec::new(),
+            more: None,
+            opened_in_panic: std::thread::panicking(),
+        }
+    }
+
+    /// Keeps the value of a declared field; the last one holds.
+    pub(super) fn set(&mut self, field: usize, value: Value) {
+        let Some(slot) = self.plan.fields.get(field).map(|field| field.slot) else {
+            return;
+        };
+        if self.values.is_empty() {
+            self.values.resize_with(self.plan.fields.len(), || None);
+        }
+        if let Some(place) = self.values.get_mut(slot) {
+            *place = Some(value);
+        }
+    }
+
+    /// Takes what was recorded later; it holds.
+    pub(super) fn take_changes(&mut self, changes: Self) {
+        if self.values.is_empty() {
+            self.values = changes.values;
+        } else {
+            for (have, new) in self.values.iter_mut().zip(changes.values) {
+                if new.is_some() {
+                    *have = new;
+                }
+            }
+        }
+        if let Some(changes) = changes.more {
+            let more = self.more();
+            more.events.extend(changes.events);
+            if changes.failure != Failed::NotSaid {
+                more.failure = changes.failure;
+            }
+        }
+    }
+
+    pub(super) fn more(&mut self) -> &mut More {
+        self.more.get_or_insert_with(Box::default)
+    }
+
+    /// Keeps a value under any key; a declared field of this name gives way.
+    pub(super) fn put(&mut self, key: Key, value: Value) {
+        let declared = self.plan.fields.iter().position(|field| field.name == key.as_str());
+        match declared {
+            Some(field) => self.set(field, value),
+            None => self.more().put(key, value),
+        }
+    }
+
+    pub(super) fn event(&mut self, name: impl Into<Cow<'static, str>>, attributes: Vec<KeyValue>) {
+        self.more().events.push(Event::new(name, SystemTime::now(), attributes, 0));
+    }
+
+    /// An exception event and the status that goes with it.
+    pub(super) fn exception(&mut self, class: Option<String>, message: String, stacktrace: Option<String>) {
+        let mut attributes = Vec::with_capacity(3);
+        if let Some(class) = class {
+            attributes.push(KeyValue::new("exception.type", class));
+        }
+        attributes.push(KeyValue::new("exception.message", message.clone()));
+        if let Some(stacktrace) = stacktrace {
+            attributes.push(KeyValue::new("exception.stacktrace", stacktrace));
+        }
+        self.event("exception", attributes);
+        self.more().failure.set(message);
+    }
+}
+
+impl More {
+    /// Keeps a value; the last one holds.
+    pub(super) fn put(&mut self, key: Key, value: Value) {
+        match self.attributes.iter_mut().find(|have| have.key == key) {
+            Some(have) => have.value = value,
+            None => self.attributes.push(KeyValue::new(key, value)),
+        }
+    }
+}

@@ -1,0 +1,431 @@
+//! What fields cannot say, typed: [`SpanExt`].
+
+use opentelemetry::{Array, Key, KeyValue, StringValue, Value};
+use serde::Serialize;
+use serde_json::Value as Json;
+use tracing::Span;
+
+use super::record::Record;
+use super::write::{Writer, plain};
+use super::{access, visit};
+use crate::dialect::messages::{self, Direction};
+use crate::operation::{Cost, Document, Kind, Message, TokenCount, ToolDefinition};
+
+/// A value of an attribute: any integer or float, a truth value, text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldValue(pub(super) Value);
+
+macro_rules! from_numbers {
+    ($($from:ty => $by:path as $wide:ty),* $(,)?) => {$(
+        impl From<$from> for FieldValue {
+            fn from(value: $from) -> Self {
+                #[allow(clippy::cast_lossless, reason = "isize and usize have no lossless form; the others cost nothing")]
+                Self($by(value as $wide))
+            }
+        }
+    )*};
+}
+
+from_numbers!(
+    i8 => visit::integer as i128, i16 => visit::integer as i128, i32 => visit::integer as i128,
+    i64 => visit::integer as i128, i128 => visit::integer as i128, isize => visit::integer as i128,
+    u8 => visit::unsigned as u128, u16 => visit::unsigned as u128, u32 => visit::unsigned as u128,
+    u64 => visit::unsigned as u128, u128 => visit::unsigned as u128, usize => visit::unsigned as u128,
+    f32 => Value::F64 as f64, f64 => Value::F64 as f64,
+);
+
+impl From<bool> for FieldValue {
+    fn from(value: bool) -> Self {
+        Self(Value::Bool(value))
+    }
+}
+
+impl From<&str> for FieldValue {
+    fn from(value: &str) -> Self {
+        Self(value.to_owned().into())
+    }
+}
+
+impl From<String> for FieldValue {
+    fn from(value: String) -> Self {
+        Self(value.into())
+    }
+}
+
+impl From<&String> for FieldValue {
+    fn from(value: &String) -> Self {
+        Self(value.clone().into())
+    }
+}
+
+/// What an agent did, said on a `tracing::Span`.
+///
+/// Nothing has to be declared in the span's macro, and nothing happens on a span that is disabled or that no
+/// [`Layer`](super::Layer) sees. What is `Serialize` is taken as it is: a request in OpenAI's, Anthropic's or Gemini's
+/// shape, one's own structs, `serde_json::Value`. [`Message`] says what these shapes cannot.
+///
+/// ```
+/// use serde_json::json;
+/// use spanbridge::layer::SpanExt as _;
+/// use spanbridge::operation::{Kind, TokenCount};
+///
+/// let span = tracing::info_span!("plan");
+/// span.set_kind(Kind::Llm)
+///     .set_model("gpt-4o", Some("openai"))
+///     .set_input_messages(&json!([{"role": "user", "content": "Weather in Oslo?"}]))
+///     .set_output_messages(&json!({"role": "assistant", "content": "-3 °C"}))
+///     .set_usage(TokenCount { input: Some(12), output: Some(5), ..TokenCount::default() });
+/// ```
+pub trait SpanExt: sealed::Sealed {
+    /// A value under any key, declared or not. The last one holds.
+    fn set_field(&self, key: impl Into<Key>, value: impl Into<FieldValue>) -> &Self;
+    /// Like `Span::record`, but a field that the span does not declare is kept, and reported once a callsite in debug
+    /// builds: `Span::record` would have dropped it without a word.
+    fn record_field(&self, key: &'static str, value: impl Into<FieldValue>) -> &Self;
+    /// What the operation is.
+    fn set_kind(&self, kind: Kind) -> &Self;
+    /// The model, and who offers it.
+    fn set_model(&self, name: &str, provider: Option<&str>) -> &Self;
+    /// Temperature and the like.
+    fn set_parameters(&self, parameters: &(impl Serialize + ?Sized)) -> &Self;
+    /// Why the model stopped.
+    fn set_finish_reason(&self, reason: &str) -> &Self;
+    /// One message into the model, after those that were added before.
+    fn add_input_message(&self, message: &Message) -> &Self;
+    /// One message out of the model, after those that were added before.
+    fn add_output_message(&self, message: &Message) -> &Self;
+    /// Messages into the model, in any shape that `spanbridge` reads.
+    fn set_input_messages(&self, messages: &(impl Serialize + ?Sized)) -> &Self;
+    /// Messages out of the model, in any shape that `spanbridge` reads; a provider's whole response too.
+    fn set_output_messages(&self, messages: &(impl Serialize + ?Sized)) -> &Self;
+    /// Tools offered to the model.
+    fn set_tools(&self, tools: &[ToolDefinition]) -> &Self;
+    /// Tokens of this call.
+    fn set_usage(&self, usage: TokenCount) -> &Self;
+    /// Money of this call, in US dollars.
+    fn set_cost(&self, cost: Cost) -> &Self;
+    /// What goes in, as a whole: text as it is, other values as JSON.
+    fn set_input(&self, input: &(impl Serialize + ?Sized)) -> &Self;
+    /// What comes out, as a whole: text as it is, other values as JSON.
+    fn set_output(&self, output: &(impl Serialize + ?Sized)) -> &Self;
+    /// This span runs a tool: its name, the id that the model gave the call, the arguments.
+    fn set_tool_call(&self, name: &str, call_id: Option<&str>, arguments: &(impl Serialize + ?Sized)) -> &Self;
+    /// What the tool gave back.
+    fn set_tool_result(&self, result: &(impl Serialize + ?Sized)) -> &Self;
+    /// One document that a search found, after those that were added before.
+    fn add_document(&self, document: &Document) -> &Self;
+    /// The prompt's template, its version, its variables.
+    fn set_prompt(&self, template: &str, version: Option<&str>, variables: &(impl Serialize + ?Sized)) -> &Self;
+    /// The session or conversation.
+    fn set_session(&self, id: &str) -> &Self;
+    /// The person.
+    fn set_user(&self, id: &str) -> &Self;
+    /// The agent.
+    fn set_agent(&self, name: &str) -> &Self;
+    /// What else is known: an object.
+    fn set_metadata(&self, metadata: &(impl Serialize + ?Sized)) -> &Self;
+    /// Tags.
+    fn set_tags<'a>(&self, tags: impl IntoIterator<Item = &'a str>) -> &Self;
+    /// The operation failed: status and exception event, with the error's causes.
+    fn set_error(&self, error: &(dyn std::error::Error + 'static)) -> &Self;
+    /// The operation failed: status and exception event.
+    fn set_failure(&self, error_type: &str, message: &str) -> &Self;
+    /// The first token of a stream is here. Later calls do nothing.
+    fn mark_first_token(&self) -> &Self;
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for tracing::Span {}
+}
+
+/// A value as JSON. What cannot be serialized says so in its place.
+pub(super) fn json(value: &(impl Serialize + ?Sized)) -> Json {
+    serde_json::to_value(value).unwrap_or_else(|error| Json::String(format!("not serializable: {error}")))
+}
+
+fn put(record: &mut Record, key: &'static str, value: impl Into<Value>) {
+    record.put(key.into(), value.into());
+}
+
+pub(super) fn put_whole(record: &mut Record, name: &'static str, mime: &'static str, value: &Json) {
+    if !value.is_string() {
+        put(record, mime, "application/json");
+    }
+    put(record, name, plain(value));
+}
+
+fn add_messages(record: &mut Record, output: bool, list: &[Message]) {
+    let more = record.more();
+    let (prefix, count) = if output {
+        ("llm.output_messages", &mut more.outputs)
+    } else {
+        ("llm.input_messages", &mut more.inputs)
+    };
+    Writer::new(&mut more.attributes).messages(prefix, *count, list);
+    *count += list.len();
+}
+
+pub(super) fn put_messages(record: &mut Record, direction: Direction, value: &Json) {
+    let output = direction == Direction::Output;
+    let prefix = if output { "llm.output_messages." } else { "llm.input_messages." };
+    if let Some(more) = record.more.as_deref_mut() {
+        more.attributes.retain(|pair| !pair.key.as_str().starts_with(prefix));
+        *(if output { &mut more.outputs } else { &mut more.inputs }) = 0;
+    }
+    match messages::read(value, direction) {
+        Some(list) => add_messages(record, output, &list),
+        None if output => put_whole(record, "output.value", "output.mime_type", value),
+        None => put_whole(record, "input.value", "input.mime_type", value),
+    }
+}
+
+pub(super) fn put_usage(record: &mut Record, usage: TokenCount) {
+    let counts = [
+        ("llm.token_count.prompt", usage.input),
+        ("llm.token_count.completion", usage.output),
+        ("llm.token_count.total", usage.sum()),
+        ("llm.token_count.prompt_details.cache_read", usage.cache_read),
+        ("llm.token_count.prompt_details.cache_write", usage.cache_write),
+        ("llm.token_count.completion_details.reasoning", usage.reasoning),
+    ];
+    for (key, count) in counts {
+        if let Some(count) = count {
+            put(record, key, visit::unsigned(count.into()));
+        }
+    }
+}
+
+/// Says that `Span::record` would have lost a field, once a callsite and field.
+#[cfg(debug_assertions)]
+fn report_undeclared(record: &Record, key: &'static str) {
+    use std::collections::HashSet;
+    use std::sync::{Mutex, OnceLock};
+    static SAID: OnceLock<Mutex<HashSet<(tracing::callsite::Identifier, &'static str)>>> = OnceLock::new();
+    let metadata = record.plan.metadata;
+    let said = SAID.get_or_init(Mutex::default).lock();
+    if said.is_ok_and(|mut said| said.insert((metadata.callsite(), key))) {
+        tracing::warn!(
+            target: "spanbridge",
+            span = metadata.name(),
+            field = key,
+            file = metadata.file().unwrap_or_default(),
+            line = metadata.line().unwrap_or_default(),
+            "the span does not declare this field: `Span::record` drops it, `record_field` keeps it"
+        );
+    }
+}
+
+impl SpanExt for Span {
+    fn set_field(&self, key: impl Into<Key>, value: impl Into<FieldValue>) -> &Self {
+        let (key, value) = (key.into(), value.into().0);
+        access::with(self, |record| record.put(key, value));
+        self
+    }
+
+    fn record_field(&self, key: &'static str, value: impl Into<FieldValue>) -> &Self {
+        let value = value.into().0;
+        let undeclared = access::with(self, |record| {
+            let undeclared = !record.plan.fields.iter().any(|field| field.name == key);
+            record.put(Key::from_static_str(key), value);
+            undeclared.then_some(record.plan)
+        });
+        #[cfg(debug_assertions)]
+        if let Some(plan) = undeclared.flatten() {
+            report_undeclared(&Record::new(plan), key);
+        }
+        #[cfg(not(debug_assertions))]
+        let _ = undeclared;
+        self
+    }
+
+    fn set_kind(&self, kind: Kind) -> &Self {
+        access::with(self, |record| record.more().kind = Some(kind));
+        self
+    }
+
+    fn set_model(&self, name: &str, provider: Option<&str>) -> &Self {
+        access::with(self, |record| {
+            put(record, "llm.model_name", name.to_owned());
+            if let Some(provider) = provider {
+                put(record, "llm.provider", provider.to_owned());
+            }
+        });
+        self
+    }
+
+    fn set_parameters(&self, parameters: &(impl Serialize + ?Sized)) -> &Self {
+        let text = plain(&json(parameters));
+        access::with(self, |record| put(record, "llm.invocation_parameters", text));
+        self
+    }
+
+    fn set_finish_reason(&self, reason: &str) -> &Self {
+        access::with(self, |record| put(record, "llm.finish_reason", reason.to_owned()));
+        self
+    }
+
+    fn add_input_message(&self, message: &Message) -> &Self {
+        access::with(self, |record| add_messages(record, false, std::slice::from_ref(message)));
+        self
+    }
+
+    fn add_output_message(&self, message: &Message) -> &Self {
+        access::with(self, |record| add_messages(record, true, std::slice::from_ref(message)));
+        self
+    }
+
+    fn set_input_messages(&self, messages: &(impl Serialize + ?Sized)) -> &Self {
+        if !self.is_disabled() {
+            let messages = json(messages);
+            access::with(self, |record| put_messages(record, Direction::Input, &messages));
+        }
+        self
+    }
+
+    fn set_output_messages(&self, messages: &(impl Serialize + ?Sized)) -> &Self {
+        if !self.is_disabled() {
+            let messages = json(messages);
+            access::with(self, |record| put_messages(record, Direction::Output, &messages));
+        }
+        self
+    }
+
+    fn set_tools(&self, tools: &[ToolDefinition]) -> &Self {
+        access::with(self, |record| {
+            let more = record.more();
+            let mut writer = Writer::new(&mut more.attributes);
+            for (index, tool) in (more.tools..).zip(tools) {
+                writer.tool(index, tool);
+            }
+            more.tools += tools.len();
+        });
+        self
+    }
+
+    fn set_usage(&self, usage: TokenCount) -> &Self {
+        access::with(self, |record| put_usage(record, usage));
+        self
+    }
+
+    fn set_cost(&self, cost: Cost) -> &Self {
+        access::with(self, |record| {
+            for (key, money) in [
+                ("llm.cost.total", cost.total),
+                ("llm.cost.prompt", cost.input),
+                ("llm.cost.completion", cost.output),
+            ] {
+                if let Some(money) = money {
+                    put(record, key, money);
+                }
+            }
+        });
+        self
+    }
+
+    fn set_input(&self, input: &(impl Serialize + ?Sized)) -> &Self {
+        if !self.is_disabled() {
+            let input = json(input);
+            access::with(self, |record| put_whole(record, "input.value", "input.mime_type", &input));
+        }
+        self
+    }
+
+    fn set_output(&self, output: &(impl Serialize + ?Sized)) -> &Self {
+        if !self.is_disabled() {
+            let output = json(output);
+            access::with(self, |record| put_whole(record, "output.value", "output.mime_type", &output));
+        }
+        self
+    }
+
+    fn set_tool_call(&self, name: &str, call_id: Option<&str>, arguments: &(impl Serialize + ?Sized)) -> &Self {
+        if self.is_disabled() {
+            return self;
+        }
+        let arguments = json(arguments);
+        access::with(self, |record| {
+            record.more().kind = Some(Kind::Tool);
+            put(record, "tool.name", name.to_owned());
+            if let Some(id) = call_id {
+                put(record, "tool_call.id", id.to_owned());
+            }
+            put_whole(record, "input.value", "input.mime_type", &arguments);
+        });
+        self
+    }
+
+    fn set_tool_result(&self, result: &(impl Serialize + ?Sized)) -> &Self {
+        self.set_output(result)
+    }
+
+    fn add_document(&self, document: &Document) -> &Self {
+        access::with(self, |record| {
+            let more = record.more();
+            Writer::new(&mut more.attributes).document("retrieval.documents", more.documents, document);
+            more.documents += 1;
+        });
+        self
+    }
+
+    fn set_prompt(&self, template: &str, version: Option<&str>, variables: &(impl Serialize + ?Sized)) -> &Self {
+        let variables = plain(&json(variables));
+        access::with(self, |record| {
+            put(record, "llm.prompt_template.template", template.to_owned());
+            if let Some(version) = version {
+                put(record, "llm.prompt_template.version", version.to_owned());
+            }
+            put(record, "llm.prompt_template.variables", variables);
+        });
+        self
+    }
+
+    fn set_session(&self, id: &str) -> &Self {
+        access::with(self, |record| put(record, "session.id", id.to_owned()));
+        self
+    }
+
+    fn set_user(&self, id: &str) -> &Self {
+        access::with(self, |record| put(record, "user.id", id.to_owned()));
+        self
+    }
+
+    fn set_agent(&self, name: &str) -> &Self {
+        access::with(self, |record| put(record, "agent.name", name.to_owned()));
+        self
+    }
+
+    fn set_metadata(&self, metadata: &(impl Serialize + ?Sized)) -> &Self {
+        let text = plain(&json(metadata));
+        access::with(self, |record| put(record, "metadata", text));
+        self
+    }
+
+    fn set_tags<'a>(&self, tags: impl IntoIterator<Item = &'a str>) -> &Self {
+        let tags = tags.into_iter().map(|tag| StringValue::from(tag.to_owned())).collect();
+        access::with(self, |record| put(record, "tag.tags", Value::Array(Array::String(tags))));
+        self
+    }
+
+    fn set_error(&self, error: &(dyn std::error::Error + 'static)) -> &Self {
+        let (message, causes) = (error.to_string(), visit::causes(error));
+        access::with(self, |record| record.exception(None, message, causes));
+        self
+    }
+
+    fn set_failure(&self, error_type: &str, message: &str) -> &Self {
+        access::with(self, |record| {
+            record.exception(Some(error_type.to_owned()), message.to_owned(), None);
+        });
+        self
+    }
+
+    fn mark_first_token(&self) -> &Self {
+        access::with(self, |record| {
+            if !std::mem::replace(&mut record.more().first_token, true) {
+                record.event("First Token Stream Event", Vec::<KeyValue>::new());
+            }
+        });
+        self
+    }
+}

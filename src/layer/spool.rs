@@ -1,0 +1,338 @@
+//! The crash spool: spans stand on disk from their end until they are delivered.
+//!
+//! Each process has a folder of its own, with a locked file `lock` and journals `<number>.spool`; the system unlocks it
+//! when the process ends, however it ends. A journal is a list of records: length (4 bytes, little endian), then that many
+//! bytes of OTLP (`TracesData`). A torn record at the end is cut. A journal goes when every span in it was delivered, the
+//! folder when its process ends with nothing left. The next process that starts sends what it finds in folders that nobody
+//! locks. Delivery is at least once: what was delivered shortly before a crash may go out again, unchanged.
+
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::future::Future;
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::pin::pin;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use opentelemetry_sdk::Resource as SdkResource;
+use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::trace::{BatchSpanProcessor, Span as SdkSpan, SpanData, SpanExporter, SpanProcessor};
+
+use super::convert;
+use crate::otlp;
+use crate::span::{Resource, Span};
+
+/// A journal is closed at this size, so that delivered ones can go.
+const JOURNAL_BYTES: u64 = 4 * 1024 * 1024;
+/// Spans in one request of what an earlier process left.
+const BATCH: usize = 512;
+
+type Key = ([u8; 16], [u8; 8]);
+
+fn key(data: &SpanData) -> Key {
+    (data.span_context.trace_id().to_bytes(), data.span_context.span_id().to_bytes())
+}
+
+/// This process's folder.
+#[derive(Debug)]
+pub(super) struct Spool {
+    folder: PathBuf,
+    limit: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    _lock: File,
+    journal: Option<File>,
+    /// Number and size of the journal that is written.
+    current: u64,
+    size: u64,
+    /// Spans that are not delivered yet, with the journal that holds them.
+    waiting: HashMap<Key, u64>,
+    /// How many of them a journal holds, and its size.
+    journals: HashMap<u64, (usize, u64)>,
+    total: u64,
+    full: bool,
+}
+
+impl Spool {
+    /// Makes the folder of this process in `root`.
+    pub(super) fn open(root: &Path, limit: u64) -> io::Result<Self> {
+        fs::create_dir_all(root)?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let name = format!("{now}-{}", std::process::id());
+        // Locked before it has its name: nobody may take it for a dead process's.
+        let unnamed = root.join(format!(".{name}"));
+        fs::create_dir(&unnamed)?;
+        let lock = File::create(unnamed.join("lock"))?;
+        lock.lock()?;
+        let folder = root.join(name);
+        fs::rename(&unnamed, &folder)?;
+        Ok(Self {
+            folder,
+            limit,
+            state: Mutex::new(State {
+                _lock: lock,
+                journal: None,
+                current: 0,
+                size: 0,
+                waiting: HashMap::new(),
+                journals: HashMap::new(),
+                total: 0,
+                full: false,
+            }),
+        })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn path(&self, journal: u64) -> PathBuf {
+        self.folder.join(format!("{journal:08}.spool"))
+    }
+
+    fn keep(&self, data: &SpanData, resource: &Arc<Resource>) {
+        let Some(span) = convert::span(data.clone(), resource) else {
+            return;
+        };
+        let bytes = otlp::encode::traces(&[span]);
+        let Ok(length) = u32::try_from(bytes.len()) else { return };
+        let mut state = self.state();
+        if let Err(error) = self.write(&mut state, key(data), length, &bytes)
+            && !std::mem::replace(&mut state.full, true)
+        {
+            tracing::warn!(target: "spanbridge", "{}: the spool takes no more spans: {error}", self.folder.display());
+        }
+    }
+
+    fn write(&self, state: &mut State, key: Key, length: u32, bytes: &[u8]) -> io::Result<()> {
+        let added = u64::from(length) + 4;
+        if state.total + added > self.limit {
+            return Err(io::Error::new(
+                io::ErrorKind::StorageFull,
+                format!("it holds {} bytes", state.total),
+            ));
+        }
+        if state.size >= JOURNAL_BYTES {
+            state.journal = None;
+            state.current += 1;
+            state.size = 0;
+        }
+        if state.journal.is_none() {
+            state.journal = Some(File::options().create(true).append(true).open(self.path(state.current))?);
+        }
+        let mut record = Vec::with_capacity(bytes.len() + 4);
+        record.extend_from_slice(&length.to_le_bytes());
+        record.extend_from_slice(bytes);
+        if let Some(journal) = &mut state.journal {
+            journal.write_all(&record)?;
+        }
+        state.size += added;
+        state.total += added;
+        state.full = false;
+        let current = state.current;
+        if state.waiting.insert(key, current).is_none() {
+            let (spans, size) = state.journals.entry(current).or_default();
+            *spans += 1;
+            *size += added;
+        }
+        Ok(())
+    }
+
+    fn delivered(&self, keys: &[Key]) {
+        let mut state = self.state();
+        for key in keys {
+            let Some(journal) = state.waiting.remove(key) else { continue };
+            let Some((spans, _)) = state.journals.get_mut(&journal) else {
+                continue;
+            };
+            *spans -= 1;
+            if *spans > 0 {
+                continue;
+            }
+            if let Some((_, size)) = state.journals.remove(&journal) {
+                state.total = state.total.saturating_sub(size);
+            }
+            if journal == state.current {
+                state.journal = None;
+                state.current += 1;
+                state.size = 0;
+            }
+            let _ = fs::remove_file(self.path(journal));
+        }
+    }
+}
+
+impl Spool {
+    /// The process ends: nothing is left, nothing stays.
+    fn close(&self) {
+        if self.state().waiting.is_empty() {
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// A batch processor whose spans stand in the spool meanwhile.
+#[derive(Debug)]
+pub(super) struct Spooling {
+    spool: Arc<Spool>,
+    resource: Arc<Resource>,
+    inner: BatchSpanProcessor,
+    /// Hears when what earlier processes left is through.
+    left: Mutex<Receiver<()>>,
+}
+
+impl Spooling {
+    pub(super) fn new<E: SpanExporter + 'static>(spool: &Arc<Spool>, exporter: E, left: Receiver<()>) -> Self {
+        let exporter = Acknowledging {
+            spool: Arc::clone(spool),
+            inner: exporter,
+        };
+        Self {
+            spool: Arc::clone(spool),
+            resource: Arc::default(),
+            inner: BatchSpanProcessor::builder(exporter).build(),
+            left: Mutex::new(left),
+        }
+    }
+}
+
+impl SpanProcessor for Spooling {
+    fn on_start(&self, span: &mut SdkSpan, context: &opentelemetry::Context) {
+        self.inner.on_start(span, context);
+    }
+
+    fn on_end(&self, data: SpanData) {
+        if data.span_context.is_sampled() {
+            self.spool.keep(&data, &self.resource);
+        }
+        self.inner.on_end(data);
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.inner.force_flush()
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        let started = Instant::now();
+        let result = self.inner.shutdown_with_timeout(timeout);
+        if let Ok(left) = self.left.lock() {
+            let _ = left.recv_timeout(timeout.saturating_sub(started.elapsed()));
+        }
+        self.spool.close();
+        result
+    }
+
+    fn set_resource(&mut self, resource: &SdkResource) {
+        self.resource = Arc::new(convert::resource(resource));
+        self.inner.set_resource(resource);
+    }
+}
+
+#[derive(Debug)]
+struct Acknowledging<E> {
+    spool: Arc<Spool>,
+    inner: E,
+}
+
+impl<E: SpanExporter> SpanExporter for Acknowledging<E> {
+    async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+        let keys: Vec<Key> = batch.iter().map(key).collect();
+        self.inner.export(batch).await?;
+        self.spool.delivered(&keys);
+        Ok(())
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.inner.shutdown_with_timeout(timeout)
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.inner.force_flush()
+    }
+
+    fn set_resource(&mut self, resource: &SdkResource) {
+        self.inner.set_resource(resource);
+    }
+}
+
+/// Sends what processes that are no more have left in `root`; folders whose spans do not go out stay for the next start.
+pub(super) fn send_left<E: SpanExporter>(root: &Path, exporter: impl Fn() -> Option<E>) {
+    let Ok(folders) = fs::read_dir(root) else { return };
+    let mut folders: Vec<PathBuf> = folders.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    folders.sort();
+    for folder in folders {
+        let Ok(lock) = File::options().read(true).write(true).open(folder.join("lock")) else {
+            continue;
+        };
+        if lock.try_lock().is_err() {
+            continue;
+        }
+        let spans = spans_in(&folder);
+        let count = spans.len();
+        if send(spans, &exporter) {
+            tracing::info!(target: "spanbridge", "{count} spans that an earlier process left went out");
+            let _ = fs::remove_dir_all(&folder);
+        }
+    }
+}
+
+fn spans_in(folder: &Path) -> Vec<Span> {
+    let Ok(files) = fs::read_dir(folder) else { return Vec::new() };
+    let mut files: Vec<PathBuf> = files.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "spool"));
+    files.sort();
+    files.iter().flat_map(|file| read(file).unwrap_or_default()).collect()
+}
+
+fn read(file: &Path) -> io::Result<Vec<Span>> {
+    let mut spans = Vec::new();
+    let mut reader = io::BufReader::new(File::open(file)?);
+    let mut length = [0; 4];
+    while reader.read_exact(&mut length).is_ok() {
+        let wanted = u64::from(u32::from_le_bytes(length));
+        let mut record = Vec::new();
+        reader.by_ref().take(wanted).read_to_end(&mut record)?;
+        if record.len() as u64 != wanted {
+            break;
+        }
+        if let Ok(decoded) = otlp::decode::traces(&record) {
+            spans.extend(decoded.items);
+        }
+    }
+    Ok(spans)
+}
+
+fn send<E: SpanExporter>(spans: Vec<Span>, exporter: &impl Fn() -> Option<E>) -> bool {
+    let mut by_resource: Vec<(Arc<Resource>, Vec<Span>)> = Vec::new();
+    for span in spans {
+        match by_resource.iter_mut().find(|(resource, _)| *resource == span.resource) {
+            Some((_, list)) => list.push(span),
+            None => by_resource.push((Arc::clone(&span.resource), vec![span])),
+        }
+    }
+    by_resource.into_iter().all(|(resource, spans)| {
+        let Some(mut exporter) = exporter() else { return false };
+        exporter.set_resource(&convert::sdk_resource(&resource));
+        spans.chunks(BATCH).all(|chunk| {
+            let batch = chunk.iter().map(convert::sdk_span).collect();
+            wait(exporter.export(batch)).is_ok()
+        })
+    })
+}
+
+/// Waits on this thread: the exporters block or are polled to their end.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}

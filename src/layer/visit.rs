@@ -1,0 +1,161 @@
+//! Typed values out of `tracing` fields: every integer and float stays a number.
+
+use std::cell::RefCell;
+use std::error::Error;
+use std::fmt::{self, Write as _};
+
+use opentelemetry::{KeyValue, Value};
+use tracing::field::{Field, Visit};
+
+use super::plan::Role;
+use super::record::Record;
+use super::words::kind_of_word;
+
+/// Whole numbers beyond OTLP's 64 bits become doubles, as they do in JSON.
+#[expect(clippy::cast_precision_loss, reason = "OTLP has no wider integer")]
+pub(super) fn integer(value: i128) -> Value {
+    i64::try_from(value).map_or(Value::F64(value as f64), Value::I64)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "OTLP has no wider integer")]
+pub(super) fn unsigned(value: u128) -> Value {
+    i64::try_from(value).map_or(Value::F64(value as f64), Value::I64)
+}
+
+/// Formats without growing a new buffer for each value.
+fn format_debug(value: &dyn fmt::Debug) -> String {
+    thread_local! {
+        static BUFFER: RefCell<String> = const { RefCell::new(String::new()) };
+    }
+    BUFFER.with(|buffer| match buffer.try_borrow_mut() {
+        Ok(mut buffer) => {
+            buffer.clear();
+            let _ = write!(buffer, "{value:?}");
+            let text = buffer.as_str().to_owned();
+            buffer.shrink_to(16 * 1024);
+            text
+        }
+        // A value that records another span while it is formatted.
+        Err(_) => format!("{value:?}"),
+    })
+}
+
+/// The causes of an error, one a line.
+pub(super) fn causes(error: &(dyn Error + 'static)) -> Option<String> {
+    let mut out = String::new();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let _ = writeln!(out, "caused by: {cause}");
+        next = cause.source();
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// Takes the fields of a span.
+#[derive(Debug)]
+pub(super) struct Fields<'a>(pub(super) &'a mut Record);
+
+impl Visit for Fields<'_> {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.0.set(field.index(), Value::F64(value));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.set(field.index(), Value::I64(value));
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.set(field.index(), unsigned(value.into()));
+    }
+
+    fn record_i128(&mut self, field: &Field, value: i128) {
+        self.0.set(field.index(), integer(value));
+    }
+
+    fn record_u128(&mut self, field: &Field, value: u128) {
+        self.0.set(field.index(), unsigned(value));
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.0.set(field.index(), Value::Bool(value));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        // The words for kinds are few: they need no copy.
+        let kind = match self.0.plan.fields.get(field.index()).map(|field| field.role) {
+            Some(Role::Kind | Role::StepType) => kind_of_word(value),
+            _ => None,
+        };
+        let value = kind.map_or_else(|| Value::from(value.to_owned()), |kind| Value::from(kind.name()));
+        self.0.set(field.index(), value);
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
+        let message = value.to_string();
+        self.0.exception(None, message.clone(), causes(value));
+        self.0.set(field.index(), message.into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.set(field.index(), format_debug(value).into());
+    }
+}
+
+/// Takes the fields of an event.
+#[derive(Debug, Default)]
+pub(super) struct EventFields {
+    pub(super) message: Option<String>,
+    pub(super) error: Option<String>,
+    pub(super) causes: Option<String>,
+    pub(super) attributes: Vec<KeyValue>,
+}
+
+impl EventFields {
+    fn put(&mut self, field: &Field, value: Value) {
+        match (field.name(), &value) {
+            ("message", Value::String(text)) => self.message = Some(text.as_str().to_owned()),
+            ("error", Value::String(text)) => self.error = Some(text.as_str().to_owned()),
+            (name, _) if name.starts_with("log.") => {}
+            (name, _) => self.attributes.push(KeyValue::new(name, value)),
+        }
+    }
+}
+
+impl Visit for EventFields {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.put(field, Value::F64(value));
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.put(field, Value::I64(value));
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.put(field, unsigned(value.into()));
+    }
+
+    fn record_i128(&mut self, field: &Field, value: i128) {
+        self.put(field, integer(value));
+    }
+
+    fn record_u128(&mut self, field: &Field, value: u128) {
+        self.put(field, unsigned(value));
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.put(field, Value::Bool(value));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.put(field, value.to_owned().into());
+    }
+
+    fn record_error(&mut self, field: &Field, value: &(dyn Error + 'static)) {
+        self.causes = causes(value);
+        self.put(field, value.to_string().into());
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.put(field, format_debug(value).into());
+    }
+}

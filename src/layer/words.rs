@@ -1,0 +1,371 @@
+//! What the `semconv/` tables say about a key, looked up once a callsite and not once a span.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
+
+use crate::dialect::{Codec, Field, Place, Registry, Rule};
+use crate::operation::Kind;
+
+/// The dialects that are written as they are.
+const OWN: [&str; 4] = ["openinference", "short", "spanbridge", "otel"];
+
+/// Which way content goes. Names, counts and ids are no content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Content {
+    Input,
+    Output,
+}
+
+/// One meaning of a short word: on spans of these kinds it feeds this field.
+#[derive(Debug)]
+pub(super) struct Meaning {
+    kinds: &'static [Kind],
+    pub(super) field: Field,
+    pub(super) codec: Codec,
+}
+
+impl Meaning {
+    /// Whether both may be written under one key on a span of some kind.
+    pub(super) fn shares_key(&self, other: &Self) -> bool {
+        Kind::ALL.into_iter().any(|kind| {
+            let key = |meaning: &Self| key_of(meaning.field, kind).filter(|_| meaning.holds(kind));
+            key(self).is_some() && key(self) == key(other)
+        })
+    }
+
+    /// Whether it holds on spans of this kind.
+    pub(super) fn holds(&self, kind: Kind) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&kind)
+    }
+}
+
+/// The tables, indexed for the Layer.
+#[derive(Debug)]
+pub(super) struct Words {
+    pub(super) registry: Registry,
+    short: HashMap<&'static str, Vec<Meaning>>,
+    own: HashSet<&'static str>,
+    foreign: HashSet<&'static str>,
+    foreign_prefixes: Vec<&'static str>,
+    content: HashMap<&'static str, Content>,
+    content_prefixes: Vec<(&'static str, Content)>,
+    targets: Vec<&'static str>,
+}
+
+/// The tables of `semconv/`, read once a process.
+pub(super) fn words() -> &'static Words {
+    static WORDS: OnceLock<Words> = OnceLock::new();
+    WORDS.get_or_init(|| Words::of(Registry::built_in()))
+}
+
+impl Words {
+    fn of(registry: Registry) -> Self {
+        let mut words = Self {
+            short: HashMap::new(),
+            own: HashSet::new(),
+            foreign: HashSet::new(),
+            foreign_prefixes: Vec::new(),
+            content: HashMap::new(),
+            content_prefixes: Vec::new(),
+            targets: Vec::new(),
+            registry: Registry::of(Vec::new()),
+        };
+        for rule in registry.rules() {
+            words.take(rule);
+        }
+        for meanings in words.short.values_mut() {
+            // A meaning for certain kinds goes before one for all.
+            meanings.sort_by_key(|meaning| meaning.kinds.is_empty());
+        }
+        words.registry = registry;
+        words
+    }
+
+    fn take(&mut self, rule: &Rule) {
+        let targets = rule.when.attribute.iter().filter(|(key, _)| *key == "target");
+        self.targets.extend(targets.map(|(_, pattern)| *pattern));
+        if let Some(content) = content_of(rule.field) {
+            let free = rule.paths.is_empty() && !rule.key.is_empty();
+            if free && rule.prefix {
+                self.content_prefixes.push((rule.key, content));
+            } else if free {
+                self.content.entry(rule.key).or_insert(content);
+            }
+        }
+        if rule.place != Place::Span {
+            return;
+        }
+        if rule.dialect == "short" && !rule.prefix && rule.field != Field::Kind {
+            self.short.entry(rule.key).or_default().push(Meaning {
+                kinds: rule.when.kinds,
+                field: rule.field,
+                codec: rule.codec,
+            });
+        }
+        if matches!(rule.dialect, "openinference" | "spanbridge") && !rule.prefix {
+            self.own.insert(rule.key);
+        }
+        if !OWN.contains(&rule.dialect) {
+            if rule.prefix {
+                self.foreign_prefixes.push(rule.key);
+            } else {
+                self.foreign.insert(rule.key);
+            }
+        }
+    }
+
+    /// What a short word means, the meanings for certain kinds first.
+    pub(super) fn short(&'static self, key: &str) -> &'static [Meaning] {
+        self.short.get(key).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn is_short(&self, key: &str) -> bool {
+        self.short.contains_key(key)
+    }
+
+    /// Whether the key is OpenInference's or ours, and no word that only tells the kind.
+    pub(super) fn is_own(&self, key: &str) -> bool {
+        self.own.contains(key) && key != "openinference.span.kind"
+    }
+
+    /// Whether a dialect that we translate has a rule for the key, and we do not write it as it is.
+    pub(super) fn is_foreign(&self, key: &str) -> bool {
+        !self.is_short(key)
+            && !self.own.contains(key)
+            && (self.foreign.contains(key) || self.foreign_prefixes.iter().any(|prefix| key.starts_with(prefix)))
+    }
+
+    /// Whether a dialect tells its spans by this target (a crate that instruments itself).
+    pub(super) fn knows_target(&self, target: &str) -> bool {
+        self.targets.iter().any(|pattern| crate::dialect::rule::fits(pattern, target))
+    }
+
+    /// Whether the key's value is content, and which way it goes.
+    pub(super) fn content(&self, key: &str) -> Option<Content> {
+        self.content.get(key).copied().or_else(|| {
+            let prefixes = self.content_prefixes.iter();
+            prefixes
+                .filter(|(prefix, _)| key.starts_with(prefix))
+                .map(|(_, content)| *content)
+                .next()
+        })
+    }
+}
+
+fn content_of(field: Field) -> Option<Content> {
+    match field {
+        Field::InputMessages
+        | Field::System
+        | Field::Input
+        | Field::ToolArguments
+        | Field::SearchQuery
+        | Field::EmbeddedTexts
+        | Field::PromptTemplate
+        | Field::PromptVariables
+        | Field::TaskDescription
+        | Field::TaskGoal
+        | Field::TaskInput
+        | Field::InterruptPrompt
+        | Field::MemoryData
+        | Field::MemoryChanges
+        | Field::MemoryQuery
+        | Field::StateOldValue => Some(Content::Input),
+        Field::OutputMessages
+        | Field::Output
+        | Field::RawResponse
+        | Field::ToolResult
+        | Field::ToolResultOfChild
+        | Field::SearchDocuments
+        | Field::InterruptResponse
+        | Field::MemoryResults
+        | Field::StateNewValue => Some(Content::Output),
+        _ => None,
+    }
+}
+
+/// The kind behind a word of `step_type` or `openinference.span.kind`, in any case.
+pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
+    // As OpenInference writes them; that is nearly every span.
+    match word {
+        "LLM" => return Some(Kind::Llm),
+        "TOOL" => return Some(Kind::Tool),
+        "AGENT" => return Some(Kind::Agent),
+        "CHAIN" => return Some(Kind::Chain),
+        _ => {}
+    }
+    let mut lower = [0_u8; 16];
+    let lower = lower.get_mut(..word.len())?;
+    lower.copy_from_slice(word.as_bytes());
+    lower.make_ascii_lowercase();
+    Some(match &*lower {
+        b"llm" | b"llm_call" => Kind::Llm,
+        b"tool" | b"tool_call" => Kind::Tool,
+        b"agent" => Kind::Agent,
+        b"chain" => Kind::Chain,
+        b"retriever" | b"retrieval" => Kind::Retrieval,
+        b"embedding" => Kind::Embedding,
+        b"reranker" | b"rerank" => Kind::Rerank,
+        b"guardrail" => Kind::Guardrail,
+        b"evaluator" => Kind::Evaluator,
+        b"prompt" => Kind::Prompt,
+        b"decision" => Kind::Decision,
+        b"user_input" => Kind::UserInput,
+        b"final_output" => Kind::FinalOutput,
+        b"memory_read" => Kind::MemoryRead,
+        b"memory_write" => Kind::MemoryWrite,
+        b"state_change" => Kind::StateChange,
+        b"interrupt" => Kind::Interrupt,
+        b"handoff" => Kind::Handoff,
+        b"unknown" => Kind::Unknown,
+        _ => return None,
+    })
+}
+
+/// OpenInference's word for a kind, the nearest one where it has none of its own; and our own word in that case.
+pub(super) fn words_of_kind(kind: Kind) -> Option<(&'static str, Option<&'static str>)> {
+    Some(match kind {
+        Kind::Llm => ("LLM", None),
+        Kind::Tool => ("TOOL", None),
+        Kind::Agent => ("AGENT", None),
+        Kind::Chain => ("CHAIN", None),
+        Kind::Retrieval => ("RETRIEVER", None),
+        Kind::Rerank => ("RERANKER", None),
+        Kind::Embedding => ("EMBEDDING", None),
+        Kind::Guardrail => ("GUARDRAIL", None),
+        Kind::Evaluator => ("EVALUATOR", None),
+        Kind::Prompt => ("PROMPT", None),
+        Kind::Decision => ("DECISION", None),
+        Kind::MemoryRead => ("RETRIEVER", Some("memory_read")),
+        Kind::MemoryWrite => ("CHAIN", Some("memory_write")),
+        Kind::UserInput => ("CHAIN", Some("user_input")),
+        Kind::FinalOutput => ("CHAIN", Some("final_output")),
+        Kind::StateChange => ("CHAIN", Some("state_change")),
+        Kind::Interrupt => ("CHAIN", Some("interrupt")),
+        Kind::Handoff => ("TOOL", None),
+        Kind::Unknown => ("UNKNOWN", None),
+        Kind::AgentCreate | Kind::Detail | Kind::Plain => return None,
+    })
+}
+
+/// The OpenInference key (our own, where OpenInference has none) that a field is written under.
+pub(super) fn key_of(field: Field, kind: Kind) -> Option<&'static str> {
+    Some(match field {
+        Field::ModelRequested | Field::ModelResponse => match kind {
+            Kind::Embedding => "embedding.model_name",
+            Kind::Rerank => "reranker.model_name",
+            _ => "llm.model_name",
+        },
+        Field::Provider => "llm.provider",
+        Field::Input | Field::ToolArguments | Field::SearchQuery => match (field, kind) {
+            (Field::SearchQuery, Kind::Rerank) => "reranker.query",
+            _ => "input.value",
+        },
+        Field::Output | Field::ToolResult => "output.value",
+        Field::UsageInput => "llm.token_count.prompt",
+        Field::UsageOutput => "llm.token_count.completion",
+        Field::UsageTotal => "llm.token_count.total",
+        Field::UsageCacheRead => "llm.token_count.prompt_details.cache_read",
+        Field::UsageCacheWrite => "llm.token_count.prompt_details.cache_write",
+        Field::UsageReasoning => "llm.token_count.completion_details.reasoning",
+        Field::CostTotal => "llm.cost.total",
+        Field::CostInput => "llm.cost.prompt",
+        Field::CostOutput => "llm.cost.completion",
+        Field::Parameters => "llm.invocation_parameters",
+        Field::FinishReason => "llm.finish_reason",
+        Field::ToolName => "tool.name",
+        Field::ToolDescription => "tool.description",
+        Field::ToolParameters => "tool.parameters",
+        Field::ToolCallId => "tool_call.id",
+        Field::SearchTopK if kind == Kind::Rerank => "reranker.top_k",
+        Field::AgentName => "agent.name",
+        Field::SessionId => "session.id",
+        Field::UserId => "user.id",
+        Field::PromptId => "prompt.id",
+        Field::PromptVersion => "llm.prompt_template.version",
+        Field::PromptTemplate => "llm.prompt_template.template",
+        Field::PromptVariables => "llm.prompt_template.variables",
+        Field::GraphNode => "graph.node.name",
+        Field::Step => "spanbridge.step",
+        Field::TaskDescription => "spanbridge.task.description",
+        Field::TaskGoal => "spanbridge.task.goal",
+        Field::TaskInput => "spanbridge.task.input",
+        Field::StateKey => "spanbridge.state.key",
+        Field::StateOldValue => "spanbridge.state.old_value",
+        Field::StateNewValue => "spanbridge.state.new_value",
+        Field::StateReason => "spanbridge.state.reason",
+        Field::InterruptPrompt => "spanbridge.interrupt.prompt",
+        Field::InterruptResponse => "spanbridge.interrupt.response",
+        Field::InterruptWait => "spanbridge.interrupt.wait_ms",
+        Field::MemoryEntityType => "spanbridge.memory.entity_type",
+        Field::MemoryEntityId => "spanbridge.memory.entity_id",
+        Field::MemoryNamespace => "spanbridge.memory.namespace",
+        Field::MemoryKey => "spanbridge.memory.key",
+        Field::MemoryOperation => "spanbridge.memory.operation",
+        Field::MemoryData => "spanbridge.memory.data",
+        Field::MemoryChanges => "spanbridge.memory.changes",
+        Field::MemoryQuery => "spanbridge.memory.query",
+        Field::MemoryResults => "spanbridge.memory.results",
+        Field::MemoryScores => "spanbridge.memory.scores",
+        Field::MemoryTotalAvailable => "spanbridge.memory.total_available",
+        Field::ResourceAmount => "spanbridge.resource_impact.amount",
+        Field::ResourceUnit => "spanbridge.resource_impact.unit",
+        Field::ResourceBreakdown => "spanbridge.resource_impact.breakdown",
+        Field::Reward => "spanbridge.reward",
+        Field::Optimize => "spanbridge.optimize",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_that_is_written_is_read_as_the_same_field() {
+        for rule in words().registry.rules().iter().filter(|rule| rule.dialect == "short") {
+            let kinds = if rule.when.kinds.is_empty() {
+                &Kind::ALL[..1]
+            } else {
+                rule.when.kinds
+            };
+            for kind in kinds {
+                let Some(key) = key_of(rule.field, *kind) else { continue };
+                let mut fields = words()
+                    .registry
+                    .rules()
+                    .iter()
+                    .filter(|other| other.key == key)
+                    .map(|other| other.field);
+                let wanted = |field| match rule.field {
+                    // The short word does not say whether the name was asked for or answered with.
+                    Field::ModelRequested => field == Field::ModelResponse,
+                    wanted => field == wanted,
+                };
+                assert!(fields.any(wanted), "{} is written as {key}", rule.key);
+            }
+        }
+    }
+
+    #[test]
+    fn words_of_the_table_and_ours_agree() {
+        let step_type = words()
+            .registry
+            .rules()
+            .iter()
+            .find(|rule| rule.key == "step_type")
+            .map(|rule| rule.values);
+        for (word, name) in step_type.unwrap_or_default() {
+            assert_eq!(kind_of_word(word).map(Kind::name), Some(*name), "{word}");
+        }
+    }
+
+    #[test]
+    fn content_is_told_by_the_tables() {
+        assert_eq!(words().content("gen_ai.input.messages"), Some(Content::Input));
+        assert_eq!(words().content("llm.output_messages.0.message.content"), Some(Content::Output));
+        assert_eq!(words().content("gen_ai.usage.input_tokens"), None);
+        assert!(words().is_foreign("gen_ai.request.model"));
+        assert!(!words().is_foreign("llm.model_name") && !words().is_foreign("model") && !words().is_foreign("http.url"));
+        assert!(words().knows_target("adk_runner::x"));
+    }
+}

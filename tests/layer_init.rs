@@ -1,0 +1,211 @@
+//! From the environment to a receiver: each test runs itself again as a program with variables of its own.
+#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+
+mod layer_support;
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use layer_support::receiver::{program, receiver, run};
+use spanbridge::span::{AnyValue, Span};
+use tracing::info_span;
+
+fn text(span: &Span, key: &str) -> String {
+    span.attributes
+        .text(key)
+        .unwrap_or_else(|| panic!("no {key}: {:?}", span.attributes))
+        .to_owned()
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn one_call() {
+    let _guard = spanbridge::init().unwrap();
+    let span = info_span!(
+        "call",
+        step_type = "llm_call",
+        model = "gpt-4o",
+        tokens_in = 7_u64,
+        input = "What is it?"
+    );
+    let _in_call = span.enter();
+    drop(info_span!(target: "hyper::client", "noise"));
+}
+
+#[test]
+#[ignore = "run by the tests below"]
+fn waits_for_ever() {
+    let _guard = spanbridge::init().unwrap();
+    drop(info_span!("call", step_type = "llm_call"));
+    println!("ready");
+    std::thread::sleep(Duration::from_secs(60));
+}
+
+#[test]
+fn spans_arrive_with_their_types_and_the_resource() {
+    let (address, requests) = receiver();
+    let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    run(
+        "one_call",
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", &address),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "x-project-name=p1"),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+            ("OTEL_SERVICE_NAME", "planner"),
+            ("TRACEPARENT", parent),
+        ],
+    );
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert!(request.head.starts_with("post /v1/traces "), "{}", request.head);
+    assert!(request.head.contains("x-project-name: p1") && request.head.contains("application/x-protobuf"));
+    assert_eq!(request.spans.len(), 1);
+    let span = &request.spans[0];
+    assert_eq!(text(span, "openinference.span.kind"), "LLM");
+    assert_eq!(span.attributes.get("llm.token_count.prompt"), Some(&AnyValue::Int(7)));
+    assert_eq!(span.resource.attributes.text("service.name"), Some("planner"));
+    assert_eq!(span.trace_id.to_string(), "0af7651916cd43dd8448eb211c80319c");
+    assert_eq!(span.parent.unwrap().to_string(), "b7ad6b7169203331");
+    assert_eq!(span.scope.name, "spanbridge");
+}
+
+#[test]
+fn json_and_privacy_by_variables() {
+    let (address, requests) = receiver();
+    let endpoint = format!("{address}/own/path");
+    run(
+        "one_call",
+        &[
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &endpoint),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+            ("OPENINFERENCE_HIDE_INPUTS", "TRUE"),
+        ],
+    );
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert!(request.head.starts_with("post /own/path "), "{}", request.head);
+    assert_eq!(text(&request.spans[0], "input.value"), "__REDACTED__");
+    assert!(!format!("{:?}", request.spans).contains("What is it?"));
+}
+
+#[test]
+fn console_none_and_disabled() {
+    let console = run("one_call", &[("OTEL_TRACES_EXPORTER", "console")]);
+    let lines = String::from_utf8(console.stdout).unwrap();
+    let line = lines
+        .lines()
+        .find_map(|line| Some(&line[line.find("{\"resourceSpans\"")?..]))
+        .unwrap();
+    assert_eq!(spanbridge::span::json::traces(line.as_bytes()).unwrap().items.len(), 1);
+    let (address, requests) = receiver();
+    run(
+        "one_call",
+        &[("OTEL_TRACES_EXPORTER", "none"), ("OTEL_EXPORTER_OTLP_ENDPOINT", &address)],
+    );
+    run(
+        "one_call",
+        &[("OTEL_SDK_DISABLED", "true"), ("OTEL_EXPORTER_OTLP_ENDPOINT", &address)],
+    );
+    assert!(requests.recv_timeout(Duration::from_millis(200)).is_err());
+}
+
+#[test]
+fn a_dead_backend_does_not_hold_the_program() {
+    let started = Instant::now();
+    run(
+        "one_call",
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "1000"),
+        ],
+    );
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn sigterm_flushes_and_kills() {
+    use std::os::unix::process::ExitStatusExt as _;
+    let (address, requests) = receiver();
+    let mut child = program("waits_for_ever", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)])
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("ready")));
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert_eq!(request.spans.len(), 1);
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+}
+
+#[test]
+#[ignore = "run by the test below"]
+fn crashes() {
+    let _guard = spanbridge::init().unwrap();
+    drop(info_span!("before the crash", step_type = "llm_call", tokens_in = 3_u64));
+    std::process::abort();
+}
+
+#[test]
+fn spans_survive_a_crash_and_go_out_at_the_next_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = folder.path().to_str().unwrap();
+    let (address, requests) = receiver();
+    let variables = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", address.as_str()),
+        ("SPANBRIDGE_SPOOL", spool),
+        ("OTEL_SERVICE_NAME", "first"),
+    ];
+    assert!(!program("crashes", &variables).output().unwrap().status.success());
+    // Nobody takes these: they stay as well.
+    run(
+        "one_call",
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "500"),
+            ("SPANBRIDGE_SPOOL", spool),
+        ],
+    );
+    assert!(requests.try_recv().is_err());
+    assert_eq!(std::fs::read_dir(spool).unwrap().count(), 2);
+
+    let mut child = program(
+        "waits_for_ever",
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", &address),
+            ("SPANBRIDGE_SPOOL", spool),
+            ("OTEL_SERVICE_NAME", "second"),
+        ],
+    )
+    .spawn()
+    .unwrap();
+    let mut spans = Vec::new();
+    while spans.len() < 2 {
+        spans.extend(requests.recv_timeout(Duration::from_secs(5)).unwrap().spans);
+    }
+    let crashed = spans.iter().find(|span| span.name == "before the crash").unwrap();
+    assert_eq!(crashed.resource.attributes.text("service.name"), Some("first"));
+    assert_eq!(crashed.attributes.get("llm.token_count.prompt"), Some(&AnyValue::Int(3)));
+    assert!(spans.iter().any(|span| span.name == "call"));
+    // Only its own folder is left, with the span that waits for the next batch.
+    let patience = Instant::now() + Duration::from_secs(5);
+    while std::fs::read_dir(spool).unwrap().count() > 1 && Instant::now() < patience {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    // What the killed one left goes out too; after that nothing is there.
+    run("one_call", &variables);
+    let names: Vec<String> = std::iter::from_fn(|| requests.recv_timeout(Duration::from_millis(500)).ok())
+        .flat_map(|request| request.spans)
+        .map(|span| span.name)
+        .collect();
+    assert_eq!(names, ["call", "call"]);
+    assert_eq!(std::fs::read_dir(spool).unwrap().count(), 0);
+}
