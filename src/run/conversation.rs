@@ -263,14 +263,7 @@ impl Conversation {
             fresh: false,
             given: None,
         };
-<<<<<<< HEAD
-=======
         realign(input.iter_mut().flatten());
-        walk.goes_on = input
-            .iter()
-            .flatten()
-            .any(|message| message.role == Role::Assistant && self.find(message, 0).is_some());
->>>>>>> record
         for message in input.unwrap_or_default() {
             self.take(nodes, index, &mut walk, message);
         }
