@@ -56,6 +56,7 @@ fn place(place: &Place) -> String {
         Place::Name => "Place::Name".to_owned(),
         Place::Event(name) => format!("Place::Event({name:?})"),
         Place::Log(name) => format!("Place::Log({name:?})"),
+        Place::LogNear(name) => format!("Place::LogNear({name:?})"),
         Place::LogScope(name) => format!("Place::LogScope({name:?})"),
     }
 }

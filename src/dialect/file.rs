@@ -181,6 +181,7 @@ fn place(word: &str) -> Result<Place, String> {
         None if word == "name" => Place::Name,
         Some(("event", name)) => Place::Event(leak(name.to_owned())),
         Some(("log", name)) => Place::Log(leak(name.to_owned())),
+        Some(("log_near", name)) => Place::LogNear(leak(name.to_owned())),
         Some(("log_scope", name)) => Place::LogScope(leak(name.to_owned())),
         _ => return Err(format!("no such place: {word}")),
     })

@@ -278,7 +278,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         for rule in self.registry.log_rules().iter().filter_map(|index| self.registry.rule(*index)) {
             for (event, scope) in &self.logs {
                 let matches = match &rule.place {
-                    Place::Log(pattern) => fits(pattern, event.name),
+                    Place::Log(pattern) | Place::LogNear(pattern) => fits(pattern, event.name),
                     Place::LogScope(pattern) => fits(pattern, scope),
                     _ => false,
                 };

@@ -42,7 +42,7 @@ impl Registry {
                 Place::Span => registry.exact.entry(rule.key.to_owned()).or_default().push(index),
                 Place::Resource => registry.resource_rules.push(index),
                 Place::Event(_) => registry.event_rules.push(index),
-                Place::Log(_) | Place::LogScope(_) => registry.log_rules.push(index),
+                Place::Log(_) | Place::LogNear(_) | Place::LogScope(_) => registry.log_rules.push(index),
                 Place::Name => registry.name_rules.push(index),
             }
         }
@@ -101,9 +101,16 @@ impl Registry {
     pub fn fields_of_log(&self, name: &str) -> Vec<Field> {
         let rules = self.log_rules.iter().filter_map(|index| self.rule(*index));
         rules
-            .filter(|rule| matches!(rule.place, Place::Log(pattern) if super::rule::fits(pattern, name)))
+            .filter(|rule| matches!(rule.place, Place::Log(pattern) | Place::LogNear(pattern) if super::rule::fits(pattern, name)))
             .map(|rule| rule.field)
             .collect()
+    }
+
+    /// Whether records with this event name tell of other spans than the one they name.
+    #[must_use]
+    pub fn tells_of_others(&self, name: &str) -> bool {
+        let mut rules = self.log_rules.iter().filter_map(|index| self.rule(*index));
+        rules.any(|rule| matches!(rule.place, Place::LogNear(pattern) if super::rule::fits(pattern, name)))
     }
 
     /// Keys of span attributes that feed a field, exact ones only, in order of rank.

@@ -43,6 +43,8 @@ pub enum Place {
     Event(Text),
     /// Among the attributes of log records with this event name (a pattern); the key `body` is the record's body.
     Log(Text),
+    /// Like `Log`, and in records that name another span of the trace: they find theirs by call id, counts and time.
+    LogNear(Text),
     /// In the body or the attributes of log records whose scope has this name (a pattern).
     LogScope(Text),
     /// The span's name.

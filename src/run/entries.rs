@@ -196,15 +196,28 @@ fn place(nodes: &Nodes, mut tools: Vec<usize>, steps: &Steps, entries: &mut Vec<
         return;
     }
     tools.sort_by_key(|tool| nodes.get(*tool).map(|node| (node.start, node.span_id)));
-    let mut rest = std::mem::take(entries).into_iter().peekable();
+    let mut rest = std::mem::take(entries).into_iter();
     let mut attempts: HashMap<String, usize> = HashMap::new();
     for tool in tools {
         let (Some(at), Some(node)) = (steps.of_node.get(tool).copied().flatten(), nodes.get(tool)) else {
             continue;
         };
+        // A tool may begin before the answer that asks for it has ended.
+        let asked_by = steps.list.get(at).and_then(|step| step.dispatched_by);
+        let asking = |entry: &Entry| asked_by.is_some() && entry.step == asked_by && matches!(entry.kind, EntryKind::Turn(_));
+        if rest.as_slice().iter().any(asking) {
+            while rest.as_slice().first().is_some() {
+                let last = rest.as_slice().first().is_some_and(asking);
+                entries.extend(rest.next());
+                if last {
+                    break;
+                }
+            }
+        }
         // Everything that was said before the tool began, and no result away from its call.
         while rest
-            .peek()
+            .as_slice()
+            .first()
             .is_some_and(|entry| entry.at <= node.start || matches!(entry.kind, EntryKind::Result(_)))
         {
             entries.extend(rest.next());

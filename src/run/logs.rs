@@ -79,6 +79,13 @@ pub(super) fn of_spans<'a>(
             Some(_) => named,
             None => places.get_or_insert_with(|| Places::of(trace, registry)).find(record, registry),
         };
+        let other = named
+            .filter(|_| registry.tells_of_others(record.name()))
+            .and_then(|_| places.get_or_insert_with(|| Places::of(trace, registry)).find(record, registry))
+            .filter(|other| Some(*other) != named);
+        if let Some(other) = other {
+            of_span.entry(other).or_default().push(record);
+        }
         match found {
             Some(id) => of_span.entry(id).or_default().push(record),
             None => findings.push(Finding::new(

@@ -248,10 +248,16 @@ impl LogRecord {
     /// The record's event name, wherever the client put it (field or attribute).
     #[must_use]
     pub fn name(&self) -> &str {
-        if !self.event_name.is_empty() {
-            return &self.event_name;
+        // The attribute first: Codex's event name is a place in its source.
+        let name = match self.attributes.get("event.name").and_then(AnyValue::as_str) {
+            Some(name) if !name.is_empty() => name,
+            _ => return &self.event_name,
+        };
+        // Claude Code: the bare name here, the whole one as the body.
+        match self.body.as_str() {
+            Some(whole) if whole.len() > name.len() && whole.ends_with(name) && !whole.contains(' ') => whole,
+            _ => name,
         }
-        self.attributes.get("event.name").and_then(AnyValue::as_str).unwrap_or("")
     }
 
     /// The time of the record, else the time at which the SDK saw it.

@@ -34,8 +34,30 @@ fn is_repr(text: &str) -> bool {
         && !text.starts_with("ResponseFunctionToolCall(")
 }
 
+/// A streamed Gemini answer: a message a chunk, each with a piece of the parts.
+fn chunks(items: &[Value], direction: Direction) -> Option<Map<String, Value>> {
+    if direction == Direction::Input || items.len() < 2 {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for item in items {
+        let map = item.as_object()?;
+        if map.get("role").and_then(Value::as_str) != Some("model") || map.contains_key("finish_reason") {
+            return None;
+        }
+        parts.extend(map.get("parts")?.as_array()?.iter().cloned());
+    }
+    Some(Map::from_iter([
+        ("role".to_owned(), Value::from("model")),
+        ("parts".to_owned(), Value::Array(parts)),
+    ]))
+}
+
 /// A list of messages, of items of the Responses API, of blocks of one message, or of JSON texts of these.
 fn list(items: &[Value], direction: Direction) -> Option<Vec<Message>> {
+    if let Some(whole) = chunks(items, direction) {
+        return from_object(&whole, direction);
+    }
     let mut out: Vec<Message> = Vec::new();
     let mut open_turn = false;
     for item in items {
