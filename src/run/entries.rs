@@ -206,8 +206,8 @@ fn place(nodes: &Nodes, mut tools: Vec<usize>, steps: &Steps, entries: &mut Vec<
         let asked_by = steps.list.get(at).and_then(|step| step.dispatched_by);
         let asking = |entry: &Entry| asked_by.is_some() && entry.step == asked_by && matches!(entry.kind, EntryKind::Turn(_));
         if rest.as_slice().iter().any(asking) {
-            while rest.as_slice().first().is_some() {
-                let last = rest.as_slice().first().is_some_and(asking);
+            while let Some(first) = rest.as_slice().first() {
+                let last = asking(first);
                 entries.extend(rest.next());
                 if last {
                     break;
