@@ -31,7 +31,7 @@ fn span(of: u8, id: u8) -> Span {
 fn chunks(spans: &[Span]) -> Vec<Chunk> {
     let bytes = encode::traces(spans);
     let scanned = scan::scan(&bytes, Signal::Traces, &KEYS).expect("a request");
-    Chunk::of_request(&scanned, &bytes)
+    Chunk::of_request(&scanned, bytes)
 }
 
 fn options(directory: &Path) -> OpenOptions {
@@ -281,7 +281,7 @@ fn a_segment_of_a_later_version_is_not_touched() {
     let refused = Local::open(&options(directory.path())).expect_err("refused");
     assert_eq!(
         refused.to_string(),
-        "segment 1 has version 9; this program reads version 1: use a newer one"
+        "segment 1 has version 9; this program reads version 2: use a newer one"
     );
     assert_eq!(fs::read(&segment).expect("reads"), bytes);
 }
@@ -309,7 +309,7 @@ fn loose_log_records_are_read_with_the_traces_of_their_session_in_their_time() {
     let records = [record("session 1", 1_200), record("session 1", 3_100), record("session 0", 1_200)];
     let bytes = encode::logs(&records);
     let scanned = scan::scan(&bytes, Signal::Logs, &KEYS).expect("a request");
-    store.append(Chunk::of_request(&scanned, &bytes)).expect("appends");
+    store.append(Chunk::of_request(&scanned, bytes)).expect("appends");
     let logs = |of| store.read_trace(trace(of)).expect("reads").expect("a trace").logs;
     assert_eq!(logs(1), records[..1]);
     assert_eq!(logs(2), []);
@@ -343,6 +343,12 @@ impl Disk for Failing {
     fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {
         Ok(Box::new(FailingFile(self.inner.open(name)?, Arc::clone(&self.faults))))
     }
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.inner.rename(from, to)
+    }
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.inner.remove(name)
+    }
     fn sync_names(&self) -> io::Result<()> {
         self.inner.sync_names()
     }
@@ -355,12 +361,12 @@ impl DiskFile for FailingFile {
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
         self.0.read_exact_at(buffer, offset)
     }
-    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+    fn write_all_at(&self, pieces: &[&[u8]], offset: u64) -> io::Result<()> {
         if self.1.full.load(Ordering::SeqCst) {
-            self.0.write_all_at(&bytes[..bytes.len() / 2], offset)?;
+            self.0.write_all_at(&pieces[..pieces.len() / 2], offset)?;
             return Err(io::Error::from(io::ErrorKind::StorageFull));
         }
-        self.0.write_all_at(bytes, offset)
+        self.0.write_all_at(pieces, offset)
     }
     fn sync(&self) -> io::Result<()> {
         self.1.syncs.fetch_add(1, Ordering::SeqCst);

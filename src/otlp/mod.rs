@@ -11,6 +11,7 @@ mod split;
 mod wire;
 
 pub use decode::DecodeError;
+pub use split::Cut;
 pub use wire::{Fault, FaultKind};
 
 /// How deep messages may nest, the limit of prost's decoder.

@@ -88,7 +88,7 @@ pub(super) struct Found {
 /// The bytes are not a request of this signal; the place is named. Metrics are never scanned: they have no parts.
 pub fn scan(bytes: &[u8], signal: Signal, session_keys: &[&str]) -> Result<Scan, Fault> {
     let mut scanner = Scanner {
-        session_keys,
+        session_keys: SessionKeys::new(session_keys),
         places: HashMap::new(),
         scan: Scan {
             signal,
@@ -110,7 +110,7 @@ pub fn scan(bytes: &[u8], signal: Signal, session_keys: &[&str]) -> Result<Scan,
 }
 
 struct Scanner<'a> {
-    session_keys: &'a [&'a str],
+    session_keys: SessionKeys<'a>,
     places: HashMap<Key, usize>,
     scan: Scan,
 }
@@ -164,7 +164,13 @@ impl Scanner<'_> {
                 let mut attributes = fields.enter(&field)?;
                 while let Some(attribute) = attributes.next()? {
                     if attribute.number == 1 {
-                        self.attribute(&attributes, &attribute, &mut context.session, Some(&mut context.service))?;
+                        self.attribute(
+                            &attributes,
+                            &attribute,
+                            Type::Resource,
+                            &mut context.session,
+                            Some(&mut context.service),
+                        )?;
                     }
                 }
             }
@@ -209,6 +215,10 @@ impl Scanner<'_> {
         let mut name = "";
         let mut session = Session::default();
         while let Some(field) = cursor.next()? {
+            if field.number == 9 {
+                self.attribute(&cursor, &field, Type::Span, &mut session, None)?;
+                continue;
+            }
             cursor.check(Type::Span, &field)?;
             match (field.number, field.payload) {
                 (1, _) => trace_id = cursor.bytes(&field.value),
@@ -217,7 +227,6 @@ impl Scanner<'_> {
                 (5, _) => name = cursor.text(&field)?,
                 (7, Payload::Number(nanos)) => start = nanos,
                 (8, Payload::Number(nanos)) => end = nanos,
-                (9, _) => self.attribute(&cursor, &field, &mut session, None)?,
                 (15, _) => {
                     let mut status = cursor.enter(&field)?;
                     while let Some(field) = status.next()? {
@@ -259,11 +268,14 @@ impl Scanner<'_> {
         let (mut time, mut observed) = (0, 0);
         let mut session = Session::default();
         while let Some(field) = cursor.next()? {
+            if field.number == 6 {
+                self.attribute(&cursor, &field, Type::LogRecord, &mut session, None)?;
+                continue;
+            }
             cursor.check(Type::LogRecord, &field)?;
             match (field.number, field.payload) {
                 (1, Payload::Number(nanos)) => time = nanos,
                 (11, Payload::Number(nanos)) => observed = nanos,
-                (6, _) => self.attribute(&cursor, &field, &mut session, None)?,
                 (9, _) => trace_id = cursor.bytes(&field.value),
                 _ => {}
             }
@@ -280,32 +292,22 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Notes the session or the service that an attribute (already checked) names.
+    /// Checks an attribute, and notes the session or the service that it names.
     fn attribute(
         &self,
         around: &Cursor<'_>,
         field: &Field,
+        of: Type,
         session: &mut Session,
         service: Option<&mut Option<String>>,
     ) -> Result<(), Fault> {
-        let mut pair = around.enter(field)?;
-        let mut key = "";
-        let mut text = None;
-        while let Some(field) = pair.next()? {
-            match field.number {
-                1 => key = pair.text(&field)?,
-                2 => {
-                    let mut value = pair.enter(&field)?;
-                    while let Some(field) = value.next()? {
-                        text = match field.number {
-                            1 => Some(value.text(&field)?),
-                            _ => None,
-                        };
-                    }
-                }
-                _ => {}
+        let (key, text) = match around.plain_attribute(field) {
+            Some(plain) => plain,
+            None => {
+                around.check(of, field)?;
+                key_and_text(around, field)?
             }
-        }
+        };
         let Some(text) = text.filter(|text| !text.is_empty()) else {
             return Ok(());
         };
@@ -314,7 +316,7 @@ impl Scanner<'_> {
         {
             *service = Some(text.to_owned());
         }
-        if let Some(rank) = self.session_keys.iter().position(|wanted| *wanted == key)
+        if let Some(rank) = self.session_keys.rank(key)
             && session.0.as_ref().is_none_or(|(have, _)| rank <= *have)
         {
             session.0 = Some((rank, text.to_owned()));
@@ -346,6 +348,55 @@ impl Scanner<'_> {
         });
         index
     }
+}
+
+/// The key of an attribute that was checked and, if its value is text, that text.
+fn key_and_text<'a>(around: &Cursor<'a>, field: &Field) -> Result<(&'a str, Option<&'a str>), Fault> {
+    let mut pair = around.enter(field)?;
+    let mut key = "";
+    let mut text = None;
+    while let Some(field) = pair.next()? {
+        match field.number {
+            1 => key = pair.text(&field)?,
+            2 => {
+                let mut value = pair.enter(&field)?;
+                while let Some(field) = value.next()? {
+                    text = match field.number {
+                        1 => Some(value.text(&field)?),
+                        _ => None,
+                    };
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok((key, text))
+}
+
+/// The attribute keys that name a session, best first.
+struct SessionKeys<'a> {
+    keys: &'a [&'a str],
+    /// One bit for each length that a key has: most attributes are told apart by it.
+    lengths: u64,
+}
+
+impl<'a> SessionKeys<'a> {
+    fn new(keys: &'a [&'a str]) -> Self {
+        let lengths = keys.iter().fold(0, |lengths, key| lengths | length_bit(key));
+        Self { keys, lengths }
+    }
+
+    fn rank(&self, key: &str) -> Option<usize> {
+        if self.lengths & length_bit(key) == 0 {
+            return None;
+        }
+        self.keys.iter().position(|wanted| *wanted == key)
+    }
+}
+
+/// Lengths of 63 and more share the last bit.
+fn length_bit(key: &str) -> u64 {
+    1 << key.len().min(63)
 }
 
 impl Part {

@@ -1,28 +1,101 @@
-//! A request as one valid message a trace, with its resources and scopes copied, without decoding.
+//! A request as one valid message a trace, with its resources and scopes, without decoding and without copying: each
+//! message is a list of pieces of the request.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use super::scan::{Envelope, Found, Scan};
 
-impl Scan {
-    /// The bytes of each part, in the order of [`Scan::parts`]. A request that is one part whole is that part as it came.
+/// A message that consists of pieces of a request and of headers between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cut {
+    pieces: Vec<Piece>,
+    headers: Vec<u8>,
+    length: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Request(Range<usize>),
+    Header(Range<usize>),
+}
+
+impl Cut {
+    /// A request of this length, as it came.
     #[must_use]
-    pub fn split<'a>(&self, bytes: &'a [u8]) -> Vec<Cow<'a, [u8]>> {
+    pub fn whole(length: usize) -> Self {
+        Self {
+            pieces: vec![Piece::Request(0..length)],
+            headers: Vec::new(),
+            length,
+        }
+    }
+
+    fn new() -> Self {
+        Self {
+            pieces: Vec::new(),
+            headers: Vec::new(),
+            length: 0,
+        }
+    }
+
+    /// Its length in bytes.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Its bytes, of the request that it was cut from: one slice after the other.
+    pub fn slices<'a>(&'a self, request: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + Clone {
+        self.pieces.iter().map(move |piece| match piece {
+            Piece::Request(range) => request.get(range.clone()).unwrap_or_default(),
+            Piece::Header(range) => self.headers.get(range.clone()).unwrap_or_default(),
+        })
+    }
+
+    fn copy(&mut self, ranges: &[Range<usize>]) {
+        for range in ranges {
+            self.length += range.len();
+            match self.pieces.last_mut() {
+                Some(Piece::Request(last)) if last.end == range.start => last.end = range.end,
+                _ => self.pieces.push(Piece::Request(range.clone())),
+            }
+        }
+    }
+
+    /// The key of a length-delimited field (numbers below 16), and the length.
+    fn header(&mut self, field: u8, length: usize) {
+        let from = self.headers.len();
+        self.headers.push(field << 3 | 2);
+        let mut rest = length;
+        while rest >= 0x80 {
+            self.headers.push(u8::try_from(rest & 0x7f).unwrap_or_default() | 0x80);
+            rest >>= 7;
+        }
+        self.headers.push(u8::try_from(rest).unwrap_or_default());
+        let to = self.headers.len();
+        self.length += to - from;
+        match self.pieces.last_mut() {
+            Some(Piece::Header(last)) => last.end = to,
+            _ => self.pieces.push(Piece::Header(from..to)),
+        }
+    }
+}
+
+impl Scan {
+    /// The message of each part, in the order of [`Scan::parts`]. A request that is one part whole is that part as it came;
+    /// `length` is the request's.
+    #[must_use]
+    pub fn split(&self, length: usize) -> Vec<Cut> {
         if self.parts.len() == 1 && self.refused_count == 0 {
-            return vec![Cow::Borrowed(bytes)];
+            return vec![Cut::whole(length)];
         }
         let mut order: Vec<&Found> = self.found.iter().collect();
         order.sort_by_key(|found| found.part);
-        order
-            .chunk_by(|a, b| a.part == b.part)
-            .map(|items| Cow::Owned(self.part(bytes, items)))
-            .collect()
+        order.chunk_by(|a, b| a.part == b.part).map(|items| self.part(items)).collect()
     }
 
-    fn part(&self, bytes: &[u8], items: &[&Found]) -> Vec<u8> {
-        let lengths: usize = items.iter().map(|item| item.whole.len()).sum();
-        let mut out = Vec::with_capacity(lengths + 512);
+    fn part(&self, items: &[&Found]) -> Cut {
+        let mut cut = Cut::new();
         for of_resource in items.chunk_by(|a, b| a.resource == b.resource) {
             let scopes: Vec<(&Envelope, &[&Found])> = of_resource
                 .chunk_by(|a, b| a.scope == b.scope)
@@ -36,19 +109,19 @@ impl Scan {
                 .map(|(scope, items)| scope.size() + items.iter().map(|item| item.whole.len()).sum::<usize>())
                 .collect();
             let size = resource.size() + scope_sizes.iter().map(|size| 1 + varint_size(*size) + size).sum::<usize>();
-            put_header(&mut out, 1, size);
-            copy(&mut out, bytes, &resource.before);
+            cut.header(1, size);
+            cut.copy(&resource.before);
             for ((scope, items), size) in scopes.iter().zip(scope_sizes) {
-                put_header(&mut out, 2, size);
-                copy(&mut out, bytes, &scope.before);
+                cut.header(2, size);
+                cut.copy(&scope.before);
                 for item in *items {
-                    out.extend_from_slice(bytes.get(item.whole.clone()).unwrap_or_default());
+                    cut.copy(std::slice::from_ref(&item.whole));
                 }
-                copy(&mut out, bytes, &scope.after);
+                cut.copy(&scope.after);
             }
-            copy(&mut out, bytes, &resource.after);
+            cut.copy(&resource.after);
         }
-        out
+        cut
     }
 }
 
@@ -56,23 +129,6 @@ impl Envelope {
     fn size(&self) -> usize {
         self.before.iter().chain(&self.after).map(Range::len).sum()
     }
-}
-
-fn copy(out: &mut Vec<u8>, bytes: &[u8], ranges: &[Range<usize>]) {
-    for range in ranges {
-        out.extend_from_slice(bytes.get(range.clone()).unwrap_or_default());
-    }
-}
-
-/// The key of a length-delimited field (numbers below 16), and the length.
-fn put_header(out: &mut Vec<u8>, field: u8, length: usize) {
-    out.push(field << 3 | 2);
-    let mut rest = length;
-    while rest >= 0x80 {
-        out.push(u8::try_from(rest & 0x7f).unwrap_or_default() | 0x80);
-        rest >>= 7;
-    }
-    out.push(u8::try_from(rest).unwrap_or_default());
 }
 
 fn varint_size(mut value: usize) -> usize {

@@ -127,10 +127,45 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn text(&self, field: &Field) -> Result<&'a str, Fault> {
-        std::str::from_utf8(self.bytes(&field.value)).map_err(|error| fault(field.value.start + error.valid_up_to(), FaultKind::Utf8))
+        utf8(self.bytes(&field.value)).map_err(|valid| fault(field.value.start + valid, FaultKind::Utf8))
     }
 
+    /// The key of an attribute and, if its value is text, that text: attributes as encoders write them, read and checked in
+    /// one pass. `None`: it has another form, right or wrong, that [`Cursor::check`] knows.
+    pub(super) fn plain_attribute(&self, field: &Field) -> Option<(&'a str, Option<&'a str>)> {
+        // The attribute and its value are two levels.
+        if self.depth < 2 || field.wire != LEN {
+            return None;
+        }
+        let [0x0a, rest @ ..] = self.bytes(&field.value) else { return None };
+        let (key, rest) = delimited(rest)?;
+        let [0x12, rest @ ..] = rest else { return None };
+        let (value, []) = delimited(rest)? else { return None };
+        let key = utf8(key).ok()?;
+        match value {
+            [0x0a, rest @ ..] => match delimited(rest)? {
+                (text, []) => Some((key, Some(utf8(text).ok()?))),
+                _ => None,
+            },
+            [0x10, 0 | 1] => Some((key, None)),
+            [0x18, head @ .., last] if head.len() < 9 && *last < 0x80 && head.iter().all(|byte| *byte >= 0x80) => Some((key, None)),
+            [0x21, number @ ..] if number.len() == 8 => Some((key, None)),
+            _ => None,
+        }
+    }
+
+    #[inline]
     fn varint(&mut self) -> Result<u64, Fault> {
+        match self.bytes.get(self.at) {
+            Some(byte) if *byte < 0x80 && self.at < self.end => {
+                self.at += 1;
+                Ok(u64::from(*byte))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Result<u64, Fault> {
         let start = self.at;
         let mut value = 0u64;
         for count in 0..10u32 {
@@ -150,6 +185,7 @@ impl<'a> Cursor<'a> {
         Err(fault(start, FaultKind::Varint))
     }
 
+    #[inline]
     fn key(&mut self) -> Result<(u32, u8), Fault> {
         let start = self.at;
         let key = self.varint()?;
@@ -163,10 +199,12 @@ impl<'a> Cursor<'a> {
 
     fn fixed(&mut self, size: usize) -> Result<u64, Fault> {
         let value = self.take(self.at, size)?;
-        let bytes = self.bytes(&value).iter().rev();
-        Ok(bytes.fold(0, |number, byte| number << 8 | u64::from(*byte)))
+        let mut number = [0; 8];
+        number.iter_mut().zip(self.bytes(&value)).for_each(|(to, from)| *to = *from);
+        Ok(u64::from_le_bytes(number))
     }
 
+    #[inline]
     fn take(&mut self, start: usize, length: usize) -> Result<Range<usize>, Fault> {
         let from = self.at;
         let to = from
@@ -178,6 +216,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next field; `None` at the end of the message.
+    #[inline]
     pub(super) fn next(&mut self) -> Result<Option<Field>, Fault> {
         if self.at >= self.end {
             return Ok(None);
@@ -248,6 +287,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Checks a field that a message of this type has, with all that it holds.
+    #[inline]
     pub(super) fn check(&self, message: Type, field: &Field) -> Result<(), Fault> {
         let wrong = || Err(fault(field.whole.start, FaultKind::WireType { field: field.number }));
         match message.field(field.number) {
@@ -258,6 +298,7 @@ impl<'a> Cursor<'a> {
             Kind::Fixed32 if field.wire != I32 => wrong(),
             Kind::Bytes | Kind::Text | Kind::Message(_) if field.wire != LEN => wrong(),
             Kind::Text => self.text(field).map(|_| ()),
+            Kind::Message(Type::KeyValue) if self.plain_attribute(field).is_some() => Ok(()),
             Kind::Message(inner) => self.enter(field)?.check_all(inner),
             Kind::Varint | Kind::Fixed64 | Kind::Fixed32 | Kind::Bytes => Ok(()),
         }
@@ -270,6 +311,24 @@ impl<'a> Cursor<'a> {
         }
         Ok(())
     }
+}
+
+/// A length of at most three bytes and as many bytes; and what follows them. `None`: there are fewer, or it is longer.
+#[inline]
+fn delimited(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = match bytes {
+        [a, rest @ ..] if *a < 0x80 => (usize::from(*a), rest),
+        [a, b, rest @ ..] if *b < 0x80 => (usize::from(*a & 0x7f) | usize::from(*b) << 7, rest),
+        [a, b, c, rest @ ..] if *c < 0x80 => (usize::from(*a & 0x7f) | usize::from(*b & 0x7f) << 7 | usize::from(*c) << 14, rest),
+        _ => return None,
+    };
+    rest.split_at_checked(length)
+}
+
+/// The text, or how many bytes of it are right.
+#[inline]
+fn utf8(bytes: &[u8]) -> Result<&str, usize> {
+    simdutf8::compat::from_utf8(bytes).map_err(|error| error.valid_up_to())
 }
 
 pub(super) fn fault(offset: usize, kind: FaultKind) -> Fault {
@@ -313,6 +372,7 @@ pub(super) enum Type {
 
 impl Type {
     /// The table of fields, as `opentelemetry-proto` declares them.
+    #[inline]
     pub(super) fn field(self, number: u32) -> Kind {
         match (self, number) {
             (Self::TracesRequest, 1) => Kind::Message(Self::ResourceSpans),

@@ -137,11 +137,9 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize) -> Result<
         };
     }
     let bytes = export.body.len();
-    // Chunks are copies of what they take from the body.
-    export.reservation.grow(bytes)?;
     let keys: Vec<&str> = session_keys.iter().map(String::as_str).collect();
     let (chunks, taken) = match export.form {
-        Form::Protobuf => from_protobuf(&export.body, export.signal, &keys)?,
+        Form::Protobuf => from_protobuf(export.body, export.signal, &keys)?,
         Form::Json => {
             // The values of a JSON message take a multiple of its text.
             export.reservation.grow(bytes.saturating_mul(6))?;
@@ -156,7 +154,8 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize) -> Result<
     })
 }
 
-fn from_protobuf(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chunk>, Taken), Rejection> {
+fn from_protobuf(body: Vec<u8>, wanted: Signal, keys: &[&str]) -> Result<(Vec<Chunk>, Taken), Rejection> {
+    let bytes = body.as_slice();
     let other = || signal::guess(bytes).filter(|found| *found != wanted);
     let broken = |fault| match other() {
         Some(found) => Rejection::WrongSignal { wanted, found },
@@ -178,7 +177,7 @@ fn from_protobuf(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chu
     {
         return Err(Rejection::WrongSignal { wanted, found });
     }
-    let chunks = Chunk::of_request(&scan, bytes);
+    let chunks = Chunk::of_request(&scan, body);
     let taken = Taken {
         received: scan.items,
         refused: scan.refused,
@@ -218,7 +217,7 @@ fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chunk>,
             count: refused.len(),
         });
     }
-    let (chunks, _) = from_protobuf(&protobuf, wanted, keys)?;
+    let (chunks, _) = from_protobuf(protobuf, wanted, keys)?;
     let taken = Taken {
         received: items + refused.len(),
         refused_count: refused.len(),

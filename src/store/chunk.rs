@@ -1,9 +1,9 @@
 //! What is stored as one: the spans or log records of one trace that came in one request.
 
-use sha2::{Digest as _, Sha256};
+use bytes::Bytes;
 
-use crate::otlp::Fault;
 use crate::otlp::scan::{Key, Part, Scan, scan};
+use crate::otlp::{Cut, Fault};
 use crate::span::{Signal, TraceId};
 
 /// What a record of the log holds.
@@ -56,32 +56,42 @@ pub struct Chunk {
     pub kind: ChunkKind,
     /// What the scan says of it.
     pub part: Part,
-    /// The OTLP message.
-    pub bytes: Vec<u8>,
-    /// The first half of the message's SHA-256.
-    pub digest: [u8; 16],
+    /// CRC-32 of the message.
+    pub checksum: u32,
+    request: Bytes,
+    cut: Cut,
 }
 
 impl Chunk {
-    /// The chunks of a request that was scanned.
+    /// The chunks of a request that was scanned. They share its bytes.
     #[must_use]
-    pub fn of_request(scan: &Scan, bytes: &[u8]) -> Vec<Self> {
-        let messages = scan.split(bytes).into_iter();
+    pub fn of_request(scan: &Scan, request: impl Into<Bytes>) -> Vec<Self> {
+        let request = request.into();
+        let cuts = scan.split(request.len()).into_iter();
         let parts = scan.parts.iter().cloned();
         parts
-            .zip(messages)
-            .map(|(part, message)| Self::new(scan.signal, part, message.into_owned()))
+            .zip(cuts)
+            .map(|(part, cut)| {
+                let kind = match (&part.key, scan.signal) {
+                    (Key::Trace(_), Signal::Traces) => ChunkKind::Spans,
+                    (Key::Trace(_), _) => ChunkKind::Logs,
+                    (Key::Session(_), _) => ChunkKind::LooseLogs,
+                };
+                Self::new(kind, part, request.clone(), cut)
+            })
             .collect()
     }
 
-    fn new(signal: Signal, part: Part, bytes: Vec<u8>) -> Self {
-        let kind = match (&part.key, signal) {
-            (Key::Trace(_), Signal::Traces) => ChunkKind::Spans,
-            (Key::Trace(_), _) => ChunkKind::Logs,
-            (Key::Session(_), _) => ChunkKind::LooseLogs,
-        };
-        let digest = digest(&bytes);
-        Self { kind, part, bytes, digest }
+    fn new(kind: ChunkKind, part: Part, request: Bytes, cut: Cut) -> Self {
+        let mut checksum = crc32fast::Hasher::new();
+        cut.slices(&request).for_each(|slice| checksum.update(slice));
+        Self {
+            kind,
+            part,
+            checksum: checksum.finalize(),
+            request,
+            cut,
+        }
     }
 
     /// The chunk that a record holds; `None` if the message is not what the record says.
@@ -89,19 +99,11 @@ impl Chunk {
     /// # Errors
     ///
     /// The message is broken, although its checksum holds.
-    pub fn of_record(kind: ChunkKind, bytes: Vec<u8>, session_keys: &[&str]) -> Result<Option<Self>, Fault> {
-        let mut scanned = scan(&bytes, kind.signal(), session_keys)?;
-        if scanned.parts.len() > 1 {
-            // The keys that name a session were others when the record was written: the first session has it all.
-            scanned.parts.truncate(1);
-        }
-        let part = scanned.parts.pop();
-        Ok(part.map(|part| Self {
-            kind,
-            part,
-            digest: digest(&bytes),
-            bytes,
-        }))
+    pub fn of_record(kind: ChunkKind, message: Vec<u8>, session_keys: &[&str]) -> Result<Option<Self>, Fault> {
+        // More than one part: the keys that name a session were others when the record was written; the first has it all.
+        let part = scan(&message, kind.signal(), session_keys)?.parts.into_iter().next();
+        let cut = Cut::whole(message.len());
+        Ok(part.map(|part| Self::new(kind, part, message.into(), cut)))
     }
 
     /// The trace; `None` for loose log records.
@@ -112,11 +114,29 @@ impl Chunk {
             Key::Session(_) => None,
         }
     }
-}
 
-fn digest(bytes: &[u8]) -> [u8; 16] {
-    let whole: [u8; 32] = Sha256::digest(bytes).into();
-    let mut half = [0; 16];
-    half.iter_mut().zip(whole).for_each(|(half, whole)| *half = whole);
-    half
+    /// Length of the message in bytes.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.cut.length()
+    }
+
+    /// The OTLP message, one slice after the other.
+    pub fn slices(&self) -> impl Iterator<Item = &[u8]> + Clone {
+        self.cut.slices(&self.request)
+    }
+
+    /// Whether the message is these bytes.
+    #[must_use]
+    pub fn is(&self, message: &[u8]) -> bool {
+        let mut rest = message;
+        let same = self.slices().all(|slice| match rest.split_at_checked(slice.len()) {
+            Some((begin, after)) => {
+                rest = after;
+                begin == slice
+            }
+            None => false,
+        });
+        same && rest.is_empty()
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, IoSlice};
 use std::path::{Path, PathBuf};
 
 /// A directory with files.
@@ -28,7 +28,21 @@ pub trait Disk: Send + Sync + Debug {
     /// It does not exist, or cannot be opened.
     fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
 
-    /// Makes the names of new files durable.
+    /// Gives a file another name; a file that has it is replaced.
+    ///
+    /// # Errors
+    ///
+    /// It has the name that it had.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    ///
+    /// It does not exist, or cannot be removed.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Makes names durable: new ones, changed ones, and that of some nothing is left.
     ///
     /// # Errors
     ///
@@ -52,12 +66,12 @@ pub trait DiskFile: Send + Sync + Debug {
     /// The file ends before, or cannot be read.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// Writes all bytes at this place.
+    /// Writes all pieces, one behind the other, from this place on.
     ///
     /// # Errors
     ///
     /// Not all were written; some may be.
-    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    fn write_all_at(&self, pieces: &[&[u8]], offset: u64) -> io::Result<()>;
 
     /// Waits until what was written is on the medium.
     ///
@@ -73,6 +87,9 @@ pub trait DiskFile: Send + Sync + Debug {
     /// It was not cut.
     fn truncate(&self, size: u64) -> io::Result<()>;
 }
+
+/// How many pieces the system takes in one call (`IOV_MAX` of Linux).
+const PIECES_AT_ONCE: usize = 1_024;
 
 /// A directory of the file system.
 #[derive(Debug, Clone)]
@@ -118,6 +135,14 @@ impl Disk for Directory {
         Ok(Box::new(File::options().read(true).write(!self.read_only).open(path)?))
     }
 
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path.join(from), self.path.join(to))
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path.join(name))
+    }
+
     fn sync_names(&self) -> io::Result<()> {
         File::open(&self.path)?.sync_all()
     }
@@ -132,8 +157,26 @@ impl DiskFile for File {
         std::os::unix::fs::FileExt::read_exact_at(self, buffer, offset)
     }
 
-    fn write_all_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        std::os::unix::fs::FileExt::write_all_at(self, bytes, offset)
+    fn write_all_at(&self, pieces: &[&[u8]], offset: u64) -> io::Result<()> {
+        let mut at = offset;
+        for some in pieces.chunks(PIECES_AT_ONCE) {
+            let mut slices: Vec<IoSlice<'_>> = some.iter().map(|piece| IoSlice::new(piece)).collect();
+            let mut rest = slices.as_mut_slice();
+            // Empty slices are gone, so that nothing written means that nothing can be.
+            IoSlice::advance_slices(&mut rest, 0);
+            while !rest.is_empty() {
+                match rustix::io::pwritev(self, rest, at) {
+                    Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                    Ok(written) => {
+                        IoSlice::advance_slices(&mut rest, written);
+                        at += written as u64;
+                    }
+                    Err(rustix::io::Errno::INTR) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(())
     }
 
     fn sync(&self) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! What can go wrong with a store.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What can go wrong with a store. Cloned to every request that shares a failed commit.
@@ -77,5 +77,17 @@ impl Error {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Full { .. } | Self::Index { .. } | Self::Closed)
+    }
+}
+
+/// What the system says of a file or directory.
+pub(super) fn of_io(doing: &'static str, path: &Path, source: io::Error) -> Error {
+    let path = path.to_owned();
+    let full = matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+    let source = Arc::new(source);
+    if full {
+        Error::Full { path, source }
+    } else {
+        Error::Io { doing, path, source }
     }
 }

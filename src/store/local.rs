@@ -1,20 +1,21 @@
 //! The store of one machine: one thread writes, anyone reads.
 
-use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use rusqlite::Connection;
 
-use super::disk::{Directory, Disk, DiskFile};
+use super::commit::{Commits, Job};
+use super::disk::{Directory, Disk};
 use super::index::{self, Place};
 use super::lock::Lock;
-use super::log::{Log, Position, Recovery, file_name};
-use super::{Chunk, ChunkKind, Error, Filter, Receipt, SessionRow, Store, Stored, TraceRow};
+use super::log::{Log, Position, Recovery};
+use super::maintain::{Maintained, Maintenance};
+use super::segments::Segments;
+use super::{Chunk, ChunkKind, Error, Filter, Receipt, Retention, SessionRow, Store, Stored, TraceRow};
 use crate::otlp::decode;
 use crate::span::TraceId;
 
@@ -27,6 +28,10 @@ pub struct OpenOptions {
     pub session_keys: Vec<String>,
     /// A segment that is larger than this is followed by the next.
     pub segment_size: u64,
+    /// What is removed in time.
+    pub retention: Retention,
+    /// Level of zstd for sealed segments; `None`: they stay as they came.
+    pub compression: Option<i32>,
     /// Instead of the directory itself, for the log's files.
     pub disk: Option<Arc<dyn Disk>>,
 }
@@ -39,6 +44,8 @@ impl OpenOptions {
             directory: directory.to_owned(),
             session_keys: Vec::new(),
             segment_size: 64 << 20,
+            retention: Retention::default(),
+            compression: Some(3),
             disk: None,
         }
     }
@@ -56,6 +63,7 @@ pub struct Opened {
 /// The store of one machine.
 #[derive(Debug)]
 pub struct Local {
+    directory: PathBuf,
     reader: Reader,
     writer: Option<WriterHandle>,
 }
@@ -64,26 +72,28 @@ pub struct Local {
 struct WriterHandle {
     jobs: Mutex<Option<Sender<Job>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    bytes: Arc<AtomicU64>,
+    maintenance: Maintenance,
+    state: Arc<State>,
     summaries: Mutex<Option<Connection>>,
     _lock: Lock,
 }
 
+/// What the threads of a store know of one another.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// Requests that wait to be stored.
+    pub(super) waiting: AtomicUsize,
+    /// The segment that is written to; those before are sealed.
+    pub(super) segment: AtomicU64,
+    /// Bytes of messages appended since the store was opened.
+    pub(super) bytes: AtomicU64,
+}
+
 #[derive(Debug)]
 struct Reader {
-    directory: PathBuf,
-    disk: Arc<dyn Disk>,
-    files: RwLock<HashMap<u64, Arc<dyn DiskFile>>>,
+    segments: Arc<Segments>,
     index: Mutex<Connection>,
 }
-
-struct Job {
-    chunks: Vec<Chunk>,
-    done: Box<dyn FnOnce(Result<Receipt, Error>) + Send>,
-}
-
-/// At most so many bytes go into one commit; a larger request goes alone.
-const COMMIT_BYTES: usize = 16 << 20;
 
 impl Local {
     /// Opens a directory for reading and writing; takes its lock.
@@ -93,45 +103,50 @@ impl Local {
     /// Another process writes to it, or it cannot be used.
     pub fn open(options: &OpenOptions) -> Result<Opened, Error> {
         let directory = &options.directory;
-        std::fs::create_dir_all(directory).map_err(|source| Error::Io {
-            doing: "make",
-            path: directory.clone(),
-            source: Arc::new(source),
-        })?;
+        let io = |doing| {
+            move |source| Error::Io {
+                doing,
+                path: directory.clone(),
+                source: Arc::new(source),
+            }
+        };
+        std::fs::create_dir_all(directory).map_err(io("make"))?;
         let lock = Lock::take(directory)?;
         let disk = options.disk.clone().unwrap_or_else(|| Arc::new(Directory::new(directory)));
         let (log, index, recovery) = open_and_replay(options, &disk)?;
+        let segments = Arc::new(Segments::new(directory, Arc::clone(&disk)));
         let reader = Reader {
-            directory: directory.clone(),
-            disk,
-            files: RwLock::default(),
+            segments: Arc::clone(&segments),
             index: Mutex::new(index::open_beside(directory)?),
         };
+        let state = Arc::new(State::default());
+        state.segment.store(log.end().segment, Ordering::Release);
+        let maintenance = Maintenance::start(options, Arc::clone(&disk), Arc::clone(&segments), Arc::clone(&state))
+            .map_err(io("start the maintaining thread for"))?;
         let (sender, jobs) = channel();
-        let bytes = Arc::new(AtomicU64::new(0));
         let mut commits = Commits {
             log,
             index,
             behind: false,
             options: options.clone(),
-            bytes: Arc::clone(&bytes),
+            disk,
+            segments,
+            state: Arc::clone(&state),
         };
         let thread = std::thread::Builder::new()
             .name("log".to_owned())
             .spawn(move || commits.run(&jobs))
-            .map_err(|source| Error::Io {
-                doing: "start the writing thread for",
-                path: directory.clone(),
-                source: Arc::new(source),
-            })?;
+            .map_err(io("start the writing thread for"))?;
         let writer = WriterHandle {
             jobs: Mutex::new(Some(sender)),
             thread: Mutex::new(Some(thread)),
-            bytes,
+            maintenance,
+            state,
             summaries: Mutex::default(),
             _lock: lock,
         };
         let store = Self {
+            directory: directory.clone(),
             reader,
             writer: Some(writer),
         };
@@ -145,11 +160,11 @@ impl Local {
     /// There is no store in it, or it cannot be read.
     pub fn open_to_read(directory: &Path) -> Result<Self, Error> {
         let index = index::open_to_read(directory)?;
+        let disk = Arc::new(Directory::read_only(directory));
         Ok(Self {
+            directory: directory.to_owned(),
             reader: Reader {
-                directory: directory.to_owned(),
-                disk: Arc::new(Directory::read_only(directory)),
-                files: RwLock::default(),
+                segments: Arc::new(Segments::new(directory, disk)),
                 index: Mutex::new(index),
             },
             writer: None,
@@ -171,7 +186,7 @@ impl Local {
     /// Bytes of messages that were appended since the store was opened.
     #[must_use]
     pub fn appended_bytes(&self) -> u64 {
-        self.writer.as_ref().map_or(0, |writer| writer.bytes.load(Ordering::Relaxed))
+        self.writer.as_ref().map_or(0, |writer| writer.state.bytes.load(Ordering::Relaxed))
     }
 
     /// What was computed of a trace, if it was at this revision.
@@ -193,9 +208,27 @@ impl Local {
         let mut connection = writer.summaries.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = match &mut *connection {
             Some(connection) => connection,
-            none => none.insert(index::open(&self.reader.directory)?),
+            none => none.insert(index::open(&self.directory)?),
         };
         index::put_summary(connection, trace_id, revision, summary)
+    }
+
+    /// Compresses sealed segments and removes what retention no longer keeps: now, instead of when nobody waits.
+    ///
+    /// # Errors
+    ///
+    /// The disk or the index failed; what was done until then holds. The store is open for reading only.
+    pub fn maintain(&self) -> Result<Maintained, Error> {
+        let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
+        writer.maintenance.now()
+    }
+
+    /// What maintenance did since the store was opened, and what failed last.
+    #[must_use]
+    pub fn maintained(&self) -> Maintained {
+        self.writer
+            .as_ref()
+            .map_or_else(Maintained::default, |writer| writer.maintenance.so_far())
     }
 
     /// Takes no more chunks, and waits until those that wait are on the disk.
@@ -206,6 +239,7 @@ impl Local {
         if let Some(thread) = thread {
             let _ = thread.join();
         }
+        writer.maintenance.stop();
     }
 }
 
@@ -215,7 +249,7 @@ impl Drop for Local {
     }
 }
 
-fn open_and_replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<(Log, Connection, Recovery), Error> {
+pub(super) fn open_and_replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<(Log, Connection, Recovery), Error> {
     match replay(options, disk) {
         Ok(Some(opened)) => Ok(opened),
         Ok(None) => rebuild(options, disk, "it covered more than the log holds".to_owned()),
@@ -238,6 +272,12 @@ fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String) -> Result<(
     Ok((log, index, recovery))
 }
 
+/// Retention removes whole segments: none may cover much more time than what is kept.
+fn segment_age(retention: Retention) -> Option<u64> {
+    let age = retention.age?.as_nanos() / 8;
+    Some(u64::try_from(age).unwrap_or(u64::MAX))
+}
+
 /// Opens log and index, and brings the index up to the log's end. `None`: the index covers more than there is.
 fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Option<(Log, Connection, Recovery)>, Error> {
     let mut index = index::open(&options.directory)?;
@@ -247,7 +287,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Option<(Log, Co
     let (log, recovery) = Log::open(
         Arc::clone(disk),
         &options.directory,
-        options.segment_size,
+        (options.segment_size, segment_age(options.retention)),
         covered,
         &mut |at, head, message| {
             // A kind of a later version, or a message that a later version understands, stays in the log.
@@ -268,146 +308,22 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Option<(Log, Co
     Ok(Some((log, index, recovery)))
 }
 
-/// What the writing thread owns.
-struct Commits {
-    log: Log,
-    index: Connection,
-    /// The index could not be written: it must catch up with the log before it is asked again.
-    behind: bool,
-    options: OpenOptions,
-    bytes: Arc<AtomicU64>,
-}
-
-impl Commits {
-    fn run(&mut self, jobs: &Receiver<Job>) {
-        while let Ok(first) = jobs.recv() {
-            let mut batch = vec![first];
-            let mut bytes = batch.iter().map(Job::bytes).sum::<usize>();
-            while bytes < COMMIT_BYTES
-                && let Ok(job) = jobs.try_recv()
-            {
-                bytes += job.bytes();
-                batch.push(job);
-            }
-            let results = self.commit(&batch);
-            for (job, result) in batch.into_iter().zip(results) {
-                (job.done)(result);
-            }
-        }
-    }
-
-    fn commit(&mut self, batch: &[Job]) -> Vec<Result<Receipt, Error>> {
-        match self.try_commit(batch) {
-            Ok(receipts) => receipts.into_iter().map(Ok).collect(),
-            Err(error) => {
-                if let [_, _, ..] = batch
-                    && matches!(error, Error::TooLarge { .. } | Error::Full { .. })
-                {
-                    // The fault may be that of one request: the others get their own try.
-                    return batch.chunks(1).flat_map(|job| self.commit(job)).collect();
-                }
-                batch.iter().map(|_| Err(error.clone())).collect()
-            }
-        }
-    }
-
-    fn try_commit(&mut self, batch: &[Job]) -> Result<Vec<Receipt>, Error> {
-        self.log.check()?;
-        if self.behind {
-            self.catch_up()?;
-        }
-        let writer = index::Writer::begin(&mut self.index)?;
-        let mut receipts = Vec::with_capacity(batch.len());
-        let mut fresh: Vec<&Chunk> = Vec::new();
-        let mut seen = HashSet::new();
-        for job in batch {
-            let mut receipt = Receipt::default();
-            for chunk in &job.chunks {
-                if !seen.insert((chunk.digest, chunk.kind, &chunk.part.key)) || writer.has(chunk)? {
-                    receipt.duplicates += chunk.part.items;
-                } else {
-                    receipt.stored += chunk.part.items;
-                    fresh.push(chunk);
-                }
-            }
-            receipts.push(receipt);
-        }
-        if fresh.is_empty() {
-            return Ok(receipts);
-        }
-        let places = self.log.append(&fresh, now())?;
-        let written: usize = fresh.iter().map(|chunk| chunk.bytes.len()).sum();
-        self.bytes.fetch_add(written as u64, Ordering::Relaxed);
-        let indexed = fresh
-            .iter()
-            .zip(places)
-            .try_for_each(|(chunk, at)| writer.add(chunk, at))
-            .and_then(|()| writer.commit(self.log.end()));
-        // The spans are safe but could not be found: no acknowledgement. Sent again, they are duplicates.
-        if let Err(error) = indexed {
-            self.behind = true;
-            return Err(error);
-        }
-        Ok(receipts)
-    }
-
-    /// Replays into the index what the log has beyond it.
-    fn catch_up(&mut self) -> Result<(), Error> {
-        let disk = self
-            .options
-            .disk
-            .clone()
-            .unwrap_or_else(|| Arc::new(Directory::new(&self.options.directory)));
-        let (log, index, _) = open_and_replay(&self.options, &disk)?;
-        (self.log, self.index, self.behind) = (log, index, false);
-        Ok(())
-    }
-}
-
-impl Job {
-    fn bytes(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.bytes.len()).sum()
-    }
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-}
-
 impl Reader {
     fn index(&self) -> std::sync::MutexGuard<'_, Connection> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn file(&self, segment: u64) -> Result<Arc<dyn DiskFile>, Error> {
-        if let Some(file) = self.files.read().unwrap_or_else(PoisonError::into_inner).get(&segment) {
-            return Ok(Arc::clone(file));
-        }
-        let name = file_name(segment);
-        let file: Arc<dyn DiskFile> = self.disk.open(&name).map_err(|source| self.failure(&name, source))?.into();
-        let mut files = self.files.write().unwrap_or_else(PoisonError::into_inner);
-        Ok(Arc::clone(files.entry(segment).or_insert(file)))
-    }
-
-    fn failure(&self, name: &str, source: std::io::Error) -> Error {
-        Error::Io {
-            doing: "read",
-            path: self.directory.join(name),
-            source: Arc::new(source),
-        }
-    }
-
-    fn message(&self, at: Position) -> Result<Option<Vec<u8>>, Error> {
-        let file = self.file(at.segment)?;
-        let read = super::log::recovery::read_message(&*file, at.offset);
-        let read = read.map_err(|source| self.failure(&file_name(at.segment), source))?;
-        Ok(read.map(|(_, message)| message))
-    }
-
     fn add(&self, stored: &mut Stored, place: Place) -> Result<(), Error> {
         let Position { segment, offset } = place.at;
-        let Some(message) = self.message(place.at)? else {
+        let message = match self.segments.message(place.at) {
+            // Retention was faster.
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                stored.damaged.push(format!("segment {segment}, byte {offset}: removed"));
+                return Ok(());
+            }
+            message => message?,
+        };
+        let Some(message) = message else {
             stored
                 .damaged
                 .push(format!("segment {segment}, byte {offset}: damaged on the disk"));
@@ -434,12 +350,14 @@ impl Store for Local {
         }
         let job = Job { chunks, done };
         let jobs = writer.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.state.waiting.fetch_add(1, Ordering::Relaxed);
         let refused = match &*jobs {
             Some(sender) => sender.send(job).err().map(|error| error.0),
             None => Some(job),
         };
         drop(jobs);
         if let Some(job) = refused {
+            writer.state.waiting.fetch_sub(1, Ordering::Relaxed);
             (job.done)(Err(Error::Closed));
         }
     }

@@ -23,16 +23,20 @@
 //! One writer a directory (a lock file names the process). One chunk holds at most 4 GiB. Segments are 64 MiB.
 
 pub mod chunk;
+mod commit;
 pub mod disk;
 mod error;
 pub mod index;
 mod local;
 mod lock;
 pub mod log;
+mod maintain;
+mod segments;
 
 pub use chunk::{Chunk, ChunkKind};
 pub use error::Error;
 pub use local::{Local, OpenOptions, Opened};
+pub use maintain::{Maintained, Retention};
 
 use crate::span::{LogRecord, Span, TraceId};
 

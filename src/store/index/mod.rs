@@ -14,7 +14,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::Error;
 use super::log::Position;
-pub(super) use query::{Place, list, loose_chunks, sessions, summary, traces_chunks};
+pub(super) use query::{Place, list, loose_chunks, sessions, summary, traces_chunks, traces_in};
 pub(super) use write::{Writer, put_summary};
 
 /// The file's name in the data directory.
@@ -34,6 +34,13 @@ pub(super) fn open(directory: &Path) -> Result<Connection, Error> {
         .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4096; PRAGMA busy_timeout = 5000;")
         .map_err(failure("set up"))?;
     schema::ensure(&connection).map_err(failure("set up"))?;
+    Ok(connection)
+}
+
+/// Opens the index to remove what is removed from the log afterwards: a commit of it is on the disk when it returns.
+pub(super) fn open_to_remove(directory: &Path) -> Result<Connection, Error> {
+    let connection = open(directory)?;
+    connection.execute_batch("PRAGMA synchronous = FULL;").map_err(failure("set up"))?;
     Ok(connection)
 }
 

@@ -15,7 +15,7 @@ pub(in crate::store) struct Place {
     pub(in crate::store) at: Position,
 }
 
-fn position(row: &Row<'_>, first: usize) -> rusqlite::Result<Position> {
+pub(super) fn position(row: &Row<'_>, first: usize) -> rusqlite::Result<Position> {
     Ok(Position {
         segment: row.get::<_, i64>(first)?.cast_unsigned(),
         offset: row.get::<_, i64>(first + 1)?.cast_unsigned(),
@@ -37,6 +37,16 @@ pub(in crate::store) fn traces_chunks(connection: &Connection, trace_id: TraceId
                 Ok(Place { kind, at })
             })?
             .collect()
+    };
+    query().map_err(failure("read"))
+}
+
+/// The traces that have chunks in a segment. Reads the whole table.
+pub(in crate::store) fn traces_in(connection: &Connection, segment: u64) -> Result<Vec<TraceId>, Error> {
+    let query = || -> rusqlite::Result<Vec<TraceId>> {
+        let mut statement = connection.prepare("SELECT DISTINCT trace FROM chunks WHERE segment = ?")?;
+        let ids = statement.query_map([segment.cast_signed()], |row| row.get::<_, Vec<u8>>(0))?;
+        ids.filter_map(|id| id.map(|id| TraceId::from_bytes(&id)).transpose()).collect()
     };
     query().map_err(failure("read"))
 }

@@ -3,32 +3,33 @@
 use rusqlite::Connection;
 
 /// Raised when the tables change: an index of another version is made anew from the log.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
 -- Up to where the log is covered.
 CREATE TABLE covered (segment INTEGER NOT NULL, offset INTEGER NOT NULL);
 INSERT INTO covered VALUES (0, 0);
 
--- Where the chunks of each trace are. kind: 1 spans, 2 log records. A chunk with the same bytes is there once.
+-- Where the chunks of each trace are. kind: 1 spans, 2 log records. checksum: of the message, as in the record's head; a
+-- chunk that came again has the same, and then the bytes tell.
 CREATE TABLE chunks (
     trace BLOB NOT NULL,
-    digest BLOB NOT NULL,
-    kind INTEGER NOT NULL,
+    checksum INTEGER NOT NULL,
     segment INTEGER NOT NULL,
     offset INTEGER NOT NULL,
-    PRIMARY KEY (trace, digest, kind)
+    kind INTEGER NOT NULL,
+    PRIMARY KEY (trace, checksum, segment, offset)
 ) WITHOUT ROWID;
 
 -- Where log records without a trace are, by the session that they name (empty: none).
 CREATE TABLE loose (
     session TEXT NOT NULL,
-    digest BLOB NOT NULL,
+    checksum INTEGER NOT NULL,
     segment INTEGER NOT NULL,
     offset INTEGER NOT NULL,
     first INTEGER NOT NULL,
     last INTEGER NOT NULL,
-    PRIMARY KEY (session, digest)
+    PRIMARY KEY (session, checksum, segment, offset)
 ) WITHOUT ROWID;
 
 -- One row a trace. Times in nanoseconds since 1970; revision counts chunks.

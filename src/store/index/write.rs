@@ -1,8 +1,9 @@
 //! Rows of new chunks, in one transaction a commit.
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
 use super::failure;
+use super::query::Place;
 use crate::otlp::scan::Key;
 use crate::span::TraceId;
 use crate::store::log::Position;
@@ -21,22 +22,27 @@ impl<'a> Writer<'a> {
             .map_err(failure("begin"))
     }
 
-    /// Whether a chunk with the same bytes is there.
-    pub(in crate::store) fn has(&self, chunk: &Chunk) -> Result<bool, Error> {
-        let found = match &chunk.part.key {
-            Key::Trace(trace_id) => self
-                .0
-                .prepare_cached("SELECT 1 FROM chunks WHERE trace = ? AND digest = ? AND kind = ?")
-                .and_then(|mut query| query.exists(params![trace_id.bytes(), chunk.digest, chunk.kind.number()])),
-            Key::Session(session) => self
-                .0
-                .prepare_cached("SELECT 1 FROM loose WHERE session = ? AND digest = ?")
-                .and_then(|mut query| query.exists(params![session, chunk.digest])),
+    /// Where chunks stand that may be this one: of the same trace or session, with the same checksum.
+    pub(in crate::store) fn alike(&self, chunk: &Chunk) -> Result<Vec<Position>, Error> {
+        let row = |row: &Row<'_>| super::query::position(row, 0);
+        let query = || -> rusqlite::Result<Vec<Position>> {
+            match &chunk.part.key {
+                Key::Trace(trace_id) => self
+                    .0
+                    .prepare_cached("SELECT segment, offset FROM chunks WHERE trace = ? AND checksum = ? AND kind = ?")?
+                    .query_map(params![trace_id.bytes(), chunk.checksum, chunk.kind.number()], row)?
+                    .collect(),
+                Key::Session(session) => self
+                    .0
+                    .prepare_cached("SELECT segment, offset FROM loose WHERE session = ? AND checksum = ?")?
+                    .query_map(params![session, chunk.checksum], row)?
+                    .collect(),
+            }
         };
-        found.map_err(failure("read"))
+        query().map_err(failure("read"))
     }
 
-    /// Adds a chunk that stands at this place; nothing if one with the same bytes is there.
+    /// Adds a chunk that stands at this place; nothing if it was added before.
     pub(in crate::store) fn add(&self, chunk: &Chunk, at: Position) -> Result<(), Error> {
         match &chunk.part.key {
             Key::Trace(trace_id) => self.add_to_trace(*trace_id, chunk, at),
@@ -46,20 +52,25 @@ impl<'a> Writer<'a> {
     }
 
     fn add_to_trace(&self, trace_id: TraceId, chunk: &Chunk, at: Position) -> rusqlite::Result<()> {
-        let part = &chunk.part;
         let added = self
             .0
             .prepare_cached("INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?)")?
             .execute(params![
                 trace_id.bytes(),
-                chunk.digest,
-                chunk.kind.number(),
+                chunk.checksum,
                 at.segment.cast_signed(),
-                at.offset.cast_signed()
+                at.offset.cast_signed(),
+                chunk.kind.number()
             ])?;
         if added == 0 {
             return Ok(());
         }
+        self.add_to_row(trace_id, chunk)
+    }
+
+    /// Adds what a chunk says to the row of its trace.
+    fn add_to_row(&self, trace_id: TraceId, chunk: &Chunk) -> rusqlite::Result<()> {
+        let part = &chunk.part;
         let items = i64::try_from(part.items).unwrap_or(i64::MAX);
         let (spans, logs, start, end) = match chunk.kind {
             ChunkKind::Spans => (items, 0, time(part.start), time(part.end)),
@@ -97,7 +108,7 @@ impl<'a> Writer<'a> {
                 spans,
                 logs,
                 i64::try_from(part.errors).unwrap_or(i64::MAX),
-                i64::try_from(chunk.bytes.len()).unwrap_or(i64::MAX),
+                i64::try_from(chunk.length()).unwrap_or(i64::MAX),
             ])?;
         Ok(())
     }
@@ -107,7 +118,7 @@ impl<'a> Writer<'a> {
             .prepare_cached("INSERT OR IGNORE INTO loose VALUES (?, ?, ?, ?, ?, ?)")?
             .execute(params![
                 session,
-                chunk.digest,
+                chunk.checksum,
                 at.segment.cast_signed(),
                 at.offset.cast_signed(),
                 time(chunk.part.start),
@@ -120,6 +131,50 @@ impl<'a> Writer<'a> {
                 .execute([session])?;
         }
         Ok(())
+    }
+
+    /// Forgets the chunks of a trace that stand in a segment, and says where its others are.
+    pub(in crate::store) fn forget(&self, trace_id: TraceId, segment: u64) -> Result<Vec<Place>, Error> {
+        self.0
+            .prepare_cached("DELETE FROM chunks WHERE trace = ? AND segment = ?")
+            .and_then(|mut delete| delete.execute(params![trace_id.bytes(), segment.cast_signed()]))
+            .map_err(failure("write"))?;
+        super::query::traces_chunks(&self.0, trace_id)
+    }
+
+    /// Forgets the loose log records that stand in a segment.
+    pub(in crate::store) fn forget_loose(&self, segment: u64) -> Result<(), Error> {
+        self.0
+            .execute("DELETE FROM loose WHERE segment = ?", [segment.cast_signed()])
+            .map(|_| ())
+            .map_err(failure("write"))
+    }
+
+    /// Makes the row of a trace anew of the chunks that are left of it; none left: none made.
+    pub(in crate::store) fn remake_row(&self, trace_id: TraceId, left: &[Chunk]) -> Result<(), Error> {
+        let remake = || -> rusqlite::Result<()> {
+            let id = trace_id.bytes();
+            let revision: Option<i64> = self
+                .0
+                .prepare_cached("DELETE FROM traces WHERE trace = ? RETURNING revision")?
+                .query_row([id], |row| row.get(0))
+                .optional()?;
+            self.0.prepare_cached("DELETE FROM summaries WHERE trace = ?")?.execute([id])?;
+            for chunk in left {
+                self.add_to_row(trace_id, chunk)?;
+            }
+            // What was computed at an earlier revision must not be taken for the new state.
+            self.0
+                .prepare_cached("UPDATE traces SET revision = ? + 1 WHERE trace = ?")?
+                .execute(params![revision.unwrap_or_default(), id])?;
+            Ok(())
+        };
+        remake().map_err(failure("write"))
+    }
+
+    /// Commits what does not change how far the log is covered.
+    pub(in crate::store) fn commit_removal(self) -> Result<(), Error> {
+        self.0.commit().map_err(failure("commit"))
     }
 
     /// Commits, with the position of the log that is covered now.

@@ -1,4 +1,5 @@
-//! The log: append-only segment files `<number, ten digits>.log`.
+//! The log: append-only segment files `<number, ten digits>.log`. A segment that is full is sealed; in time it is replaced
+//! by a compressed one ([`Segment`]), in which every record keeps its place.
 //!
 //! ```text
 //! segment   0   8  "SPBRLOG" and the version, now 1
@@ -19,19 +20,28 @@
 //! the sync: cut off and reported, nothing acknowledged was in it); its message does not fit its checksum (skipped by
 //! its length, counted and named); its head does not fit its checksum (the next head that does is searched for).
 
+mod compress;
 pub mod record;
 pub mod recovery;
+mod segment;
+mod sync;
 mod writer;
 
+pub(super) use compress::{Compressed, compress};
 pub use record::{Head, Position};
 pub use recovery::{Damage, Recovery, Torn};
+pub use segment::{Form, Segment};
 pub use writer::Log;
+
+use std::io;
+
+use super::disk::Disk;
 
 /// Bytes before the first record.
 pub const SEGMENT_HEAD: u64 = 16;
 /// What a segment begins with, before the version.
 pub(super) const MAGIC: &[u8; 7] = b"SPBRLOG";
-/// The version that this program writes and reads.
+/// The version of raw segments; a compressed one has the next.
 pub const VERSION: u8 = 1;
 
 /// The file name of a segment.
@@ -49,9 +59,16 @@ pub fn segment_of(name: &str) -> Option<u64> {
         .flatten()
 }
 
-fn segment_head(segment: u64) -> Vec<u8> {
+/// The numbers of the segments of a disk, oldest first.
+pub(super) fn segments_of(disk: &dyn Disk) -> io::Result<Vec<u64>> {
+    let mut segments: Vec<u64> = disk.list()?.iter().filter_map(|name| segment_of(name)).collect();
+    segments.sort_unstable();
+    Ok(segments)
+}
+
+fn segment_head(segment: u64, version: u8) -> Vec<u8> {
     let mut head = MAGIC.to_vec();
-    head.push(VERSION);
+    head.push(version);
     head.extend(segment.to_le_bytes());
     head
 }

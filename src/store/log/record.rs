@@ -35,11 +35,11 @@ impl Head {
     #[must_use]
     pub fn of(chunk: &Chunk, arrival: u64) -> Option<Self> {
         Some(Self {
-            length: u32::try_from(chunk.bytes.len()).ok()?,
+            length: u32::try_from(chunk.length()).ok()?,
             kind: chunk.kind.number(),
             arrival,
             trace_id: chunk.trace_id(),
-            checksum: crc32fast::hash(&chunk.bytes),
+            checksum: chunk.checksum,
         })
     }
 
@@ -51,15 +51,18 @@ impl Head {
 
     /// The bytes on the disk.
     #[must_use]
-    pub fn to_bytes(self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(HEAD);
-        bytes.extend(self.length.to_le_bytes());
-        bytes.extend([self.kind, 0, 0, 0]);
-        bytes.extend(self.arrival.to_le_bytes());
-        bytes.extend(self.trace_id.map_or([0; 16], |id| *id.bytes()));
-        bytes.extend(self.checksum.to_le_bytes());
-        let own = crc32fast::hash(&bytes);
-        bytes.extend(own.to_le_bytes());
+    pub fn to_bytes(self) -> [u8; HEAD] {
+        let mut bytes = [0; HEAD];
+        let mut put = |from: usize, field: &[u8]| bytes.iter_mut().skip(from).zip(field).for_each(|(to, from)| *to = *from);
+        put(0, &self.length.to_le_bytes());
+        put(4, &[self.kind]);
+        put(8, &self.arrival.to_le_bytes());
+        if let Some(id) = self.trace_id {
+            put(16, id.bytes());
+        }
+        put(32, &self.checksum.to_le_bytes());
+        let own = bytes.split_last_chunk::<4>().map_or(0, |(fields, _)| crc32fast::hash(fields));
+        bytes.iter_mut().skip(36).zip(own.to_le_bytes()).for_each(|(to, from)| *to = from);
         bytes
     }
 

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::io;
 
+use super::SEGMENT_HEAD;
 use super::record::{HEAD, Head, Position};
-use super::{MAGIC, SEGMENT_HEAD, VERSION};
-use crate::store::Error;
+use super::segment::{EXTENSION, Form, Row, Segment};
 use crate::store::disk::DiskFile;
 
 /// What was found when the log was opened.
@@ -71,124 +71,152 @@ pub(super) struct Scanned {
     pub(super) rest: u64,
 }
 
-/// Whether a segment begins as it must; `Ok(false)` if a crash left it without a whole head.
-pub(super) fn check_segment_head(file: &dyn DiskFile, segment: u64) -> Result<io::Result<bool>, Error> {
-    let mut head = [0; 16];
-    match file.read_exact_at(&mut head, 0) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Ok(false)),
-        Err(error) => return Ok(Err(error)),
-    }
-    if !head.starts_with(MAGIC) {
-        return Ok(Ok(false));
-    }
-    let version = head[7];
-    if version != VERSION {
-        return Err(Error::Version {
-            segment,
-            version,
-            known: VERSION,
-        });
-    }
-    Ok(Ok(true))
-}
-
-/// Reads the records of a segment from a byte on, and gives each whole one to `visit`.
-pub(super) fn scan_segment(
-    file: &dyn DiskFile,
-    segment: u64,
-    from: u64,
-    visit: &mut dyn FnMut(Position, Head, Vec<u8>) -> Result<(), Error>,
-) -> Result<io::Result<Scanned>, Error> {
-    let size = match file.size() {
-        Ok(size) => size,
-        Err(error) => return Ok(Err(error)),
-    };
-    let mut at = from.max(SEGMENT_HEAD);
-    let mut scanned = Scanned {
-        end: at.min(size.max(SEGMENT_HEAD)),
-        ..Scanned::default()
-    };
-    // Damage is only damage if something whole follows; else it is the torn end.
-    let mut pending: Vec<Damage> = Vec::new();
-    while at < size {
-        let record = match read_record(file, at, size) {
-            Ok(record) => record,
-            Err(error) => return Ok(Err(error)),
+impl Segment {
+    /// Reads the records from a place of the raw segment on, and gives each whole one to `visit`, with its place there.
+    pub(super) fn scan<E>(&self, from: u64, visit: &mut dyn FnMut(Row, Head, Vec<u8>) -> Result<(), E>) -> io::Result<Result<Scanned, E>> {
+        let size = self.records_end.map_or_else(|| self.file.size(), Ok)?;
+        let mut at = match self.form {
+            Form::Raw => from.max(SEGMENT_HEAD),
+            Form::Compressed => SEGMENT_HEAD,
         };
-        match record {
-            Record::Whole(head, message) => {
-                scanned.damaged.append(&mut pending);
-                let next = at + HEAD as u64 + message.len() as u64;
-                visit(Position { segment, offset: at }, head, message)?;
-                at = next;
-                scanned.end = at;
-            }
-            Record::BadMessage(next) => {
-                pending.push(damage(segment, at, next));
-                at = next;
-            }
-            Record::CutOff => break,
-            Record::BadHead => {
-                let next = match next_head(file, at + 1, size) {
-                    Ok(next) => next,
-                    Err(error) => return Ok(Err(error)),
-                };
-                let Some(next) = next else { break };
-                pending.push(damage(segment, at, next));
-                at = next;
+        let mut scanned = Scanned {
+            end: at.min(size.max(SEGMENT_HEAD)),
+            ..Scanned::default()
+        };
+        // Damage is only damage if something whole follows; else it is the torn end.
+        let mut pending: Vec<Damage> = Vec::new();
+        while at < size {
+            match read_record(&*self.file, self.form, at, size)? {
+                Record::Whole { head, message, raw, next } => {
+                    scanned.damaged.append(&mut pending);
+                    if raw >= from
+                        && let Err(error) = visit(Row { raw, here: at }, head, message)
+                    {
+                        return Ok(Err(error));
+                    }
+                    at = next;
+                    scanned.end = at;
+                }
+                Record::BadMessage { next } => {
+                    pending.push(self.damage(at, next));
+                    at = next;
+                }
+                Record::CutOff => break,
+                Record::BadHead => {
+                    let Some(next) = next_head(&*self.file, at + 1, size)? else { break };
+                    pending.push(self.damage(at, next));
+                    at = next;
+                }
             }
         }
+        scanned.rest = size.saturating_sub(scanned.end);
+        Ok(Ok(scanned))
     }
-    scanned.rest = size.saturating_sub(scanned.end);
-    Ok(Ok(scanned))
+
+    /// The heads of all records, and whether none of it is damaged.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn heads(&self) -> io::Result<(Vec<Head>, bool)> {
+        let mut heads = Vec::new();
+        let scanned = self.scan(0, &mut |_, head, _| {
+            heads.push(head);
+            Ok::<(), std::convert::Infallible>(())
+        })?;
+        let whole = scanned.is_ok_and(|scanned| scanned.damaged.is_empty() && scanned.rest == 0);
+        Ok((heads, whole))
+    }
+
+    /// When the first record came, in nanoseconds since 1970; `None`: there is none, or it is damaged.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn first_arrival(&self) -> io::Result<Option<u64>> {
+        first_arrival(&*self.file)
+    }
+
+    fn damage(&self, from: u64, to: u64) -> Damage {
+        let at = Position {
+            segment: self.number,
+            offset: from,
+        };
+        Damage { at, bytes: to - from }
+    }
 }
 
-fn damage(segment: u64, from: u64, to: u64) -> Damage {
-    Damage {
-        at: Position { segment, offset: from },
-        bytes: to - from,
+pub(super) fn first_arrival(file: &dyn DiskFile) -> io::Result<Option<u64>> {
+    let mut head = [0; HEAD];
+    match file.read_exact_at(&mut head, SEGMENT_HEAD) {
+        Ok(()) => Ok(Head::from_bytes(&head).map(|head| head.arrival)),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
-enum Record {
-    Whole(Head, Vec<u8>),
+pub(super) enum Record {
+    Whole {
+        head: Head,
+        message: Vec<u8>,
+        /// Its place in the raw segment.
+        raw: u64,
+        /// Where the next one begins.
+        next: u64,
+    },
     /// The head is whole, the message is not what was written; the next record begins here.
-    BadMessage(u64),
+    BadMessage {
+        next: u64,
+    },
     /// The head is whole, the file ends before the message does.
     CutOff,
     BadHead,
 }
 
-fn read_record(file: &dyn DiskFile, at: u64, size: u64) -> io::Result<Record> {
-    if size - at < HEAD as u64 {
+pub(super) fn read_record(file: &dyn DiskFile, form: Form, at: u64, size: u64) -> io::Result<Record> {
+    let before = match form {
+        Form::Raw => HEAD,
+        Form::Compressed => HEAD + EXTENSION,
+    };
+    if size.saturating_sub(at) < before as u64 {
         return Ok(Record::CutOff);
     }
-    let mut bytes = [0; HEAD];
-    file.read_exact_at(&mut bytes, at)?;
-    let Some(head) = Head::from_bytes(&bytes) else {
+    let mut bytes = [0; HEAD + EXTENSION];
+    let (bytes, _) = bytes.split_at_mut(before);
+    file.read_exact_at(bytes, at)?;
+    let (Some(head), Some((raw, stored))) = (Head::from_bytes(bytes), place_and_length(form, bytes, at)) else {
         return Ok(Record::BadHead);
     };
-    let from = at + HEAD as u64;
-    let to = from + u64::from(head.length);
-    if to > size {
+    let from = at + before as u64;
+    let next = from + u64::from(stored);
+    if next > size {
         return Ok(Record::CutOff);
     }
-    let mut message = vec![0; head.length as usize];
+    let mut message = vec![0; stored as usize];
     file.read_exact_at(&mut message, from)?;
-    if crc32fast::hash(&message) != head.checksum {
-        return Ok(Record::BadMessage(to));
+    if form == Form::Compressed && stored < head.length {
+        match zstd::bulk::decompress(&message, head.length as usize) {
+            Ok(plain) => message = plain,
+            Err(_) => return Ok(Record::BadMessage { next }),
+        }
     }
-    Ok(Record::Whole(head, message))
+    if message.len() != head.length as usize || crc32fast::hash(&message) != head.checksum {
+        return Ok(Record::BadMessage { next });
+    }
+    Ok(Record::Whole { head, message, raw, next })
 }
 
-/// Reads one message again and checks it; `None` if it is not what was written.
-pub(in crate::store) fn read_message(file: &dyn DiskFile, offset: u64) -> io::Result<Option<(Head, Vec<u8>)>> {
-    let size = file.size()?;
-    Ok(match read_record(file, offset, size.max(offset))? {
-        Record::Whole(head, message) => Some((head, message)),
-        _ => None,
-    })
+/// The record's place in the raw segment, and how many bytes follow its head; `None` if they are damaged.
+fn place_and_length(form: Form, bytes: &[u8], at: u64) -> Option<(u64, u32)> {
+    if form == Form::Raw {
+        return Some((at, u32::from_le_bytes(*bytes.first_chunk()?)));
+    }
+    let (fields, checksum) = bytes.get(HEAD..)?.split_last_chunk::<4>()?;
+    if crc32fast::hash(fields) != u32::from_le_bytes(*checksum) {
+        return None;
+    }
+    let (raw, stored) = fields.split_first_chunk::<8>()?;
+    Some((u64::from_le_bytes(*raw), u32::from_le_bytes(stored.try_into().ok()?)))
 }
 
 /// The next byte at which a whole head stands.

@@ -4,10 +4,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::record::{Head, Position};
-use super::recovery::{Recovery, Torn, check_segment_head, scan_segment};
-use super::{SEGMENT_HEAD, file_name, segment_head, segment_of};
+use super::record::{HEAD, Head, Position};
+use super::recovery::{Recovery, Torn, first_arrival};
+use super::segment::{Form, Row, Segment, form_of};
+use super::sync::Syncer;
+use super::{SEGMENT_HEAD, VERSION, file_name, segment_head, segments_of};
 use crate::store::disk::{Disk, DiskFile};
+use crate::store::error::of_io;
 use crate::store::{Chunk, Error};
 
 /// The log, open for appending.
@@ -15,15 +18,21 @@ use crate::store::{Chunk, Error};
 pub struct Log {
     disk: Arc<dyn Disk>,
     path: PathBuf,
-    file: Box<dyn DiskFile>,
+    file: Arc<dyn DiskFile>,
     end: Position,
     segment_size: u64,
+    /// A segment whose first record came so many nanoseconds ago is followed by the next.
+    segment_age: Option<u64>,
+    first_arrival: Option<u64>,
+    syncer: Syncer,
+    /// Where the end is once the sync is over that was begun.
+    syncing: Option<Position>,
     poisoned: Option<Arc<io::Error>>,
 }
 
 impl Log {
     /// Opens the log of a disk. Every whole record from `from` on is given to `visit`; a torn end is cut off.
-    /// `path` is for messages.
+    /// `path` is for messages; a segment is sealed at a size in bytes, or at an age in nanoseconds.
     ///
     /// # Errors
     ///
@@ -31,16 +40,17 @@ impl Log {
     pub fn open(
         disk: Arc<dyn Disk>,
         path: &Path,
-        segment_size: u64,
+        (segment_size, segment_age): (u64, Option<u64>),
         from: Position,
         visit: &mut dyn FnMut(Position, Head, Vec<u8>) -> Result<(), Error>,
     ) -> Result<(Self, Recovery), Error> {
-        let io = |doing: &'static str| move |source: io::Error| failure(doing, path, source);
+        let io = |doing: &'static str| move |source: io::Error| of_io(doing, path, source);
         let mut recovery = Recovery::default();
-        let segments = segments(&*disk).map_err(io("list"))?;
+        let segments = segments_of(&*disk).map_err(io("list"))?;
         let Some(last) = segments.last().copied() else {
             let (file, end) = new_segment(&*disk, 1).map_err(io("make a segment in"))?;
-            return Ok((Self::new(disk, path, file, end, segment_size), recovery));
+            let log = Self::new(disk, path, (file, end), (segment_size, segment_age)).map_err(io("start the syncing thread for"))?;
+            return Ok((log, recovery));
         };
         let mut open = None;
         for segment in segments {
@@ -55,26 +65,33 @@ impl Log {
                 0
             };
             let file = disk.open(&file_name(segment)).map_err(io("open a segment of"))?;
-            let whole_head = check_segment_head(&*file, segment)?.map_err(io("read a segment of"))?;
+            let form = form_of(&*file, segment)?.map_err(io("read a segment of"))?;
             let size = file.size().map_err(io("read a segment of"))?;
-            if !whole_head && segment == last && size <= SEGMENT_HEAD {
+            if form.is_none() && segment == last && size <= SEGMENT_HEAD {
                 // A crash while the segment was made.
                 file.truncate(0).map_err(io("cut"))?;
-                file.write_all_at(&segment_head(segment), 0).map_err(io("write"))?;
+                file.write_all_at(&[&segment_head(segment, VERSION)], 0).map_err(io("write"))?;
                 file.sync().map_err(io("sync"))?;
                 open = Some((file, SEGMENT_HEAD));
                 continue;
             }
-            let mut visited = |position, head, message| {
+            let mut visited = |row: Row, head, message| {
                 recovery.replayed += 1;
-                visit(position, head, message)
+                let offset = row.raw;
+                visit(Position { segment, offset }, head, message)
             };
-            let scanned = scan_segment(&*file, segment, start.min(size), &mut visited)?.map_err(io("read a segment of"))?;
+            let opened = Segment::open(file, segment)?.map_err(io("read a segment of"))?;
+            let scanned = opened.scan(start, &mut visited).map_err(io("read a segment of"))??;
             recovery.damaged.extend(scanned.damaged);
             let at = Position {
                 segment,
                 offset: scanned.end,
             };
+            let file = opened.file;
+            if segment == last && form == Some(Form::Compressed) {
+                // The segments behind it are gone.
+                continue;
+            }
             if scanned.rest > 0 && segment == last {
                 file.truncate(scanned.end).map_err(io("cut"))?;
                 file.sync().map_err(io("sync"))?;
@@ -84,20 +101,32 @@ impl Log {
             }
             open = Some((file, scanned.end));
         }
-        let Some((file, offset)) = open else { return Err(Error::Closed) };
-        let end = Position { segment: last, offset };
-        Ok((Self::new(disk, path, file, end, segment_size), recovery))
+        let (file, end) = match open {
+            Some((file, offset)) => (file, Position { segment: last, offset }),
+            None => new_segment(&*disk, last + 1).map_err(io("make a segment in"))?,
+        };
+        let log = Self::new(disk, path, (file, end), (segment_size, segment_age)).map_err(io("start the syncing thread for"))?;
+        Ok((log, recovery))
     }
 
-    fn new(disk: Arc<dyn Disk>, path: &Path, file: Box<dyn DiskFile>, end: Position, segment_size: u64) -> Self {
-        Self {
+    fn new(
+        disk: Arc<dyn Disk>,
+        path: &Path,
+        (file, end): (Box<dyn DiskFile>, Position),
+        (segment_size, segment_age): (u64, Option<u64>),
+    ) -> io::Result<Self> {
+        Ok(Self {
+            first_arrival: first_arrival(&*file)?,
             disk,
             path: path.to_owned(),
-            file,
+            file: file.into(),
             end,
             segment_size,
+            segment_age,
+            syncer: Syncer::start()?,
+            syncing: None,
             poisoned: None,
-        }
+        })
     }
 
     /// Where the next record will stand.
@@ -120,57 +149,78 @@ impl Log {
         }
     }
 
-    /// Writes chunks and syncs once. On success all of them are on the disk; the positions are theirs.
+    /// Writes chunks behind the end. They are on the disk once [`Log::finish`] has returned; the positions are theirs.
     ///
     /// # Errors
     ///
-    /// None of them counts as written. After a failed sync every further call fails.
-    pub fn append(&mut self, chunks: &[&Chunk], arrival: u64) -> Result<Vec<Position>, Error> {
-        self.check()?;
-        if self.end.offset >= self.segment_size {
-            self.roll()?;
-        }
-        let total: usize = chunks.iter().map(|chunk| chunk.bytes.len() + super::record::HEAD).sum();
-        let mut buffer = Vec::with_capacity(total);
+    /// None of them counts as written.
+    pub fn write(&mut self, chunks: &[&Chunk], arrival: u64) -> Result<Vec<Position>, Error> {
+        self.finish()?;
+        self.seal_if_due(arrival)?;
+        let mut heads = Vec::with_capacity(chunks.len());
         let mut positions = Vec::with_capacity(chunks.len());
+        let mut end = self.end;
         for chunk in chunks {
-            let head = Head::of(chunk, arrival).ok_or(Error::TooLarge { bytes: chunk.bytes.len() })?;
-            positions.push(Position {
-                segment: self.end.segment,
-                offset: self.end.offset + buffer.len() as u64,
-            });
-            buffer.extend(head.to_bytes());
-            buffer.extend_from_slice(&chunk.bytes);
+            let head = Head::of(chunk, arrival).ok_or(Error::TooLarge { bytes: chunk.length() })?;
+            heads.push(head.to_bytes());
+            positions.push(end);
+            end.offset += HEAD as u64 + chunk.length() as u64;
         }
-        if let Err(source) = self.file.write_all_at(&buffer, self.end.offset) {
+        let mut pieces: Vec<&[u8]> = Vec::new();
+        for (head, chunk) in heads.iter().zip(chunks) {
+            pieces.push(head);
+            pieces.extend(chunk.slices());
+        }
+        if let Err(source) = self.file.write_all_at(&pieces, self.end.offset) {
             // What was written of it is cut off again: the next write begins at a clean end.
             if let Err(worse) = self.file.truncate(self.end.offset) {
                 self.poisoned = Some(Arc::new(worse));
             }
-            return Err(failure("write", &self.path, source));
+            return Err(of_io("write", &self.path, source));
         }
-        if let Err(source) = self.file.sync() {
+        self.first_arrival = self.first_arrival.or(Some(arrival));
+        self.syncer.begin(&self.file);
+        self.syncing = Some(end);
+        Ok(positions)
+    }
+
+    /// Waits until what was written last is on the disk.
+    ///
+    /// # Errors
+    ///
+    /// Nobody knows whether it is: every further call fails.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        let Some(end) = self.syncing.take() else { return self.check() };
+        if let Err(source) = self.syncer.finish() {
             let source = Arc::new(source);
             self.poisoned = Some(Arc::clone(&source));
             return Err(Error::Poisoned { source });
         }
-        self.end.offset += buffer.len() as u64;
-        Ok(positions)
+        self.end = end;
+        Ok(())
+    }
+
+    /// Begins a new segment if this one is large or old enough.
+    ///
+    /// # Errors
+    ///
+    /// The new one cannot be made; this one goes on.
+    pub fn seal_if_due(&mut self, now: u64) -> Result<(), Error> {
+        let age = self.first_arrival.map(|first| now.saturating_sub(first));
+        let old = self.segment_age.zip(age).is_some_and(|(most, age)| age > most);
+        if old || self.end.offset >= self.segment_size {
+            self.roll()?;
+        }
+        Ok(())
     }
 
     /// Begins a new segment. All of the old one is synced already.
     fn roll(&mut self) -> Result<(), Error> {
         let next = self.end.segment + 1;
-        let (file, end) = new_segment(&*self.disk, next).map_err(|source| failure("make a segment in", &self.path, source))?;
-        (self.file, self.end) = (file, end);
+        let (file, end) = new_segment(&*self.disk, next).map_err(|source| of_io("make a segment in", &self.path, source))?;
+        (self.file, self.end, self.first_arrival) = (file.into(), end, None);
         Ok(())
     }
-}
-
-fn segments(disk: &dyn Disk) -> io::Result<Vec<u64>> {
-    let mut segments: Vec<u64> = disk.list()?.iter().filter_map(|name| segment_of(name)).collect();
-    segments.sort_unstable();
-    Ok(segments)
 }
 
 fn new_segment(disk: &dyn Disk, segment: u64) -> io::Result<(Box<dyn DiskFile>, Position)> {
@@ -184,20 +234,9 @@ fn new_segment(disk: &dyn Disk, segment: u64) -> io::Result<(Box<dyn DiskFile>, 
         }
         file => file?,
     };
-    file.write_all_at(&segment_head(segment), 0)?;
+    file.write_all_at(&[&segment_head(segment, VERSION)], 0)?;
     file.sync()?;
     disk.sync_names()?;
     let offset = SEGMENT_HEAD;
     Ok((file, Position { segment, offset }))
-}
-
-fn failure(doing: &'static str, path: &Path, source: io::Error) -> Error {
-    let path = path.to_owned();
-    let full = matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
-    let source = Arc::new(source);
-    if full {
-        Error::Full { path, source }
-    } else {
-        Error::Io { doing, path, source }
-    }
 }

@@ -1,0 +1,167 @@
+//! The writing thread: what waits goes into one commit, with one write, one sync and one transaction.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rusqlite::Connection;
+
+use super::disk::Disk;
+use super::index;
+use super::local::{OpenOptions, State, open_and_replay};
+use super::log::Log;
+use super::segments::Segments;
+use super::{Chunk, Error, Receipt};
+
+/// Chunks that wait to be stored, and who wants to know.
+pub(super) struct Job {
+    pub(super) chunks: Vec<Chunk>,
+    pub(super) done: Box<dyn FnOnce(Result<Receipt, Error>) + Send>,
+}
+
+/// At most so many bytes go into one commit; a larger request goes alone.
+const COMMIT_BYTES: usize = 16 << 20;
+
+/// After so long without a request is looked whether the segment is old enough to be sealed.
+const QUIET: Duration = Duration::from_secs(30);
+
+/// What the writing thread owns.
+pub(super) struct Commits {
+    pub(super) log: Log,
+    pub(super) index: Connection,
+    /// The index could not be written: it must catch up with the log before it is asked again.
+    pub(super) behind: bool,
+    pub(super) options: OpenOptions,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) segments: Arc<Segments>,
+    pub(super) state: Arc<State>,
+}
+
+impl Commits {
+    /// Commits what comes, until nobody is left to send.
+    pub(super) fn run(&mut self, jobs: &Receiver<Job>) {
+        loop {
+            let first = match jobs.recv_timeout(QUIET) {
+                Ok(job) => job,
+                Err(RecvTimeoutError::Timeout) => {
+                    // What fails here fails again, and is told, when something is to be written.
+                    let _ = self.log.seal_if_due(now());
+                    self.state.segment.store(self.log.end().segment, Ordering::Release);
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
+            let mut batch = vec![first];
+            let mut bytes = batch.iter().map(Job::bytes).sum::<usize>();
+            while bytes < COMMIT_BYTES
+                && let Ok(job) = jobs.try_recv()
+            {
+                bytes += job.bytes();
+                batch.push(job);
+            }
+            let results = self.commit(&batch);
+            self.state.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
+            for (job, result) in batch.into_iter().zip(results) {
+                (job.done)(result);
+            }
+        }
+    }
+
+    fn commit(&mut self, batch: &[Job]) -> Vec<Result<Receipt, Error>> {
+        match self.try_commit(batch) {
+            Ok(receipts) => receipts.into_iter().map(Ok).collect(),
+            Err(error) => {
+                if let [_, _, ..] = batch
+                    && matches!(error, Error::TooLarge { .. } | Error::Full { .. })
+                {
+                    // The fault may be that of one request: the others get their own try.
+                    return batch.chunks(1).flat_map(|job| self.commit(job)).collect();
+                }
+                batch.iter().map(|_| Err(error.clone())).collect()
+            }
+        }
+    }
+
+    fn try_commit(&mut self, batch: &[Job]) -> Result<Vec<Receipt>, Error> {
+        self.log.check()?;
+        if self.behind {
+            self.catch_up()?;
+        }
+        let writer = index::Writer::begin(&mut self.index)?;
+        let mut receipts = Vec::with_capacity(batch.len());
+        let mut fresh: Vec<&Chunk> = Vec::new();
+        let mut seen = HashSet::new();
+        for job in batch {
+            let mut receipt = Receipt::default();
+            for chunk in &job.chunks {
+                let in_batch = !seen.insert((chunk.checksum, chunk.kind, &chunk.part.key));
+                let again = in_batch && fresh.iter().any(|other| same(other, chunk));
+                if again || is_stored(&writer, &self.segments, chunk)? {
+                    receipt.duplicates += chunk.part.items;
+                } else {
+                    receipt.stored += chunk.part.items;
+                    fresh.push(chunk);
+                }
+            }
+            receipts.push(receipt);
+        }
+        if fresh.is_empty() {
+            return Ok(receipts);
+        }
+        let places = self.log.write(&fresh, now())?;
+        // While the disk works. The rows count once the transaction is committed.
+        let indexed = fresh.iter().zip(places).try_for_each(|(chunk, at)| writer.add(chunk, at));
+        self.log.finish()?;
+        let end = self.log.end();
+        let written: usize = fresh.iter().map(|chunk| chunk.length()).sum();
+        self.state.bytes.fetch_add(written as u64, Ordering::Relaxed);
+        self.state.segment.store(end.segment, Ordering::Release);
+        if let Err(error) = indexed.and_then(|()| writer.commit(end)) {
+            self.behind = true;
+            return Err(error);
+        }
+        Ok(receipts)
+    }
+
+    /// Replays into the index what the log has beyond it.
+    fn catch_up(&mut self) -> Result<(), Error> {
+        let (log, index, _) = open_and_replay(&self.options, &self.disk)?;
+        (self.log, self.index, self.behind) = (log, index, false);
+        Ok(())
+    }
+}
+
+fn same(one: &Chunk, other: &Chunk) -> bool {
+    one.checksum == other.checksum
+        && one.kind == other.kind
+        && one.part.key == other.part.key
+        && one.length() == other.length()
+        && one.is(&other.slices().collect::<Vec<_>>().concat())
+}
+
+/// Whether the log has a chunk with the same bytes. The index knows those that may be it.
+fn is_stored(writer: &index::Writer<'_>, segments: &Segments, chunk: &Chunk) -> Result<bool, Error> {
+    for at in writer.alike(chunk)? {
+        match segments.message(at) {
+            Ok(Some(message)) if chunk.is(&message) => return Ok(true),
+            // Damaged or gone: a good thing that it came again.
+            Ok(_) | Err(Error::Io { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(false)
+}
+
+impl Job {
+    fn bytes(&self) -> usize {
+        self.chunks.iter().map(Chunk::length).sum()
+    }
+}
+
+/// Nanoseconds since 1970.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,144 @@
+//! A sealed segment becomes a compressed one: written beside it, read back, then renamed over it.
+
+use std::io;
+
+use super::recovery::Scanned;
+use super::segment::{COMPRESSED, Row, Segment, table_bytes};
+use super::{file_name, segment_head};
+use crate::store::disk::{Disk, DiskFile};
+
+/// What became of a segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::store) enum Compressed {
+    /// It is compressed now.
+    Done {
+        /// Its size before, in bytes.
+        from: u64,
+        /// Its size now.
+        to: u64,
+    },
+    /// Parts of it are damaged: it stays as it is, so that nothing of them is lost.
+    Damaged,
+    /// The store is being closed.
+    Stopped,
+}
+
+/// Bytes that are written at once.
+const WRITE: usize = 1 << 20;
+
+/// Compresses a raw segment. `go_on` is asked before each record, and may wait; `false` ends it without a trace.
+///
+/// # Errors
+///
+/// The disk failed; the segment is as it was.
+pub(in crate::store) fn compress(
+    disk: &dyn Disk,
+    segment: &Segment,
+    level: i32,
+    go_on: &mut dyn FnMut() -> bool,
+) -> io::Result<Compressed> {
+    let name = file_name(segment.number);
+    let beside = format!("{name}.new");
+    // Left by an attempt that a crash ended.
+    let _ = disk.remove(&beside);
+    let file = disk.create(&beside)?;
+    let mut out = Out::begin(&*file, segment.number, level)?;
+    let scanned = segment.scan(0, &mut |row, head, message| {
+        if !go_on() {
+            return Err(Ended::Stopped);
+        }
+        out.record(row.raw, &head.to_bytes(), &message).map_err(Ended::Failed)
+    })?;
+    let outcome = match scanned {
+        Err(Ended::Failed(error)) => Err(error),
+        Err(Ended::Stopped) => Ok(Compressed::Stopped),
+        Ok(Scanned { damaged, rest, .. }) if !damaged.is_empty() || rest > 0 => Ok(Compressed::Damaged),
+        Ok(Scanned { end, .. }) => out.end().map(|to| Compressed::Done { from: end, to }),
+    };
+    let Ok(Compressed::Done { .. }) = outcome else {
+        let _ = disk.remove(&beside);
+        return outcome;
+    };
+    file.sync()?;
+    let rows = out.rows.len();
+    if records(file, segment.number)? != Some(rows) {
+        let _ = disk.remove(&beside);
+        return Err(io::Error::other("what was written of a compressed segment is not what is read"));
+    }
+    disk.rename(&beside, &name)?;
+    disk.sync_names()?;
+    outcome
+}
+
+enum Ended {
+    Stopped,
+    Failed(io::Error),
+}
+
+/// How many records a compressed segment has; `None` if any of it is damaged.
+fn records(file: Box<dyn DiskFile>, number: u64) -> io::Result<Option<usize>> {
+    let Ok(segment) = Segment::open(file, number) else {
+        return Ok(None);
+    };
+    let mut records = 0;
+    let scanned = segment?.scan(0, &mut |_, _, _| {
+        records += 1;
+        Ok::<(), std::convert::Infallible>(())
+    })?;
+    Ok(match scanned {
+        Ok(Scanned { damaged, rest: 0, .. }) if damaged.is_empty() => Some(records),
+        _ => None,
+    })
+}
+
+struct Out<'a> {
+    file: &'a dyn DiskFile,
+    compressor: zstd::bulk::Compressor<'static>,
+    written: u64,
+    buffer: Vec<u8>,
+    rows: Vec<Row>,
+}
+
+impl<'a> Out<'a> {
+    fn begin(file: &'a dyn DiskFile, number: u64, level: i32) -> io::Result<Self> {
+        Ok(Self {
+            file,
+            compressor: zstd::bulk::Compressor::new(level)?,
+            written: 0,
+            buffer: segment_head(number, COMPRESSED),
+            rows: Vec::new(),
+        })
+    }
+
+    fn record(&mut self, raw: u64, head: &[u8], message: &[u8]) -> io::Result<()> {
+        let here = self.written + self.buffer.len() as u64;
+        self.rows.push(Row { raw, here });
+        let compressed = self.compressor.compress(message)?;
+        let stored = if compressed.len() < message.len() { &compressed } else { message };
+        self.buffer.extend_from_slice(head);
+        let from = self.buffer.len();
+        self.buffer.extend(raw.to_le_bytes());
+        self.buffer
+            .extend(u32::try_from(stored.len()).map_err(io::Error::other)?.to_le_bytes());
+        let checksum = crc32fast::hash(self.buffer.get(from..).unwrap_or_default());
+        self.buffer.extend(checksum.to_le_bytes());
+        self.buffer.extend_from_slice(stored);
+        if self.buffer.len() >= WRITE { self.flush() } else { Ok(()) }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.write_all_at(&[&self.buffer], self.written)?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Writes the table, and gives the size of all.
+    fn end(&mut self) -> io::Result<u64> {
+        let place = self.written + self.buffer.len() as u64;
+        let table = table_bytes(&self.rows, place).ok_or_else(|| io::Error::other("a segment with too many records"))?;
+        self.buffer.extend(table);
+        self.flush()?;
+        Ok(self.written)
+    }
+}

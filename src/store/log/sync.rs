@@ -1,0 +1,42 @@
+//! Syncs on a thread of its own, so that the index is written while the disk works.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use crate::store::disk::DiskFile;
+
+/// Syncs one file at a time.
+#[derive(Debug)]
+pub(super) struct Syncer {
+    files: SyncSender<Arc<dyn DiskFile>>,
+    results: Receiver<io::Result<()>>,
+}
+
+impl Syncer {
+    /// Starts the thread; it ends when this is dropped.
+    pub(super) fn start() -> io::Result<Self> {
+        let (files, to_sync) = sync_channel::<Arc<dyn DiskFile>>(1);
+        let (done, results) = sync_channel(1);
+        std::thread::Builder::new().name("sync".to_owned()).spawn(move || {
+            for file in to_sync {
+                if done.send(file.sync()).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self { files, results })
+    }
+
+    /// Begins to sync a file. Every call is followed by one of [`Syncer::finish`].
+    pub(super) fn begin(&self, file: &Arc<dyn DiskFile>) {
+        // A thread that is gone is told by `finish`.
+        let _ = self.files.send(Arc::clone(file));
+    }
+
+    /// Waits for the sync that was begun.
+    pub(super) fn finish(&self) -> io::Result<()> {
+        let gone = |_| Err(io::Error::other("the syncing thread has ended"));
+        self.results.recv().unwrap_or_else(gone)
+    }
+}

@@ -1,0 +1,267 @@
+//! What happens while nobody waits: sealed segments are compressed, and those that retention no longer keeps are removed.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use std::{io, thread};
+
+use super::disk::Disk;
+use super::local::{OpenOptions, State};
+use super::log::{Compressed, Form, compress, file_name, segments_of};
+use super::segments::Segments;
+use super::{Chunk, Error, index};
+use crate::span::TraceId;
+
+/// What is removed in time: whole segments of the log, the oldest first, never the one that is written to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retention {
+    /// Segments whose last chunk came longer ago.
+    pub age: Option<Duration>,
+    /// The oldest, while all segments together have more bytes. The index comes on top, a few hundred bytes a chunk.
+    pub bytes: Option<u64>,
+}
+
+/// What maintenance did.
+#[derive(Debug, Clone, Default)]
+pub struct Maintained {
+    /// Segments that were compressed.
+    pub compressed_segments: u64,
+    /// Their bytes before.
+    pub compressed_from_bytes: u64,
+    /// Their bytes now.
+    pub compressed_to_bytes: u64,
+    /// Segments that stay as they came because parts of them are damaged.
+    pub damaged_segments: u64,
+    /// Segments that retention removed.
+    pub removed_segments: u64,
+    /// Their bytes.
+    pub removed_bytes: u64,
+    /// What failed last; it is tried again.
+    pub failure: Option<Error>,
+}
+
+/// How often is looked for work.
+const EVERY: Duration = Duration::from_secs(5);
+/// Compression waits while requests wait, until so many segments wait for it.
+const BACKLOG: usize = 16;
+/// Traces that are forgotten in one transaction, so that requests need not wait long for theirs.
+const TRACES: usize = 200;
+
+enum Order {
+    Now(SyncSender<Result<Maintained, Error>>),
+    Stop,
+}
+
+/// The thread that maintains a store.
+#[derive(Debug)]
+pub(super) struct Maintenance {
+    orders: Sender<Order>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    so_far: Arc<Mutex<Maintained>>,
+    stopping: Arc<AtomicBool>,
+}
+
+impl Maintenance {
+    pub(super) fn start(options: &OpenOptions, disk: Arc<dyn Disk>, segments: Arc<Segments>, state: Arc<State>) -> io::Result<Self> {
+        let (orders, inbox) = channel();
+        let so_far = Arc::new(Mutex::new(Maintained::default()));
+        let stopping = Arc::new(AtomicBool::new(false));
+        let mut work = Work {
+            directory: options.directory.clone(),
+            retention: options.retention,
+            level: options.compression,
+            disk,
+            segments,
+            state,
+            stopping: Arc::clone(&stopping),
+            settled: BTreeSet::new(),
+            done: Maintained::default(),
+        };
+        let shared = Arc::clone(&so_far);
+        let thread = thread::Builder::new().name("maintain".to_owned()).spawn(move || {
+            loop {
+                let order = inbox.recv_timeout(EVERY);
+                if matches!(order, Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected)) {
+                    return;
+                }
+                let outcome = work.run(matches!(order, Ok(Order::Now(_))));
+                work.done.failure = outcome.as_ref().err().cloned();
+                *shared.lock().unwrap_or_else(PoisonError::into_inner) = work.done.clone();
+                if let Ok(Order::Now(reply)) = order {
+                    let _ = reply.send(outcome.map(|()| work.done.clone()));
+                }
+            }
+        })?;
+        Ok(Self {
+            orders,
+            thread: Mutex::new(Some(thread)),
+            so_far,
+            stopping,
+        })
+    }
+
+    pub(super) fn now(&self) -> Result<Maintained, Error> {
+        let (reply, answer) = sync_channel(1);
+        self.orders.send(Order::Now(reply)).map_err(|_| Error::Closed)?;
+        answer.recv().unwrap_or(Err(Error::Closed))
+    }
+
+    pub(super) fn so_far(&self) -> Maintained {
+        self.so_far.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn stop(&self) {
+        self.stopping.store(true, Ordering::Relaxed);
+        let _ = self.orders.send(Order::Stop);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+    }
+}
+
+struct Work {
+    directory: PathBuf,
+    retention: Retention,
+    level: Option<i32>,
+    disk: Arc<dyn Disk>,
+    segments: Arc<Segments>,
+    state: Arc<State>,
+    stopping: Arc<AtomicBool>,
+    /// Sealed segments with which nothing is left to do.
+    settled: BTreeSet<u64>,
+    done: Maintained,
+}
+
+impl Work {
+    fn run(&mut self, at_once: bool) -> Result<(), Error> {
+        self.retain()?;
+        self.compress(at_once)
+    }
+
+    fn failure(&self, doing: &'static str, segment: u64) -> impl Fn(io::Error) -> Error {
+        let path = self.directory.join(file_name(segment));
+        move |source| super::error::of_io(doing, &path, source)
+    }
+
+    /// The sealed segments, oldest first.
+    fn sealed(&self) -> Result<Vec<u64>, Error> {
+        let active = self.state.segment.load(Ordering::Acquire);
+        let mut all = segments_of(&*self.disk).map_err(self.failure("list the directory of", active))?;
+        all.retain(|segment| *segment < active);
+        Ok(all)
+    }
+
+    fn compress(&mut self, at_once: bool) -> Result<(), Error> {
+        let Some(level) = self.level else { return Ok(()) };
+        let mut raw: Vec<u64> = self.sealed()?;
+        raw.retain(|segment| !self.settled.contains(segment));
+        let backlog = raw.len();
+        for (ready, number) in raw.into_iter().enumerate() {
+            let segment = self.segments.segment(number)?;
+            if segment.form() == Form::Raw {
+                let patient = !at_once && backlog - ready <= BACKLOG;
+                let mut go_on = || self.go_on(patient);
+                let outcome = compress(&*self.disk, &segment, level, &mut go_on).map_err(self.failure("compress", number))?;
+                match outcome {
+                    Compressed::Done { from, to } => {
+                        self.segments.forget(number);
+                        self.done.compressed_segments += 1;
+                        self.done.compressed_from_bytes += from;
+                        self.done.compressed_to_bytes += to;
+                    }
+                    Compressed::Damaged => self.done.damaged_segments += 1,
+                    Compressed::Stopped => return Ok(()),
+                }
+            }
+            self.settled.insert(number);
+        }
+        Ok(())
+    }
+
+    fn go_on(&self, patient: bool) -> bool {
+        while patient && self.state.waiting.load(Ordering::Relaxed) > 0 && !self.stopping.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(5));
+        }
+        !self.stopping.load(Ordering::Relaxed)
+    }
+
+    fn retain(&mut self) -> Result<(), Error> {
+        if self.retention == Retention::default() {
+            return Ok(());
+        }
+        let active = self.state.segment.load(Ordering::Acquire);
+        let sealed = self.sealed()?;
+        let mut sizes = Vec::with_capacity(sealed.len());
+        for segment in sealed.iter().copied().chain([active]) {
+            let size = self.disk.open(&file_name(segment)).and_then(|file| file.size());
+            sizes.push(size.map_err(self.failure("ask for the size of", segment))?);
+        }
+        let mut total: u64 = sizes.iter().sum();
+        let followers = sealed.iter().copied().skip(1).chain([active]);
+        for ((segment, size), follower) in sealed.iter().copied().zip(sizes).zip(followers) {
+            let too_much = self.retention.bytes.is_some_and(|most| total > most);
+            if !too_much && !self.is_too_old(follower)? {
+                return Ok(());
+            }
+            self.remove(segment)?;
+            total -= size;
+            self.done.removed_segments += 1;
+            self.done.removed_bytes += size;
+        }
+        Ok(())
+    }
+
+    /// All of a segment is older than the first chunk of the one that follows.
+    fn is_too_old(&self, follower: u64) -> Result<bool, Error> {
+        let Some(age) = self.retention.age else { return Ok(false) };
+        let segment = self.segments.segment(follower)?;
+        let arrival = segment.first_arrival().map_err(self.failure("read", follower))?;
+        let age = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
+        Ok(arrival.is_some_and(|arrival| super::commit::now().saturating_sub(arrival) > age))
+    }
+
+    /// The index first: what it names must be there, or be told as gone.
+    fn remove(&mut self, number: u64) -> Result<(), Error> {
+        let mut index = index::open_to_remove(&self.directory)?;
+        let traces = self.traces(&index, number)?;
+        for traces in traces.chunks(TRACES) {
+            let writer = index::Writer::begin(&mut index)?;
+            for trace_id in traces {
+                let mut left = Vec::new();
+                for place in writer.forget(*trace_id, number)? {
+                    if let Some(message) = self.segments.message(place.at)?
+                        && let Ok(Some(chunk)) = Chunk::of_record(place.kind, message, &[])
+                    {
+                        left.push(chunk);
+                    }
+                }
+                writer.remake_row(*trace_id, &left)?;
+            }
+            writer.commit_removal()?;
+        }
+        let writer = index::Writer::begin(&mut index)?;
+        writer.forget_loose(number)?;
+        writer.commit_removal()?;
+        self.disk.remove(&file_name(number)).map_err(self.failure("remove", number))?;
+        self.disk.sync_names().map_err(self.failure("remove", number))?;
+        self.segments.forget(number);
+        self.settled.remove(&number);
+        Ok(())
+    }
+
+    /// The traces that have chunks in a segment.
+    fn traces(&self, index: &rusqlite::Connection, number: u64) -> Result<Vec<TraceId>, Error> {
+        let (heads, whole) = self.segments.segment(number)?.heads().map_err(self.failure("read", number))?;
+        if !whole {
+            // What is damaged cannot be asked for its trace.
+            return index::traces_in(index, number);
+        }
+        let traces: BTreeSet<TraceId> = heads.into_iter().filter_map(|head| head.trace_id).collect();
+        Ok(traces.into_iter().collect())
+    }
+}
