@@ -2,6 +2,8 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
+mod support;
+
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -9,30 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use spanbridge::otlp::{encode, scan};
-use spanbridge::span::{AnyValue, LogRecord, Signal, Span, SpanId, TraceId, UnixNanos};
+use spanbridge::span::{AnyValue, LogRecord, Signal, Span, UnixNanos};
 use spanbridge::store::disk::{Directory, Disk, DiskFile};
 use spanbridge::store::{Chunk, Error, Filter, Local, OpenOptions, Opened, Receipt, Store as _};
-
-const KEYS: [&str; 2] = ["session.id", "gen_ai.conversation.id"];
-
-fn trace(number: u8) -> TraceId {
-    TraceId::from_bytes(&[number; 16]).expect("an id")
-}
-
-fn span(of: u8, id: u8) -> Span {
-    let mut span = Span::new(trace(of), SpanId::from_bytes(&[id; 8]).expect("an id"), format!("span {id}"));
-    span.start = UnixNanos(1_000 * u64::from(of) + u64::from(id));
-    span.end = UnixNanos(span.start.0 + 500);
-    span.parent = (id > 1).then(|| SpanId::from_bytes(&[1; 8]).expect("an id"));
-    span.attributes.push("session.id", format!("session {}", of % 2));
-    span
-}
-
-fn chunks(spans: &[Span]) -> Vec<Chunk> {
-    let bytes = encode::traces(spans);
-    let scanned = scan::scan(&bytes, Signal::Traces, &KEYS).expect("a request");
-    Chunk::of_request(&scanned, bytes)
-}
+use support::spans::{KEYS, chunks, span, trace};
 
 fn options(directory: &Path) -> OpenOptions {
     OpenOptions {

@@ -6,6 +6,7 @@
 pub mod decode;
 pub mod encode;
 pub mod scan;
+mod schema;
 pub mod signal;
 mod split;
 mod wire;

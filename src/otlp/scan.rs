@@ -5,7 +5,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::wire::{Cursor, Fault, FaultKind, Field, Kind, LEN, Payload, Type, fault};
+use super::schema::{Kind, Type};
+use super::wire::{Cursor, Fault, FaultKind, Field, LEN, Payload, fault};
 use crate::span::decoded::id_fault;
 use crate::span::{Place, Refused, RefusedReason, Signal, SpanId, TraceId};
 
@@ -311,15 +312,16 @@ impl Scanner<'_> {
         let Some(text) = text.filter(|text| !text.is_empty()) else {
             return Ok(());
         };
+        let text = || String::from_utf8_lossy(text).into_owned();
         if let Some(service) = service
-            && key == "service.name"
+            && key == b"service.name"
         {
-            *service = Some(text.to_owned());
+            *service = Some(text());
         }
         if let Some(rank) = self.session_keys.rank(key)
             && session.0.as_ref().is_none_or(|(have, _)| rank <= *have)
         {
-            session.0 = Some((rank, text.to_owned()));
+            session.0 = Some((rank, text()));
         }
         Ok(())
     }
@@ -351,18 +353,18 @@ impl Scanner<'_> {
 }
 
 /// The key of an attribute that was checked and, if its value is text, that text.
-fn key_and_text<'a>(around: &Cursor<'a>, field: &Field) -> Result<(&'a str, Option<&'a str>), Fault> {
+fn key_and_text<'a>(around: &Cursor<'a>, field: &Field) -> Result<(&'a [u8], Option<&'a [u8]>), Fault> {
     let mut pair = around.enter(field)?;
-    let mut key = "";
+    let mut key: &[u8] = &[];
     let mut text = None;
     while let Some(field) = pair.next()? {
         match field.number {
-            1 => key = pair.text(&field)?,
+            1 => key = pair.bytes(&field.value),
             2 => {
                 let mut value = pair.enter(&field)?;
                 while let Some(field) = value.next()? {
                     text = match field.number {
-                        1 => Some(value.text(&field)?),
+                        1 => Some(value.bytes(&field.value)),
                         _ => None,
                     };
                 }
@@ -382,20 +384,20 @@ struct SessionKeys<'a> {
 
 impl<'a> SessionKeys<'a> {
     fn new(keys: &'a [&'a str]) -> Self {
-        let lengths = keys.iter().fold(0, |lengths, key| lengths | length_bit(key));
+        let lengths = keys.iter().fold(0, |lengths, key| lengths | length_bit(key.as_bytes()));
         Self { keys, lengths }
     }
 
-    fn rank(&self, key: &str) -> Option<usize> {
+    fn rank(&self, key: &[u8]) -> Option<usize> {
         if self.lengths & length_bit(key) == 0 {
             return None;
         }
-        self.keys.iter().position(|wanted| *wanted == key)
+        self.keys.iter().position(|wanted| wanted.as_bytes() == key)
     }
 }
 
 /// Lengths of 63 and more share the last bit.
-fn length_bit(key: &str) -> u64 {
+fn length_bit(key: &[u8]) -> u64 {
     1 << key.len().min(63)
 }
 

@@ -4,7 +4,8 @@
 //! signal often decodes "successfully" as another with empty ids. The items tell: the wire types of their fields differ.
 
 use super::Fault;
-use super::wire::{Cursor, Field, I32, I64, Kind, LEN, Type, VARINT};
+use super::schema::{Kind, Type};
+use super::wire::{Cursor, Field, I32, I64, LEN, VARINT};
 use crate::span::Signal;
 
 /// What the message carries; `None` if it has no items, or if they fit none of the three signals.

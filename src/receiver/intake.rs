@@ -51,8 +51,15 @@ struct Prepared {
     reservation: Reservation,
 }
 
-/// Bodies beyond this size are worked on aside, so that small requests do not wait for them.
-const ASIDE: usize = 64 << 10;
+/// Bodies beyond this size are worked on aside, so that small requests do not wait for them: half a millisecond's work.
+/// JSON is parsed, which costs many times a scan; what is compressed may become anything.
+fn is_aside(export: &Export) -> bool {
+    let limit = match export.form {
+        Form::Protobuf => 1 << 20,
+        Form::Json => 16 << 10,
+    };
+    export.encoding.is_some() || export.body.len() > limit
+}
 
 impl Receiver {
     /// Stores what a request carries, and returns when it is on the disk.
@@ -60,7 +67,7 @@ impl Receiver {
         let signal = export.signal;
         let keys = self.session_keys.clone();
         let limit = self.limits.request_bytes;
-        let prepared = if export.body.len() > ASIDE || export.encoding.is_some() {
+        let prepared = if is_aside(&export) {
             let work = tokio::task::spawn_blocking(move || prepare(export, &keys, limit));
             work.await.map_err(|_| Rejection::ShuttingDown)??
         } else {

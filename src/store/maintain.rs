@@ -19,7 +19,8 @@ use crate::span::TraceId;
 /// What is removed in time: whole segments of the log, the oldest first, never the one that is written to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Retention {
-    /// Segments whose last chunk came longer ago.
+    /// Segments all of whose chunks came longer ago. A segment is sealed at an eighth of this age, so that nothing stays
+    /// much longer.
     pub age: Option<Duration>,
     /// The oldest, while all segments together have more bytes. The index comes on top, a few hundred bytes a chunk.
     pub bytes: Option<u64>,
@@ -216,7 +217,7 @@ impl Work {
         Ok(())
     }
 
-    /// All of a segment is older than the first chunk of the one that follows.
+    /// All of a segment is at least as old as the first chunk of the one that follows.
     fn is_too_old(&self, follower: u64) -> Result<bool, Error> {
         let Some(age) = self.retention.age else { return Ok(false) };
         let segment = self.segments.segment(follower)?;

@@ -1,0 +1,110 @@
+//! The fields of OTLP's messages, as `opentelemetry-proto` declares them.
+
+/// What the protocol says of a field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Unknown,
+    Varint,
+    Fixed64,
+    Fixed32,
+    Bytes,
+    Text,
+    Message(Type),
+}
+
+/// The messages of OTLP traces and logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Type {
+    TracesRequest,
+    LogsRequest,
+    ResourceSpans,
+    ResourceLogs,
+    ScopeSpans,
+    ScopeLogs,
+    Span,
+    Event,
+    Link,
+    Status,
+    LogRecord,
+    Resource,
+    EntityRef,
+    Scope,
+    KeyValue,
+    AnyValue,
+    ArrayValue,
+    KeyValueList,
+}
+
+impl Type {
+    /// The table of fields, as `opentelemetry-proto` declares them.
+    #[inline]
+    pub(super) fn field(self, number: u32) -> Kind {
+        match (self, number) {
+            (Self::TracesRequest, 1) => Kind::Message(Self::ResourceSpans),
+            (Self::LogsRequest, 1) => Kind::Message(Self::ResourceLogs),
+            (Self::ResourceSpans | Self::ResourceLogs, 1) => Kind::Message(Self::Resource),
+            (Self::ResourceSpans, 2) => Kind::Message(Self::ScopeSpans),
+            (Self::ResourceLogs, 2) => Kind::Message(Self::ScopeLogs),
+            (Self::ScopeSpans | Self::ScopeLogs, 1) => Kind::Message(Self::Scope),
+            (Self::ScopeSpans, 2) => Kind::Message(Self::Span),
+            (Self::ScopeLogs, 2) => Kind::Message(Self::LogRecord),
+            (Self::ResourceSpans | Self::ResourceLogs | Self::ScopeSpans | Self::ScopeLogs, 3) => Kind::Text,
+
+            (Self::Span, 1 | 2 | 4) => Kind::Bytes,
+            (Self::Span, 3 | 5) => Kind::Text,
+            (Self::Span, 6 | 10 | 12 | 14) => Kind::Varint,
+            (Self::Span, 7 | 8) => Kind::Fixed64,
+            (Self::Span, 9) => Kind::Message(Self::KeyValue),
+            (Self::Span, 11) => Kind::Message(Self::Event),
+            (Self::Span, 13) => Kind::Message(Self::Link),
+            (Self::Span, 15) => Kind::Message(Self::Status),
+            (Self::Span, 16) => Kind::Fixed32,
+
+            (Self::Event, 1) => Kind::Fixed64,
+            (Self::Event, 2) => Kind::Text,
+            (Self::Event, 3) => Kind::Message(Self::KeyValue),
+            (Self::Event, 4) => Kind::Varint,
+
+            (Self::Link, 1 | 2) => Kind::Bytes,
+            (Self::Link, 3) => Kind::Text,
+            (Self::Link, 4) => Kind::Message(Self::KeyValue),
+            (Self::Link, 5) => Kind::Varint,
+            (Self::Link, 6) => Kind::Fixed32,
+
+            (Self::Status, 2) => Kind::Text,
+            (Self::Status, 3) => Kind::Varint,
+
+            (Self::LogRecord, 1 | 11) => Kind::Fixed64,
+            (Self::LogRecord, 2 | 7) => Kind::Varint,
+            (Self::LogRecord, 3 | 12) => Kind::Text,
+            (Self::LogRecord, 5) => Kind::Message(Self::AnyValue),
+            (Self::LogRecord, 6) => Kind::Message(Self::KeyValue),
+            (Self::LogRecord, 8) => Kind::Fixed32,
+            (Self::LogRecord, 9 | 10) => Kind::Bytes,
+
+            (Self::Resource, 1) => Kind::Message(Self::KeyValue),
+            (Self::Resource, 2) => Kind::Varint,
+            (Self::Resource, 3) => Kind::Message(Self::EntityRef),
+            (Self::EntityRef, 1..=4) => Kind::Text,
+
+            (Self::Scope, 1 | 2) => Kind::Text,
+            (Self::Scope, 3) => Kind::Message(Self::KeyValue),
+            (Self::Scope, 4) => Kind::Varint,
+
+            (Self::KeyValue, 1) => Kind::Text,
+            (Self::KeyValue, 2) => Kind::Message(Self::AnyValue),
+            (Self::KeyValue, 3) => Kind::Varint,
+
+            (Self::AnyValue, 1) => Kind::Text,
+            (Self::AnyValue, 2 | 3 | 8) => Kind::Varint,
+            (Self::AnyValue, 4) => Kind::Fixed64,
+            (Self::AnyValue, 5) => Kind::Message(Self::ArrayValue),
+            (Self::AnyValue, 6) => Kind::Message(Self::KeyValueList),
+            (Self::AnyValue, 7) => Kind::Bytes,
+            (Self::ArrayValue, 1) => Kind::Message(Self::AnyValue),
+            (Self::KeyValueList, 1) => Kind::Message(Self::KeyValue),
+
+            _ => Kind::Unknown,
+        }
+    }
+}

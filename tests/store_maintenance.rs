@@ -1,0 +1,245 @@
+//! Sealed segments are compressed and, in time, removed; what is left reads as before. Stores of the first version open.
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+#![cfg(feature = "server")]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use spanbridge::span::{AnyValue, Span};
+use spanbridge::store::{Filter, Local, OpenOptions, Receipt, Retention, Store as _};
+use support::spans::{KEYS, chunks, span, trace};
+
+fn options(directory: &Path) -> OpenOptions {
+    OpenOptions {
+        session_keys: KEYS.map(ToOwned::to_owned).to_vec(),
+        segment_size: 4_000,
+        ..OpenOptions::new(directory)
+    }
+}
+
+/// Spans of 1 KB that compress well, in order of arrival.
+fn spans(number: u8) -> Vec<Span> {
+    (1..=number)
+        .map(|id| {
+            let mut span = span(1 + id % 3, id);
+            span.attributes.push("input.value", "say it again, ".repeat(70));
+            span
+        })
+        .collect()
+}
+
+fn fill(store: &Local, spans: &[Span]) {
+    for span in spans {
+        store.append(chunks(std::slice::from_ref(span))).expect("appends");
+    }
+}
+
+fn of(spans: &[Span], number: u8) -> Vec<Span> {
+    spans.iter().filter(|span| span.trace_id == trace(number)).cloned().collect()
+}
+
+fn read(store: &Local, number: u8) -> Vec<Span> {
+    let stored = store.read_trace(trace(number)).expect("reads").unwrap_or_default();
+    assert_eq!(stored.damaged, [] as [String; 0]);
+    stored.spans
+}
+
+fn segments(directory: &Path) -> Vec<PathBuf> {
+    let mut logs: Vec<_> = fs::read_dir(directory)
+        .expect("lists")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    logs.retain(|path| path.extension().is_some_and(|extension| extension == "log"));
+    logs.sort();
+    logs
+}
+
+#[test]
+fn compressed_segments_read_as_before_and_replays_are_known() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let spans = spans(30);
+    let store = Local::open(&options(directory.path())).expect("opens").store;
+    fill(&store, &spans);
+    let before: Vec<u64> = segments(directory.path())
+        .iter()
+        .map(|path| fs::metadata(path).expect("a file").len())
+        .collect();
+    let done = store.maintain().expect("maintains");
+    let after: Vec<u64> = segments(directory.path())
+        .iter()
+        .map(|path| fs::metadata(path).expect("a file").len())
+        .collect();
+    assert_eq!(
+        done.compressed_segments,
+        before.len() as u64 - 1,
+        "all but the one that is written to"
+    );
+    assert!(done.compressed_to_bytes * 3 < done.compressed_from_bytes, "{done:?}");
+    assert!(after[0] * 3 < before[0] && after.last() == before.last(), "{before:?} {after:?}");
+    assert_eq!(
+        store.maintain().expect("maintains").compressed_segments,
+        done.compressed_segments,
+        "nothing is left to do"
+    );
+    for number in 1..=3 {
+        assert_eq!(read(&store, number), of(&spans, number));
+    }
+    let again = store.append(chunks(&spans[..1])).expect("appends");
+    assert_eq!(again, Receipt { stored: 0, duplicates: 1 });
+    drop(store);
+    // Another process reads it, and the index is made anew from compressed segments.
+    let reader = Local::open_to_read(directory.path()).expect("opens");
+    assert_eq!(read(&reader, 2), of(&spans, 2));
+    let opened = Local::reindex(&options(directory.path())).expect("reindexes");
+    assert_eq!((opened.recovery.replayed, opened.recovery.damaged.len()), (30, 0));
+    for number in 1..=3 {
+        assert_eq!(read(&opened.store, number), of(&spans, number));
+    }
+}
+
+#[test]
+fn a_segment_with_damage_is_not_compressed_and_one_without_its_table_is_read() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let spans = spans(20);
+    let store = Local::open(&options(directory.path())).expect("opens").store;
+    fill(&store, &spans);
+    let paths = segments(directory.path());
+    let mut bytes = fs::read(&paths[0]).expect("reads");
+    bytes[300] ^= 0xff;
+    fs::write(&paths[0], &bytes).expect("writes");
+    let done = store.maintain().expect("maintains");
+    assert_eq!((done.damaged_segments, done.compressed_segments), (1, paths.len() as u64 - 2));
+    assert_eq!(fs::read(&paths[0]).expect("reads"), bytes, "as it was");
+    drop(store);
+    // The table at the end of a compressed segment is damaged: its records tell the same.
+    let mut bytes = fs::read(&paths[1]).expect("reads");
+    let end = bytes.len();
+    bytes[end - 30] ^= 0xff;
+    fs::write(&paths[1], &bytes).expect("writes");
+    let store = Local::open(&options(directory.path())).expect("opens").store;
+    let stored: Vec<Span> = (1..=3)
+        .flat_map(|number| store.read_trace(trace(number)).expect("reads").expect("is there").spans)
+        .collect();
+    assert_eq!(stored.len(), spans.len() - 1, "all but the damaged one");
+}
+
+#[test]
+fn the_oldest_segments_go_when_there_is_too_much() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let keep = Retention {
+        bytes: Some(10_000),
+        ..Retention::default()
+    };
+    let options = OpenOptions {
+        retention: keep,
+        compression: None,
+        ..options(directory.path())
+    };
+    let store = Local::open(&options).expect("opens").store;
+    let spans = spans(40);
+    fill(&store, &spans);
+    assert_eq!(
+        store
+            .list(&Filter::default())
+            .expect("lists")
+            .iter()
+            .map(|row| row.spans)
+            .sum::<u64>(),
+        40
+    );
+    let done = store.maintain().expect("maintains");
+    let left: u64 = segments(directory.path())
+        .iter()
+        .map(|path| fs::metadata(path).expect("a file").len())
+        .sum();
+    assert!(left <= 10_000 && done.removed_segments > 5, "{left} {done:?}");
+    // The newest are there, each trace's row says what is left of it, and a replay of what was removed is new.
+    let rows = store.list(&Filter::default()).expect("lists");
+    for row in &rows {
+        let number = row.trace_id.bytes()[0];
+        let stored = read(&store, number);
+        let all = of(&spans, number);
+        assert_eq!(stored, all[all.len() - stored.len()..]);
+        assert_eq!(row.spans, stored.len() as u64);
+        assert_eq!(row.start, stored[0].start.0);
+        assert!(
+            row.revision > all.len() as u64,
+            "what was computed before does not count: {}",
+            row.revision
+        );
+    }
+    assert_eq!(store.append(chunks(&spans[..1])).expect("appends").stored, 1);
+    drop(store);
+    let opened = Local::open(&options).expect("opens");
+    assert_eq!(opened.recovery.index_rebuilt, None);
+    assert_eq!(opened.store.list(&Filter::default()).expect("lists").len(), rows.len());
+}
+
+#[test]
+fn what_is_too_old_goes_however_small_its_segment_is() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let keep = Retention {
+        age: Some(Duration::from_millis(400)),
+        ..Retention::default()
+    };
+    let options = OpenOptions {
+        retention: keep,
+        ..options(directory.path())
+    };
+    let store = Local::open(&options).expect("opens").store;
+    fill(&store, &spans(10));
+    store.maintain().expect("maintains");
+    assert_eq!(store.maintained().removed_segments, 0, "nothing is old yet");
+    std::thread::sleep(Duration::from_millis(500));
+    // A chunk that comes later seals the segment before it, however small it is.
+    let late = span(9, 1);
+    store.append(chunks(std::slice::from_ref(&late))).expect("appends");
+    std::thread::sleep(Duration::from_millis(500));
+    store.append(chunks(&[span(9, 2)])).expect("appends");
+    store.maintain().expect("maintains");
+    assert_eq!((read(&store, 1), read(&store, 9)), (vec![], vec![late, span(9, 2)]));
+    std::thread::sleep(Duration::from_millis(500));
+    store.maintain().expect("maintains");
+    assert_eq!(
+        (read(&store, 1), read(&store, 2), read(&store, 9)),
+        (vec![], vec![], vec![span(9, 2)])
+    );
+    assert_eq!(store.list(&Filter::default()).expect("lists").len(), 1);
+}
+
+/// `tests/store_fixtures/v1` was written by the first version: one raw segment of spans, log records and loose ones.
+#[test]
+fn a_store_of_the_first_version_opens() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store_fixtures/v1");
+    for entry in fs::read_dir(&fixture).expect("lists") {
+        let path = entry.expect("an entry").path();
+        fs::copy(&path, directory.path().join(path.file_name().expect("a name"))).expect("copies");
+    }
+    let opened = Local::open(&OpenOptions {
+        session_keys: vec!["session.id".to_owned()],
+        ..OpenOptions::new(directory.path())
+    })
+    .expect("opens");
+    assert_eq!((opened.recovery.torn, opened.recovery.damaged.len()), (None, 0));
+    let rows = opened.store.list(&Filter::default()).expect("lists");
+    let seen: Vec<(String, u64, u64)> = rows.iter().map(|row| (row.trace_id.to_string(), row.spans, row.logs)).collect();
+    let expected = fs::read_to_string(fixture.join("traces.txt")).expect("reads");
+    let lines: Vec<String> = seen.iter().map(|(id, spans, logs)| format!("{id} {spans} {logs}\n")).collect();
+    assert_eq!(lines.concat(), expected);
+    for row in &rows {
+        let stored = opened.store.read_trace(row.trace_id).expect("reads").expect("is there");
+        assert_eq!(stored.damaged, [] as [String; 0]);
+        assert_eq!(stored.spans.len() as u64, row.spans);
+        assert!(
+            stored
+                .spans
+                .iter()
+                .all(|span| span.attributes.0.iter().all(|(_, value)| *value != AnyValue::Empty))
+        );
+    }
+    assert!(rows.iter().any(|row| row.logs > 0), "log records of a trace");
+}
