@@ -1,6 +1,6 @@
 //! What was acknowledged is there after `kill -9`, byte by byte: the real program, killed in the middle of its work.
 //!
-//! 20 times; 50 with `SPANBRIDGE_FULL=1`.
+//! 20 times; 500 with `SPANBRIDGE_FULL=1`.
 #![expect(clippy::expect_used, reason = "a test")]
 #![cfg(feature = "server")]
 
@@ -128,7 +128,7 @@ fn check(directory: &Path, acknowledged: &HashMap<TraceId, Vec<u8>>) {
 
 #[test]
 fn kill_nine() {
-    let rounds = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 50 } else { 20 };
+    let rounds = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 500 } else { 20 };
     let directory = tempfile::tempdir().expect("a directory");
     let next = Arc::new(AtomicU64::new(0));
     let mut all = HashMap::new();
