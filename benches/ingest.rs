@@ -8,12 +8,15 @@
 //! `cargo bench --bench ingest -- [ROUNDS] [CASE]...`, a case being part of a name in the table.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
+mod support;
+
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use support::{Programs, build, median};
 
 /// Name, protocol, size, spans a round, further arguments of the generator.
 type Case = (&'static str, &'static str, &'static str, u64, &'static [&'static str]);
@@ -30,11 +33,6 @@ const CASES: &[Case] = &[
 ];
 
 const SERVERS: [&str; 3] = ["drop", "sync", "spanbridge"];
-
-struct Programs {
-    loadgen: PathBuf,
-    floor: PathBuf,
-}
 
 #[derive(Default)]
 struct Figures {
@@ -78,23 +76,6 @@ fn main() {
     }
     if wanted.is_empty() || wanted.iter().any(|word| "idle".contains(word.as_str())) {
         idle();
-    }
-}
-
-fn build() -> Programs {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let target = root.join("target/loadgen");
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--quiet", "--manifest-path"])
-        .arg(root.join("tests/loadgen/Cargo.toml"))
-        .arg("--target-dir")
-        .arg(&target)
-        .status()
-        .unwrap();
-    assert!(built.success(), "the load generator does not build");
-    Programs {
-        loadgen: target.join("release/loadgen"),
-        floor: target.join("release/floor"),
     }
 }
 
@@ -229,10 +210,4 @@ fn idle() {
 
 fn ratios(of: &[f64], to: &[f64]) -> Vec<f64> {
     of.iter().zip(to).map(|(of, to)| of / to).collect()
-}
-
-fn median(of: &[f64]) -> f64 {
-    let mut sorted = of.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }

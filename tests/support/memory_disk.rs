@@ -9,7 +9,7 @@ use spanbridge::store::disk::{Disk, DiskFile};
 
 /// What was asked of a disk. Files are known by a number: names come and go.
 #[derive(Debug, Clone)]
-pub enum Op {
+pub(crate) enum Op {
     Create { name: String, file: usize },
     Rename { from: String, to: String },
     Remove { name: String },
@@ -21,21 +21,21 @@ pub enum Op {
 
 /// Names and contents.
 #[derive(Debug, Clone, Default)]
-pub struct Image {
+pub(crate) struct Image {
     names: BTreeMap<String, usize>,
     files: BTreeMap<usize, Vec<u8>>,
 }
 
 /// Numbers that look random, the same each time (SplitMix64).
 #[derive(Debug)]
-pub struct Dice(u64);
+pub(crate) struct Dice(u64);
 
 impl Dice {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    pub fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -78,7 +78,7 @@ impl Image {
     }
 
     /// What may be on the medium when the power goes after these operations.
-    pub fn after_crash(ops: &[Op], dice: &mut Dice) -> Self {
+    pub(crate) fn after_crash(ops: &[Op], dice: &mut Dice) -> Self {
         let mut image = Self::default();
         // Names are kept in the order in which they changed: all that were synced, and some that were not.
         let is_name = |op: &Op| matches!(op, Op::Create { .. } | Op::Rename { .. } | Op::Remove { .. });
@@ -126,7 +126,7 @@ struct State {
 
 /// The disk.
 #[derive(Debug, Clone, Default)]
-pub struct MemoryDisk(Arc<Mutex<State>>);
+pub(crate) struct MemoryDisk(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct MemoryFile {
@@ -136,7 +136,7 @@ struct MemoryFile {
 
 impl MemoryDisk {
     /// A disk that holds this.
-    pub fn of_image(image: &Image) -> Self {
+    pub(crate) fn of_image(image: &Image) -> Self {
         let disk = Self::default();
         disk.with(|state| {
             state.next = image.files.keys().next_back().map_or(0, |last| last + 1);
@@ -146,12 +146,12 @@ impl MemoryDisk {
     }
 
     /// What was asked of it.
-    pub fn ops(&self) -> Vec<Op> {
+    pub(crate) fn ops(&self) -> Vec<Op> {
         self.with(|state| state.ops.clone())
     }
 
     /// From now on nothing can be read, or all again.
-    pub fn fail_reads(&self, fail: bool) {
+    pub(crate) fn fail_reads(&self, fail: bool) {
         self.with(|state| state.reads_fail = fail);
     }
 

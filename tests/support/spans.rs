@@ -6,13 +6,13 @@ use spanbridge::span::{Signal, Span, SpanId, TraceId, UnixNanos};
 use spanbridge::store::Chunk;
 
 /// The keys that name a session.
-pub const KEYS: [&str; 2] = ["session.id", "gen_ai.conversation.id"];
+pub(crate) const KEYS: [&str; 2] = ["session.id", "gen_ai.conversation.id"];
 
-pub fn trace(number: u8) -> TraceId {
+pub(crate) fn trace(number: u8) -> TraceId {
     TraceId::from_bytes(&[number; 16]).expect("an id")
 }
 
-pub fn span(of: u8, id: u8) -> Span {
+pub(crate) fn span(of: u8, id: u8) -> Span {
     let mut span = Span::new(trace(of), SpanId::from_bytes(&[id; 8]).expect("an id"), format!("span {id}"));
     span.start = UnixNanos(1_000 * u64::from(of) + u64::from(id));
     span.end = UnixNanos(span.start.0 + 500);
@@ -21,7 +21,7 @@ pub fn span(of: u8, id: u8) -> Span {
     span
 }
 
-pub fn chunks(spans: &[Span]) -> Vec<Chunk> {
+pub(crate) fn chunks(spans: &[Span]) -> Vec<Chunk> {
     let bytes = encode::traces(spans);
     let scanned = scan::scan(&bytes, Signal::Traces, &KEYS).expect("a request");
     Chunk::of_request(&scanned, bytes)
