@@ -1,13 +1,17 @@
-//! From the environment to a receiver: each test runs itself again as a program with variables of its own.
+//! From the environment to a receiver: programs with variables of their own.
 #![expect(clippy::print_stdout, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
-mod layer_support;
+#[path = "layer_support/harness.rs"]
+mod harness;
+#[path = "layer_support/receiver.rs"]
+mod receiver;
 
 use std::io::{BufRead as _, BufReader};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use layer_support::receiver::{program, receiver, run};
+use harness::{program, run};
+use receiver::receiver;
 use spanbridge::span::{AnyValue, Span};
 use tracing::info_span;
 
@@ -18,8 +22,6 @@ fn text(span: &Span, key: &str) -> String {
         .to_owned()
 }
 
-#[test]
-#[ignore = "run by the tests below"]
 fn one_call() {
     let _guard = spanbridge::init().unwrap();
     let span = info_span!(
@@ -33,8 +35,6 @@ fn one_call() {
     drop(info_span!(target: "hyper::client", "noise"));
 }
 
-#[test]
-#[ignore = "run by the tests below"]
 fn waits_for_ever() {
     let _guard = spanbridge::init().unwrap();
     drop(info_span!("call", step_type = "llm_call"));
@@ -42,7 +42,6 @@ fn waits_for_ever() {
     std::thread::sleep(Duration::from_secs(60));
 }
 
-#[test]
 fn spans_arrive_with_their_types_and_the_resource() {
     let (address, requests) = receiver();
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -69,7 +68,6 @@ fn spans_arrive_with_their_types_and_the_resource() {
     assert_eq!(span.scope.name, "spanbridge");
 }
 
-#[test]
 fn json_and_privacy_by_variables() {
     let (address, requests) = receiver();
     let endpoint = format!("{address}/own/path");
@@ -87,7 +85,6 @@ fn json_and_privacy_by_variables() {
     assert!(!format!("{:?}", request.spans).contains("What is it?"));
 }
 
-#[test]
 fn console_none_and_disabled() {
     let console = run("one_call", &[("OTEL_TRACES_EXPORTER", "console")]);
     let lines = String::from_utf8(console.stdout).unwrap();
@@ -108,7 +105,6 @@ fn console_none_and_disabled() {
     assert!(requests.recv_timeout(Duration::from_millis(200)).is_err());
 }
 
-#[test]
 fn a_dead_backend_does_not_hold_the_program() {
     let started = Instant::now();
     run(
@@ -122,7 +118,6 @@ fn a_dead_backend_does_not_hold_the_program() {
 }
 
 #[cfg(target_os = "linux")]
-#[test]
 fn sigterm_flushes_and_kills() {
     use std::os::unix::process::ExitStatusExt as _;
     let (address, requests) = receiver();
@@ -143,15 +138,12 @@ fn sigterm_flushes_and_kills() {
     assert_eq!(child.wait().unwrap().signal(), Some(15));
 }
 
-#[test]
-#[ignore = "run by the test below"]
 fn crashes() {
     let _guard = spanbridge::init().unwrap();
     drop(info_span!("before the crash", step_type = "llm_call", tokens_in = 3_u64));
     std::process::abort();
 }
 
-#[test]
 fn spans_survive_a_crash_and_go_out_at_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
     let spool = folder.path().to_str().unwrap();
@@ -208,4 +200,19 @@ fn spans_survive_a_crash_and_go_out_at_the_next_start() {
         .collect();
     assert_eq!(names, ["call", "call"]);
     assert_eq!(std::fs::read_dir(spool).unwrap().count(), 0);
+}
+
+fn main() -> ExitCode {
+    harness::main(
+        named![one_call, waits_for_ever, crashes],
+        named![
+            spans_arrive_with_their_types_and_the_resource,
+            json_and_privacy_by_variables,
+            console_none_and_disabled,
+            a_dead_backend_does_not_hold_the_program,
+            #[cfg(target_os = "linux")]
+            sigterm_flushes_and_kills,
+            spans_survive_a_crash_and_go_out_at_the_next_start,
+        ],
+    )
 }

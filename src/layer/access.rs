@@ -21,6 +21,11 @@ impl Access {
     {
         Self { with: with_record::<S> }
     }
+
+    /// Uses the record of a span of this subscriber.
+    pub(super) fn with(&self, dispatch: &Dispatch, id: &Id, use_it: &mut dyn FnMut(&mut Record)) {
+        (self.with)(dispatch, id, use_it);
+    }
 }
 
 fn with_record<S>(dispatch: &Dispatch, id: &Id, use_it: &mut dyn FnMut(&mut Record))
@@ -41,7 +46,7 @@ pub(super) fn with<R>(span: &Span, use_it: impl FnOnce(&mut Record) -> R) -> Opt
     let mut result = None;
     span.with_subscriber(|(id, dispatch)| {
         if let Some(access) = dispatch.downcast_ref::<Access>() {
-            (access.with)(dispatch, id, &mut |record| {
+            access.with(dispatch, id, &mut |record| {
                 if let Some(use_it) = use_it.take() {
                     result = Some(use_it(record));
                 }

@@ -12,8 +12,9 @@ use super::write::Writer;
 use crate::dialect::{Codec, Field, messages};
 use crate::operation::Kind;
 
-/// Writes what was recorded on a span that ends. Most spans need no list: each value goes where it belongs at once.
-pub(super) fn write(record: Record, span: &mut impl Span) {
+/// Writes what was recorded on a span that ends, and tells about how many attributes that were. Most spans need no list:
+/// each value goes where it belongs at once.
+pub(super) fn write(record: Record, span: &mut impl Span) -> usize {
     let plan = record.plan;
     match (plan.simple, plan.direct, &record.more) {
         (true, _, None) => simple(record, span),
@@ -39,7 +40,8 @@ fn kind_of(told: Told, span: &mut impl Span) -> Option<Kind> {
     kind
 }
 
-fn simple(record: Record, span: &mut impl Span) {
+fn simple(record: Record, span: &mut impl Span) -> usize {
+    let count = record.values.len();
     kind_of(Told::of(record.plan, &record, None), span);
     for (field, value) in record.plan.fields.iter().zip(record.values) {
         let Some(value) = value else { continue };
@@ -49,9 +51,11 @@ fn simple(record: Record, span: &mut impl Span) {
             _ => span.set_attribute(KeyValue::new(field.name, value)),
         }
     }
+    count
 }
 
-fn direct(record: Record, span: &mut impl Span) {
+fn direct(record: Record, span: &mut impl Span) -> usize {
+    let mut count = record.values.len();
     let told = Told::of(record.plan, &record, None);
     let step_word = told.kind.is_some();
     let kind = kind_of(told, span);
@@ -65,6 +69,7 @@ fn direct(record: Record, span: &mut impl Span) {
     if !lists.is_empty() {
         let mut attributes = Vec::new();
         write_lists(lists, &mut attributes);
+        count += attributes.len();
         attributes.into_iter().for_each(|attribute| span.set_attribute(attribute));
     }
     if let Some(event) = event {
@@ -73,6 +78,7 @@ fn direct(record: Record, span: &mut impl Span) {
     if let Some(status) = status.into_status() {
         span.set_status(status);
     }
+    count
 }
 
 fn write_lists(lists: Vec<(List, Json)>, attributes: &mut Vec<KeyValue>) {
@@ -84,8 +90,9 @@ fn write_lists(lists: Vec<(List, Json)>, attributes: &mut Vec<KeyValue>) {
     }
 }
 
-fn whole(record: Record, span: &mut impl Span) {
+fn whole(record: Record, span: &mut impl Span) -> usize {
     let finished = finish(record);
+    let count = finished.attributes.len();
     if let Some(name) = finished.name {
         span.update_name(name);
     }
@@ -98,6 +105,7 @@ fn whole(record: Record, span: &mut impl Span) {
     if let Some(status) = finished.status {
         span.set_status(status);
     }
+    count
 }
 
 /// What a span gets when it ends.

@@ -111,7 +111,7 @@
 //! | `OTEL_{SPAN_ATTRIBUTE,SPAN_EVENT,SPAN_LINK,EVENT_ATTRIBUTE,LINK_ATTRIBUTE}_COUNT_LIMIT` | limits; none unless set |
 //! | `OTEL_PROPAGATORS`, `TRACEPARENT`, `TRACESTATE` | propagation; the trace that started this process |
 //! | `PHOENIX_COLLECTOR_ENDPOINT`, `PHOENIX_API_KEY` | Phoenix, where the OTLP variables name no endpoint |
-//! | `SPANBRIDGE_DOCUMENTS`, `SPANBRIDGE_FORMAT` | a folder for [`Documents`], and their format |
+//! | `SPANBRIDGE_DOCUMENTS`, `SPANBRIDGE_FORMAT` | a folder for [`Documents`], and their format; several with commas |
 //! | `SPANBRIDGE_SPOOL` | a folder for the crash spool |
 //! | `RUST_LOG` | which spans [`init`] takes: levels by target |
 
@@ -124,9 +124,12 @@ mod documents;
 mod emit;
 mod env;
 mod error;
+mod exit;
 mod global;
 mod http;
 mod init;
+mod limits;
+mod open;
 mod otlp;
 mod panics;
 mod plan;
@@ -147,6 +150,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use opentelemetry::InstrumentationScope;
 use opentelemetry::trace::Tracer;
 use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetryLayer;
@@ -163,9 +167,15 @@ pub use stream::{Traced, TracedEach, TracedExt};
 pub use tracer::{LayerSpan, LayerTracer};
 
 use access::Access;
+use limits::Provider;
+use open::OpenSpans;
 
 /// The instrumentation scope of spans that come through the Layer.
 pub const SCOPE: &str = "spanbridge";
+
+fn own_scope() -> InstrumentationScope {
+    InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build()
+}
 
 /// A [`tracing_subscriber::Layer`] that makes OpenInference spans. See the [module's page](self).
 pub struct Layer<S, T = GlobalTracer> {
@@ -174,6 +184,8 @@ pub struct Layer<S, T = GlobalTracer> {
     privacy: Option<Arc<Privacy>>,
     flags: Flags,
     access: Access,
+    provider: Provider,
+    open: Option<Arc<OpenSpans>>,
     subscriber: PhantomData<fn(S)>,
 }
 
@@ -186,6 +198,20 @@ struct Flags {
     busy: bool,
     activate: bool,
     events: bool,
+}
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self {
+            location: false,
+            threads: false,
+            target: false,
+            level: false,
+            busy: false,
+            activate: true,
+            events: true,
+        }
+    }
 }
 
 impl<S, T> fmt::Debug for Layer<S, T> {
@@ -203,16 +229,8 @@ pub fn layer<S>() -> Layer<S>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
-    let flags = Flags {
-        location: false,
-        threads: false,
-        target: false,
-        level: false,
-        busy: false,
-        activate: true,
-        events: true,
-    };
-    Layer::assemble(GlobalTracer::default(), Privacy::from_env().shared(), flags)
+    let tracer = GlobalTracer::default();
+    Layer::assemble(tracer, Provider::Global, Privacy::from_env().shared(), Flags::default(), None)
 }
 
 impl<S, T> Layer<S, T>
@@ -221,9 +239,14 @@ where
     T: Tracer + Clone + 'static,
     T::Span: Send + Sync + 'static,
 {
-    fn assemble(tracer: T, privacy: Option<Arc<Privacy>>, flags: Flags) -> Self {
+    /// A layer on a provider of [`Setup`], which may want to know the spans that are open.
+    fn ours(tracer: T, privacy: Option<Arc<Privacy>>, open: Option<Arc<OpenSpans>>) -> Self {
+        Self::assemble(tracer, Provider::Ours, privacy, Flags::default(), open)
+    }
+
+    fn assemble(tracer: T, provider: Provider, privacy: Option<Arc<Privacy>>, flags: Flags, open: Option<Arc<OpenSpans>>) -> Self {
         let inner = tracing_opentelemetry::layer()
-            .with_tracer(LayerTracer::new(tracer.clone(), privacy.clone()))
+            .with_tracer(LayerTracer::new(tracer.clone(), provider, privacy.clone(), open.clone()))
             .with_location(flags.location)
             .with_threads(flags.threads)
             .with_target(flags.target)
@@ -236,6 +259,8 @@ where
             privacy,
             flags,
             access: Access::of::<S>(),
+            provider,
+            open,
             subscriber: PhantomData,
         }
     }
@@ -243,26 +268,26 @@ where
     fn flagged(self, change: impl FnOnce(&mut Flags)) -> Self {
         let mut flags = self.flags;
         change(&mut flags);
-        Self::assemble(self.tracer, self.privacy, flags)
+        Self::assemble(self.tracer, self.provider, self.privacy, flags, self.open)
     }
 
     /// Makes spans with this tracer.
     ///
     /// A provider that was built elsewhere keeps its own limits: the SDK's default is 128 attributes a span. The Layer
-    /// writes small values first, so that messages are dropped and not the model's name.
+    /// writes small values first, so that messages are dropped and not the model's name, and warns once when that happens.
     #[must_use]
     pub fn with_tracer<U>(self, tracer: U) -> Layer<S, U>
     where
         U: Tracer + Clone + 'static,
         U::Span: Send + Sync + 'static,
     {
-        Layer::assemble(tracer, self.privacy, self.flags)
+        Layer::assemble(tracer, Provider::Theirs, self.privacy, self.flags, None)
     }
 
     /// Hides what these rules say, in place of what the environment says.
     #[must_use]
     pub fn with_privacy(self, privacy: Privacy) -> Self {
-        Self::assemble(self.tracer, privacy.shared(), self.flags)
+        Self::assemble(self.tracer, self.provider, privacy.shared(), self.flags, self.open)
     }
 
     /// Whether spans have `code.file.path`, `code.module.name` and `code.line.number`. Off unless asked for.

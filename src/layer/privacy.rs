@@ -4,10 +4,11 @@
 //! content is read from the `semconv/` tables, so that `gen_ai.input.messages` and rig's `gen_ai.prompt` are hidden
 //! along with OpenInference's keys.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use opentelemetry::trace::{Event, Status};
+use opentelemetry::trace::{Event, Link, Status};
 use opentelemetry::{KeyValue, StringValue, Value};
 
 use super::env::Env;
@@ -16,7 +17,8 @@ use super::words::{Content, words};
 /// What stands in place of a value that is hidden but whose presence may be known, as OpenInference has it.
 const REDACTED: &str = "__REDACTED__";
 
-/// Sees each attribute and gives it back, changed or not; `None` drops it.
+/// Sees each attribute and gives it back, changed or not; `None` drops it. What is no attribute and yet text of the program
+/// has a key too: `otel.name` (the span's name), `event.name`, `otel.status_description`.
 pub type RedactionHook = Arc<dyn Fn(&str, Value) -> Option<Value> + Send + Sync>;
 
 /// What is hidden. [`Privacy::default`] hides nothing.
@@ -153,12 +155,38 @@ impl Privacy {
     }
 
     pub(super) fn events(&self, list: Vec<Event>) -> Vec<Event> {
+        list.into_iter().map(|event| self.event(event)).collect()
+    }
+
+    /// An event's name may be the text of a log line: the hook sees it as `event.name`.
+    pub(super) fn event(&self, mut event: Event) -> Event {
+        event.attributes = self.attributes(event.attributes);
+        event.name = self.text("event.name", event.name);
+        event
+    }
+
+    pub(super) fn links(&self, list: Vec<Link>) -> Vec<Link> {
         list.into_iter()
-            .map(|mut event| {
-                event.attributes = self.attributes(event.attributes);
-                event
+            .map(|mut link| {
+                link.attributes = self.attributes(link.attributes);
+                link
             })
             .collect()
+    }
+
+    /// A span's name: the hook sees it as `otel.name`.
+    pub(super) fn name(&self, name: Cow<'static, str>) -> Cow<'static, str> {
+        self.text("otel.name", name)
+    }
+
+    /// A text that cannot be missing: where the hook drops it, it is redacted.
+    fn text(&self, key: &str, text: Cow<'static, str>) -> Cow<'static, str> {
+        let Some(hook) = &self.hook else { return text };
+        match hook(key, Value::String(StringValue::from(text.clone()))) {
+            Some(Value::String(same)) if same.as_str() == text => text,
+            Some(value) => value.to_string().into(),
+            None => REDACTED.into(),
+        }
     }
 
     pub(super) fn attribute(&self, pair: KeyValue) -> Option<KeyValue> {

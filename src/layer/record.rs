@@ -10,7 +10,7 @@ use super::plan::Plan;
 use crate::operation::Kind;
 
 /// The values of one span.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Record {
     pub(super) plan: &'static Plan,
     /// By the slot of the field.
@@ -21,7 +21,7 @@ pub(super) struct Record {
 }
 
 /// What fields cannot say. Most spans have none of it: it is no part of the record, so that records stay small.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct More {
     pub(super) failure: Failed,
     pub(super) events: Vec<Event>,

@@ -8,7 +8,7 @@ use opentelemetry::KeyValue;
 use opentelemetry::trace::Tracer;
 use tracing::field::Field;
 use tracing::span::{Attributes, Id, Record as Values};
-use tracing::{Event, Level, Subscriber, Value};
+use tracing::{Dispatch, Event, Level, Subscriber, Value};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
@@ -54,6 +54,13 @@ where
     T: Tracer + Clone + 'static,
     T::Span: Send + Sync + 'static,
 {
+    fn on_register_dispatch(&self, subscriber: &Dispatch) {
+        if let Some(open) = &self.open {
+            open.registered(subscriber);
+        }
+        self.inner.on_register_dispatch(subscriber);
+    }
+
     fn on_new_span(&self, attrs: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
         let Some(span) = ctx.span(id) else { return };
         let metadata = attrs.metadata();
@@ -73,6 +80,9 @@ where
             open(&metadata.fields().value_set(&none));
         }
         let _ = span.extensions_mut().replace(record);
+        if let Some(open) = &self.open {
+            open.opened(id);
+        }
     }
 
     fn on_record(&self, id: &Id, values: &Values<'_>, ctx: Context<'_, S>) {
@@ -153,6 +163,9 @@ where
     }
 
     fn on_close(&self, id: Id, ctx: Context<'_, S>) {
+        if let Some(open) = &self.open {
+            open.closed(&id);
+        }
         let record = ctx.span(&id).and_then(|span| span.extensions_mut().remove::<Record>());
         tracer::finish_with(record, || quietly(|| self.inner.on_close(id, ctx)));
     }
