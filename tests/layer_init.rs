@@ -11,6 +11,7 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use harness::{program, run};
+use opentelemetry::trace::{Span as _, Tracer as _};
 use receiver::receiver;
 use spanbridge::span::{AnyValue, Span};
 use tracing::info_span;
@@ -33,6 +34,13 @@ fn one_call() {
     );
     let _in_call = span.enter();
     drop(info_span!(target: "hyper::client", "noise"));
+}
+
+fn init_twice() {
+    let _guard = spanbridge::init().unwrap();
+    assert!(spanbridge::init().is_err());
+    let tracer = opentelemetry::global::tracer("other code");
+    tracer.start("after the second").end();
 }
 
 fn waits_for_ever() {
@@ -83,6 +91,38 @@ fn json_and_privacy_by_variables() {
     assert!(request.head.starts_with("post /own/path "), "{}", request.head);
     assert_eq!(text(&request.spans[0], "input.value"), "__REDACTED__");
     assert!(!format!("{:?}", request.spans).contains("What is it?"));
+}
+
+fn the_variables_of_traces_go_before() {
+    let (address, requests) = receiver();
+    let endpoint = format!("{address}/own");
+    run(
+        "one_call",
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"),
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &endpoint),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+            ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "x-of=all"),
+            ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "x-of=traces"),
+            ("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "gzip"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "1"),
+            ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "5000"),
+        ],
+    );
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert!(request.head.starts_with("post /own "), "{}", request.head);
+    for line in ["x-of: traces", "content-type: application/x-protobuf", "content-encoding: gzip"] {
+        assert!(request.head.contains(line), "{line}: {}", request.head);
+    }
+    assert_eq!(request.spans.len(), 1);
+}
+
+fn a_second_init_leaves_the_first_as_it_is() {
+    let (address, requests) = receiver();
+    run("init_twice", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)]);
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert_eq!(request.spans[0].name, "after the second");
 }
 
 fn console_none_and_disabled() {
@@ -204,10 +244,12 @@ fn spans_survive_a_crash_and_go_out_at_the_next_start() {
 
 fn main() -> ExitCode {
     harness::main(
-        named![one_call, waits_for_ever, crashes],
+        named![one_call, waits_for_ever, crashes, init_twice],
         named![
             spans_arrive_with_their_types_and_the_resource,
             json_and_privacy_by_variables,
+            the_variables_of_traces_go_before,
+            a_second_init_leaves_the_first_as_it_is,
             console_none_and_disabled,
             a_dead_backend_does_not_hold_the_program,
             #[cfg(target_os = "linux")]

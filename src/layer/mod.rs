@@ -105,7 +105,7 @@
 //! | `OTEL_SDK_DISABLED` | `true`: nothing is set up |
 //! | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the resource |
 //! | `OTEL_TRACES_EXPORTER` | `otlp` (default), `console` (OTLP/JSON lines), `none`; several with commas |
-//! | `OTEL_EXPORTER_OTLP_{ENDPOINT,HEADERS,PROTOCOL,TIMEOUT,COMPRESSION,CERTIFICATE,CLIENT_KEY,CLIENT_CERTIFICATE}` and `..._TRACES_...` | the exporter; `http/protobuf` (default), `http/json`, and `grpc` with the feature `layer-grpc` |
+//! | `OTEL_EXPORTER_OTLP_{ENDPOINT,HEADERS,PROTOCOL,TIMEOUT,COMPRESSION,CERTIFICATE,CLIENT_KEY,CLIENT_CERTIFICATE}` and `..._TRACES_...` | the exporter; `http/protobuf` (default), `http/json`, and `grpc` with the feature `layer-grpc` (which reads `..._INSECURE` too) |
 //! | `OTEL_BSP_{MAX_QUEUE_SIZE,MAX_EXPORT_BATCH_SIZE,SCHEDULE_DELAY,EXPORT_TIMEOUT}` | the batch processor |
 //! | `OTEL_TRACES_SAMPLER`, `OTEL_TRACES_SAMPLER_ARG` | the sampler |
 //! | `OTEL_{SPAN_ATTRIBUTE,SPAN_EVENT,SPAN_LINK,EVENT_ATTRIBUTE,LINK_ATTRIBUTE}_COUNT_LIMIT` | limits; none unless set |
@@ -141,6 +141,7 @@ mod span_ext;
 mod spool;
 mod stream;
 mod subscribe;
+mod tls;
 mod tracer;
 mod visit;
 mod words;
