@@ -8,13 +8,19 @@ mod receiver;
 
 use std::io::{BufRead as _, BufReader};
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use harness::{program, run};
-use opentelemetry::trace::{Span as _, Tracer as _};
+use opentelemetry::trace::{Span as _, Tracer as _, TracerProvider as _};
+use opentelemetry_sdk::trace::SdkTracerProvider;
 use receiver::receiver;
+use spanbridge::layer::{Setup, SpanExt as _};
 use spanbridge::span::{AnyValue, Span};
 use tracing::info_span;
+use tracing_subscriber::layer::{Context, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 fn text(span: &Span, key: &str) -> String {
     span.attributes
@@ -41,6 +47,45 @@ fn init_twice() {
     assert!(spanbridge::init().is_err());
     let tracer = opentelemetry::global::tracer("other code");
     tracer.start("after the second").end();
+}
+
+/// Warnings of the Layer.
+#[derive(Clone, Default)]
+struct Warnings(Arc<AtomicUsize>);
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Warnings {
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == "spanbridge" && *event.metadata().level() == tracing::Level::WARN {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn other_providers() {
+    let warnings = Warnings::default();
+    let under = |provider: SdkTracerProvider, fields: i64| {
+        let layer = spanbridge::layer().with_tracer(provider.tracer("theirs"));
+        let subscriber = tracing_subscriber::registry().with(layer).with(warnings.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            for _ in 0..2 {
+                let span = info_span!("many");
+                for index in 0..fields {
+                    span.set_field(format!("app.{index}"), index);
+                }
+            }
+        });
+        warnings.0.load(Ordering::Relaxed)
+    };
+    let unlimited = SdkTracerProvider::builder().with_span_limits(spanbridge::layer::span_limits());
+    assert_eq!(under(unlimited.build(), 200), 0);
+    assert_eq!(under(SdkTracerProvider::builder().build(), 300), 1);
+}
+
+fn a_provider_after_the_first_span() {
+    tracing_subscriber::registry().with(spanbridge::layer()).init();
+    drop(info_span!("too early"));
+    let _guard = Setup::from_env().build().unwrap();
+    drop(info_span!("in time"));
 }
 
 fn waits_for_ever() {
@@ -123,6 +168,17 @@ fn a_second_init_leaves_the_first_as_it_is() {
     run("init_twice", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)]);
     let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
     assert_eq!(request.spans[0].name, "after the second");
+}
+
+fn limits_of_other_providers_are_said_once() {
+    run("other_providers", &[]);
+}
+
+fn spans_arrive_although_the_provider_was_late() {
+    let (address, requests) = receiver();
+    run("a_provider_after_the_first_span", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)]);
+    let names = requests.recv_timeout(Duration::from_secs(5)).unwrap().spans;
+    assert_eq!(names.iter().map(|span| span.name.as_str()).collect::<Vec<_>>(), ["in time"]);
 }
 
 fn console_none_and_disabled() {
@@ -244,12 +300,21 @@ fn spans_survive_a_crash_and_go_out_at_the_next_start() {
 
 fn main() -> ExitCode {
     harness::main(
-        named![one_call, waits_for_ever, crashes, init_twice],
+        named![
+            one_call,
+            waits_for_ever,
+            crashes,
+            init_twice,
+            other_providers,
+            a_provider_after_the_first_span
+        ],
         named![
             spans_arrive_with_their_types_and_the_resource,
             json_and_privacy_by_variables,
             the_variables_of_traces_go_before,
             a_second_init_leaves_the_first_as_it_is,
+            limits_of_other_providers_are_said_once,
+            spans_arrive_although_the_provider_was_late,
             console_none_and_disabled,
             a_dead_backend_does_not_hold_the_program,
             #[cfg(target_os = "linux")]

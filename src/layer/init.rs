@@ -157,7 +157,8 @@ impl Setup {
         self
     }
 
-    /// Keeps spans in this folder until OTLP has delivered them, and sends first what an earlier process left there.
+    /// Keeps spans in this folder until OTLP has delivered them, and sends what earlier processes left there. It holds 256 MiB
+    /// at most; spans beyond that are not kept, and that is said. Records outlive the process, not the machine.
     #[must_use]
     pub fn with_spool(mut self, folder: impl Into<PathBuf>) -> Self {
         self.spool = Some(folder.into());
@@ -281,7 +282,7 @@ fn by_name(mut builder: TracerProviderBuilder, env: &Env, spool: Option<&Path>) 
     Ok(builder)
 }
 
-/// How much the spool holds at most.
+/// How much the spool holds at most, with what earlier processes left.
 const SPOOL_BYTES: u64 = 256 * 1024 * 1024;
 
 fn spooling(folder: &Path, exporter: otlp::Exporter, env: &Env) -> Result<spool::Spooling, InitError> {
@@ -290,11 +291,11 @@ fn spooling(folder: &Path, exporter: otlp::Exporter, env: &Env) -> Result<spool:
         source,
     };
     let spool = Arc::new(spool::Spool::open(folder, SPOOL_BYTES).map_err(failed)?);
-    let (folder, env) = (folder.to_owned(), env.clone());
+    let (earlier, env) = (Arc::clone(&spool), env.clone());
     let left = std::thread::Builder::new().name("spanbridge-spool".to_owned());
     let (done, wait) = std::sync::mpsc::channel();
     let left = left.spawn(move || {
-        spool::send_left(&folder, || otlp::exporter(&env).ok());
+        earlier.send_left(|| otlp::exporter(&env).ok());
         let _ = done.send(());
     });
     left.map_err(failed)?;
