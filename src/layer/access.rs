@@ -35,7 +35,7 @@ where
     let Some(span) = dispatch.downcast_ref::<S>().and_then(|subscriber| subscriber.span(id)) else {
         return;
     };
-    if let Some(record) = span.extensions_mut().get_mut::<Record>() {
+    if let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata()) {
         use_it(record);
     }
 }

@@ -36,8 +36,10 @@
 //! # Ok::<(), spanbridge::layer::InitError>(())
 //! ```
 //!
-//! With a provider of your own: `spanbridge::layer().with_tracer(provider.tracer("planner"))`. It keeps its own limits;
-//! [`span_limits`] drop nothing.
+//! With a provider of your own: `spanbridge::layer().with_tracer(provider.tracer("planner"))`. It keeps its own limits (the
+//! SDK's are 128 attributes a span, which is two dozen messages); [`span_limits`] drop nothing. That a provider dropped
+//! something is said once. Only [`Setup`] reads the variables below that are about exporters, processors, the resource and
+//! propagation; a provider of your own reads what its builder reads.
 //!
 //! # Special fields
 //!
@@ -64,9 +66,8 @@
 //!
 //! # What fields cannot say
 //!
-//! `tracing` fixes a span's fields where it is written, and drops what is recorded under any other name. [`SpanExt`] says
-//! the rest: messages, tool calls, usage, documents, prompts. [`ModelCall`] is one model call from request to answer.
-//! [`TracedExt::traced`] keeps a span open until a stream ends.
+//! [`SpanExt`] says the rest: messages, tool calls, usage, documents, prompts. [`ModelCall`] is one model call from request
+//! to answer. [`TracedExt::traced`] keeps a span open until a stream ends.
 //!
 //! ```
 //! use serde_json::json;
@@ -76,6 +77,14 @@
 //! span.set_tool_call("weather", Some("call_1"), &json!({"city": "Oslo"}));
 //! span.set_tool_result("-3 °C");
 //! ```
+//!
+//! ## Fields that vanish
+//!
+//! `tracing` fixes a span's fields where its macro stands: `span.record("result", ..)` on a span that declares no `result`
+//! does nothing. `tracing` drops the value before any layer sees it, so that this one cannot keep it nor warn. Declare the
+//! field (`result = tracing::field::Empty`, or the bare name in `#[instrument(fields(result))]`), or record it with
+//! [`SpanExt::record_field`]: that keeps any field, and in debug builds warns once a callsite about one that
+//! `Span::record` would have dropped.
 //!
 //! # Errors
 //!
@@ -90,7 +99,15 @@
 //! # Documents without a server
 //!
 //! [`Documents`] is an exporter that reassembles finished runs and hands documents of any format to a folder, a file or a
-//! function.
+//! function: those that `spanbridge export` makes of the same spans. Give it to [`Setup::with_documents`]: runs that are not
+//! finished when the program ends then have the spans that are still open, with what was recorded on them so far.
+//!
+//! # The end of a program
+//!
+//! Spans leave in batches. Dropping the [`Guard`] sends the last ones and gives out the documents of unfinished runs, within
+//! [a bound](Setup::with_flush_bound); SIGTERM does the same and then ends the process as it would have without the Layer.
+//! A program that handles SIGTERM itself says [`Setup::without_signals`]. `std::process::exit` and `abort` drop no guard:
+//! [`Guard::flush`] before them, or a spool.
 //!
 //! # Crash spool
 //!
@@ -114,6 +131,9 @@
 //! | `SPANBRIDGE_DOCUMENTS`, `SPANBRIDGE_FORMAT` | a folder for [`Documents`], and their format; several with commas |
 //! | `SPANBRIDGE_SPOOL` | a folder for the crash spool |
 //! | `RUST_LOG` | which spans [`init`] takes: levels by target |
+//!
+//! `OTEL_SEMCONV_STABILITY_OPT_IN` has no effect: the Layer writes OpenInference, and keys of other dialects as they were
+//! recorded.
 
 mod access;
 mod call;
@@ -131,6 +151,7 @@ mod init;
 mod limits;
 mod open;
 mod otlp;
+mod out;
 mod panics;
 mod plan;
 pub mod privacy;
@@ -142,8 +163,10 @@ mod spool;
 mod stream;
 mod subscribe;
 mod tls;
+mod told;
 mod tracer;
 mod visit;
+mod way;
 mod words;
 mod write;
 

@@ -79,7 +79,10 @@ where
             let none: [Slot<'_>; 0] = [];
             open(&metadata.fields().value_set(&none));
         }
-        let _ = span.extensions_mut().replace(record);
+        // A span without fields has a record only when something is recorded on it.
+        if !record.is_idle() {
+            let _ = span.extensions_mut().replace(record);
+        }
         if let Some(open) = &self.open {
             open.opened(id);
         }
@@ -94,7 +97,7 @@ where
             let values = span.metadata().fields().value_set(slots);
             quietly(|| self.inner.on_record(id, &Values::new(&values), ctx.clone()));
         });
-        if let Some(record) = span.extensions_mut().get_mut::<Record>() {
+        if let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata()) {
             record.take_changes(changes);
         }
     }
@@ -137,7 +140,10 @@ where
                 "exception".into()
             }
         };
-        if let Some(record) = span.extensions_mut().get_mut::<Record>() {
+        if !(self.flags.events || exception || failed) {
+            return;
+        }
+        if let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata()) {
             if self.flags.events || exception {
                 record.event(name, attributes);
             }
@@ -154,7 +160,7 @@ where
     fn on_exit(&self, id: &Id, ctx: Context<'_, S>) {
         if std::thread::panicking()
             && let Some(span) = ctx.span(id)
-            && let Some(record) = span.extensions_mut().get_mut::<Record>()
+            && let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata())
             && !std::mem::replace(&mut record.opened_in_panic, true)
         {
             record.exception(Some("panic".to_owned()), panics::message(), None);
