@@ -112,15 +112,11 @@ impl Collector {
     pub(super) fn take_open(&mut self, open: impl Iterator<Item = Span>, now: Instant) {
         let open: Vec<Span> = open.collect();
         let rooted: HashSet<TraceId> = open.iter().filter(|span| is_root(span)).map(|span| span.trace_id).collect();
-        let ended: HashSet<SpanId> = self
-            .traces
-            .values()
-            .flat_map(|trace| &trace.spans)
-            .map(|span| span.span_id)
-            .collect();
+        let spans = self.traces.values().flat_map(|trace| &trace.spans);
+        let ended: HashSet<(TraceId, SpanId)> = spans.map(|span| (span.trace_id, span.span_id)).collect();
         for span in open {
             let held = self.traces.get(&span.trace_id).is_some_and(|trace| !trace.given);
-            if ended.contains(&span.span_id) || !held && !rooted.contains(&span.trace_id) {
+            if ended.contains(&(span.trace_id, span.span_id)) || !held && !rooted.contains(&span.trace_id) {
                 continue;
             }
             let trace = self.traces.entry(span.trace_id).or_insert_with(|| Trace::new(now));

@@ -1,6 +1,7 @@
 //! How spans leave at the end of a process, within a bound: open ones to documents, ended ones everywhere.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -60,7 +61,8 @@ impl Exit {
     /// Sends what there is and takes no more; whether all of it left in time.
     pub(super) fn shut_down(&self) -> bool {
         self.within_bound("spanbridge-exit", |exit| {
-            exit.tell_open();
+            // What has ended leaves even if a panic has poisoned the registry's lock of an open span.
+            let _ = catch_unwind(AssertUnwindSafe(|| exit.tell_open()));
             exit.provider.shutdown_with_timeout(exit.bound).is_ok()
         })
     }

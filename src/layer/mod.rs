@@ -22,7 +22,8 @@
 //! # Composing
 //!
 //! [`layer()`] is a [`tracing_subscriber::Layer`]: it stands beside `fmt`, under a filter, over any registry.
-//! [`Setup::build`] makes the provider without a subscriber; the guard's layer sends there.
+//! [`Setup::build`] makes the provider without a subscriber; the guard's layer sends there. It is one layer a subscriber,
+//! in the place of `tracing-opentelemetry`'s, which it contains.
 //!
 //! ```
 //! use spanbridge::layer::Setup;

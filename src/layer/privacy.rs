@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use opentelemetry::trace::{Event, Link, Status};
@@ -17,8 +18,8 @@ use super::words::{Content, words};
 /// What stands in place of a value that is hidden but whose presence may be known, as OpenInference has it.
 const REDACTED: &str = "__REDACTED__";
 
-/// Sees each attribute and gives it back, changed or not; `None` drops it. What is no attribute and yet text of the program
-/// has a key too: `otel.name` (the span's name), `event.name`, `otel.status_description`.
+/// Sees each attribute and gives it back, changed or not; `None` drops it, and so does a panic. What is no attribute and
+/// yet text of the program has a key too: `otel.name` (the span's name), `event.name`, `otel.status_description`.
 pub type RedactionHook = Arc<dyn Fn(&str, Value) -> Option<Value> + Send + Sync>;
 
 /// What is hidden. [`Privacy::default`] hides nothing.
@@ -182,7 +183,7 @@ impl Privacy {
     /// A text that cannot be missing: where the hook drops it, it is redacted.
     fn text(&self, key: &str, text: Cow<'static, str>) -> Cow<'static, str> {
         let Some(hook) = &self.hook else { return text };
-        match hook(key, Value::String(StringValue::from(text.clone()))) {
+        match ask(hook, key, Value::String(StringValue::from(text.clone()))) {
             Some(Value::String(same)) if same.as_str() == text => text,
             Some(value) => value.to_string().into(),
             None => REDACTED.into(),
@@ -192,17 +193,15 @@ impl Privacy {
     pub(super) fn attribute(&self, pair: KeyValue) -> Option<KeyValue> {
         let pair = self.mask(pair)?;
         let Some(hook) = &self.hook else { return Some(pair) };
-        let value = hook(pair.key.as_str(), pair.value)?;
+        let value = ask(hook, pair.key.as_str(), pair.value)?;
         Some(KeyValue::new(pair.key, value))
     }
 
     pub(super) fn status(&self, status: Status) -> Status {
         match (status, &self.hook) {
             (Status::Error { description }, Some(hook)) if !description.is_empty() => {
-                let value = hook(
-                    "otel.status_description",
-                    Value::String(StringValue::from(description.into_owned())),
-                );
+                let description = Value::String(StringValue::from(description.into_owned()));
+                let value = ask(hook, "otel.status_description", description);
                 Status::error(value.map(|value| value.to_string()).unwrap_or_default())
             }
             (status, _) => status,
@@ -270,6 +269,12 @@ impl Privacy {
     }
 }
 
+/// A hook that panics hides the value: spans end in destructors, where a panic would end the program.
+fn ask(hook: &RedactionHook, key: &str, value: Value) -> Option<Value> {
+    let call = AssertUnwindSafe(|| hook(key, value));
+    std::panic::catch_unwind(call).ok().flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -310,10 +315,12 @@ mod tests {
         let privacy = Privacy::default().with_hook(|key, value| match key {
             "user.id" => None,
             "otel.status_description" => Some("hidden".into()),
+            "app.odd" => panic!("a hook with a bug"),
             _ => Some(value),
         });
         let privacy = privacy.shared().expect("a hook is a rule");
         assert!(privacy.attribute(KeyValue::new("user.id", "ada")).is_none());
+        assert!(privacy.attribute(KeyValue::new("app.odd", 1)).is_none());
         assert_eq!(privacy.status(Status::error("key sk-1 is wrong")), Status::error("hidden"));
         assert!(Privacy::default().shared().is_none());
     }
