@@ -181,6 +181,24 @@ fn spans_arrive_although_the_provider_was_late() {
     assert_eq!(names.iter().map(|span| span.name.as_str()).collect::<Vec<_>>(), ["in time"]);
 }
 
+fn limits_by_variables() {
+    let (address, requests) = receiver();
+    let variables = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", address.as_str()),
+        ("OTEL_ATTRIBUTE_COUNT_LIMIT", "4"),
+        ("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "1000"),
+        ("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "4"),
+    ];
+    run("one_call", &variables);
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    let span = &request.spans[0];
+    assert_eq!((span.attributes.len(), span.dropped_attributes), (4, 2));
+    assert_eq!(text(span, "llm.model_name"), "gpt-");
+    run("one_call", &[variables[0], ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "3"), variables[1]]);
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert_eq!((request.spans[0].attributes.len(), request.spans[0].dropped_attributes), (3, 3));
+}
+
 fn console_none_and_disabled() {
     let console = run("one_call", &[("OTEL_TRACES_EXPORTER", "console")]);
     let lines = String::from_utf8(console.stdout).unwrap();
@@ -315,6 +333,7 @@ fn main() -> ExitCode {
             a_second_init_leaves_the_first_as_it_is,
             limits_of_other_providers_are_said_once,
             spans_arrive_although_the_provider_was_late,
+            limits_by_variables,
             console_none_and_disabled,
             a_dead_backend_does_not_hold_the_program,
             #[cfg(target_os = "linux")]

@@ -45,8 +45,8 @@ pub fn init() -> Result<Guard, InitError> {
     Setup::from_env().init()
 }
 
-/// Limits that drop nothing. [`Setup`] uses them unless `OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT`,
-/// `OTEL_SPAN_EVENT_COUNT_LIMIT` or `OTEL_SPAN_LINK_COUNT_LIMIT` say otherwise.
+/// Limits that drop nothing, unless `OTEL_ATTRIBUTE_COUNT_LIMIT`, `OTEL_{SPAN,EVENT,LINK}_ATTRIBUTE_COUNT_LIMIT` or
+/// `OTEL_SPAN_{EVENT,LINK}_COUNT_LIMIT` say otherwise. [`Setup`] uses them.
 #[must_use]
 pub fn span_limits() -> SpanLimits {
     limits(&Env::process())
@@ -54,12 +54,13 @@ pub fn span_limits() -> SpanLimits {
 
 fn limits(env: &Env) -> SpanLimits {
     let limit = |name| env.number(name).unwrap_or(u32::MAX);
+    let attributes = |name| env.number(name).unwrap_or_else(|| limit("OTEL_ATTRIBUTE_COUNT_LIMIT"));
     SpanLimits {
-        max_attributes_per_span: limit("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"),
+        max_attributes_per_span: attributes("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"),
         max_events_per_span: limit("OTEL_SPAN_EVENT_COUNT_LIMIT"),
         max_links_per_span: limit("OTEL_SPAN_LINK_COUNT_LIMIT"),
-        max_attributes_per_event: limit("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT"),
-        max_attributes_per_link: limit("OTEL_LINK_ATTRIBUTE_COUNT_LIMIT"),
+        max_attributes_per_event: attributes("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT"),
+        max_attributes_per_link: attributes("OTEL_LINK_ATTRIBUTE_COUNT_LIMIT"),
     }
 }
 
@@ -200,7 +201,11 @@ impl Setup {
     /// A provider that nothing in the process knows yet.
     fn prepare(self) -> Result<(Guard, Env, bool), InitError> {
         let env = self.env;
-        let privacy = self.privacy.unwrap_or_else(|| Privacy::of(&env));
+        let told = Privacy::of(&env);
+        let privacy = match self.privacy {
+            Some(privacy) => privacy.limited_as(Some(&told)),
+            None => told,
+        };
         if env.flag("OTEL_SDK_DISABLED") {
             return Ok((Guard { exit: None, privacy }, env, false));
         }

@@ -126,7 +126,7 @@
 //! | `OTEL_EXPORTER_OTLP_{ENDPOINT,HEADERS,PROTOCOL,TIMEOUT,COMPRESSION,CERTIFICATE,CLIENT_KEY,CLIENT_CERTIFICATE}` and `..._TRACES_...` | the exporter; `http/protobuf` (default), `http/json`, and `grpc` with the feature `layer-grpc` (which reads `..._INSECURE` too) |
 //! | `OTEL_BSP_{MAX_QUEUE_SIZE,MAX_EXPORT_BATCH_SIZE,SCHEDULE_DELAY,EXPORT_TIMEOUT}` | the batch processor |
 //! | `OTEL_TRACES_SAMPLER`, `OTEL_TRACES_SAMPLER_ARG` | the sampler |
-//! | `OTEL_{SPAN_ATTRIBUTE,SPAN_EVENT,SPAN_LINK,EVENT_ATTRIBUTE,LINK_ATTRIBUTE}_COUNT_LIMIT` | limits; none unless set |
+//! | `OTEL_{ATTRIBUTE,SPAN_ATTRIBUTE,SPAN_EVENT,SPAN_LINK,EVENT_ATTRIBUTE,LINK_ATTRIBUTE}_COUNT_LIMIT`, `OTEL_{ATTRIBUTE,SPAN_ATTRIBUTE}_VALUE_LENGTH_LIMIT` | limits; none unless set |
 //! | `OTEL_PROPAGATORS`, `TRACEPARENT`, `TRACESTATE` | propagation; the trace that started this process |
 //! | `PHOENIX_COLLECTOR_ENDPOINT`, `PHOENIX_API_KEY` | Phoenix, where the OTLP variables name no endpoint |
 //! | `SPANBRIDGE_DOCUMENTS`, `SPANBRIDGE_FORMAT` | a folder for [`Documents`], and their format; several with commas |
@@ -312,6 +312,7 @@ where
     /// Hides what these rules say, in place of what the environment says.
     #[must_use]
     pub fn with_privacy(self, privacy: Privacy) -> Self {
+        let privacy = privacy.limited_as(self.privacy.as_deref());
         Self::assemble(self.tracer, self.provider, privacy.shared(), self.flags, self.open)
     }
 

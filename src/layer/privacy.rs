@@ -10,7 +10,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use opentelemetry::trace::{Event, Link, Status};
-use opentelemetry::{KeyValue, StringValue, Value};
+use opentelemetry::{Array, KeyValue, StringValue, Value};
 
 use super::env::Env;
 use super::words::{Content, words};
@@ -71,6 +71,9 @@ pub struct Privacy {
     pub base64_image_max_length: Option<usize>,
     /// Called for each attribute that is left.
     pub hook: Option<RedactionHook>,
+    /// `OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT`, `OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT`: text is cut after so many characters.
+    /// The SDK has no such limit. It is no choice of the program's.
+    value_length: Option<usize>,
 }
 
 impl fmt::Debug for Privacy {
@@ -115,7 +118,16 @@ impl Privacy {
             embedding_text: hide(&["EMBEDDINGS_TEXT", "EMBEDDING_TEXT"]),
             base64_image_max_length: env.number("OPENINFERENCE_BASE64_IMAGE_MAX_LENGTH"),
             hook: None,
+            value_length: ["OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT"]
+                .iter()
+                .find_map(|name| env.number(name)),
         }
+    }
+
+    /// With the limits that hold whatever the program hides.
+    pub(super) fn limited_as(mut self, other: Option<&Self>) -> Self {
+        self.value_length = other.and_then(|other| other.value_length);
+        self
     }
 
     /// With a hook that sees each attribute that is left and gives it back, changed or not; `None` drops it.
@@ -147,6 +159,7 @@ impl Privacy {
             || self.embedding_vectors
             || self.embedding_text)
             && self.base64_image_max_length.is_none()
+            && self.value_length.is_none()
             && self.hook.is_none();
         (!idle).then(|| Arc::new(self))
     }
@@ -191,10 +204,14 @@ impl Privacy {
     }
 
     pub(super) fn attribute(&self, pair: KeyValue) -> Option<KeyValue> {
-        let pair = self.mask(pair)?;
-        let Some(hook) = &self.hook else { return Some(pair) };
-        let value = ask(hook, pair.key.as_str(), pair.value)?;
-        Some(KeyValue::new(pair.key, value))
+        let mut pair = self.mask(pair)?;
+        if let Some(hook) = &self.hook {
+            pair.value = ask(hook, pair.key.as_str(), pair.value)?;
+        }
+        if let Some(longest) = self.value_length {
+            pair.value = cut(pair.value, longest);
+        }
+        Some(pair)
     }
 
     pub(super) fn status(&self, status: Status) -> Status {
@@ -269,6 +286,18 @@ impl Privacy {
     }
 }
 
+fn cut(value: Value, longest: usize) -> Value {
+    let text = |text: StringValue| match text.as_str().char_indices().nth(longest) {
+        Some((end, _)) => StringValue::from(text.as_str().get(..end).unwrap_or_default().to_owned()),
+        None => text,
+    };
+    match value {
+        Value::String(long) => Value::String(text(long)),
+        Value::Array(Array::String(list)) => Value::Array(Array::String(list.into_iter().map(text).collect())),
+        other => other,
+    }
+}
+
 /// A hook that panics hides the value: spans end in destructors, where a panic would end the program.
 fn ask(hook: &RedactionHook, key: &str, value: Value) -> Option<Value> {
     let call = AssertUnwindSafe(|| hook(key, value));
@@ -308,6 +337,19 @@ mod tests {
                 ("llm.model_name".to_owned(), "m".to_owned())
             ]
         );
+    }
+
+    #[test]
+    fn text_is_cut_at_a_character() {
+        let limit = [("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "3")];
+        assert_eq!(
+            left(&limit, &[("a", "-3 °C"), ("b", "né!")]),
+            [("a".to_owned(), "-3 ".to_owned()), ("b".to_owned(), "né!".to_owned())]
+        );
+        let privacy = Privacy::default().limited_as(Some(&Privacy::of(&Env::of(&limit))));
+        let tags = Value::Array(Array::String(vec!["long".into(), "né".into()]));
+        let tags = privacy.attribute(KeyValue::new("tag.tags", tags)).map(|pair| pair.value);
+        assert_eq!(tags, Some(Value::Array(Array::String(vec!["lon".into(), "né".into()]))));
     }
 
     #[test]

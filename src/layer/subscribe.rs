@@ -24,9 +24,14 @@ thread_local! {
 
 /// Calls into tracing-opentelemetry, which may hold locks of a span while the SDK logs: such events are not taken.
 fn quietly(call: impl FnOnce()) {
-    let before = INSIDE.replace(true);
+    struct Back(bool);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            INSIDE.set(self.0);
+        }
+    }
+    let _back = Back(INSIDE.replace(true));
     call();
-    INSIDE.set(before);
 }
 
 type Slot<'a> = (&'a Field, Option<&'a dyn Value>);

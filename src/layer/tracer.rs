@@ -24,10 +24,15 @@ thread_local! {
 
 /// Ends a span within `close`, which gets what was recorded.
 pub(super) fn finish_with(record: Option<Record>, close: impl FnOnce()) {
-    // A span processor may open and close spans of its own while this one ends.
-    let outer = CLOSING.replace(record);
+    /// What an outer span has, which ends meanwhile: a span processor may open and close spans of its own.
+    struct Outer(Option<Record>);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            CLOSING.set(self.0.take());
+        }
+    }
+    let _outer = Outer(CLOSING.replace(record));
     close();
-    CLOSING.set(outer);
 }
 
 /// A tracer whose spans are [`LayerSpan`]s. Made by [`Layer::with_tracer`](super::Layer::with_tracer).
