@@ -15,6 +15,7 @@ mod harness;
 mod receiver;
 
 use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
@@ -175,6 +176,22 @@ fn sigterm_gives_runs_that_never_end() {
     is_unfinished_run(&output.stdout);
 }
 
+fn with_a_short_bound() {
+    let documents = Documents::to_callback("contextforge", |document| println!("{}", document.text));
+    let bound = Duration::from_millis(500);
+    let guard = Setup::from_env().with_documents(documents).with_flush_bound(bound).build().unwrap();
+    tracing_subscriber::registry().with(guard.layer()).init();
+    drop(info_span!("agent", step_type = "agent", agent.name = "planner"));
+}
+
+fn a_backend_that_hangs_takes_no_document_away() {
+    // Connections stand in the queue: nobody answers.
+    let hanging = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", hanging.local_addr().unwrap());
+    let output = run("with_a_short_bound", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)]);
+    assert!(String::from_utf8(output.stdout).unwrap().contains("planner"));
+}
+
 fn panics_in_the_function() {
     let mut seen = 0;
     let documents = Documents::to_callback("contextforge", move |_| {
@@ -291,12 +308,20 @@ fn what_the_code_records_is_what_a_receiver_gets() {
 
 fn main() -> ExitCode {
     harness::main(
-        named![example, unfinished, unfinished_until_sigterm, panics_in_the_function, random_spans],
+        named![
+            example,
+            unfinished,
+            unfinished_until_sigterm,
+            with_a_short_bound,
+            panics_in_the_function,
+            random_spans
+        ],
         named![
             documents_in_the_process_equal_those_of_a_receiver,
             a_run_that_never_ends_is_given_at_shutdown_with_its_root,
             #[cfg(unix)]
             sigterm_gives_runs_that_never_end,
+            a_backend_that_hangs_takes_no_document_away,
             a_function_that_panics_gets_the_next_document,
             what_the_code_records_is_what_a_receiver_gets,
         ],

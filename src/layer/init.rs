@@ -19,7 +19,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::access::Access;
-use super::documents::{Documents, DocumentsError, Inbox};
+use super::documents::{Documents, DocumentsError};
 use super::env::{Env, bad};
 use super::error::InitError;
 use super::exit::Exit;
@@ -91,7 +91,7 @@ pub struct Setup {
     privacy: Option<Privacy>,
     spool: Option<PathBuf>,
     exporters: Vec<Attach>,
-    documents: Vec<Inbox>,
+    documents: Vec<Documents>,
 }
 
 impl fmt::Debug for Setup {
@@ -140,8 +140,8 @@ impl Setup {
     /// runs that never end are given with their roots; at most 65,536 such spans are.
     #[must_use]
     pub fn with_documents(mut self, documents: Documents) -> Self {
-        self.documents.push(documents.inbox());
-        self.with_exporter(documents)
+        self.documents.push(documents);
+        self
     }
 
     /// One more exporter, behind a batch processor of its own.
@@ -216,17 +216,18 @@ impl Setup {
         let mut builder = SdkTracerProvider::builder()
             .with_resource(resource.build())
             .with_span_limits(limits(&env));
+        // Processors are shut down in this order: a backend that hangs until the bound takes no document away.
+        let mut inboxes = Vec::new();
+        for documents in self.documents.into_iter().chain(documents(&env)) {
+            inboxes.push(documents.inbox());
+            builder = builder.with_batch_exporter(documents);
+        }
         if self.otlp {
             let spool = self.spool.or_else(|| env.text("SPANBRIDGE_SPOOL").map(PathBuf::from));
             builder = by_name(builder, &env, spool.as_deref())?;
         }
         for attach in self.exporters {
             builder = attach(builder);
-        }
-        let mut inboxes = self.documents;
-        if let Some(documents) = documents(&env) {
-            inboxes.push(documents.inbox());
-            builder = builder.with_batch_exporter(documents);
         }
         let exit = Exit::new(builder.build(), self.bound, inboxes, privacy.clone().shared());
         let guard = Guard { exit: Some(exit), privacy };
