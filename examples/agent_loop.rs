@@ -3,7 +3,7 @@
 //!
 //! The model is a script, so that the run is the same each time. With `OTEL_EXPORTER_OTLP_ENDPOINT` set, the same spans go
 //! there too.
-#![allow(clippy::print_stdout, unreachable_pub, reason = "an example, which a test runs too")]
+#![allow(dead_code, clippy::print_stdout, unreachable_pub, reason = "an example, which tests run too")]
 
 use std::error::Error;
 use std::fmt;
@@ -16,13 +16,15 @@ use tracing_subscriber::util::SubscriberInitExt as _;
 
 const QUESTION: &str = "What should I wear in Oslo today?";
 
-/// Runs the agent once.
-pub fn main() -> Result<(), Box<dyn Error>> {
-    let told = std::env::args().nth(1).filter(|word| !word.starts_with('-'));
-    let told = told.or_else(|| std::env::var("SPANBRIDGE_FORMAT").ok());
-    let format = told.unwrap_or_else(|| "contextforge".to_owned());
-    let documents = Documents::to_callback(&format, |document| println!("{}", document.text));
-    let mut setup = Setup::from_env().with_service_name("wardrobe").with_exporter(documents);
+fn main() -> Result<(), Box<dyn Error>> {
+    let format = std::env::args().nth(1).unwrap_or_else(|| "contextforge".to_owned());
+    run(&format)
+}
+
+/// Runs the agent once and prints its document in this format.
+pub fn run(format: &str) -> Result<(), Box<dyn Error>> {
+    let documents = Documents::to_callback(format, |document| println!("{}", document.text));
+    let mut setup = Setup::from_env().with_service_name("wardrobe").with_documents(documents);
     if std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT").is_none() {
         setup = setup.without_otlp();
     }

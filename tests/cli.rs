@@ -2,32 +2,17 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
+#[path = "support/serving.rs"]
+mod serving;
+
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
+use serving::{Serving, spanbridge, with_input};
 use spanbridge::formats::FORMATS;
-
-fn spanbridge(arguments: &[&str]) -> Output {
-    with_input(arguments, b"")
-}
-
-fn with_input(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
-        .args(arguments)
-        .env_remove("SPANBRIDGE_SERVER")
-        .env_remove("SPANBRIDGE_DATA_DIR")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("starts");
-    // A program that does not read its input closes it.
-    let _ = child.stdin.take().expect("piped").write_all(input);
-    child.wait_with_output().expect("ends")
-}
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
@@ -59,65 +44,19 @@ fn text(path: &Path) -> &str {
 
 const CASE: &str = "oi-langchain-agent";
 
-/// A bridge in a process of its own.
-struct Serving {
-    child: Child,
-    http: String,
-    api: String,
+fn post(serving: &Serving, signal: &str, body: &[u8]) {
+    let mut request = ureq::post(format!("{}/v1/{signal}", serving.http)).header("content-type", "application/x-protobuf");
+    if body.starts_with(&[0x1f, 0x8b]) {
+        request = request.header("content-encoding", "gzip");
+    }
+    assert_eq!(request.send(body).expect("taken").status(), 200);
 }
 
-impl Serving {
-    fn start(directory: &Path) -> Self {
-        let any = "127.0.0.1:0";
-        let mut child = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
-            .args(["serve", "--otlp-grpc", any, "--otlp-http", any, "--http", any, "--data-dir"])
-            .arg(directory)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
-        let mut said = |what: &str| {
-            let line = lines.find_map(|line| Some(line.trim().strip_prefix(what)?.trim().to_owned()));
-            line.expect("says it").split(' ').next().expect("a word").to_owned()
-        };
-        let (http, api) = (said("OTLP/HTTP"), said("API"));
-        std::thread::spawn(move || lines.for_each(drop));
-        Self { child, http, api }
-    }
-
-    fn post(&self, signal: &str, body: &[u8]) {
-        let mut request = ureq::post(format!("{}/v1/{signal}", self.http)).header("content-type", "application/x-protobuf");
-        if body.starts_with(&[0x1f, 0x8b]) {
-            request = request.header("content-encoding", "gzip");
+fn post_case(serving: &Serving, case: &str) {
+    for signal in ["traces", "logs"] {
+        for path in payloads(case, signal) {
+            post(serving, signal, &fs::read(path).expect("reads"));
         }
-        assert_eq!(request.send(body).expect("taken").status(), 200);
-    }
-
-    fn post_case(&self, case: &str) {
-        for signal in ["traces", "logs"] {
-            for path in payloads(case, signal) {
-                self.post(signal, &fs::read(path).expect("reads"));
-            }
-        }
-    }
-
-    fn stop(mut self) {
-        assert!(
-            Command::new("kill")
-                .args(["-TERM", &self.child.id().to_string()])
-                .status()
-                .expect("runs")
-                .success()
-        );
-        assert!(self.child.wait().expect("ends").success());
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        // After a failed assertion too.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -304,7 +243,7 @@ fn export_equals_convert_byte_for_byte() {
         "otel-openaiv2-default-tools",
     ];
     for case in cases {
-        serving.post_case(case);
+        post_case(&serving, case);
     }
     let mut compared = 0;
     for case in cases {
@@ -352,8 +291,8 @@ fn ls_show_export_and_reindex() {
     let directory = tempfile::tempdir().expect("a directory");
     let data = text(directory.path()).to_owned();
     let serving = Serving::start(directory.path());
-    serving.post_case(CASE);
-    serving.post_case("adk-tools");
+    post_case(&serving, CASE);
+    post_case(&serving, "adk-tools");
     let from = ["--server", serving.api.as_str()];
     let listed = spanbridge(&[&["ls", "--json"], &from[..]].concat());
     let listed: Vec<Value> = stdout(&listed)

@@ -4,59 +4,20 @@
 #![expect(clippy::expect_used, reason = "a test")]
 #![cfg(feature = "server")]
 
+#[path = "support/serving.rs"]
+mod serving;
+
 use std::collections::HashMap;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::Write as _;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use serving::Serving;
 use spanbridge::otlp::encode;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
 use spanbridge::store::{Local, OpenOptions, Store as _};
-
-/// The program, serving on ports that the system chose.
-struct Serving {
-    child: Child,
-    http: String,
-}
-
-impl Serving {
-    fn start(directory: &Path) -> Self {
-        let any = "127.0.0.1:0";
-        let mut child = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
-            .args(["serve", "--otlp-grpc", any, "--otlp-http", any, "--http", any, "--data-dir"])
-            .arg(directory)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-        let http = lines
-            .by_ref()
-            .map_while(Result::ok)
-            .find_map(|line| Some(line.trim().strip_prefix("OTLP/HTTP  http://")?.split(' ').next()?.to_owned()))
-            .expect("says where it listens");
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
-        Self { child, http }
-    }
-
-    fn terminate(&self) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("runs").success());
-    }
-
-    fn wait(mut self) -> ExitStatus {
-        self.child.wait().expect("ends")
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
 
 /// A trace of a few spans whose bytes go by its number.
 fn request(number: u64) -> (TraceId, Vec<u8>) {
@@ -89,7 +50,7 @@ type Acknowledged = Arc<Mutex<HashMap<TraceId, Vec<u8>>>>;
 fn load(http: &str, next: &Arc<AtomicU64>, acknowledged: &Acknowledged, stop: &Arc<AtomicBool>) -> Vec<std::thread::JoinHandle<()>> {
     (0..4)
         .map(|client| {
-            let (url, next) = (format!("http://{http}/v1/traces"), Arc::clone(next));
+            let (url, next) = (format!("{http}/v1/traces"), Arc::clone(next));
             let (acknowledged, stop) = (Arc::clone(acknowledged), Arc::clone(stop));
             std::thread::spawn(move || {
                 let agent: ureq::Agent = ureq::Agent::config_builder()

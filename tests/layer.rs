@@ -376,7 +376,11 @@ fn hidden_content_stays_in_the_process() {
             span.add_input_message(&Message::text(Role::User, "my secret"))
                 .add_output_message(&Message::text(Role::Assistant, "noted"));
             span.in_scope(|| tracing::info!(note = "a secret", "said"));
+            span.in_scope(|| tracing::info!("the secret is out"));
             span.set_failure("Error", "secret in an error");
+            drop(info_span!("named", otel.name = "secret plan"));
+            let late = info_span!("renamed", otel.name = tracing::field::Empty);
+            late.in_scope(|| late.record("otel.name", "secret plan"));
         },
     );
     let span = kept.span("chat");
@@ -385,7 +389,8 @@ fn hidden_content_stays_in_the_process() {
     assert_eq!(span.text("llm.output_messages.0.message.content"), "noted");
     assert_eq!(span.event("said", "note").as_deref(), Some("[redacted]"));
     assert_eq!(span.0.status, Status::error("[redacted]"));
-    assert!(!format!("{span:?}").contains("secret"));
+    assert_eq!(kept.spans().iter().filter(|span| span.name == "[redacted]").count(), 2);
+    assert!(!format!("{:?}", kept.spans()).contains("secret"));
 }
 
 #[test]

@@ -1,72 +1,78 @@
 //! Documents in the process are those of a receiver, and say what the program said.
-#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test"
+)]
 
 #[path = "../examples/agent_loop.rs"]
 mod agent_loop;
-mod layer_support;
+#[path = "layer_support/harness.rs"]
+mod harness;
+#[path = "layer_support/receiver.rs"]
+mod receiver;
 
-use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::process::{Command, ExitCode};
 use std::time::Duration;
 
-use layer_support::receiver::{receiver, run};
+use harness::{program, run};
+use receiver::receiver;
 use serde_json::Value;
 use spanbridge::dialect::Registry;
 use spanbridge::formats::{FORMATS, Layout, Options};
-use spanbridge::layer::{Documents, Setup, SpanExt as _};
+use spanbridge::layer::{Documents, Guard, Privacy, Setup, SpanExt as _};
 use spanbridge::operation::{Message, Role};
 use spanbridge::run;
 use spanbridge::run::{EntryKind, Run};
 use spanbridge::span::AnyValue;
+use tempfile::TempDir;
 use tracing::info_span;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
-#[test]
-#[ignore = "run by the tests below"]
 fn example() {
-    agent_loop::main().unwrap();
+    agent_loop::run("contextforge").unwrap();
 }
 
-fn lines(output: &[u8]) -> Vec<String> {
-    let text = String::from_utf8(output.to_vec()).unwrap();
-    text.lines()
-        .filter_map(|line| Some(line[line.find(['{', '['])?..].to_owned()))
-        .collect()
-}
-
-/// A run and its documents.
-type Received = (Run, Vec<String>);
-
-/// The run of the example as a receiver of OTLP gets it, and its documents as it printed them, by format.
-fn example_both_ways() -> (Vec<Received>, BTreeMap<&'static str, Vec<String>>) {
-    let (mut received, mut printed) = (Vec::new(), BTreeMap::new());
-    for format in FORMATS {
-        let (address, requests) = receiver();
-        let output = run(
-            "example",
-            &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address), ("SPANBRIDGE_FORMAT", format.id)],
-        );
-        printed.insert(format.id, lines(&output.stdout));
-        let mut spans = Vec::new();
-        while let Ok(request) = requests.recv_timeout(Duration::from_millis(300)) {
-            spans.extend(request.spans);
-        }
-        assert_eq!(spans.len(), 5);
-        let runs = run::from_batch(spans, Vec::new(), &Registry::built_in());
-        assert_eq!(runs.len(), 1);
-        let documents = format.assemble(&runs, &Options::default(), Layout::Compact);
-        let texts = documents.into_iter().map(|one| one.document).collect();
-        received.push((runs.into_iter().next().unwrap(), texts));
+/// The run of the example as a receiver of OTLP gets it, and the folder of its documents in every format.
+fn example_both_ways() -> (Run, TempDir) {
+    let (address, requests) = receiver();
+    let folder = tempfile::tempdir().unwrap();
+    let formats: Vec<&str> = FORMATS.iter().map(|format| format.id).collect();
+    let output = run(
+        "example",
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", &address),
+            ("SPANBRIDGE_DOCUMENTS", folder.path().to_str().unwrap()),
+            ("SPANBRIDGE_FORMAT", &formats.join(",")),
+        ],
+    );
+    assert_eq!(String::from_utf8(output.stdout).unwrap().lines().count(), 1);
+    let mut spans = Vec::new();
+    while let Ok(request) = requests.recv_timeout(Duration::from_millis(300)) {
+        spans.extend(request.spans);
     }
-    (received, printed)
+    assert_eq!(spans.len(), 5);
+    let runs = run::from_batch(spans, Vec::new(), &Registry::built_in());
+    assert_eq!(runs.len(), 1);
+    (runs.into_iter().next().unwrap(), folder)
 }
 
-#[test]
 fn documents_in_the_process_equal_those_of_a_receiver() {
-    let (received, printed) = example_both_ways();
-    for ((_, documents), format) in received.iter().zip(FORMATS) {
-        assert!(!documents.is_empty(), "{}", format.id);
-        assert_eq!(&printed[format.id], documents, "{}", format.id);
+    let (run, folder) = example_both_ways();
+    for format in FORMATS {
+        let documents = format.assemble(std::slice::from_ref(&run), &Options::default(), Layout::Compact);
+        assert_eq!(documents.len(), 1, "{}", format.id);
+        let file = folder.path().join(format!("{}.{}.json", run.trace_id, format.id));
+        let written: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+        let received: Value = serde_json::from_str(&documents[0].document).unwrap();
+        assert_eq!(written, received, "{}", format.id);
     }
-    let (run, _) = &received[0];
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), FORMATS.len());
     assert_eq!(run.agent.name.as_deref(), Some("wardrobe"));
     assert_eq!(run.session_id.as_deref(), Some("session-1"));
     assert!(run.findings.is_empty(), "{:?}", run.findings);
@@ -103,60 +109,109 @@ fn documents_in_the_process_equal_those_of_a_receiver() {
     assert_eq!(conversation, expected);
 }
 
-#[test]
-#[ignore = "run by the test below"]
-fn unfinished() {
+/// An agent that is at work when the program ends: the root, a model call, an idle tool.
+fn at_work(after: impl FnOnce(Guard)) {
     let guard = Setup::from_env()
         .without_otlp()
-        .with_exporter(Documents::to_callback("contextforge", |document| {
-            println!("\nfinished {} {}", document.finished, document.text);
+        .with_documents(Documents::to_callback("contextforge", |document| {
+            println!("finished {} {}", document.finished, document.text);
+        }))
+        .with_privacy(Privacy::default().with_hook(|_, value| match value {
+            opentelemetry::Value::String(text) => Some(text.as_str().replace("secret", "[hidden]").into()),
+            value => Some(value),
         }))
         .build()
         .unwrap();
-    use tracing_subscriber::layer::SubscriberExt as _;
-    use tracing_subscriber::util::SubscriberInitExt as _;
     tracing_subscriber::registry().with(guard.layer()).init();
-    let root = info_span!("agent", step_type = "agent");
-    root.in_scope(|| {
+    let root = info_span!("agent", step_type = "agent", agent.name = "planner", input = "my secret plan");
+    let tool = root.in_scope(|| {
         drop(info_span!(
             "chat",
             step_type = "llm_call",
             model = "m",
             input = "hm",
             output = "aha"
-        ))
+        ));
+        info_span!("tool", step_type = "tool_call", tool_name = "weather", arguments = "Oslo")
     });
-    drop(guard);
-    drop(root);
+    after(guard);
+    drop((tool, root));
 }
 
-#[test]
-fn a_run_that_never_ends_is_given_at_shutdown() {
-    let output = String::from_utf8(run("unfinished", &[]).stdout).unwrap();
-    let line = output.lines().find(|line| line.starts_with("finished")).unwrap();
-    assert!(line.starts_with("finished false {") && line.contains("aha"), "{line}");
+fn unfinished() {
+    at_work(drop);
 }
 
-#[test]
-fn a_folder_gets_one_file_a_run() {
-    let folder = tempfile::tempdir().unwrap();
-    let output = run(
-        "example",
-        &[
-            ("SPANBRIDGE_DOCUMENTS", folder.path().to_str().unwrap()),
-            ("SPANBRIDGE_FORMAT", "invariant"),
-            ("OTEL_TRACES_EXPORTER", "none"),
-            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"),
-        ],
-    );
-    let files: Vec<_> = std::fs::read_dir(folder.path())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    assert_eq!(files.len(), 1, "{files:?}");
-    let written: Value = serde_json::from_str(&std::fs::read_to_string(&files[0]).unwrap()).unwrap();
-    let printed: Value = serde_json::from_str(&lines(&output.stdout)[0]).unwrap();
-    assert_eq!(written, printed);
+fn unfinished_until_sigterm() {
+    at_work(|_guard| {
+        eprintln!("ready");
+        std::thread::sleep(Duration::from_secs(60));
+    });
+}
+
+fn is_unfinished_run(output: &[u8]) {
+    let output = String::from_utf8(output.to_vec()).unwrap();
+    assert_eq!(output.lines().count(), 1, "{output}");
+    let document: Value = serde_json::from_str(output.strip_prefix("finished false ").unwrap()).unwrap();
+    let text = document.to_string();
+    for word in ["aha", "planner", "my [hidden] plan", "weather", "Oslo"] {
+        assert!(text.contains(word), "{word}: {text}");
+    }
+    assert!(!text.contains("secret"), "{text}");
+}
+
+fn a_run_that_never_ends_is_given_at_shutdown_with_its_root() {
+    is_unfinished_run(&run("unfinished", &[]).stdout);
+}
+
+#[cfg(unix)]
+fn sigterm_gives_runs_that_never_end() {
+    let mut child = program("unfinished_until_sigterm", &[]).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("ready")));
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), None);
+    is_unfinished_run(&output.stdout);
+}
+
+fn with_a_short_bound() {
+    let documents = Documents::to_callback("contextforge", |document| println!("{}", document.text));
+    let bound = Duration::from_millis(500);
+    let guard = Setup::from_env().with_documents(documents).with_flush_bound(bound).build().unwrap();
+    tracing_subscriber::registry().with(guard.layer()).init();
+    drop(info_span!("agent", step_type = "agent", agent.name = "planner"));
+}
+
+fn a_backend_that_hangs_takes_no_document_away() {
+    // Connections stand in the queue: nobody answers.
+    let hanging = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", hanging.local_addr().unwrap());
+    let output = run("with_a_short_bound", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)]);
+    assert!(String::from_utf8(output.stdout).unwrap().contains("planner"));
+}
+
+fn panics_in_the_function() {
+    let mut seen = 0;
+    let documents = Documents::to_callback("contextforge", move |_| {
+        seen += 1;
+        assert!(seen > 1, "the first one");
+        println!("document {seen}");
+    });
+    let guard = Setup::from_env()
+        .without_otlp()
+        .with_documents(documents.with_quiet(Duration::ZERO));
+    let guard = guard.build().unwrap();
+    tracing_subscriber::registry().with(guard.layer()).init();
+    for _ in 0..2 {
+        drop(info_span!("agent", step_type = "agent", agent.name = "planner"));
+        assert!(guard.flush());
+    }
+}
+
+fn a_function_that_panics_gets_the_next_document() {
+    assert_eq!(run("panics_in_the_function", &[]).stdout, b"document 2\n");
 }
 
 /// A small seeded source of chance.
@@ -207,8 +262,6 @@ fn said(seed: u64) -> (Vec<(String, AnyValue)>, Vec<Message>) {
     (fields, messages)
 }
 
-#[test]
-#[ignore = "run by the test below"]
 fn random_spans() {
     let _guard = spanbridge::init().unwrap();
     for seed in 0..SPANS {
@@ -230,7 +283,6 @@ fn random_spans() {
     }
 }
 
-#[test]
 fn what_the_code_records_is_what_a_receiver_gets() {
     let (address, requests) = receiver();
     run("random_spans", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)]);
@@ -252,4 +304,26 @@ fn what_the_code_records_is_what_a_receiver_gets() {
         let read = spanbridge::dialect::read(&registry, &span, &[]).operation;
         assert_eq!(read.input_messages.unwrap_or_default(), messages, "seed {seed}");
     }
+}
+
+fn main() -> ExitCode {
+    harness::main(
+        named![
+            example,
+            unfinished,
+            unfinished_until_sigterm,
+            with_a_short_bound,
+            panics_in_the_function,
+            random_spans
+        ],
+        named![
+            documents_in_the_process_equal_those_of_a_receiver,
+            a_run_that_never_ends_is_given_at_shutdown_with_its_root,
+            #[cfg(unix)]
+            sigterm_gives_runs_that_never_end,
+            a_backend_that_hangs_takes_no_document_away,
+            a_function_that_panics_gets_the_next_document,
+            what_the_code_records_is_what_a_receiver_gets,
+        ],
+    )
 }

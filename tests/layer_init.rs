@@ -1,15 +1,26 @@
-//! From the environment to a receiver: each test runs itself again as a program with variables of its own.
+//! From the environment to a receiver: programs with variables of their own.
 #![expect(clippy::print_stdout, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
-mod layer_support;
+#[path = "layer_support/harness.rs"]
+mod harness;
+#[path = "layer_support/receiver.rs"]
+mod receiver;
 
 use std::io::{BufRead as _, BufReader};
-use std::process::Command;
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use layer_support::receiver::{program, receiver, run};
+use harness::{program, run};
+use opentelemetry::trace::{Span as _, Tracer as _, TracerProvider as _};
+use opentelemetry_sdk::trace::SdkTracerProvider;
+use receiver::receiver;
+use spanbridge::layer::{Setup, SpanExt as _};
 use spanbridge::span::{AnyValue, Span};
 use tracing::info_span;
+use tracing_subscriber::layer::{Context, SubscriberExt as _};
+use tracing_subscriber::util::SubscriberInitExt as _;
 
 fn text(span: &Span, key: &str) -> String {
     span.attributes
@@ -18,8 +29,6 @@ fn text(span: &Span, key: &str) -> String {
         .to_owned()
 }
 
-#[test]
-#[ignore = "run by the tests below"]
 fn one_call() {
     let _guard = spanbridge::init().unwrap();
     let span = info_span!(
@@ -33,8 +42,52 @@ fn one_call() {
     drop(info_span!(target: "hyper::client", "noise"));
 }
 
-#[test]
-#[ignore = "run by the tests below"]
+fn init_twice() {
+    let _guard = spanbridge::init().unwrap();
+    assert!(spanbridge::init().is_err());
+    let tracer = opentelemetry::global::tracer("other code");
+    tracer.start("after the second").end();
+}
+
+/// Warnings of the Layer.
+#[derive(Clone, Default)]
+struct Warnings(Arc<AtomicUsize>);
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Warnings {
+    fn on_event(&self, event: &tracing::Event<'_>, _: Context<'_, S>) {
+        if event.metadata().target() == "spanbridge" && *event.metadata().level() == tracing::Level::WARN {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+}
+
+fn other_providers() {
+    let warnings = Warnings::default();
+    let under = |provider: SdkTracerProvider, fields: i64| {
+        let layer = spanbridge::layer().with_tracer(provider.tracer("theirs"));
+        let subscriber = tracing_subscriber::registry().with(layer).with(warnings.clone());
+        tracing::subscriber::with_default(subscriber, || {
+            for _ in 0..2 {
+                let span = info_span!("many");
+                for index in 0..fields {
+                    span.set_field(format!("app.{index}"), index);
+                }
+            }
+        });
+        warnings.0.load(Ordering::Relaxed)
+    };
+    let unlimited = SdkTracerProvider::builder().with_span_limits(spanbridge::layer::span_limits());
+    assert_eq!(under(unlimited.build(), 200), 0);
+    assert_eq!(under(SdkTracerProvider::builder().build(), 300), 1);
+}
+
+fn a_provider_after_the_first_span() {
+    tracing_subscriber::registry().with(spanbridge::layer()).init();
+    drop(info_span!("too early"));
+    let _guard = Setup::from_env().build().unwrap();
+    drop(info_span!("in time"));
+}
+
 fn waits_for_ever() {
     let _guard = spanbridge::init().unwrap();
     drop(info_span!("call", step_type = "llm_call"));
@@ -42,7 +95,6 @@ fn waits_for_ever() {
     std::thread::sleep(Duration::from_secs(60));
 }
 
-#[test]
 fn spans_arrive_with_their_types_and_the_resource() {
     let (address, requests) = receiver();
     let parent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
@@ -69,7 +121,6 @@ fn spans_arrive_with_their_types_and_the_resource() {
     assert_eq!(span.scope.name, "spanbridge");
 }
 
-#[test]
 fn json_and_privacy_by_variables() {
     let (address, requests) = receiver();
     let endpoint = format!("{address}/own/path");
@@ -87,7 +138,67 @@ fn json_and_privacy_by_variables() {
     assert!(!format!("{:?}", request.spans).contains("What is it?"));
 }
 
-#[test]
+fn the_variables_of_traces_go_before() {
+    let (address, requests) = receiver();
+    let endpoint = format!("{address}/own");
+    run(
+        "one_call",
+        &[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"),
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &endpoint),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json"),
+            ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "x-of=all"),
+            ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "x-of=traces"),
+            ("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "gzip"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "1"),
+            ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "5000"),
+        ],
+    );
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert!(request.head.starts_with("post /own "), "{}", request.head);
+    for line in ["x-of: traces", "content-type: application/x-protobuf", "content-encoding: gzip"] {
+        assert!(request.head.contains(line), "{line}: {}", request.head);
+    }
+    assert_eq!(request.spans.len(), 1);
+}
+
+fn a_second_init_leaves_the_first_as_it_is() {
+    let (address, requests) = receiver();
+    run("init_twice", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)]);
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert_eq!(request.spans[0].name, "after the second");
+}
+
+fn limits_of_other_providers_are_said_once() {
+    run("other_providers", &[]);
+}
+
+fn spans_arrive_although_the_provider_was_late() {
+    let (address, requests) = receiver();
+    run("a_provider_after_the_first_span", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)]);
+    let names = requests.recv_timeout(Duration::from_secs(5)).unwrap().spans;
+    assert_eq!(names.iter().map(|span| span.name.as_str()).collect::<Vec<_>>(), ["in time"]);
+}
+
+fn limits_by_variables() {
+    let (address, requests) = receiver();
+    let variables = [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", address.as_str()),
+        ("OTEL_ATTRIBUTE_COUNT_LIMIT", "4"),
+        ("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "1000"),
+        ("OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "4"),
+    ];
+    run("one_call", &variables);
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    let span = &request.spans[0];
+    assert_eq!((span.attributes.len(), span.dropped_attributes), (4, 2));
+    assert_eq!(text(span, "llm.model_name"), "gpt-");
+    run("one_call", &[variables[0], ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "3"), variables[1]]);
+    let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
+    assert_eq!((request.spans[0].attributes.len(), request.spans[0].dropped_attributes), (3, 3));
+}
+
 fn console_none_and_disabled() {
     let console = run("one_call", &[("OTEL_TRACES_EXPORTER", "console")]);
     let lines = String::from_utf8(console.stdout).unwrap();
@@ -108,7 +219,6 @@ fn console_none_and_disabled() {
     assert!(requests.recv_timeout(Duration::from_millis(200)).is_err());
 }
 
-#[test]
 fn a_dead_backend_does_not_hold_the_program() {
     let started = Instant::now();
     run(
@@ -122,7 +232,6 @@ fn a_dead_backend_does_not_hold_the_program() {
 }
 
 #[cfg(target_os = "linux")]
-#[test]
 fn sigterm_flushes_and_kills() {
     use std::os::unix::process::ExitStatusExt as _;
     let (address, requests) = receiver();
@@ -143,15 +252,12 @@ fn sigterm_flushes_and_kills() {
     assert_eq!(child.wait().unwrap().signal(), Some(15));
 }
 
-#[test]
-#[ignore = "run by the test below"]
 fn crashes() {
     let _guard = spanbridge::init().unwrap();
     drop(info_span!("before the crash", step_type = "llm_call", tokens_in = 3_u64));
     std::process::abort();
 }
 
-#[test]
 fn spans_survive_a_crash_and_go_out_at_the_next_start() {
     let folder = tempfile::tempdir().unwrap();
     let spool = folder.path().to_str().unwrap();
@@ -208,4 +314,31 @@ fn spans_survive_a_crash_and_go_out_at_the_next_start() {
         .collect();
     assert_eq!(names, ["call", "call"]);
     assert_eq!(std::fs::read_dir(spool).unwrap().count(), 0);
+}
+
+fn main() -> ExitCode {
+    harness::main(
+        named![
+            one_call,
+            waits_for_ever,
+            crashes,
+            init_twice,
+            other_providers,
+            a_provider_after_the_first_span
+        ],
+        named![
+            spans_arrive_with_their_types_and_the_resource,
+            json_and_privacy_by_variables,
+            the_variables_of_traces_go_before,
+            a_second_init_leaves_the_first_as_it_is,
+            limits_of_other_providers_are_said_once,
+            spans_arrive_although_the_provider_was_late,
+            limits_by_variables,
+            console_none_and_disabled,
+            a_dead_backend_does_not_hold_the_program,
+            #[cfg(target_os = "linux")]
+            sigterm_flushes_and_kills,
+            spans_survive_a_crash_and_go_out_at_the_next_start,
+        ],
+    )
 }

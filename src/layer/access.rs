@@ -21,6 +21,11 @@ impl Access {
     {
         Self { with: with_record::<S> }
     }
+
+    /// Uses the record of a span of this subscriber.
+    pub(super) fn with(&self, dispatch: &Dispatch, id: &Id, use_it: &mut dyn FnMut(&mut Record)) {
+        (self.with)(dispatch, id, use_it);
+    }
 }
 
 fn with_record<S>(dispatch: &Dispatch, id: &Id, use_it: &mut dyn FnMut(&mut Record))
@@ -30,7 +35,7 @@ where
     let Some(span) = dispatch.downcast_ref::<S>().and_then(|subscriber| subscriber.span(id)) else {
         return;
     };
-    if let Some(record) = span.extensions_mut().get_mut::<Record>() {
+    if let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata()) {
         use_it(record);
     }
 }
@@ -41,7 +46,7 @@ pub(super) fn with<R>(span: &Span, use_it: impl FnOnce(&mut Record) -> R) -> Opt
     let mut result = None;
     span.with_subscriber(|(id, dispatch)| {
         if let Some(access) = dispatch.downcast_ref::<Access>() {
-            (access.with)(dispatch, id, &mut |record| {
+            access.with(dispatch, id, &mut |record| {
                 if let Some(use_it) = use_it.take() {
                     result = Some(use_it(record));
                 }

@@ -1,6 +1,7 @@
 //! Spans to finished runs, in bounded memory.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::documents::RunDocument;
@@ -8,7 +9,7 @@ use super::sink::Sink;
 use super::words::words;
 use crate::formats::{AnyFormat, Layout, Options};
 use crate::run;
-use crate::span::{AnyValue, Span, TraceId};
+use crate::span::{AnyValue, Resource, Span, SpanId, TraceId};
 
 /// How much is kept, and how long.
 #[derive(Debug, Clone, Copy)]
@@ -33,11 +34,31 @@ struct Trace {
     revision: u32,
 }
 
+impl Trace {
+    fn new(now: Instant) -> Self {
+        Self {
+            spans: Vec::new(),
+            bytes: 0,
+            last: now,
+            finished: false,
+            given: false,
+            revision: 0,
+        }
+    }
+}
+
+/// A parent in another process (bit 9 of the flags) makes a root of ours.
+fn is_root(span: &Span) -> bool {
+    span.parent.is_none() || span.flags & 0x200 != 0
+}
+
 /// Keeps spans by trace until their documents are due.
 pub(super) struct Collector {
     pub(super) formats: Vec<&'static AnyFormat>,
     pub(super) options: Options,
     pub(super) limits: Limits,
+    /// Of the provider whose spans these are.
+    pub(super) resource: Arc<Resource>,
     sink: Sink,
     traces: HashMap<TraceId, Trace>,
     spans: usize,
@@ -54,6 +75,7 @@ impl Collector {
                 spans: 100_000,
                 bytes: 256 * 1024 * 1024,
             },
+            resource: Arc::default(),
             sink,
             traces: HashMap::new(),
             spans: 0,
@@ -64,16 +86,8 @@ impl Collector {
     pub(super) fn take(&mut self, spans: impl Iterator<Item = Span>, now: Instant) {
         for span in spans {
             let bytes = size(&span);
-            let trace = self.traces.entry(span.trace_id).or_insert_with(|| Trace {
-                spans: Vec::new(),
-                bytes: 0,
-                last: now,
-                finished: false,
-                given: false,
-                revision: 0,
-            });
-            // A parent in another process (bit 9 of the flags) makes this a root of ours.
-            trace.finished |= span.parent.is_none() || span.flags & 0x200 != 0;
+            let trace = self.traces.entry(span.trace_id).or_insert_with(|| Trace::new(now));
+            trace.finished |= is_root(&span);
             trace.given = false;
             trace.last = now;
             trace.bytes += bytes;
@@ -90,6 +104,24 @@ impl Collector {
                 self.give(oldest);
                 self.forget(oldest);
             }
+        }
+    }
+
+    /// Takes spans that are open although the program ends: those of runs that are not out, and of runs whose root is one
+    /// of them. One that ended meanwhile is left out.
+    pub(super) fn take_open(&mut self, open: impl Iterator<Item = Span>, now: Instant) {
+        let open: Vec<Span> = open.collect();
+        let rooted: HashSet<TraceId> = open.iter().filter(|span| is_root(span)).map(|span| span.trace_id).collect();
+        let spans = self.traces.values().flat_map(|trace| &trace.spans);
+        let ended: HashSet<(TraceId, SpanId)> = spans.map(|span| (span.trace_id, span.span_id)).collect();
+        for span in open {
+            let held = self.traces.get(&span.trace_id).is_some_and(|trace| !trace.given);
+            if ended.contains(&(span.trace_id, span.span_id)) || !held && !rooted.contains(&span.trace_id) {
+                continue;
+            }
+            let trace = self.traces.entry(span.trace_id).or_insert_with(|| Trace::new(now));
+            trace.given = false;
+            trace.spans.push(span);
         }
     }
 
@@ -238,6 +270,28 @@ mod tests {
         collector.give_all();
         let trace = "01".repeat(16);
         assert_eq!(*given.lock().expect("no panic"), [(trace.clone(), true, 0), (trace, true, 1)]);
+    }
+
+    #[test]
+    fn open_spans_make_a_run_unfinished_and_no_other_run_again() {
+        let (mut collector, given) = collector();
+        let now = Instant::now();
+        collector.take([span(1, 1, None), span(2, 2, Some(1))].into_iter(), now);
+        collector.give_finished();
+        let open = |trace, id, parent| {
+            let mut span = span(trace, id, parent);
+            span.end = UnixNanos(0);
+            span
+        };
+        // A left-over of a run that is out; a root with a child that has ended; one that ended meanwhile; a root alone.
+        let left = [open(1, 9, Some(1)), open(2, 1, None), open(2, 2, Some(1)), open(3, 1, None)];
+        collector.take_open(left.into_iter(), now);
+        assert_eq!(collector.traces.values().map(|trace| trace.spans.len()).sum::<usize>(), 4);
+        collector.give_all();
+        let mut given = given.lock().expect("no panic").clone();
+        given.sort();
+        let trace = |number: &str| number.repeat(16);
+        assert_eq!(given, [(trace("01"), true, 0), (trace("02"), false, 0), (trace("03"), false, 0)]);
     }
 
     #[test]

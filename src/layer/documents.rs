@@ -13,7 +13,7 @@ use super::collect::{Collector, Limits};
 use super::convert;
 use super::sink::{self, Sink};
 use crate::formats::{self, AnyFormat, Loss, Options};
-use crate::span::{Resource, TraceId};
+use crate::span::TraceId;
 
 /// A document that a run became.
 #[derive(Debug, Clone)]
@@ -71,15 +71,15 @@ impl std::error::Error for DocumentsError {
     }
 }
 
-/// An [`SpanExporter`] that makes documents of finished runs on a thread of its own.
+/// A [`SpanExporter`] that makes documents of finished runs on a thread of its own.
 ///
 /// A run is finished when its root has ended and no span of it came for a while ([`with_quiet`](Self::with_quiet)).
-/// [`flush`](opentelemetry_sdk::trace::SdkTracerProvider::force_flush) does not wait for that; at shutdown every run is
-/// given out, unfinished ones marked as such.
+/// [`flush`](opentelemetry_sdk::trace::SdkTracerProvider::force_flush) does not wait for that. At shutdown every run is
+/// given out, unfinished ones marked as such; where [`Setup::with_documents`](super::Setup::with_documents) has it, with
+/// the spans that are still open as far as they are known.
 pub struct Documents {
-    inbox: SyncSender<Order>,
+    inbox: Inbox,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
-    resource: Arc<Resource>,
 }
 
 impl fmt::Debug for Documents {
@@ -88,8 +88,14 @@ impl fmt::Debug for Documents {
     }
 }
 
+/// Where a [`Documents`] takes its orders.
+pub(super) type Inbox = SyncSender<Order>;
+
 pub(super) enum Order {
-    Spans(Vec<SpanData>, Arc<Resource>),
+    /// Spans that have ended.
+    Spans(Vec<SpanData>),
+    /// Spans that are open although the program ends; nothing but `Stop` comes after them.
+    Open(Vec<SpanData>),
     Tune(Box<dyn FnOnce(&mut Collector) + Send>),
     Flush(SyncSender<()>),
     Stop(SyncSender<()>),
@@ -101,13 +107,20 @@ impl Documents {
     /// # Errors
     /// When there is no such format, or the folder cannot be made.
     pub fn to_directory(format: &str, folder: impl Into<PathBuf>) -> Result<Self, DocumentsError> {
-        let format = known(format)?;
+        Self::to_directory_of([format], folder)
+    }
+
+    pub(super) fn to_directory_of<'a>(
+        names: impl IntoIterator<Item = &'a str>,
+        folder: impl Into<PathBuf>,
+    ) -> Result<Self, DocumentsError> {
+        let formats = names.into_iter().map(known).collect::<Result<Vec<_>, _>>()?;
         let folder = folder.into();
         std::fs::create_dir_all(&folder).map_err(|source| DocumentsError::Sink {
             path: folder.clone(),
             source,
         })?;
-        Ok(Self::start(format, sink::directory(folder)))
+        Ok(Self::start(formats, sink::directory(folder)))
     }
 
     /// Documents at the end of a file, one a line.
@@ -122,21 +135,21 @@ impl Documents {
             path: path.clone(),
             source,
         })?;
-        Ok(Self::start(format, sink::lines(path, file)))
+        Ok(Self::start(vec![format], sink::lines(path, file)))
     }
 
-    /// Documents to a function. A format that does not exist gives none, and says so.
+    /// Documents to a function. A format that does not exist gives none, and says so. A document that the function panics
+    /// at is lost, the next ones are not.
     #[must_use]
     pub fn to_callback(format: &str, callback: impl FnMut(&RunDocument) + Send + 'static) -> Self {
         let format = known(format);
         if let Err(error) = &format {
             tracing::error!(target: "spanbridge", "{error}");
         }
-        Self::start(format.ok(), sink::callback(callback))
+        Self::start(format.into_iter().collect(), sink::callback(callback))
     }
 
-    fn start(format: impl Into<Option<&'static AnyFormat>>, sink: Sink) -> Self {
-        let formats = format.into().into_iter().collect();
+    fn start(formats: Vec<&'static AnyFormat>, sink: Sink) -> Self {
         // Batches wait here while documents are made: the batch processor slows down before memory grows.
         let (inbox, orders) = mpsc::sync_channel(4);
         let thread = std::thread::Builder::new()
@@ -148,8 +161,11 @@ impl Documents {
         Self {
             inbox,
             thread: Mutex::new(thread.ok()),
-            resource: Arc::default(),
         }
+    }
+
+    pub(super) fn inbox(&self) -> Inbox {
+        self.inbox.clone()
     }
 
     fn tuned(self, change: impl FnOnce(&mut Collector) + Send + 'static) -> Self {
@@ -203,8 +219,7 @@ fn known(name: &str) -> Result<&'static AnyFormat, DocumentsError> {
 
 impl SpanExporter for Documents {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
-        let order = Order::Spans(batch, Arc::clone(&self.resource));
-        self.inbox.send(order).map_err(|_| OTelSdkError::AlreadyShutdown)
+        self.inbox.send(Order::Spans(batch)).map_err(|_| OTelSdkError::AlreadyShutdown)
     }
 
     fn force_flush(&self) -> OTelSdkResult {
@@ -220,7 +235,10 @@ impl SpanExporter for Documents {
     }
 
     fn set_resource(&mut self, resource: &opentelemetry_sdk::Resource) {
-        self.resource = Arc::new(convert::resource(resource));
+        let resource = Arc::new(convert::resource(resource));
+        let _ = self
+            .inbox
+            .send(Order::Tune(Box::new(move |collector| collector.resource = resource)));
     }
 }
 
@@ -228,9 +246,14 @@ fn work(orders: &Receiver<Order>, collector: &mut Collector) {
     loop {
         let wait = collector.next_due(Instant::now()).unwrap_or(Duration::from_secs(3600));
         match orders.recv_timeout(wait) {
-            Ok(Order::Spans(batch, resource)) => {
+            Ok(Order::Spans(batch)) => {
+                let resource = Arc::clone(&collector.resource);
                 let spans = batch.into_iter().filter_map(|data| convert::span(data, &resource));
                 collector.take(spans, Instant::now());
+            }
+            Ok(Order::Open(spans)) => {
+                let resource = Arc::clone(&collector.resource);
+                collector.take_open(spans.into_iter().filter_map(|data| convert::span(data, &resource)), Instant::now());
             }
             Ok(Order::Tune(change)) => change(collector),
             Ok(Order::Flush(done)) => {

@@ -1,70 +1,71 @@
 //! From what was recorded on a span to the attributes that leave.
 
 use opentelemetry::trace::{Event, Span, Status};
-use opentelemetry::{Array, Key, KeyValue, StringValue, Value};
+use opentelemetry::{Key, KeyValue};
 use serde_json::Value as Json;
 
 use super::convert;
-use super::plan::{self, List, Plan, Role};
+use super::out::{Ended, Out};
+use super::plan::List;
 use super::record::{Failed, Record};
-use super::words::{Meaning, key_of, kind_of_word, words, words_of_kind};
+use super::told::{Told, dynamic_role};
+use super::way::Way;
+use super::words::{words, words_of_kind};
 use super::write::Writer;
-use crate::dialect::{Codec, Field, messages};
 use crate::operation::Kind;
 
-/// Writes what was recorded on a span that ends. Most spans need no list: each value goes where it belongs at once.
-pub(super) fn write(record: Record, span: &mut impl Span) {
+/// Writes what was recorded on a span that ends, and tells about how many attributes that were. Most spans need no list:
+/// each value goes where it belongs at once.
+pub(super) fn write(record: Record, span: &mut impl Span) -> usize {
     let plan = record.plan;
-    match (plan.simple, plan.direct, &record.more) {
-        (true, _, None) => simple(record, span),
-        (_, true, None) => direct(record, span),
-        _ => whole(record, span),
+    if plan.direct && record.more.is_none() {
+        direct(record, span)
+    } else {
+        whole(record, span)
     }
 }
 
-fn kind_of(told: Told, span: &mut impl Span) -> Option<Kind> {
-    let kind = told.kind.or(told.hint);
-    match (kind, told.strange_kind) {
-        (Some(kind), _) => {
-            if let Some((word, own)) = words_of_kind(kind) {
-                span.set_attribute(KeyValue::new("openinference.span.kind", word));
-                if let Some(own) = own {
-                    span.set_attribute(KeyValue::new("spanbridge.step_type", own));
-                }
-            }
+/// The kind, which is written first.
+fn kind_of(record: &Record, span: &mut impl Span) -> (Option<Kind>, bool) {
+    let by_word = Told::kind_by_word(record);
+    let kind = by_word.or_else(|| {
+        let told = Told::of(record.plan, record, None);
+        if let (None, Some(word)) = (told.hint, told.strange_kind) {
+            span.set_attribute(KeyValue::new("openinference.span.kind", word));
         }
-        (None, Some(word)) => span.set_attribute(KeyValue::new("openinference.span.kind", word)),
-        (None, None) => {}
+        told.hint
+    });
+    if let Some((word, own)) = kind.and_then(words_of_kind) {
+        span.set_attribute(KeyValue::new("openinference.span.kind", word));
+        if let Some(own) = own {
+            span.set_attribute(KeyValue::new("spanbridge.step_type", own));
+        }
     }
-    kind
+    (kind, by_word.is_some())
 }
 
-fn simple(record: Record, span: &mut impl Span) {
-    kind_of(Told::of(record.plan, &record, None), span);
-    for (field, value) in record.plan.fields.iter().zip(record.values) {
+fn direct(record: Record, span: &mut impl Span) -> usize {
+    let mut count = record.values.len();
+    if count == 0 {
+        return 0;
+    }
+    let plan = record.plan;
+    let (kind, by_word) = kind_of(&record, span);
+    let mut out = Out::new(|pair| span.set_attribute(pair), Failed::NotSaid, by_word);
+    for ((field, way), value) in plan.fields.iter().zip(plan.ways(kind)).zip(record.values) {
         let Some(value) = value else { continue };
-        match field.role {
-            Role::Kind => {}
-            Role::StepType if kind_of_word(&value.as_str()).is_some() => {}
-            _ => span.set_attribute(KeyValue::new(field.name, value)),
-        }
-    }
-}
-
-fn direct(record: Record, span: &mut impl Span) {
-    let told = Told::of(record.plan, &record, None);
-    let step_word = told.kind.is_some();
-    let kind = kind_of(told, span);
-    let mut out = Out::new(|pair| span.set_attribute(pair), Failed::NotSaid, step_word);
-    for (field, value) in record.plan.fields.iter().zip(record.values) {
-        if let Some(value) = value {
-            out.take(Key::from_static_str(field.name), field.role, value, kind);
+        match way {
+            Way::Nowhere => {}
+            Way::AsItIs => out.push(Key::from_static_str(field.name), value),
+            Way::Under(key, codec) => out.under(key, value, *codec),
+            Way::Look => out.take(Key::from_static_str(field.name), field.role, value, kind),
         }
     }
     let Ended { lists, event, status } = out.end();
     if !lists.is_empty() {
         let mut attributes = Vec::new();
         write_lists(lists, &mut attributes);
+        count += attributes.len();
         attributes.into_iter().for_each(|attribute| span.set_attribute(attribute));
     }
     if let Some(event) = event {
@@ -73,6 +74,7 @@ fn direct(record: Record, span: &mut impl Span) {
     if let Some(status) = status.into_status() {
         span.set_status(status);
     }
+    count
 }
 
 fn write_lists(lists: Vec<(List, Json)>, attributes: &mut Vec<KeyValue>) {
@@ -84,8 +86,9 @@ fn write_lists(lists: Vec<(List, Json)>, attributes: &mut Vec<KeyValue>) {
     }
 }
 
-fn whole(record: Record, span: &mut impl Span) {
+fn whole(record: Record, span: &mut impl Span) -> usize {
     let finished = finish(record);
+    let count = finished.attributes.len();
     if let Some(name) = finished.name {
         span.update_name(name);
     }
@@ -98,6 +101,7 @@ fn whole(record: Record, span: &mut impl Span) {
     if let Some(status) = finished.status {
         span.set_status(status);
     }
+    count
 }
 
 /// What a span gets when it ends.
@@ -159,254 +163,6 @@ fn finish(mut record: Record) -> Finished {
         attributes,
         events: more.events,
         status: status.into_status(),
-    }
-}
-
-/// What the recorded values tell together.
-#[derive(Default)]
-struct Told {
-    kind: Option<Kind>,
-    strange_kind: Option<String>,
-    hint: Option<Kind>,
-    foreign: bool,
-    shorts: bool,
-}
-
-impl Told {
-    fn of(plan: &Plan, record: &Record, more: Option<&[KeyValue]>) -> Self {
-        let mut told = Self {
-            foreign: plan.known_target,
-            ..Self::default()
-        };
-        for (field, value) in plan.fields.iter().zip(&record.values) {
-            if let Some(value) = value {
-                told.see(field.role, value);
-            }
-        }
-        for pair in more.unwrap_or_default() {
-            told.see(dynamic_role(pair.key.as_str()), &pair.value);
-        }
-        told
-    }
-
-    fn see(&mut self, role: Role, value: &Value) {
-        match role {
-            Role::Kind | Role::StepType => {
-                let word = value.as_str();
-                match kind_of_word(&word) {
-                    Some(kind) if matches!(role, Role::Kind) || self.kind.is_none() => self.kind = Some(kind),
-                    None if matches!(role, Role::Kind) => self.strange_kind = Some(word.into_owned()),
-                    _ => {}
-                }
-            }
-            Role::Hint(kind) => self.hint = Some(plan::stronger(self.hint, kind)),
-            Role::List(list) => self.hint = plan::hint(list.prefix()).map(|kind| plan::stronger(self.hint, kind)).or(self.hint),
-            Role::Foreign => self.foreign = true,
-            Role::Short(_) => self.shorts = true,
-            Role::Plain | Role::Forwarded | Role::StatusCode | Role::StatusText => {}
-        }
-    }
-}
-
-/// The role of a key that no callsite declares; the indexed keys of messages are many and need no table.
-fn dynamic_role(key: &str) -> Role {
-    if key.starts_with("llm.") && key.as_bytes().iter().any(u8::is_ascii_digit) {
-        return Role::Hint(Kind::Llm);
-    }
-    plan::role(key)
-}
-
-/// Puts values where they belong.
-struct Out<F> {
-    push: F,
-    lists: Vec<(List, Json)>,
-    failure: Failed,
-    /// `otel.status_code`.
-    status_code: Failed,
-    /// A failure told by `error` or `success`.
-    said: Option<String>,
-    /// The kind is told by a word.
-    step_word: bool,
-}
-
-/// What stands at the end.
-struct Ended {
-    lists: Vec<(List, Json)>,
-    event: Option<Event>,
-    status: Failed,
-}
-
-impl<F: FnMut(KeyValue)> Out<F> {
-    fn new(push: F, failure: Failed, step_word: bool) -> Self {
-        Self {
-            push,
-            lists: Vec::new(),
-            failure,
-            status_code: Failed::NotSaid,
-            said: None,
-            step_word,
-        }
-    }
-
-    fn end(mut self) -> Ended {
-        let event = self.said.as_ref().map(|message| exception(message.clone()));
-        if let Some(message) = self.said {
-            self.failure.set(message);
-        }
-        Ended {
-            lists: self.lists,
-            event,
-            status: match (self.status_code, self.failure) {
-                (Failed::Ok, _) => Failed::Ok,
-                (code, Failed::NotSaid) => code,
-                (_, failure) => failure,
-            },
-        }
-    }
-
-    fn take(&mut self, key: Key, role: Role, value: Value, kind: Option<Kind>) {
-        match role {
-            Role::Forwarded | Role::Kind => {}
-            Role::StepType if self.step_word && kind_of_word(&value.as_str()).is_some() => {}
-            Role::Short(meanings) => match kind {
-                Some(kind) => self.short(key, value, meanings, kind),
-                None => self.push(key, value),
-            },
-            Role::List(list) => self.list(list, key, value),
-            Role::StatusCode => {
-                let word = value.as_str();
-                if word.eq_ignore_ascii_case("ok") {
-                    self.status_code = Failed::Ok;
-                } else if word.eq_ignore_ascii_case("error") {
-                    self.status_code = Failed::Because("".into());
-                }
-            }
-            Role::StatusText => self.failure.set(value.as_str().into_owned()),
-            Role::Plain | Role::Hint(_) | Role::Foreign | Role::StepType => self.push(key, value),
-        }
-    }
-
-    fn push(&mut self, key: Key, value: Value) {
-        (self.push)(KeyValue::new(key, value));
-    }
-
-    fn list(&mut self, list: List, key: Key, value: Value) {
-        let parsed = match &value {
-            Value::String(text) => serde_json::from_str::<Json>(text.as_str()).ok(),
-            _ => None,
-        };
-        match parsed {
-            Some(Json::Array(items)) if list == List::Tags => {
-                let items = items.iter().map(|item| StringValue::from(super::write::plain(item))).collect();
-                self.push(key, Value::Array(Array::String(items)));
-            }
-            Some(json @ (Json::Array(_) | Json::Object(_))) => self.lists.push((list, json)),
-            _ => self.push(key, value),
-        }
-    }
-
-    /// A short word: each of its meanings on a span of this kind, as the reader's table has them.
-    fn short(&mut self, key: Key, value: Value, meanings: &[Meaning], kind: Kind) {
-        let mut written = false;
-        let mut left = Some(value);
-        for meaning in meanings.iter().filter(|meaning| meaning.holds(kind)) {
-            let Some(value) = &left else { break };
-            match meaning.field {
-                Field::InputMessages | Field::OutputMessages => {
-                    let (list, direction) = match meaning.field {
-                        Field::InputMessages => (List::InputMessages, messages::Direction::Input),
-                        _ => (List::OutputMessages, messages::Direction::Output),
-                    };
-                    let json = opened(value);
-                    if messages::read(&json, direction).is_some() {
-                        self.lists.push((list, json));
-                    }
-                }
-                Field::SearchDocuments => {
-                    if let json @ Json::Array(_) = opened(value) {
-                        self.lists.push((List::Documents, json));
-                        written = true;
-                    }
-                }
-                Field::FailureMessage => match value {
-                    Value::Bool(true) => self.failed(String::new()),
-                    Value::String(text) if !text.as_str().is_empty() => self.failed(text.as_str().to_owned()),
-                    _ => {}
-                },
-                Field::FailureFlag => {
-                    if value.as_str().eq_ignore_ascii_case("false") {
-                        self.failed(String::new());
-                    }
-                }
-                field => {
-                    let Some(target) = key_of(field, kind) else { continue };
-                    let Some(value) = left.take() else { break };
-                    if meaning.codec == Codec::Json && matches!(target, "input.value" | "output.value") && is_json(&value) {
-                        let mime = if target == "input.value" {
-                            "input.mime_type"
-                        } else {
-                            "output.mime_type"
-                        };
-                        self.push(mime.into(), "application/json".into());
-                    }
-                    self.push(target.into(), typed(value, meaning.codec));
-                    written = true;
-                }
-            }
-        }
-        if let Some(value) = left.filter(|_| !written) {
-            self.push(key, value);
-        }
-    }
-
-    fn failed(&mut self, message: String) {
-        match &mut self.said {
-            Some(said) if message.is_empty() || !said.is_empty() => {}
-            said => *said = Some(message),
-        }
-    }
-}
-
-fn exception(message: String) -> Event {
-    let attributes = vec![KeyValue::new("exception.message", message)];
-    Event::new("exception", std::time::SystemTime::now(), attributes, 0)
-}
-
-fn is_json(value: &Value) -> bool {
-    match value {
-        Value::String(text) => {
-            text.as_str().trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text.as_str()).is_ok()
-        }
-        _ => false,
-    }
-}
-
-/// JSON text opened; other values as they are.
-fn opened(value: &Value) -> Json {
-    match value {
-        Value::String(text) => match serde_json::from_str(text.as_str()) {
-            Ok(json @ (Json::Array(_) | Json::Object(_))) => json,
-            _ => Json::String(text.as_str().to_owned()),
-        },
-        other => convert::any_value(other).to_json(),
-    }
-}
-
-/// The value in the type that OpenInference gives the key.
-#[expect(clippy::cast_precision_loss, reason = "money and counts are far below 2^53")]
-fn typed(value: Value, codec: Codec) -> Value {
-    match (codec, value) {
-        (Codec::Int, Value::String(text)) => match text.as_str().parse() {
-            Ok(number) => Value::I64(number),
-            Err(_) => Value::String(text),
-        },
-        (Codec::Float, Value::I64(number)) => Value::F64(number as f64),
-        (Codec::Float, Value::String(text)) => match text.as_str().parse() {
-            Ok(number) => Value::F64(number),
-            Err(_) => Value::String(text),
-        },
-        (Codec::Text, value @ (Value::I64(_) | Value::F64(_) | Value::Bool(_))) => value.to_string().into(),
-        (_, value) => value,
     }
 }
 

@@ -1,16 +1,32 @@
 //! The tracer of a layer that was given none.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use opentelemetry::Context;
 use opentelemetry::global::{self, BoxedSpan, BoxedTracer};
 use opentelemetry::propagation::TextMapPropagator as _;
-use opentelemetry::trace::{SpanBuilder, TraceContextExt as _, Tracer};
+use opentelemetry::trace::{Span as _, SpanBuilder, TraceContextExt as _, Tracer};
 use opentelemetry_sdk::propagation::TraceContextPropagator;
+use opentelemetry_sdk::trace::SdkTracerProvider;
 
-use super::SCOPE;
 use super::env::Env;
+use super::own_scope;
+
+/// The global provider is one of ours.
+static OURS: AtomicBool = AtomicBool::new(false);
+
+/// Makes our provider the global one.
+pub(super) fn set(provider: SdkTracerProvider) {
+    global::set_tracer_provider(provider);
+    OURS.store(true, Ordering::Relaxed);
+}
+
+/// Whether the global provider is one of ours, as far as we know.
+pub(super) fn is_ours() -> bool {
+    OURS.load(Ordering::Relaxed)
+}
 
 /// The trace that started this process.
 static STARTED_BY: OnceLock<Context> = OnceLock::new();
@@ -34,7 +50,8 @@ pub(super) fn parent(context: &Context) -> &Context {
     }
 }
 
-/// The global provider's tracer, asked for when the first span needs it: the provider may be set after the subscriber.
+/// The global provider's tracer, asked for when spans need it: the provider may be set after the subscriber, and after the
+/// first spans, which are lost then.
 #[derive(Debug, Clone, Default)]
 pub struct GlobalTracer(Arc<OnceLock<BoxedTracer>>);
 
@@ -42,13 +59,15 @@ impl Tracer for GlobalTracer {
     type Span = BoxedSpan;
 
     fn build_with_context(&self, builder: SpanBuilder, parent_cx: &Context) -> Self::Span {
-        let tracer = self.0.get_or_init(|| {
-            global::tracer_with_scope(
-                opentelemetry::InstrumentationScope::builder(SCOPE)
-                    .with_version(env!("CARGO_PKG_VERSION"))
-                    .build(),
-            )
-        });
-        tracer.build_with_context(builder, parent_cx)
+        if let Some(tracer) = self.0.get() {
+            return tracer.build_with_context(builder, parent_cx);
+        }
+        let tracer = global::tracer_with_scope(own_scope());
+        let span = tracer.build_with_context(builder, parent_cx);
+        // Before there is a provider, spans are none: they have no id, or their parent's.
+        if span.span_context().is_valid() && span.span_context() != parent_cx.span().span_context() {
+            let _ = self.0.set(tracer);
+        }
+        span
     }
 }

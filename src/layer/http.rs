@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::io::Read as _;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -13,6 +12,7 @@ use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConf
 
 use super::env::Env;
 use super::error::InitError;
+use super::tls::{Pem, Tls, bad};
 
 const MAX_ANSWER: u64 = 4 * 1024 * 1024;
 
@@ -26,17 +26,14 @@ impl Client {
         let timeout = env
             .millis(&["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"])
             .unwrap_or(Duration::from_secs(10));
-        let file = |name: &str| {
-            let names = [format!("OTEL_EXPORTER_OTLP_TRACES_{name}"), format!("OTEL_EXPORTER_OTLP_{name}")];
-            names.iter().find_map(|name| env.text(name)).map(PathBuf::from)
-        };
+        let told = Tls::of(env)?;
         let mut tls = TlsConfig::builder();
-        if let Some(path) = file("CERTIFICATE") {
-            tls = tls.root_certs(RootCerts::new_with_certs(&certificates(path)?));
+        if let Some(pem) = told.authorities {
+            tls = tls.root_certs(RootCerts::new_with_certs(&certificates(&pem)?));
         }
-        if let (Some(chain), Some(key)) = (file("CLIENT_CERTIFICATE"), file("CLIENT_KEY")) {
-            let cert = ClientCert::new_with_certs(&certificates(chain)?, private_key(key)?);
-            tls = tls.client_cert(Some(cert));
+        if let Some((chain, key)) = told.client {
+            let key_read = PrivateKey::from_pem(&key.bytes).map_err(|source| bad(&key.path, source))?;
+            tls = tls.client_cert(Some(ClientCert::new_with_certs(&certificates(&chain)?, key_read)));
         }
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(timeout))
@@ -75,36 +72,15 @@ impl HttpClient for Client {
     }
 }
 
-fn read(path: &PathBuf) -> Result<Vec<u8>, InitError> {
-    std::fs::read(path).map_err(|source| InitError::Certificate {
-        path: path.clone(),
-        source: Box::new(source),
-    })
-}
-
-fn certificates(path: PathBuf) -> Result<Vec<Certificate<'static>>, InitError> {
+fn certificates(pem: &Pem) -> Result<Vec<Certificate<'static>>, InitError> {
     let mut out = Vec::new();
-    for item in parse_pem(&read(&path)?) {
-        match item {
-            Ok(PemItem::Certificate(certificate)) => out.push(certificate),
-            Ok(_) => {}
-            Err(source) => {
-                let source = Box::new(source);
-                return Err(InitError::Certificate { path, source });
-            }
+    for item in parse_pem(&pem.bytes) {
+        if let PemItem::Certificate(certificate) = item.map_err(|source| bad(&pem.path, source))? {
+            out.push(certificate);
         }
     }
     if out.is_empty() {
-        let source = "no certificate in PEM form is in it".into();
-        return Err(InitError::Certificate { path, source });
+        return Err(bad(&pem.path, "no certificate in PEM form is in it"));
     }
     Ok(out)
-}
-
-fn private_key(path: PathBuf) -> Result<PrivateKey<'static>, InitError> {
-    let bytes = read(&path)?;
-    PrivateKey::from_pem(&bytes).map_err(|source| InitError::Certificate {
-        path,
-        source: Box::new(source),
-    })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use opentelemetry::trace::TracerProvider as _;
-use opentelemetry::{InstrumentationScope, KeyValue, global};
+use opentelemetry::{KeyValue, global};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::{BaggagePropagator, TraceContextPropagator};
 use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider, SpanExporter, SpanLimits, TracerProviderBuilder};
@@ -18,9 +18,13 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use super::access::Access;
+use super::documents::{Documents, DocumentsError};
 use super::env::{Env, bad};
 use super::error::InitError;
-use super::{Layer, Privacy, SCOPE, console, documents, global as shared, otlp, panics, signal, spool};
+use super::exit::Exit;
+use super::open::OpenSpans;
+use super::{Layer, Privacy, console, global as shared, otlp, own_scope, panics, signal, spool};
 
 /// Sends the spans of this program where the environment says, until the guard is dropped.
 ///
@@ -41,8 +45,8 @@ pub fn init() -> Result<Guard, InitError> {
     Setup::from_env().init()
 }
 
-/// Limits that drop nothing. [`Setup`] uses them unless `OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT`,
-/// `OTEL_SPAN_EVENT_COUNT_LIMIT` or `OTEL_SPAN_LINK_COUNT_LIMIT` say otherwise.
+/// Limits that drop nothing, unless `OTEL_ATTRIBUTE_COUNT_LIMIT`, `OTEL_{SPAN,EVENT,LINK}_ATTRIBUTE_COUNT_LIMIT` or
+/// `OTEL_SPAN_{EVENT,LINK}_COUNT_LIMIT` say otherwise. [`Setup`] uses them.
 #[must_use]
 pub fn span_limits() -> SpanLimits {
     limits(&Env::process())
@@ -50,12 +54,13 @@ pub fn span_limits() -> SpanLimits {
 
 fn limits(env: &Env) -> SpanLimits {
     let limit = |name| env.number(name).unwrap_or(u32::MAX);
+    let attributes = |name| env.number(name).unwrap_or_else(|| limit("OTEL_ATTRIBUTE_COUNT_LIMIT"));
     SpanLimits {
-        max_attributes_per_span: limit("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"),
+        max_attributes_per_span: attributes("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT"),
         max_events_per_span: limit("OTEL_SPAN_EVENT_COUNT_LIMIT"),
         max_links_per_span: limit("OTEL_SPAN_LINK_COUNT_LIMIT"),
-        max_attributes_per_event: limit("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT"),
-        max_attributes_per_link: limit("OTEL_LINK_ATTRIBUTE_COUNT_LIMIT"),
+        max_attributes_per_event: attributes("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT"),
+        max_attributes_per_link: attributes("OTEL_LINK_ATTRIBUTE_COUNT_LIMIT"),
     }
 }
 
@@ -70,7 +75,7 @@ type Attach = Box<dyn FnOnce(TracerProviderBuilder) -> TracerProviderBuilder + S
 /// let guard = Setup::from_env()
 ///     .with_service_name("planner")
 ///     .without_otlp()
-///     .with_exporter(Documents::to_callback("openreward", |document| println!("{}", document.text)))
+///     .with_documents(Documents::to_callback("openreward", |document| println!("{}", document.text)))
 ///     .build()?;
 /// let subscriber = tracing_subscriber::registry().with(guard.layer());
 /// # drop(subscriber);
@@ -86,6 +91,7 @@ pub struct Setup {
     privacy: Option<Privacy>,
     spool: Option<PathBuf>,
     exporters: Vec<Attach>,
+    documents: Vec<Documents>,
 }
 
 impl fmt::Debug for Setup {
@@ -112,6 +118,7 @@ impl Setup {
             privacy: None,
             spool: None,
             exporters: Vec::new(),
+            documents: Vec::new(),
         }
     }
 
@@ -129,7 +136,15 @@ impl Setup {
         self
     }
 
-    /// One more exporter, behind a batch processor of its own: [`Documents`](super::Documents), or any other.
+    /// Documents in the process. Spans that are open when the guard is dropped or SIGTERM comes are told to them, so that
+    /// runs that never end are given with their roots; at most 65,536 such spans are.
+    #[must_use]
+    pub fn with_documents(mut self, documents: Documents) -> Self {
+        self.documents.push(documents);
+        self
+    }
+
+    /// One more exporter, behind a batch processor of its own.
     #[must_use]
     pub fn with_exporter<E: SpanExporter + 'static>(mut self, exporter: E) -> Self {
         self.exporters.push(Box::new(|builder| builder.with_batch_exporter(exporter)));
@@ -143,14 +158,16 @@ impl Setup {
         self
     }
 
-    /// Keeps spans in this folder until OTLP has delivered them, and sends first what an earlier process left there.
+    /// Keeps spans in this folder until OTLP has delivered them, and sends what earlier processes left there. It holds 256 MiB
+    /// at most; spans beyond that are not kept, and that is said. Records outlive the process, not the machine.
     #[must_use]
     pub fn with_spool(mut self, folder: impl Into<PathBuf>) -> Self {
         self.spool = Some(folder.into());
         self
     }
 
-    /// Does not listen to SIGTERM.
+    /// Does not listen to SIGTERM. A program that ends in order on SIGTERM says this, if it starts to listen only after the
+    /// Layer was set up: the guard does the same when it is dropped.
     #[must_use]
     pub fn without_signals(mut self) -> Self {
         self.signals = false;
@@ -176,10 +193,21 @@ impl Setup {
     /// # Errors
     /// When the exporter cannot be built from what the environment says.
     pub fn build(self) -> Result<Guard, InitError> {
+        let (guard, env, signals) = self.prepare()?;
+        guard.install(&env, signals)?;
+        Ok(guard)
+    }
+
+    /// A provider that nothing in the process knows yet.
+    fn prepare(self) -> Result<(Guard, Env, bool), InitError> {
         let env = self.env;
-        let privacy = self.privacy.unwrap_or_else(|| Privacy::of(&env));
+        let told = Privacy::of(&env);
+        let privacy = match self.privacy {
+            Some(privacy) => privacy.limited_as(Some(&told)),
+            None => told,
+        };
         if env.flag("OTEL_SDK_DISABLED") {
-            return Ok(Guard::disabled(privacy));
+            return Ok((Guard { exit: None, privacy }, env, false));
         }
         let mut resource = Resource::builder().with_attributes(self.resource);
         if let (Some(name), false) = (self.service_name, named(&env)) {
@@ -188,6 +216,12 @@ impl Setup {
         let mut builder = SdkTracerProvider::builder()
             .with_resource(resource.build())
             .with_span_limits(limits(&env));
+        // Processors are shut down in this order: a backend that hangs until the bound takes no document away.
+        let mut inboxes = Vec::new();
+        for documents in self.documents.into_iter().chain(documents(&env)) {
+            inboxes.push(documents.inbox());
+            builder = builder.with_batch_exporter(documents);
+        }
         if self.otlp {
             let spool = self.spool.or_else(|| env.text("SPANBRIDGE_SPOOL").map(PathBuf::from));
             builder = by_name(builder, &env, spool.as_deref())?;
@@ -195,19 +229,9 @@ impl Setup {
         for attach in self.exporters {
             builder = attach(builder);
         }
-        let provider = builder.build();
-        propagate(&env);
-        shared::continue_from(&env);
-        global::set_tracer_provider(provider.clone());
-        panics::listen();
-        if self.signals {
-            signal::flush_on_term(&provider, self.bound)?;
-        }
-        Ok(Guard {
-            provider: Some(provider),
-            bound: self.bound,
-            privacy,
-        })
+        let exit = Exit::new(builder.build(), self.bound, inboxes, privacy.clone().shared());
+        let guard = Guard { exit: Some(exit), privacy };
+        Ok((guard, env, self.signals))
     }
 
     /// Like [`build`](Self::build), with a global subscriber that has the Layer alone, filtered by `RUST_LOG` (levels by
@@ -216,16 +240,25 @@ impl Setup {
     /// # Errors
     /// When the exporter cannot be built, or the program has a global subscriber already.
     pub fn init(self) -> Result<Guard, InitError> {
-        let env = self.env.clone();
-        let guard = self.build()?;
-        if guard.provider.is_some() {
+        let (guard, env, signals) = self.prepare()?;
+        if guard.exit.is_some() {
+            // Before anything global is changed: a second `init` leaves the first one as it is.
             tracing_subscriber::registry()
                 .with(guard.layer().with_filter(targets(&env)))
                 .try_init()
                 .map_err(|error| InitError::Subscriber(Box::new(error)))?;
         }
+        guard.install(&env, signals)?;
         Ok(guard)
     }
+}
+
+/// Documents that the environment asks for, of one format or of several with commas between.
+fn documents(env: &Env) -> Option<Documents> {
+    let (folder, formats) = (env.text("SPANBRIDGE_DOCUMENTS")?, env.text("SPANBRIDGE_FORMAT")?);
+    let made = Documents::to_directory_of(formats.split(',').map(str::trim), folder);
+    made.inspect_err(|error: &DocumentsError| tracing::warn!(target: "spanbridge", "no documents: {error}"))
+        .ok()
 }
 
 fn named(env: &Env) -> bool {
@@ -252,16 +285,10 @@ fn by_name(mut builder: TracerProviderBuilder, env: &Env, spool: Option<&Path>) 
             _ => bad("OTEL_TRACES_EXPORTER", &name),
         }
     }
-    if let (Some(folder), Some(format)) = (env.text("SPANBRIDGE_DOCUMENTS"), env.text("SPANBRIDGE_FORMAT")) {
-        match documents::Documents::to_directory(&format, folder) {
-            Ok(exporter) => builder = builder.with_batch_exporter(exporter),
-            Err(error) => tracing::warn!(target: "spanbridge", "no documents: {error}"),
-        }
-    }
     Ok(builder)
 }
 
-/// How much the spool holds at most.
+/// How much the spool holds at most, with what earlier processes left.
 const SPOOL_BYTES: u64 = 256 * 1024 * 1024;
 
 fn spooling(folder: &Path, exporter: otlp::Exporter, env: &Env) -> Result<spool::Spooling, InitError> {
@@ -270,11 +297,11 @@ fn spooling(folder: &Path, exporter: otlp::Exporter, env: &Env) -> Result<spool:
         source,
     };
     let spool = Arc::new(spool::Spool::open(folder, SPOOL_BYTES).map_err(failed)?);
-    let (folder, env) = (folder.to_owned(), env.clone());
+    let (earlier, env) = (Arc::clone(&spool), env.clone());
     let left = std::thread::Builder::new().name("spanbridge-spool".to_owned());
     let (done, wait) = std::sync::mpsc::channel();
     let left = left.spawn(move || {
-        spool::send_left(&folder, || otlp::exporter(&env).ok());
+        earlier.send_left(|| otlp::exporter(&env).ok());
         let _ = done.send(());
     });
     left.map_err(failed)?;
@@ -326,27 +353,29 @@ fn targets(env: &Env) -> Targets {
 /// Flushes when it is dropped, within a bound. Keep it until the program ends.
 #[must_use = "spans stop leaving when the guard is dropped"]
 pub struct Guard {
-    provider: Option<SdkTracerProvider>,
-    bound: Duration,
+    /// `None` if `OTEL_SDK_DISABLED` is set.
+    exit: Option<Exit>,
     privacy: Privacy,
 }
 
 impl fmt::Debug for Guard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard")
-            .field("enabled", &self.provider.is_some())
-            .field("bound", &self.bound)
-            .finish_non_exhaustive()
+        f.debug_struct("Guard").field("exit", &self.exit).finish_non_exhaustive()
     }
 }
 
 impl Guard {
-    fn disabled(privacy: Privacy) -> Self {
-        Self {
-            provider: None,
-            bound: Duration::ZERO,
-            privacy,
+    /// Makes the provider the global one, and listens to panics and SIGTERM.
+    fn install(&self, env: &Env, signals: bool) -> Result<(), InitError> {
+        let Some(exit) = &self.exit else { return Ok(()) };
+        propagate(env);
+        shared::continue_from(env);
+        shared::set(exit.provider.clone());
+        panics::listen();
+        if signals {
+            signal::leave_on_term(exit)?;
         }
+        Ok(())
     }
 
     /// A layer whose spans go where this guard's provider sends them.
@@ -355,36 +384,31 @@ impl Guard {
     where
         S: Subscriber + for<'span> LookupSpan<'span>,
     {
-        let scope = InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build();
-        let provider = self.provider.clone().unwrap_or_else(|| {
+        let provider = self.provider().cloned().unwrap_or_else(|| {
             let none = SdkTracerProvider::builder().with_sampler(opentelemetry_sdk::trace::Sampler::AlwaysOff);
             none.build()
         });
-        super::layer()
-            .with_tracer(provider.tracer_with_scope(scope))
-            .with_privacy(self.privacy.clone())
+        let open = self.exit.as_ref().and_then(|exit| exit.watch(|| OpenSpans::new(Access::of::<S>())));
+        let tracer = provider.tracer_with_scope(own_scope());
+        Layer::ours(tracer, self.privacy.clone().shared(), open)
     }
 
     /// The provider, for code that uses OpenTelemetry's own API; `None` if `OTEL_SDK_DISABLED` is set.
     #[must_use]
     pub fn provider(&self) -> Option<&SdkTracerProvider> {
-        self.provider.as_ref()
+        self.exit.as_ref().map(|exit| &exit.provider)
     }
 
     /// Sends what has ended so far; whether all of it left within the bound.
     pub fn flush(&self) -> bool {
-        self.provider
-            .as_ref()
-            .is_none_or(|provider| signal::flush_within(provider, self.bound))
+        self.exit.as_ref().is_none_or(Exit::flush)
     }
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if let Some(provider) = &self.provider
-            && let Err(error) = provider.shutdown_with_timeout(self.bound)
-        {
-            tracing::debug!(target: "spanbridge", "not every span left: {error}");
+        if self.exit.as_ref().is_some_and(|exit| !exit.shut_down()) {
+            tracing::debug!(target: "spanbridge", "not every span left in time");
         }
     }
 }

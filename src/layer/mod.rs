@@ -22,7 +22,8 @@
 //! # Composing
 //!
 //! [`layer()`] is a [`tracing_subscriber::Layer`]: it stands beside `fmt`, under a filter, over any registry.
-//! [`Setup::build`] makes the provider without a subscriber; the guard's layer sends there.
+//! [`Setup::build`] makes the provider without a subscriber; the guard's layer sends there. It is one layer a subscriber,
+//! in the place of `tracing-opentelemetry`'s, which it contains.
 //!
 //! ```
 //! use spanbridge::layer::Setup;
@@ -36,8 +37,10 @@
 //! # Ok::<(), spanbridge::layer::InitError>(())
 //! ```
 //!
-//! With a provider of your own: `spanbridge::layer().with_tracer(provider.tracer("planner"))`. It keeps its own limits;
-//! [`span_limits`] drop nothing.
+//! With a provider of your own: `spanbridge::layer().with_tracer(provider.tracer("planner"))`. It keeps its own limits (the
+//! SDK's are 128 attributes a span, which is two dozen messages); [`span_limits`] drop nothing. That a provider dropped
+//! something is said once. Only [`Setup`] reads the variables below that are about exporters, processors, the resource and
+//! propagation; a provider of your own reads what its builder reads.
 //!
 //! # Special fields
 //!
@@ -64,9 +67,8 @@
 //!
 //! # What fields cannot say
 //!
-//! `tracing` fixes a span's fields where it is written, and drops what is recorded under any other name. [`SpanExt`] says
-//! the rest: messages, tool calls, usage, documents, prompts. [`ModelCall`] is one model call from request to answer.
-//! [`TracedExt::traced`] keeps a span open until a stream ends.
+//! [`SpanExt`] says the rest: messages, tool calls, usage, documents, prompts. [`ModelCall`] is one model call from request
+//! to answer. [`TracedExt::traced`] keeps a span open until a stream ends.
 //!
 //! ```
 //! use serde_json::json;
@@ -76,6 +78,14 @@
 //! span.set_tool_call("weather", Some("call_1"), &json!({"city": "Oslo"}));
 //! span.set_tool_result("-3 °C");
 //! ```
+//!
+//! ## Fields that vanish
+//!
+//! `tracing` fixes a span's fields where its macro stands: `span.record("result", ..)` on a span that declares no `result`
+//! does nothing. `tracing` drops the value before any layer sees it, so that this one cannot keep it nor warn. Declare the
+//! field (`result = tracing::field::Empty`, or the bare name in `#[instrument(fields(result))]`), or record it with
+//! [`SpanExt::record_field`]: that keeps any field, and in debug builds warns once a callsite about one that
+//! `Span::record` would have dropped.
 //!
 //! # Errors
 //!
@@ -90,7 +100,15 @@
 //! # Documents without a server
 //!
 //! [`Documents`] is an exporter that reassembles finished runs and hands documents of any format to a folder, a file or a
-//! function.
+//! function: those that `spanbridge export` makes of the same spans. Give it to [`Setup::with_documents`]: runs that are not
+//! finished when the program ends then have the spans that are still open, with what was recorded on them so far.
+//!
+//! # The end of a program
+//!
+//! Spans leave in batches. Dropping the [`Guard`] sends the last ones and gives out the documents of unfinished runs, within
+//! [a bound](Setup::with_flush_bound); SIGTERM does the same and then ends the process as it would have without the Layer.
+//! A program that handles SIGTERM itself says [`Setup::without_signals`]. `std::process::exit` and `abort` drop no guard:
+//! [`Guard::flush`] before them, or a spool.
 //!
 //! # Crash spool
 //!
@@ -105,15 +123,18 @@
 //! | `OTEL_SDK_DISABLED` | `true`: nothing is set up |
 //! | `OTEL_SERVICE_NAME`, `OTEL_RESOURCE_ATTRIBUTES` | the resource |
 //! | `OTEL_TRACES_EXPORTER` | `otlp` (default), `console` (OTLP/JSON lines), `none`; several with commas |
-//! | `OTEL_EXPORTER_OTLP_{ENDPOINT,HEADERS,PROTOCOL,TIMEOUT,COMPRESSION,CERTIFICATE,CLIENT_KEY,CLIENT_CERTIFICATE}` and `..._TRACES_...` | the exporter; `http/protobuf` (default), `http/json`, and `grpc` with the feature `layer-grpc` |
+//! | `OTEL_EXPORTER_OTLP_{ENDPOINT,HEADERS,PROTOCOL,TIMEOUT,COMPRESSION,CERTIFICATE,CLIENT_KEY,CLIENT_CERTIFICATE}` and `..._TRACES_...` | the exporter; `http/protobuf` (default), `http/json`, and `grpc` with the feature `layer-grpc` (which reads `..._INSECURE` too) |
 //! | `OTEL_BSP_{MAX_QUEUE_SIZE,MAX_EXPORT_BATCH_SIZE,SCHEDULE_DELAY,EXPORT_TIMEOUT}` | the batch processor |
 //! | `OTEL_TRACES_SAMPLER`, `OTEL_TRACES_SAMPLER_ARG` | the sampler |
-//! | `OTEL_{SPAN_ATTRIBUTE,SPAN_EVENT,SPAN_LINK,EVENT_ATTRIBUTE,LINK_ATTRIBUTE}_COUNT_LIMIT` | limits; none unless set |
+//! | `OTEL_{ATTRIBUTE,SPAN_ATTRIBUTE,SPAN_EVENT,SPAN_LINK,EVENT_ATTRIBUTE,LINK_ATTRIBUTE}_COUNT_LIMIT`, `OTEL_{ATTRIBUTE,SPAN_ATTRIBUTE}_VALUE_LENGTH_LIMIT` | limits; none unless set |
 //! | `OTEL_PROPAGATORS`, `TRACEPARENT`, `TRACESTATE` | propagation; the trace that started this process |
 //! | `PHOENIX_COLLECTOR_ENDPOINT`, `PHOENIX_API_KEY` | Phoenix, where the OTLP variables name no endpoint |
-//! | `SPANBRIDGE_DOCUMENTS`, `SPANBRIDGE_FORMAT` | a folder for [`Documents`], and their format |
+//! | `SPANBRIDGE_DOCUMENTS`, `SPANBRIDGE_FORMAT` | a folder for [`Documents`], and their format; several with commas |
 //! | `SPANBRIDGE_SPOOL` | a folder for the crash spool |
 //! | `RUST_LOG` | which spans [`init`] takes: levels by target |
+//!
+//! `OTEL_SEMCONV_STABILITY_OPT_IN` has no effect: the Layer writes OpenInference, and keys of other dialects as they were
+//! recorded.
 
 mod access;
 mod call;
@@ -124,10 +145,14 @@ mod documents;
 mod emit;
 mod env;
 mod error;
+mod exit;
 mod global;
 mod http;
 mod init;
+mod limits;
+mod open;
 mod otlp;
+mod out;
 mod panics;
 mod plan;
 pub mod privacy;
@@ -138,8 +163,11 @@ mod span_ext;
 mod spool;
 mod stream;
 mod subscribe;
+mod tls;
+mod told;
 mod tracer;
 mod visit;
+mod way;
 mod words;
 mod write;
 
@@ -147,6 +175,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use opentelemetry::InstrumentationScope;
 use opentelemetry::trace::Tracer;
 use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetryLayer;
@@ -163,9 +192,15 @@ pub use stream::{Traced, TracedEach, TracedExt};
 pub use tracer::{LayerSpan, LayerTracer};
 
 use access::Access;
+use limits::Provider;
+use open::OpenSpans;
 
 /// The instrumentation scope of spans that come through the Layer.
 pub const SCOPE: &str = "spanbridge";
+
+fn own_scope() -> InstrumentationScope {
+    InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build()
+}
 
 /// A [`tracing_subscriber::Layer`] that makes OpenInference spans. See the [module's page](self).
 pub struct Layer<S, T = GlobalTracer> {
@@ -174,6 +209,8 @@ pub struct Layer<S, T = GlobalTracer> {
     privacy: Option<Arc<Privacy>>,
     flags: Flags,
     access: Access,
+    provider: Provider,
+    open: Option<Arc<OpenSpans>>,
     subscriber: PhantomData<fn(S)>,
 }
 
@@ -186,6 +223,20 @@ struct Flags {
     busy: bool,
     activate: bool,
     events: bool,
+}
+
+impl Default for Flags {
+    fn default() -> Self {
+        Self {
+            location: false,
+            threads: false,
+            target: false,
+            level: false,
+            busy: false,
+            activate: true,
+            events: true,
+        }
+    }
 }
 
 impl<S, T> fmt::Debug for Layer<S, T> {
@@ -203,16 +254,8 @@ pub fn layer<S>() -> Layer<S>
 where
     S: Subscriber + for<'span> LookupSpan<'span>,
 {
-    let flags = Flags {
-        location: false,
-        threads: false,
-        target: false,
-        level: false,
-        busy: false,
-        activate: true,
-        events: true,
-    };
-    Layer::assemble(GlobalTracer::default(), Privacy::from_env().shared(), flags)
+    let tracer = GlobalTracer::default();
+    Layer::assemble(tracer, Provider::Global, Privacy::from_env().shared(), Flags::default(), None)
 }
 
 impl<S, T> Layer<S, T>
@@ -221,9 +264,14 @@ where
     T: Tracer + Clone + 'static,
     T::Span: Send + Sync + 'static,
 {
-    fn assemble(tracer: T, privacy: Option<Arc<Privacy>>, flags: Flags) -> Self {
+    /// A layer on a provider of [`Setup`], which may want to know the spans that are open.
+    fn ours(tracer: T, privacy: Option<Arc<Privacy>>, open: Option<Arc<OpenSpans>>) -> Self {
+        Self::assemble(tracer, Provider::Ours, privacy, Flags::default(), open)
+    }
+
+    fn assemble(tracer: T, provider: Provider, privacy: Option<Arc<Privacy>>, flags: Flags, open: Option<Arc<OpenSpans>>) -> Self {
         let inner = tracing_opentelemetry::layer()
-            .with_tracer(LayerTracer::new(tracer.clone(), privacy.clone()))
+            .with_tracer(LayerTracer::new(tracer.clone(), provider, privacy.clone(), open.clone()))
             .with_location(flags.location)
             .with_threads(flags.threads)
             .with_target(flags.target)
@@ -236,6 +284,8 @@ where
             privacy,
             flags,
             access: Access::of::<S>(),
+            provider,
+            open,
             subscriber: PhantomData,
         }
     }
@@ -243,26 +293,27 @@ where
     fn flagged(self, change: impl FnOnce(&mut Flags)) -> Self {
         let mut flags = self.flags;
         change(&mut flags);
-        Self::assemble(self.tracer, self.privacy, flags)
+        Self::assemble(self.tracer, self.provider, self.privacy, flags, self.open)
     }
 
     /// Makes spans with this tracer.
     ///
     /// A provider that was built elsewhere keeps its own limits: the SDK's default is 128 attributes a span. The Layer
-    /// writes small values first, so that messages are dropped and not the model's name.
+    /// writes small values first, so that messages are dropped and not the model's name, and warns once when that happens.
     #[must_use]
     pub fn with_tracer<U>(self, tracer: U) -> Layer<S, U>
     where
         U: Tracer + Clone + 'static,
         U::Span: Send + Sync + 'static,
     {
-        Layer::assemble(tracer, self.privacy, self.flags)
+        Layer::assemble(tracer, Provider::Theirs, self.privacy, self.flags, None)
     }
 
     /// Hides what these rules say, in place of what the environment says.
     #[must_use]
     pub fn with_privacy(self, privacy: Privacy) -> Self {
-        Self::assemble(self.tracer, privacy.shared(), self.flags)
+        let privacy = privacy.limited_as(self.privacy.as_deref());
+        Self::assemble(self.tracer, self.provider, privacy.shared(), self.flags, self.open)
     }
 
     /// Whether spans have `code.file.path`, `code.module.name` and `code.line.number`. Off unless asked for.

@@ -12,7 +12,7 @@ use super::http::Client;
 pub(super) fn exporter(env: &Env) -> Result<Exporter, InitError> {
     let names = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
     let protocol = match env.first(&names).map(|word| word.to_ascii_lowercase()).as_deref() {
-        Some("grpc") => return grpc(),
+        Some("grpc") => return grpc(env),
         Some("http/json") => Protocol::HttpJson,
         Some("http/protobuf") | None => Protocol::HttpBinary,
         Some(other) => {
@@ -37,12 +37,23 @@ pub(super) fn exporter(env: &Env) -> Result<Exporter, InitError> {
 }
 
 #[cfg(not(feature = "layer-grpc"))]
-fn grpc() -> Result<Exporter, InitError> {
+fn grpc(_: &Env) -> Result<Exporter, InitError> {
     Err(InitError::NoGrpc)
 }
 
 #[cfg(feature = "layer-grpc")]
-fn grpc() -> Result<Exporter, InitError> {
+fn grpc(env: &Env) -> Result<Exporter, InitError> {
+    use opentelemetry_otlp::WithTonicConfig as _;
+    use opentelemetry_otlp::tonic_types::transport::{Certificate, ClientTlsConfig, Identity};
+
+    let told = super::tls::Tls::of(env)?;
+    let mut tls = match told.authorities {
+        Some(pem) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem.bytes)),
+        None => ClientTlsConfig::new().with_enabled_roots(),
+    };
+    if let Some((chain, key)) = told.client {
+        tls = tls.identity(Identity::from_pem(chain.bytes, key.bytes));
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .thread_name("spanbridge-otlp")
@@ -54,7 +65,8 @@ fn grpc() -> Result<Exporter, InitError> {
         })?;
     let inner = {
         let _in_runtime = runtime.enter();
-        SpanExporter::builder().with_tonic().build().map_err(InitError::Exporter)?
+        let builder = SpanExporter::builder().with_tonic().with_tls_config(tls);
+        builder.build().map_err(InitError::Exporter)?
     };
     Ok(Exporter::Grpc(inner, std::sync::Arc::new(runtime)))
 }

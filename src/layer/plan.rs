@@ -8,6 +8,7 @@ use tracing::callsite::Identifier;
 use tracing::field::Field;
 use tracing::{Metadata, callsite};
 
+use super::way::Way;
 use super::words::{Meaning, words};
 use crate::operation::Kind;
 
@@ -93,12 +94,14 @@ pub(super) struct Plan {
     pub(super) forwarded: Vec<Field>,
     /// The target is one that a dialect tells its spans by.
     pub(super) known_target: bool,
-    /// Every field is written as it is, or tells the kind.
-    pub(super) simple: bool,
+    /// Fields whose words say the kind.
+    pub(super) kind_fields: Vec<usize>,
     /// Two fields may be written under one key.
     pub(super) clash: bool,
-    /// Nor do they clash, and no other dialect has to be read: values need no list.
+    /// They do not, and no other dialect has to be read: values need no list.
     pub(super) direct: bool,
+    /// The ways of the fields by kind, made when the first span of that kind ends.
+    ways: [OnceLock<Box<[Way]>>; Kind::ALL.len() + 1],
 }
 
 /// The role of a key.
@@ -162,9 +165,10 @@ impl Plan {
             fields: Vec::with_capacity(metadata.fields().len()),
             forwarded: Vec::new(),
             known_target: words().knows_target(metadata.target()),
-            simple: true,
+            kind_fields: Vec::new(),
             clash: false,
             direct: false,
+            ways: [const { OnceLock::new() }; Kind::ALL.len() + 1],
         };
         for field in metadata.fields() {
             let name = field.name();
@@ -172,15 +176,23 @@ impl Plan {
             if matches!(role, Role::Forwarded) {
                 plan.forwarded.push(field);
             }
-            plan.simple &= matches!(role, Role::Plain | Role::Hint(_) | Role::Kind | Role::StepType);
             let slot = plan.fields.iter().position(|have| have.name == name).unwrap_or(plan.fields.len());
+            if matches!(role, Role::Kind | Role::StepType) {
+                plan.kind_fields.push(plan.fields.len());
+            }
             plan.fields.push(FieldPlan { name, role, slot });
         }
-        plan.simple &= !plan.known_target;
         plan.clash = plan.clashes();
         let alone = |field: &FieldPlan| !matches!(field.role, Role::Foreign | Role::Forwarded);
         plan.direct = !plan.known_target && !plan.clash && plan.fields.iter().all(alone);
         plan
+    }
+
+    /// Where each field goes on a span of this kind.
+    pub(super) fn ways(&self, kind: Option<Kind>) -> &[Way] {
+        let make = || self.fields.iter().map(|field| Way::of(field.role, kind)).collect();
+        let place = kind.map_or(0, |kind| kind as usize + 1);
+        self.ways.get(place).map_or(&[], |ways| ways.get_or_init(make))
     }
 
     /// Whether two fields may be written under one key.

@@ -4,11 +4,13 @@
 //! content is read from the `semconv/` tables, so that `gen_ai.input.messages` and rig's `gen_ai.prompt` are hidden
 //! along with OpenInference's keys.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use opentelemetry::trace::{Event, Status};
-use opentelemetry::{KeyValue, StringValue, Value};
+use opentelemetry::trace::{Event, Link, Status};
+use opentelemetry::{Array, KeyValue, StringValue, Value};
 
 use super::env::Env;
 use super::words::{Content, words};
@@ -16,7 +18,8 @@ use super::words::{Content, words};
 /// What stands in place of a value that is hidden but whose presence may be known, as OpenInference has it.
 const REDACTED: &str = "__REDACTED__";
 
-/// Sees each attribute and gives it back, changed or not; `None` drops it.
+/// Sees each attribute and gives it back, changed or not; `None` drops it, and so does a panic. What is no attribute and
+/// yet text of the program has a key too: `otel.name` (the span's name), `event.name`, `otel.status_description`.
 pub type RedactionHook = Arc<dyn Fn(&str, Value) -> Option<Value> + Send + Sync>;
 
 /// What is hidden. [`Privacy::default`] hides nothing.
@@ -68,6 +71,9 @@ pub struct Privacy {
     pub base64_image_max_length: Option<usize>,
     /// Called for each attribute that is left.
     pub hook: Option<RedactionHook>,
+    /// `OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT`, `OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT`: text is cut after so many characters.
+    /// The SDK has no such limit. It is no choice of the program's.
+    value_length: Option<usize>,
 }
 
 impl fmt::Debug for Privacy {
@@ -112,7 +118,16 @@ impl Privacy {
             embedding_text: hide(&["EMBEDDINGS_TEXT", "EMBEDDING_TEXT"]),
             base64_image_max_length: env.number("OPENINFERENCE_BASE64_IMAGE_MAX_LENGTH"),
             hook: None,
+            value_length: ["OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT", "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT"]
+                .iter()
+                .find_map(|name| env.number(name)),
         }
+    }
+
+    /// With the limits that hold whatever the program hides.
+    pub(super) fn limited_as(mut self, other: Option<&Self>) -> Self {
+        self.value_length = other.and_then(|other| other.value_length);
+        self
     }
 
     /// With a hook that sees each attribute that is left and gives it back, changed or not; `None` drops it.
@@ -144,6 +159,7 @@ impl Privacy {
             || self.embedding_vectors
             || self.embedding_text)
             && self.base64_image_max_length.is_none()
+            && self.value_length.is_none()
             && self.hook.is_none();
         (!idle).then(|| Arc::new(self))
     }
@@ -153,28 +169,56 @@ impl Privacy {
     }
 
     pub(super) fn events(&self, list: Vec<Event>) -> Vec<Event> {
+        list.into_iter().map(|event| self.event(event)).collect()
+    }
+
+    /// An event's name may be the text of a log line: the hook sees it as `event.name`.
+    pub(super) fn event(&self, mut event: Event) -> Event {
+        event.attributes = self.attributes(event.attributes);
+        event.name = self.text("event.name", event.name);
+        event
+    }
+
+    pub(super) fn links(&self, list: Vec<Link>) -> Vec<Link> {
         list.into_iter()
-            .map(|mut event| {
-                event.attributes = self.attributes(event.attributes);
-                event
+            .map(|mut link| {
+                link.attributes = self.attributes(link.attributes);
+                link
             })
             .collect()
     }
 
+    /// A span's name: the hook sees it as `otel.name`.
+    pub(super) fn name(&self, name: Cow<'static, str>) -> Cow<'static, str> {
+        self.text("otel.name", name)
+    }
+
+    /// A text that cannot be missing: where the hook drops it, it is redacted.
+    fn text(&self, key: &str, text: Cow<'static, str>) -> Cow<'static, str> {
+        let Some(hook) = &self.hook else { return text };
+        match ask(hook, key, Value::String(StringValue::from(text.clone()))) {
+            Some(Value::String(same)) if same.as_str() == text => text,
+            Some(value) => value.to_string().into(),
+            None => REDACTED.into(),
+        }
+    }
+
     pub(super) fn attribute(&self, pair: KeyValue) -> Option<KeyValue> {
-        let pair = self.mask(pair)?;
-        let Some(hook) = &self.hook else { return Some(pair) };
-        let value = hook(pair.key.as_str(), pair.value)?;
-        Some(KeyValue::new(pair.key, value))
+        let mut pair = self.mask(pair)?;
+        if let Some(hook) = &self.hook {
+            pair.value = ask(hook, pair.key.as_str(), pair.value)?;
+        }
+        if let Some(longest) = self.value_length {
+            pair.value = cut(pair.value, longest);
+        }
+        Some(pair)
     }
 
     pub(super) fn status(&self, status: Status) -> Status {
         match (status, &self.hook) {
             (Status::Error { description }, Some(hook)) if !description.is_empty() => {
-                let value = hook(
-                    "otel.status_description",
-                    Value::String(StringValue::from(description.into_owned())),
-                );
+                let description = Value::String(StringValue::from(description.into_owned()));
+                let value = ask(hook, "otel.status_description", description);
                 Status::error(value.map(|value| value.to_string()).unwrap_or_default())
             }
             (status, _) => status,
@@ -242,6 +286,24 @@ impl Privacy {
     }
 }
 
+fn cut(value: Value, longest: usize) -> Value {
+    let text = |text: StringValue| match text.as_str().char_indices().nth(longest) {
+        Some((end, _)) => StringValue::from(text.as_str().get(..end).unwrap_or_default().to_owned()),
+        None => text,
+    };
+    match value {
+        Value::String(long) => Value::String(text(long)),
+        Value::Array(Array::String(list)) => Value::Array(Array::String(list.into_iter().map(text).collect())),
+        other => other,
+    }
+}
+
+/// A hook that panics hides the value: spans end in destructors, where a panic would end the program.
+fn ask(hook: &RedactionHook, key: &str, value: Value) -> Option<Value> {
+    let call = AssertUnwindSafe(|| hook(key, value));
+    std::panic::catch_unwind(call).ok().flatten()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -278,14 +340,29 @@ mod tests {
     }
 
     #[test]
+    fn text_is_cut_at_a_character() {
+        let limit = [("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "3")];
+        assert_eq!(
+            left(&limit, &[("a", "-3 °C"), ("b", "né!")]),
+            [("a".to_owned(), "-3 ".to_owned()), ("b".to_owned(), "né!".to_owned())]
+        );
+        let privacy = Privacy::default().limited_as(Some(&Privacy::of(&Env::of(&limit))));
+        let tags = Value::Array(Array::String(vec!["long".into(), "né".into()]));
+        let tags = privacy.attribute(KeyValue::new("tag.tags", tags)).map(|pair| pair.value);
+        assert_eq!(tags, Some(Value::Array(Array::String(vec!["lon".into(), "né".into()]))));
+    }
+
+    #[test]
     fn the_hook_sees_what_is_left() {
         let privacy = Privacy::default().with_hook(|key, value| match key {
             "user.id" => None,
             "otel.status_description" => Some("hidden".into()),
+            "app.odd" => panic!("a hook with a bug"),
             _ => Some(value),
         });
         let privacy = privacy.shared().expect("a hook is a rule");
         assert!(privacy.attribute(KeyValue::new("user.id", "ada")).is_none());
+        assert!(privacy.attribute(KeyValue::new("app.odd", 1)).is_none());
         assert_eq!(privacy.status(Status::error("key sk-1 is wrong")), Status::error("hidden"));
         assert!(Privacy::default().shared().is_none());
     }

@@ -1,31 +1,17 @@
-//! SIGTERM: flush, then die of it as before.
-
-use std::sync::mpsc;
-use std::time::Duration;
-
-use opentelemetry_sdk::trace::SdkTracerProvider;
+//! SIGTERM: let everything leave, then die of it as before.
 
 use super::error::InitError;
-
-/// Flushes on a thread of its own; whether that was done in time.
-pub(super) fn flush_within(provider: &SdkTracerProvider, bound: Duration) -> bool {
-    let (done, wait) = mpsc::channel();
-    let provider = provider.clone();
-    let thread = std::thread::Builder::new().name("spanbridge-flush".to_owned()).spawn(move || {
-        let _ = done.send(provider.force_flush().is_ok());
-    });
-    thread.is_ok() && wait.recv_timeout(bound).unwrap_or(false)
-}
+use super::exit::Exit;
 
 #[cfg(not(unix))]
-pub(super) fn flush_on_term(_: &SdkTracerProvider, _: Duration) -> Result<(), InitError> {
+pub(super) fn leave_on_term(_: &Exit) -> Result<(), InitError> {
     Ok(())
 }
 
-/// Flushes on SIGTERM, restores the default action and raises the signal again. Where the program has an action of its
+/// Lets everything leave on SIGTERM, restores the default action and raises the signal again. Where the program has an action of its
 /// own, nothing is installed: it knows best when to end.
 #[cfg(unix)]
-pub(super) fn flush_on_term(provider: &SdkTracerProvider, bound: Duration) -> Result<(), InitError> {
+pub(super) fn leave_on_term(exit: &Exit) -> Result<(), InitError> {
     use signal_hook::consts::SIGTERM;
     use signal_hook::iterator::Signals;
     if is_caught(SIGTERM) {
@@ -36,10 +22,10 @@ pub(super) fn flush_on_term(provider: &SdkTracerProvider, bound: Duration) -> Re
         source,
     };
     let mut signals = Signals::new([SIGTERM]).map_err(failed)?;
-    let provider = provider.clone();
+    let exit = exit.clone();
     let thread = std::thread::Builder::new().name("spanbridge-term".to_owned()).spawn(move || {
         if signals.forever().next().is_some() {
-            flush_within(&provider, bound);
+            exit.shut_down();
             let _ = signal_hook::low_level::emulate_default_handler(SIGTERM);
         }
     });

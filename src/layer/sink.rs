@@ -17,8 +17,14 @@ impl Sink {
     }
 }
 
-pub(super) fn callback(callback: impl FnMut(&RunDocument) + Send + 'static) -> Sink {
-    Sink(Box::new(callback))
+/// A program's own function: when it panics, the documents after that are not lost.
+pub(super) fn callback(mut callback: impl FnMut(&RunDocument) + Send + 'static) -> Sink {
+    Sink(Box::new(move |document| {
+        let call = std::panic::AssertUnwindSafe(|| callback(document));
+        if std::panic::catch_unwind(call).is_err() {
+            tracing::error!(target: "spanbridge", "the function for documents panicked at one of trace {}", document.trace_id);
+        }
+    }))
 }
 
 pub(super) fn lines(path: PathBuf, mut file: File) -> Sink {

@@ -4,7 +4,10 @@
 //! when the process ends, however it ends. A journal is a list of records: length (4 bytes, little endian), then that many
 //! bytes of OTLP (`TracesData`). A torn record at the end is cut. A journal goes when every span in it was delivered, the
 //! folder when its process ends with nothing left. The next process that starts sends what it finds in folders that nobody
-//! locks. Delivery is at least once: what was delivered shortly before a crash may go out again, unchanged.
+//! locks, journal by journal. Delivery is at least once: what was delivered shortly before a crash may go out again,
+//! unchanged. What nobody takes stays, and counts: all folders together are bounded.
+//!
+//! Records are written, not synced: they outlive the process, not the machine.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
@@ -56,13 +59,20 @@ struct State {
     /// How many of them a journal holds, and its size.
     journals: HashMap<u64, (usize, u64)>,
     total: u64,
+    /// Size of what earlier processes left.
+    left: u64,
     full: bool,
 }
 
 impl Spool {
-    /// Makes the folder of this process in `root`.
+    /// Makes the folder of this process in `root`, where all folders together hold at most `limit` bytes.
     pub(super) fn open(root: &Path, limit: u64) -> io::Result<Self> {
         fs::create_dir_all(root)?;
+        let left = folders(root)
+            .iter()
+            .flat_map(|folder| journals(folder))
+            .map(|journal| size(&journal))
+            .sum();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let name = format!("{now}-{}", std::process::id());
         // Locked before it has its name: nobody may take it for a dead process's.
@@ -83,6 +93,7 @@ impl Spool {
                 waiting: HashMap::new(),
                 journals: HashMap::new(),
                 total: 0,
+                left,
                 full: false,
             }),
         })
@@ -112,11 +123,13 @@ impl Spool {
 
     fn write(&self, state: &mut State, key: Key, length: u32, bytes: &[u8]) -> io::Result<()> {
         let added = u64::from(length) + 4;
-        if state.total + added > self.limit {
-            return Err(io::Error::new(
-                io::ErrorKind::StorageFull,
-                format!("it holds {} bytes", state.total),
-            ));
+        if state.total + state.left + added > self.limit {
+            let why = format!(
+                "it holds {} bytes, {} of them from earlier processes",
+                state.total + state.left,
+                state.left
+            );
+            return Err(io::Error::new(io::ErrorKind::StorageFull, why));
         }
         if state.size >= JOURNAL_BYTES {
             state.journal = None;
@@ -261,33 +274,56 @@ impl<E: SpanExporter> SpanExporter for Acknowledging<E> {
     }
 }
 
-/// Sends what processes that are no more have left in `root`; folders whose spans do not go out stay for the next start.
-pub(super) fn send_left<E: SpanExporter>(root: &Path, exporter: impl Fn() -> Option<E>) {
-    let Ok(folders) = fs::read_dir(root) else { return };
-    let mut folders: Vec<PathBuf> = folders.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    folders.sort();
-    for folder in folders {
-        let Ok(lock) = File::options().read(true).write(true).open(folder.join("lock")) else {
-            continue;
-        };
-        if lock.try_lock().is_err() {
-            continue;
+impl Spool {
+    /// Sends what processes that are no more have left beside this one; what does not go out stays for the next start.
+    pub(super) fn send_left<E: SpanExporter>(&self, exporter: impl Fn() -> Option<E>) {
+        let Some(root) = self.folder.parent() else { return };
+        for folder in folders(root) {
+            let Ok(lock) = File::options().read(true).write(true).open(folder.join("lock")) else {
+                continue;
+            };
+            if lock.try_lock().is_err() {
+                continue;
+            }
+            let all = journals(&folder).iter().all(|journal| self.send_journal(journal, &exporter));
+            if all {
+                let _ = fs::remove_dir_all(&folder);
+            }
         }
-        let spans = spans_in(&folder);
-        let count = spans.len();
-        if send(spans, &exporter) {
-            tracing::info!(target: "spanbridge", "{count} spans that an earlier process left went out");
-            let _ = fs::remove_dir_all(&folder);
+    }
+
+    fn send_journal<E: SpanExporter>(&self, journal: &Path, exporter: &impl Fn() -> Option<E>) -> bool {
+        let spans = read(journal).unwrap_or_default();
+        let (count, bytes) = (spans.len(), size(journal));
+        if !send(spans, exporter) {
+            return false;
         }
+        tracing::info!(target: "spanbridge", "{count} spans that an earlier process left went out");
+        let mut state = self.state();
+        state.left = state.left.saturating_sub(bytes);
+        fs::remove_file(journal).is_ok()
     }
 }
 
-fn spans_in(folder: &Path) -> Vec<Span> {
-    let Ok(files) = fs::read_dir(folder) else { return Vec::new() };
-    let mut files: Vec<PathBuf> = files.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|file| file.extension().is_some_and(|extension| extension == "spool"));
-    files.sort();
-    files.iter().flat_map(|file| read(file).unwrap_or_default()).collect()
+/// Folders of processes, the oldest first.
+fn folders(root: &Path) -> Vec<PathBuf> {
+    listed(root, |path| path.join("lock").is_file())
+}
+
+fn journals(folder: &Path) -> Vec<PathBuf> {
+    listed(folder, |path| path.extension().is_some_and(|extension| extension == "spool"))
+}
+
+fn listed(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| wanted(path));
+    paths.sort();
+    paths
+}
+
+fn size(file: &Path) -> u64 {
+    fs::metadata(file).map_or(0, |metadata| metadata.len())
 }
 
 fn read(file: &Path) -> io::Result<Vec<Span>> {
@@ -334,5 +370,75 @@ fn wait<T>(future: impl Future<Output = T>) -> T {
             Poll::Ready(value) => return value,
             Poll::Pending => std::thread::sleep(Duration::from_millis(1)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::span::{SpanId, TraceId};
+
+    #[derive(Debug, Clone, Default)]
+    struct Taker {
+        takes: bool,
+        taken: Arc<Mutex<usize>>,
+    }
+
+    impl SpanExporter for Taker {
+        async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
+            if !self.takes {
+                return Err(opentelemetry_sdk::error::OTelSdkError::InternalFailure("no".to_owned()));
+            }
+            *self.taken.lock().unwrap_or_else(PoisonError::into_inner) += batch.len();
+            Ok(())
+        }
+    }
+
+    fn keep(spool: &Spool, spans: u64) {
+        for number in 1..=spans {
+            let ids = (TraceId::from_bytes(&[1; 16]), SpanId::from_bytes(&number.to_be_bytes()));
+            let (Some(trace), Some(id)) = ids else { panic!("no zeros") };
+            let mut span = Span::new(trace, id, "call");
+            span.attributes.push("input.value", "x".repeat(100));
+            spool.keep(&convert::sdk_span(&span), &Arc::default());
+        }
+    }
+
+    #[test]
+    fn what_is_left_counts_until_somebody_takes_it() -> io::Result<()> {
+        let root = tempfile::tempdir()?;
+        let first = Spool::open(root.path(), 1000)?;
+        keep(&first, 100);
+        let kept = first.state().waiting.len();
+        assert!((1..10).contains(&kept), "{kept}");
+        drop(first);
+
+        let second = Spool::open(root.path(), 1000)?;
+        keep(&second, 100);
+        assert!(second.state().waiting.len() < 2, "the first process's spans fill it");
+        second.send_left(|| Some(Taker::default()));
+        assert_eq!(folders(root.path()).len(), 2);
+        let taker = Taker {
+            takes: true,
+            ..Taker::default()
+        };
+        second.send_left(|| Some(taker.clone()));
+        assert_eq!(*taker.taken.lock().unwrap_or_else(PoisonError::into_inner), kept);
+        assert_eq!((folders(root.path()).len(), second.state().left), (1, 0));
+        keep(&second, 100);
+        assert_eq!(second.state().waiting.len(), kept);
+        Ok(())
+    }
+
+    #[test]
+    fn a_torn_record_is_cut() -> io::Result<()> {
+        let root = tempfile::tempdir()?;
+        let spool = Spool::open(root.path(), 1_000_000)?;
+        keep(&spool, 3);
+        let journal = spool.path(0);
+        let bytes = fs::read(&journal)?;
+        fs::write(&journal, bytes.get(..bytes.len() - 1).unwrap_or_default())?;
+        assert_eq!(read(&journal)?.len(), 2);
+        Ok(())
     }
 }

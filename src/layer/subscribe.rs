@@ -8,7 +8,7 @@ use opentelemetry::KeyValue;
 use opentelemetry::trace::Tracer;
 use tracing::field::Field;
 use tracing::span::{Attributes, Id, Record as Values};
-use tracing::{Event, Level, Subscriber, Value};
+use tracing::{Dispatch, Event, Level, Subscriber, Value};
 use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
@@ -24,9 +24,14 @@ thread_local! {
 
 /// Calls into tracing-opentelemetry, which may hold locks of a span while the SDK logs: such events are not taken.
 fn quietly(call: impl FnOnce()) {
-    let before = INSIDE.replace(true);
+    struct Back(bool);
+    impl Drop for Back {
+        fn drop(&mut self) {
+            INSIDE.set(self.0);
+        }
+    }
+    let _back = Back(INSIDE.replace(true));
     call();
-    INSIDE.set(before);
 }
 
 type Slot<'a> = (&'a Field, Option<&'a dyn Value>);
@@ -54,6 +59,13 @@ where
     T: Tracer + Clone + 'static,
     T::Span: Send + Sync + 'static,
 {
+    fn on_register_dispatch(&self, subscriber: &Dispatch) {
+        if let Some(open) = &self.open {
+            open.registered(subscriber);
+        }
+        self.inner.on_register_dispatch(subscriber);
+    }
+
     fn on_new_span(&self, attrs: &Attributes<'_>, id: &Id, ctx: Context<'_, S>) {
         let Some(span) = ctx.span(id) else { return };
         let metadata = attrs.metadata();
@@ -72,7 +84,13 @@ where
             let none: [Slot<'_>; 0] = [];
             open(&metadata.fields().value_set(&none));
         }
-        let _ = span.extensions_mut().replace(record);
+        // A span without fields has a record only when something is recorded on it.
+        if !record.is_idle() {
+            let _ = span.extensions_mut().replace(record);
+        }
+        if let Some(open) = &self.open {
+            open.opened(id);
+        }
     }
 
     fn on_record(&self, id: &Id, values: &Values<'_>, ctx: Context<'_, S>) {
@@ -84,7 +102,7 @@ where
             let values = span.metadata().fields().value_set(slots);
             quietly(|| self.inner.on_record(id, &Values::new(&values), ctx.clone()));
         });
-        if let Some(record) = span.extensions_mut().get_mut::<Record>() {
+        if let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata()) {
             record.take_changes(changes);
         }
     }
@@ -127,7 +145,10 @@ where
                 "exception".into()
             }
         };
-        if let Some(record) = span.extensions_mut().get_mut::<Record>() {
+        if !(self.flags.events || exception || failed) {
+            return;
+        }
+        if let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata()) {
             if self.flags.events || exception {
                 record.event(name, attributes);
             }
@@ -144,7 +165,7 @@ where
     fn on_exit(&self, id: &Id, ctx: Context<'_, S>) {
         if std::thread::panicking()
             && let Some(span) = ctx.span(id)
-            && let Some(record) = span.extensions_mut().get_mut::<Record>()
+            && let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata())
             && !std::mem::replace(&mut record.opened_in_panic, true)
         {
             record.exception(Some("panic".to_owned()), panics::message(), None);
@@ -153,6 +174,9 @@ where
     }
 
     fn on_close(&self, id: Id, ctx: Context<'_, S>) {
+        if let Some(open) = &self.open {
+            open.closed(&id);
+        }
         let record = ctx.span(&id).and_then(|span| span.extensions_mut().remove::<Record>());
         tracer::finish_with(record, || quietly(|| self.inner.on_close(id, ctx)));
     }

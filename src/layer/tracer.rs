@@ -9,9 +9,11 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use opentelemetry::trace::{Span, SpanBuilder, SpanContext, Status, Tracer};
+use opentelemetry::trace::{Event, Span, SpanBuilder, SpanContext, Status, Tracer};
 use opentelemetry::{Context, KeyValue};
 
+use super::limits::{self, Provider};
+use super::open::{self, OpenSpans};
 use super::privacy::Privacy;
 use super::record::Record;
 use super::{emit, global};
@@ -22,36 +24,62 @@ thread_local! {
 
 /// Ends a span within `close`, which gets what was recorded.
 pub(super) fn finish_with(record: Option<Record>, close: impl FnOnce()) {
-    // A span processor may open and close spans of its own while this one ends.
-    let outer = CLOSING.replace(record);
+    /// What an outer span has, which ends meanwhile: a span processor may open and close spans of its own.
+    struct Outer(Option<Record>);
+    impl Drop for Outer {
+        fn drop(&mut self) {
+            CLOSING.set(self.0.take());
+        }
+    }
+    let _outer = Outer(CLOSING.replace(record));
     close();
-    CLOSING.set(outer);
 }
 
 /// A tracer whose spans are [`LayerSpan`]s. Made by [`Layer::with_tracer`](super::Layer::with_tracer).
 #[derive(Debug, Clone)]
 pub struct LayerTracer<T> {
     inner: T,
+    provider: Provider,
     privacy: Option<Arc<Privacy>>,
+    open: Option<Arc<OpenSpans>>,
 }
 
 impl<T> LayerTracer<T> {
-    pub(super) fn new(inner: T, privacy: Option<Arc<Privacy>>) -> Self {
-        Self { inner, privacy }
+    pub(super) fn new(inner: T, provider: Provider, privacy: Option<Arc<Privacy>>, open: Option<Arc<OpenSpans>>) -> Self {
+        Self {
+            inner,
+            provider,
+            privacy,
+            open,
+        }
     }
 }
 
-impl<T: Tracer> Tracer for LayerTracer<T> {
+impl<T> Tracer for LayerTracer<T>
+where
+    T: Tracer,
+    T::Span: 'static,
+{
     type Span = LayerSpan<T::Span>;
 
     fn build_with_context(&self, mut builder: SpanBuilder, parent_cx: &Context) -> Self::Span {
         if let Some(privacy) = &self.privacy {
             builder.attributes = builder.attributes.map(|list| privacy.attributes(list));
             builder.events = builder.events.map(|list| privacy.events(list));
+            builder.links = builder.links.map(|list| privacy.links(list));
+            builder.name = privacy.name(builder.name);
+        }
+        let parent = global::parent(parent_cx);
+        let watched = self.open.as_ref().map(|open| (open, builder.clone()));
+        let inner = self.inner.build_with_context(builder, parent);
+        if let Some((open, builder)) = watched.filter(|_| inner.is_recording()) {
+            open.begun(open::data(&builder, parent, inner.span_context().clone()));
         }
         LayerSpan {
-            inner: self.inner.build_with_context(builder, global::parent(parent_cx)),
+            inner,
+            provider: self.provider,
             privacy: self.privacy.clone(),
+            open: self.open.clone(),
         }
     }
 }
@@ -60,34 +88,58 @@ impl<T: Tracer> Tracer for LayerTracer<T> {
 #[derive(Debug)]
 pub struct LayerSpan<S> {
     inner: S,
+    provider: Provider,
     privacy: Option<Arc<Privacy>>,
+    open: Option<Arc<OpenSpans>>,
 }
 
-impl<S: Span> LayerSpan<S> {
+impl<S: Span + 'static> LayerSpan<S> {
+    /// A span of our own under the privacy rules.
+    pub(super) fn around(inner: S, privacy: Option<Arc<Privacy>>) -> Self {
+        Self {
+            inner,
+            provider: Provider::Ours,
+            privacy,
+            open: None,
+        }
+    }
+
+    pub(super) fn into_inner(self) -> S {
+        self.inner
+    }
+
     /// Takes what was recorded, through the privacy rules where there are any.
     fn take_recorded(&mut self) {
+        if let Some(open) = &self.open {
+            open.ended(self.inner.span_context());
+        }
         let Some(record) = CLOSING.take() else { return };
         if !self.inner.is_recording() {
             return;
         }
-        if self.privacy.is_some() {
-            emit::write(record, self);
+        let attributes = if self.privacy.is_some() {
+            emit::write(record, self)
         } else {
-            emit::write(record, &mut self.inner);
+            emit::write(record, &mut self.inner)
+        };
+        if attributes > limits::USUAL {
+            limits::check(self.provider, &self.inner, attributes);
         }
     }
 }
 
-impl<S: Span> Span for LayerSpan<S> {
+impl<S: Span + 'static> Span for LayerSpan<S> {
     fn add_event_with_timestamp<T>(&mut self, name: T, timestamp: SystemTime, attributes: Vec<KeyValue>)
     where
         T: Into<Cow<'static, str>>,
     {
-        let attributes = match &self.privacy {
-            Some(privacy) => privacy.attributes(attributes),
-            None => attributes,
-        };
-        self.inner.add_event_with_timestamp(name, timestamp, attributes);
+        match &self.privacy {
+            Some(privacy) => {
+                let event = privacy.event(Event::new(name, timestamp, attributes, 0));
+                self.inner.add_event_with_timestamp(event.name, timestamp, event.attributes);
+            }
+            None => self.inner.add_event_with_timestamp(name, timestamp, attributes),
+        }
     }
 
     fn span_context(&self) -> &SpanContext {
@@ -121,10 +173,17 @@ impl<S: Span> Span for LayerSpan<S> {
     where
         T: Into<Cow<'static, str>>,
     {
-        self.inner.update_name(new_name);
+        match &self.privacy {
+            Some(privacy) => self.inner.update_name(privacy.name(new_name.into())),
+            None => self.inner.update_name(new_name),
+        }
     }
 
     fn add_link(&mut self, span_context: SpanContext, attributes: Vec<KeyValue>) {
+        let attributes = match &self.privacy {
+            Some(privacy) => privacy.attributes(attributes),
+            None => attributes,
+        };
         self.inner.add_link(span_context, attributes);
     }
 

@@ -191,6 +191,11 @@ pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
         "TOOL" => return Some(Kind::Tool),
         "AGENT" => return Some(Kind::Agent),
         "CHAIN" => return Some(Kind::Chain),
+        // As we keep them meanwhile.
+        "llm" => return Some(Kind::Llm),
+        "tool" => return Some(Kind::Tool),
+        "agent" => return Some(Kind::Agent),
+        "chain" => return Some(Kind::Chain),
         _ => {}
     }
     let mut lower = [0_u8; 16];

@@ -1,8 +1,6 @@
 //! A place where finished spans go, and a subscriber that sends them there.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "not every test uses all of it")]
 
-pub mod receiver;
-
 use std::sync::{Arc, Mutex};
 
 use opentelemetry::Value;

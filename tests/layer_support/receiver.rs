@@ -1,40 +1,19 @@
-//! Programs with variables of their own, and an OTLP/HTTP endpoint for them.
+//! An OTLP/HTTP endpoint.
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, reason = "not every test uses all of it")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
-use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 use spanbridge::otlp;
 use spanbridge::span::Span;
-
-/// This test program again, with one test and these variables.
-pub fn program(name: &str, variables: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--ignored", "--exact", "--nocapture", name]);
-    for (key, _) in std::env::vars().filter(|(key, _)| key.starts_with("OTEL_") || key.starts_with("OPENINFERENCE_")) {
-        command.env_remove(key);
-    }
-    command
-        .envs(variables.iter().copied())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    command
-}
-
-/// Runs it to its end.
-pub fn run(name: &str, variables: &[(&str, &str)]) -> Output {
-    let output = program(name, variables).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    output
-}
 
 pub struct Request {
     pub head: String,
     pub spans: Vec<Span>,
 }
 
-/// An OTLP/HTTP endpoint.
+/// Its address, and what it gets.
 pub fn receiver() -> (String, Receiver<Request>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """The documents of ../documents against the real packages: valid ones are accepted, each of invalid/ is refused.
+With a folder: its documents `<name>.<format>.json` instead, of each format at least one, all of them valid.
 
-usage: check_documents.py      run with the Python that has requirements.txt"""
+usage: check_documents.py [FOLDER]      run with the Python that has requirements.txt"""
 import glob, os, sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
@@ -10,8 +11,10 @@ from runner import FORMATS, verdicts
 def main():
     bad = seen = 0
     for fmt in FORMATS:
-        base = os.path.join(os.path.dirname(HERE), "documents", fmt)
-        for pattern, want in (("*.json", True), ("invalid/*.json", False)):
+        base, patterns = os.path.join(os.path.dirname(HERE), "documents", fmt), (("*.json", True), ("invalid/*.json", False))
+        if len(sys.argv) > 1:
+            base, patterns = sys.argv[1], ((f"*.{fmt}.json", True),)
+        for pattern, want in patterns:
             files = sorted(glob.glob(os.path.join(base, pattern)))
             if not files:
                 bad += 1

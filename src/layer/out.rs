@@ -1,0 +1,211 @@
+//! Values one by one to where they belong: attributes, lists, the status.
+
+use opentelemetry::trace::Event;
+use opentelemetry::{Array, Key, KeyValue, StringValue, Value};
+use serde_json::Value as Json;
+
+use super::convert;
+use super::plan::{List, Role};
+use super::record::Failed;
+use super::words::{Meaning, key_of, kind_of_word};
+use super::write::plain;
+use crate::dialect::{Codec, Field, messages};
+use crate::operation::Kind;
+
+/// Puts values where they belong.
+pub(super) struct Out<F> {
+    push: F,
+    lists: Vec<(List, Json)>,
+    failure: Failed,
+    /// `otel.status_code`.
+    status_code: Failed,
+    /// A failure told by `error` or `success`.
+    said: Option<String>,
+    /// The kind is told by a word.
+    step_word: bool,
+}
+
+/// What stands at the end.
+pub(super) struct Ended {
+    pub(super) lists: Vec<(List, Json)>,
+    pub(super) event: Option<Event>,
+    pub(super) status: Failed,
+}
+
+impl<F: FnMut(KeyValue)> Out<F> {
+    pub(super) fn new(push: F, failure: Failed, step_word: bool) -> Self {
+        Self {
+            push,
+            lists: Vec::new(),
+            failure,
+            status_code: Failed::NotSaid,
+            said: None,
+            step_word,
+        }
+    }
+
+    pub(super) fn end(mut self) -> Ended {
+        let event = self.said.as_ref().map(|message| exception(message.clone()));
+        if let Some(message) = self.said {
+            self.failure.set(message);
+        }
+        Ended {
+            lists: self.lists,
+            event,
+            status: match (self.status_code, self.failure) {
+                (Failed::Ok, _) => Failed::Ok,
+                (code, Failed::NotSaid) => code,
+                (_, failure) => failure,
+            },
+        }
+    }
+
+    pub(super) fn take(&mut self, key: Key, role: Role, value: Value, kind: Option<Kind>) {
+        match role {
+            Role::Forwarded | Role::Kind => {}
+            Role::StepType if self.step_word && kind_of_word(&value.as_str()).is_some() => {}
+            Role::Short(meanings) => match kind {
+                Some(kind) => self.short(key, value, meanings, kind),
+                None => self.push(key, value),
+            },
+            Role::List(list) => self.list(list, key, value),
+            Role::StatusCode => {
+                let word = value.as_str();
+                if word.eq_ignore_ascii_case("ok") {
+                    self.status_code = Failed::Ok;
+                } else if word.eq_ignore_ascii_case("error") {
+                    self.status_code = Failed::Because("".into());
+                }
+            }
+            Role::StatusText => self.failure.set(value.as_str().into_owned()),
+            Role::Plain | Role::Hint(_) | Role::Foreign | Role::StepType => self.push(key, value),
+        }
+    }
+
+    pub(super) fn push(&mut self, key: Key, value: Value) {
+        (self.push)(KeyValue::new(key, value));
+    }
+
+    fn list(&mut self, list: List, key: Key, value: Value) {
+        let parsed = match &value {
+            Value::String(text) => serde_json::from_str::<Json>(text.as_str()).ok(),
+            _ => None,
+        };
+        match parsed {
+            Some(Json::Array(items)) if list == List::Tags => {
+                let items = items.iter().map(|item| StringValue::from(plain(item))).collect();
+                self.push(key, Value::Array(Array::String(items)));
+            }
+            Some(json @ (Json::Array(_) | Json::Object(_))) => self.lists.push((list, json)),
+            _ => self.push(key, value),
+        }
+    }
+
+    /// A short word: each of its meanings on a span of this kind, as the reader's table has them.
+    fn short(&mut self, key: Key, value: Value, meanings: &[Meaning], kind: Kind) {
+        let mut written = false;
+        let mut left = Some(value);
+        for meaning in meanings.iter().filter(|meaning| meaning.holds(kind)) {
+            let Some(value) = &left else { break };
+            match meaning.field {
+                Field::InputMessages | Field::OutputMessages => {
+                    let (list, direction) = match meaning.field {
+                        Field::InputMessages => (List::InputMessages, messages::Direction::Input),
+                        _ => (List::OutputMessages, messages::Direction::Output),
+                    };
+                    let json = opened(value);
+                    if messages::read(&json, direction).is_some() {
+                        self.lists.push((list, json));
+                    }
+                }
+                Field::SearchDocuments => {
+                    if let json @ Json::Array(_) = opened(value) {
+                        self.lists.push((List::Documents, json));
+                        written = true;
+                    }
+                }
+                Field::FailureMessage => match value {
+                    Value::Bool(true) => self.failed(String::new()),
+                    Value::String(text) if !text.as_str().is_empty() => self.failed(text.as_str().to_owned()),
+                    _ => {}
+                },
+                Field::FailureFlag => {
+                    if value.as_str().eq_ignore_ascii_case("false") {
+                        self.failed(String::new());
+                    }
+                }
+                field => {
+                    let Some(target) = key_of(field, kind) else { continue };
+                    let Some(value) = left.take() else { break };
+                    self.under(target, value, meaning.codec);
+                    written = true;
+                }
+            }
+        }
+        if let Some(value) = left.filter(|_| !written) {
+            self.push(key, value);
+        }
+    }
+
+    /// Under the key that a short word stands for.
+    pub(super) fn under(&mut self, target: &'static str, value: Value, codec: Codec) {
+        if codec == Codec::Json && is_json(&value) {
+            match target {
+                "input.value" => self.push("input.mime_type".into(), "application/json".into()),
+                "output.value" => self.push("output.mime_type".into(), "application/json".into()),
+                _ => {}
+            }
+        }
+        self.push(target.into(), typed(value, codec));
+    }
+
+    fn failed(&mut self, message: String) {
+        match &mut self.said {
+            Some(said) if message.is_empty() || !said.is_empty() => {}
+            said => *said = Some(message),
+        }
+    }
+}
+
+fn exception(message: String) -> Event {
+    let attributes = vec![KeyValue::new("exception.message", message)];
+    Event::new("exception", std::time::SystemTime::now(), attributes, 0)
+}
+
+fn is_json(value: &Value) -> bool {
+    match value {
+        Value::String(text) => {
+            text.as_str().trim_start().starts_with(['{', '[']) && serde_json::from_str::<serde::de::IgnoredAny>(text.as_str()).is_ok()
+        }
+        _ => false,
+    }
+}
+
+/// JSON text opened; other values as they are.
+fn opened(value: &Value) -> Json {
+    match value {
+        Value::String(text) => match serde_json::from_str(text.as_str()) {
+            Ok(json @ (Json::Array(_) | Json::Object(_))) => json,
+            _ => Json::String(text.as_str().to_owned()),
+        },
+        other => convert::any_value(other).to_json(),
+    }
+}
+
+/// The value in the type that OpenInference gives the key.
+#[expect(clippy::cast_precision_loss, reason = "money and counts are far below 2^53")]
+fn typed(value: Value, codec: Codec) -> Value {
+    match (codec, value) {
+        (Codec::Int, Value::String(text)) => match text.as_str().parse() {
+            Ok(number) => Value::I64(number),
+            Err(_) => Value::String(text),
+        },
+        (Codec::Float, Value::I64(number)) => Value::F64(number as f64),
+        (Codec::Float, Value::String(text)) => match text.as_str().parse() {
+            Ok(number) => Value::F64(number),
+            Err(_) => Value::String(text),
+        },
+        (Codec::Text, value @ (Value::I64(_) | Value::F64(_) | Value::Bool(_))) => value.to_string().into(),
+        (_, value) => value,
+    }
+}

@@ -1,0 +1,59 @@
+//! The files of `OTEL_EXPORTER_OTLP_CERTIFICATE`, `..._CLIENT_CERTIFICATE` and `..._CLIENT_KEY`.
+
+use std::path::{Path, PathBuf};
+
+use super::env::Env;
+use super::error::InitError;
+
+/// A file in PEM form.
+pub(super) struct Pem {
+    pub(super) path: PathBuf,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Pem {
+    fn read(path: String) -> Result<Self, InitError> {
+        let path = PathBuf::from(path);
+        match std::fs::read(&path) {
+            Ok(bytes) => Ok(Self { path, bytes }),
+            Err(source) => Err(bad(&path, source)),
+        }
+    }
+}
+
+/// A file that is no certificate or key.
+pub(super) fn bad(path: &Path, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> InitError {
+    InitError::Certificate {
+        path: path.to_owned(),
+        source: source.into(),
+    }
+}
+
+/// What the environment says about TLS.
+pub(super) struct Tls {
+    /// Whom to trust; nobody else then.
+    pub(super) authorities: Option<Pem>,
+    /// Who we are: certificates and their key.
+    pub(super) client: Option<(Pem, Pem)>,
+}
+
+impl Tls {
+    pub(super) fn of(env: &Env) -> Result<Self, InitError> {
+        let file = |name: &str| {
+            let names = [format!("OTEL_EXPORTER_OTLP_TRACES_{name}"), format!("OTEL_EXPORTER_OTLP_{name}")];
+            names.iter().find_map(|name| env.text(name)).map(Pem::read).transpose()
+        };
+        let client = match (file("CLIENT_CERTIFICATE")?, file("CLIENT_KEY")?) {
+            (Some(chain), Some(key)) => Some((chain, key)),
+            (None, None) => None,
+            (Some(one), None) | (None, Some(one)) => {
+                let why = "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE and OTEL_EXPORTER_OTLP_CLIENT_KEY need each other";
+                return Err(bad(&one.path, why));
+            }
+        };
+        Ok(Self {
+            authorities: file("CERTIFICATE")?,
+            client,
+        })
+    }
+}
