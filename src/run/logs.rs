@@ -12,6 +12,15 @@ use crate::trace::{Finding, FindingKind, Trace};
 /// Spans and log records by trace.
 pub(super) type ByTrace = BTreeMap<TraceId, (Vec<Span>, Vec<LogRecord>)>;
 
+/// Puts records in order of time, then text, never of arrival. A record that came twice is one.
+pub(super) fn settle(records: &mut Vec<LogRecord>) {
+    // By text: NaN is not equal to itself.
+    let mut keyed: Vec<_> = records.drain(..).map(|record| ((record.when(), format!("{record:?}")), record)).collect();
+    keyed.sort_by(|(a, _), (b, _)| a.cmp(b));
+    keyed.dedup_by(|(a, _), (b, _)| a == b);
+    records.extend(keyed.into_iter().map(|(_, record)| record));
+}
+
 /// Gives each record to a trace; the rest comes back.
 pub(super) fn share_out(records: Vec<LogRecord>, traces: &mut ByTrace, registry: &Registry) -> Vec<LogRecord> {
     let mut loose = Vec::new();
@@ -52,6 +61,7 @@ pub(super) fn share_out(records: Vec<LogRecord>, traces: &mut ByTrace, registry:
             None => homeless.push(record),
         }
     }
+    settle(&mut homeless);
     homeless
 }
 
