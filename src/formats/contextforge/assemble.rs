@@ -136,7 +136,10 @@ fn parents(run: &Run, shown: &[bool]) -> Vec<Option<usize>> {
     }
     let dispatcher = |(at, step): (usize, &Step)| step.dispatched_by.filter(|caller| *caller < at && is_shown(caller));
     let dispatchers = run.steps.iter().enumerate().map(dispatcher);
-    dispatchers.zip(nearest).map(|(dispatcher, nearest)| dispatcher.or(nearest)).collect()
+    dispatchers
+        .zip(nearest)
+        .map(|(dispatcher, nearest)| dispatcher.or(nearest))
+        .collect()
 }
 
 /// The group in which operations without a step stand in metadata.

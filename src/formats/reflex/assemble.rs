@@ -27,7 +27,11 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<AgentTrace> {
         };
         let mut node = node(run, step, &ids, place.started_at);
         node.id = ids.get(place.step).cloned().unwrap_or_default();
-        node.parent_id = parents.get(place.step).copied().flatten().and_then(|parent| ids.get(parent).cloned());
+        node.parent_id = parents
+            .get(place.step)
+            .copied()
+            .flatten()
+            .and_then(|parent| ids.get(parent).cloned());
         node.step = turns.get(place.step).copied().flatten();
         node.prompt_id = prompt_ids.get(place.step).cloned().flatten();
         if place.moved {

@@ -75,29 +75,26 @@ impl Turns {
 
 /// For each step, the places of it and of those below it in an order in which they stand together.
 fn within(run: &Run) -> Vec<Range<usize>> {
-    let above = |at: usize| run.steps.get(at)?.parent.filter(|above| *above < at);
-    // A parent stands before its children: sizes are known from behind, places from the front.
-    let mut sizes = vec![1usize; run.steps.len()];
-    for at in (0..run.steps.len()).rev() {
-        let size = sizes.get(at).copied().unwrap_or(1);
-        if let Some(sum) = above(at).and_then(|above| sizes.get_mut(above)) {
-            *sum += size;
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); run.steps.len()];
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    for (at, step) in run.steps.iter().enumerate() {
+        match step.parent.and_then(|above| children.get_mut(above)) {
+            Some(list) => list.push(at),
+            None => open.push((at, false)),
         }
     }
-    let mut next_root = 0;
-    let mut next = vec![0usize; run.steps.len()];
-    let mut within = Vec::with_capacity(run.steps.len());
-    for (at, size) in sizes.into_iter().enumerate() {
-        let slot = match above(at).and_then(|above| next.get_mut(above)) {
-            Some(slot) => slot,
-            None => &mut next_root,
-        };
-        let start = *slot;
-        *slot += size;
-        if let Some(first_child) = next.get_mut(at) {
-            *first_child = start + 1;
+    let mut within = vec![0..0; run.steps.len()];
+    let mut next = 0;
+    while let Some((at, left)) = open.pop() {
+        let Some(range) = within.get_mut(at) else { continue };
+        if left {
+            range.end = next;
+            continue;
         }
-        within.push(start..start + size);
+        *range = next..next;
+        next += 1;
+        open.push((at, true));
+        open.extend(children.get(at).into_iter().flatten().map(|child| (*child, false)));
     }
     within
 }

@@ -35,7 +35,9 @@ fn damaged(u: &mut Unstructured<'_>) -> Result<()> {
     let mut after: Vec<Vec<u8>> = Vec::new();
     disk.each(|_, bytes| after.push(bytes.clone()));
 
-    let version_changed = after.iter().any(|bytes| bytes.starts_with(b"SPBRLOG") && bytes.get(7).is_some_and(|version| *version != 1));
+    let version_changed = after
+        .iter()
+        .any(|bytes| bytes.starts_with(b"SPBRLOG") && bytes.get(7).is_some_and(|version| *version != 1));
     let (first, recovery) = match open(&disk) {
         Ok(opened) => opened,
         Err(Error::Version { .. }) if version_changed => return Ok(()),
@@ -81,7 +83,10 @@ fn open(disk: &MemoryDisk) -> std::result::Result<(Seen, Recovery), Error> {
         Ok(())
     };
     let _ = Log::open(Arc::new(disk.clone()), Path::new("log"), SEGMENT_SIZE, START, visit)?;
-    assert_eq!(more.pop().map(|(at, _, message)| (at, message)), position.first().map(|at| (*at, one.bytes)));
+    assert_eq!(
+        more.pop().map(|(at, _, message)| (at, message)),
+        position.first().map(|at| (*at, one.bytes))
+    );
     assert_eq!(more, seen);
     disk.each(|at, bytes| {
         if at as u64 + 1 == end.segment {

@@ -151,7 +151,11 @@ fn span(u: &mut Unstructured<'_>, number: u8) -> Result<Span> {
     let trace = if u.ratio(1, 8)? { 2 } else { 1 };
     let mut span = Span::new(trace_id(trace), SpanId::from_bytes(&[number; 8]).expect("not zero"), "span");
     // Any span may be the parent: itself, a later one, one that never came.
-    let parent = if u.ratio(3, 4)? { u.int_in_range(0..=number)? } else { u.int_in_range(0..=14)? };
+    let parent = if u.ratio(3, 4)? {
+        u.int_in_range(0..=number)?
+    } else {
+        u.int_in_range(0..=14)?
+    };
     span.parent = SpanId::from_bytes(&[parent; 8]);
     span.name = words(u, rule.when.name)?;
     span.kind = SpanKind::from_number(u.int_in_range(0..=6)?);
@@ -320,7 +324,11 @@ fn record(u: &mut Unstructured<'_>) -> Result<LogRecord> {
 }
 
 fn text(u: &mut Unstructured<'_>) -> Result<String> {
-    if u.ratio(3, 4)? { Ok((*u.choose(&TEXTS)?).to_owned()) } else { Ok(u.arbitrary::<&str>()?.chars().take(24).collect()) }
+    if u.ratio(3, 4)? {
+        Ok((*u.choose(&TEXTS)?).to_owned())
+    } else {
+        Ok(u.arbitrary::<&str>()?.chars().take(24).collect())
+    }
 }
 
 /// A value of any kind; most are text, and most of that is written by some codec.
@@ -382,7 +390,15 @@ fn list(u: &mut Unstructured<'_>, depth: u8, python: bool, out: &mut String) -> 
 /// An object with keys that messages have; in Python sometimes a call of a class (`HumanMessage(content='..')`).
 fn message(u: &mut Unstructured<'_>, depth: u8, python: bool, out: &mut String) -> Result<()> {
     let class = if python && u.arbitrary()? {
-        Some(*u.choose(&["HumanMessage", "AIMessage", "ToolMessage", "ChatMessage", "TextBlock", "ToolUseBlock", "x"])?)
+        Some(*u.choose(&[
+            "HumanMessage",
+            "AIMessage",
+            "ToolMessage",
+            "ChatMessage",
+            "TextBlock",
+            "ToolUseBlock",
+            "x",
+        ])?)
     } else {
         None
     };

@@ -44,7 +44,10 @@ pub fn run(data: &[u8]) {
     let Some((choice, rest)) = data.split_first() else { return };
     if let Ok(text) = std::str::from_utf8(rest) {
         let encoded = percent_encoded(text);
-        assert!(encoded.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.%".contains(&byte)), "{encoded}");
+        assert!(
+            encoded.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.%".contains(&byte)),
+            "{encoded}"
+        );
         assert_eq!(percent_decoded(&encoded).as_deref(), Some(text));
         let _ = percent_decoded(text);
         if let Ok(moment) = fuzzing::moment(text) {
@@ -65,7 +68,10 @@ fn ask(api: &Api, uri: Uri) {
     let response = api.runtime.block_on(Arc::clone(&api.web).handle(request));
     let status = response.status().as_u16();
     assert!(matches!(status, 200 | 400 | 404), "{status} for {uri}");
-    let json = response.headers().get("content-type").is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
+    let json = response
+        .headers()
+        .get("content-type")
+        .is_some_and(|value| value.as_bytes().starts_with(b"application/json"));
     let body = api.runtime.block_on(response.into_body().collect()).expect("memory").to_bytes();
     if json {
         // Documents of several agents come one a line.
@@ -92,8 +98,10 @@ fn api_with_traces() -> Api {
         (span.start, span.end) = (UnixNanos(1_767_261_600_000_000_000), UnixNanos(1_767_261_601_000_000_000));
         span.attributes.push("session.id", "a");
         span.attributes.push("gen_ai.operation.name", "chat");
-        span.attributes
-            .push("gen_ai.output.messages", r#"[{"role":"assistant","parts":[{"type":"text","content":"b"}]}]"#);
+        span.attributes.push(
+            "gen_ai.output.messages",
+            r#"[{"role":"assistant","parts":[{"type":"text","content":"b"}]}]"#,
+        );
         let bytes = encode::traces(&[span]);
         let scanned = scan::scan(&bytes, Signal::Traces, &["session.id"]).expect("a request");
         let _ = store.append(Chunk::of_request(&scanned, &bytes)).expect("stores");

@@ -56,7 +56,15 @@ pub fn run(data: &[u8]) {
         let length = u32::try_from(body.len()).expect("small").to_be_bytes();
         [&[u8::from(!encoding.is_empty())], length.as_slice(), body].concat()
     };
-    BRIDGE.with(|bridge| send(bridge.get_or_init(bridge_to_memory), choose(&PATHS, at), content_type, encoding, body));
+    BRIDGE.with(|bridge| {
+        send(
+            bridge.get_or_init(bridge_to_memory),
+            choose(&PATHS, at),
+            content_type,
+            encoding,
+            body,
+        )
+    });
 }
 
 fn send(bridge: &Bridge, path: &str, content_type: &str, encoding: &str, body: Vec<u8>) {
@@ -96,7 +104,10 @@ fn bridge_to_memory() -> Bridge {
     let store = Arc::new(MemoryStore::default());
     let keys = vec!["session.id".to_owned()];
     Bridge {
-        runtime: tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime"),
+        runtime: tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("a runtime"),
         receiver: Arc::new(Receiver::new(Arc::clone(&store) as _, keys, LIMITS)),
         store,
     }

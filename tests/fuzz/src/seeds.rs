@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     // Built alone or as a part of the crate's tests.
-    if here.ends_with("tests/fuzz") { here.join("../..") } else { here.to_owned() }
+    if here.ends_with("tests/fuzz") {
+        here.join("../..")
+    } else {
+        here.to_owned()
+    }
 }
 
 /// The seeds of a target. A seed is at most `largest` bytes long; of long recordings there are enough short ones.
@@ -33,7 +37,12 @@ pub fn regressions(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 fn files(folder: &Path, wanted: &mut impl FnMut(&str) -> bool) -> Vec<(PathBuf, Vec<u8>)> {
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     paths.sort();
     let mut found = Vec::new();
     for path in paths {
@@ -48,7 +57,9 @@ fn files(folder: &Path, wanted: &mut impl FnMut(&str) -> bool) -> Vec<(PathBuf, 
 }
 
 fn corpus(endings: &[&str]) -> Vec<Vec<u8>> {
-    let found = files(&root().join("tests/corpus"), &mut |name| endings.iter().any(|ending| name.ends_with(ending)));
+    let found = files(&root().join("tests/corpus"), &mut |name| {
+        endings.iter().any(|ending| name.ends_with(ending))
+    });
     found.into_iter().map(|(_, bytes)| bytes).collect()
 }
 
@@ -66,11 +77,30 @@ fn documents() -> Vec<Vec<u8>> {
 
 fn queries() -> Vec<Vec<u8>> {
     let texts = [
-        "\0", "\x01service=a&session=b&since=1&until=2&order=oldest&summary=no", "\x01limit=none", "\x01limit=18446744073709551615",
-        "\x0301010101010101010101010101010101", "\x04reflex", "\x04contextforge?a.b=%20+%", "\x05subagents=inline",
-        "\x05limit_msg_bytes=1", "\x06container=push", "\x07limit=0", "\x08reflex.optimize=p", "\x09a/synth", "\x09%C3%A9/synth", "\x0a",
-        "\x0bdefault/traces/01010101010101010101010101010101/blocks", "\x0c/healthz", "\x0c/metrics", "\x0c2026-01-01T10:00:00.5+01:00",
-        "\x0c2026-01-01", "\x0c90s", "\x0c584542046090d", "\x0c0001-01-01", "\x0c9999-12-31T23:59:60Z",
+        "\0",
+        "\x01service=a&session=b&since=1&until=2&order=oldest&summary=no",
+        "\x01limit=none",
+        "\x01limit=18446744073709551615",
+        "\x0301010101010101010101010101010101",
+        "\x04reflex",
+        "\x04contextforge?a.b=%20+%",
+        "\x05subagents=inline",
+        "\x05limit_msg_bytes=1",
+        "\x06container=push",
+        "\x07limit=0",
+        "\x08reflex.optimize=p",
+        "\x09a/synth",
+        "\x09%C3%A9/synth",
+        "\x0a",
+        "\x0bdefault/traces/01010101010101010101010101010101/blocks",
+        "\x0c/healthz",
+        "\x0c/metrics",
+        "\x0c2026-01-01T10:00:00.5+01:00",
+        "\x0c2026-01-01",
+        "\x0c90s",
+        "\x0c584542046090d",
+        "\x0c0001-01-01",
+        "\x0c9999-12-31T23:59:60Z",
     ];
     texts.iter().map(|text| text.as_bytes().to_vec()).collect()
 }
@@ -113,7 +143,9 @@ fn noise() -> Vec<Vec<u8>> {
         state.to_le_bytes()
     };
     let lengths = [64, 256, 1_024, 4_096];
-    (0..240).map(|number| (0..lengths[number % 4] / 8).flat_map(|_| next()).collect()).collect()
+    (0..240)
+        .map(|number| (0..lengths[number % 4] / 8).flat_map(|_| next()).collect())
+        .collect()
 }
 
 /// A dictionary for libFuzzer: the keys that the dialects' rules wait for.
@@ -121,8 +153,17 @@ pub fn dictionary() -> String {
     let mut words: Vec<&str> = super::documents::registry()
         .rules()
         .iter()
-        .flat_map(|rule| std::iter::once(rule.key).chain(rule.values.iter().map(|(word, _)| *word)).chain(rule.when.scope.iter().copied()))
-        .filter(|word| !word.is_empty() && word.bytes().all(|byte| (b' '..=b'~').contains(&byte) && byte != b'"' && byte != b'\\'))
+        .flat_map(|rule| {
+            std::iter::once(rule.key)
+                .chain(rule.values.iter().map(|(word, _)| *word))
+                .chain(rule.when.scope.iter().copied())
+        })
+        .filter(|word| {
+            !word.is_empty()
+                && word
+                    .bytes()
+                    .all(|byte| (b' '..=b'~').contains(&byte) && byte != b'"' && byte != b'\\')
+        })
         .collect();
     words.sort_unstable();
     words.dedup();

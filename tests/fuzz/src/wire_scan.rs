@@ -32,7 +32,9 @@ fn traces(data: &[u8]) {
     assert_eq!(parts.len(), scanned.parts.len());
     let mut in_parts = 0;
     for (bytes, part) in parts.iter().zip(&scanned.parts) {
-        let scan::Key::Trace(trace_id) = &part.key else { panic!("a span has a trace") };
+        let scan::Key::Trace(trace_id) = &part.key else {
+            panic!("a span has a trace")
+        };
         let again = decode::traces(bytes).expect("a part is a request");
         assert!(again.refused.is_empty());
         let wanted: Vec<Span> = decoded.items.iter().filter(|span| span.trace_id == *trace_id).cloned().collect();
