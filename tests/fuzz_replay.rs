@@ -19,8 +19,7 @@ const LARGEST: usize = 24 << 10;
 fn replay(name: &str, seeds: usize, changed: u64) {
     let (_, run) = fuzz::TARGETS.into_iter().find(|(have, _)| *have == name).expect("a target");
     for (path, bytes) in fuzz::seeds::regressions(name) {
-        println!("{}", path.display());
-        run(&bytes);
+        assert!(std::panic::catch_unwind(|| run(&bytes)).is_ok(), "{}", path.display());
     }
     let all = fuzz::seeds::of(name, LARGEST);
     assert!(!all.is_empty(), "{name} has no seeds");

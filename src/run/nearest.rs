@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::unwrap_used, reason = "a test")]
+    #[expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
     fn as_when_each_span_is_asked() {
         let mut state = 7u64;
         let mut below = |bound: u64| {

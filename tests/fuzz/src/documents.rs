@@ -9,6 +9,7 @@ use spanbridge::formats::openreward::{limits::Limits, rules};
 use spanbridge::formats::{FORMATS, Format, Layout, Options, contextforge, invariant, openreward, reflex, synth};
 use spanbridge::run::{self, EntryKind, Run};
 use spanbridge::span::{LogRecord, Span};
+use spanbridge::web::listing::Summary;
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(Registry::built_in);
 
@@ -49,6 +50,7 @@ fn written(spans: Vec<Span>, logs: Vec<LogRecord>, options: &Options) -> Vec<Str
     for run in &runs {
         whole(run);
         out.push(format!("{:?}", run.findings));
+        out.push(format!("{:?}", Summary::of(run)));
         let one = std::slice::from_ref(run);
         for format in FORMATS {
             let assembled = format.assemble(one, options, Layout::Compact);
