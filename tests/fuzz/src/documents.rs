@@ -52,17 +52,11 @@ fn written(spans: Vec<Span>, logs: Vec<LogRecord>, options: &Options) -> Vec<Str
         out.push(format!("{:?}", run.findings));
         out.push(format!("{:?}", Summary::of(run)));
         let one = std::slice::from_ref(run);
-        for format in FORMATS {
-            let assembled = format.assemble(one, options, Layout::Compact);
-            for assembled in assembled {
-                out.push(format!("{} {} {:?}", format.id, assembled.document, assembled.losses));
-            }
-        }
-        readable::<contextforge::ContextForge>(one, options);
-        readable::<reflex::Reflex>(one, options);
-        readable::<openreward::OpenReward>(one, options);
-        readable::<synth::Synth>(one, options);
-        readable::<invariant::Invariant>(one, options);
+        readable::<contextforge::ContextForge>(one, options, &mut out);
+        readable::<reflex::Reflex>(one, options, &mut out);
+        readable::<openreward::OpenReward>(one, options, &mut out);
+        readable::<synth::Synth>(one, options, &mut out);
+        readable::<invariant::Invariant>(one, options, &mut out);
     }
     let working: Vec<Run> = runs.into_iter().filter(Run::has_agent_work).collect();
     if working.len() > 1 {
@@ -104,8 +98,8 @@ fn whole(run: &Run) {
     said.for_each(|said| assert!(said.step < steps));
 }
 
-/// A document's own type reads it, and writes the same again.
-fn readable<F: Format>(runs: &[Run], options: &Options) {
+/// Writes documents, and holds that their own type reads them and writes the same again.
+fn readable<F: Format>(runs: &[Run], options: &Options, out: &mut Vec<String>) {
     for assembled in F::assemble(runs, options) {
         let text = serde_json::to_string(&assembled.document).expect("a document serializes");
         let again: F::Document =
@@ -117,5 +111,6 @@ fn readable<F: Format>(runs: &[Run], options: &Options) {
             let refused = rules::check_all(blocks.expect("blocks"), &Limits::from_options(options));
             assert!(refused.is_empty(), "{refused:?}\n{text}");
         }
+        out.push(format!("{} {text} {:?}", F::ID, assembled.losses));
     }
 }
