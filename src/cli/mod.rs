@@ -3,6 +3,8 @@
 mod convert;
 mod export;
 mod failure;
+#[doc(hidden)]
+pub mod fuzzing;
 mod input;
 mod ls;
 mod out;

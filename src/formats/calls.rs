@@ -42,7 +42,7 @@ pub(crate) fn result<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
         entries.iter().rev().find_map(|entry| match &entry.kind {
             EntryKind::Result(told) => {
                 let tool = run.steps.get(told.tool?)?;
-                (tool.id == step.id && !told.result.is_null()).then_some(&told.result)
+                (tool.span_id == step.span_id && tool.id == step.id && !told.result.is_null()).then_some(&told.result)
             }
             _ => None,
         })

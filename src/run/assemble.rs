@@ -37,9 +37,7 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
 }
 
 fn of_trace(trace_id: TraceId, trace: Trace, mut logs: Vec<LogRecord>, registry: &Registry) -> Run {
-    // By time, then bytes: never by arrival.
-    logs.sort_by_cached_key(|record| (record.when(), format!("{record:?}")));
-    logs.dedup();
+    logs::settle(&mut logs);
     let mut findings = trace.findings.clone();
     let (of_span, stray) = logs::of_spans(&logs, &trace, registry);
     findings.extend(stray);

@@ -23,22 +23,27 @@ pub(super) fn run(nodes: &mut Nodes) {
 
 /// Makes `lost` a part of `kept`.
 fn merge(nodes: &mut Nodes, lost: usize, kept: usize) {
+    let kept = nodes.standing(kept);
     if lost == kept || !nodes.stands(lost) {
         return;
     }
-    let Some(gone) = nodes.get(lost).cloned() else { return };
-    let detail = gone.kind() == Kind::Detail;
-    if let Some(node) = nodes.get_mut(lost) {
-        node.merged_into = Some(kept);
-    }
+    let Some(node) = nodes.get_mut(lost) else { return };
+    node.merged_into.set(Some(kept));
+    let (gone, detail) = (node.span_id, node.kind() == Kind::Detail);
+    let operation = node.operation.clone();
+    let mut evidence = std::mem::take(&mut node.evidence);
+    evidence.insert(0, gone);
     let Some(node) = nodes.get_mut(kept) else { return };
-    fill(&mut node.operation, gone.operation);
-    node.evidence.push(gone.span_id);
-    node.evidence.extend(gone.evidence);
+    fill(&mut node.operation, operation);
+    if node.evidence.is_empty() {
+        node.evidence = evidence;
+    } else {
+        node.evidence.extend(evidence);
+    }
     let of = node.span_id;
     if !detail {
         nodes.findings.push(Finding::new(
-            Some(gone.span_id),
+            Some(gone),
             FindingKind::SameOperation,
             format!("tells of the same operation as {of}, which is kept"),
         ));

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::nearest::Nearest;
 use crate::dialect::{self, Field, Registry};
 use crate::operation::Kind;
 use crate::span::{AnyValue, Attributes, LogRecord, Span, SpanId, TraceId, UnixNanos};
@@ -11,6 +12,18 @@ use crate::trace::{Finding, FindingKind, Trace};
 
 /// Spans and log records by trace.
 pub(super) type ByTrace = BTreeMap<TraceId, (Vec<Span>, Vec<LogRecord>)>;
+
+/// Puts records in order of time, then text, never of arrival. A record that came twice is one.
+pub(super) fn settle(records: &mut Vec<LogRecord>) {
+    // By text: NaN is not equal to itself.
+    let mut keyed: Vec<_> = records
+        .drain(..)
+        .map(|record| ((record.when(), format!("{record:?}")), record))
+        .collect();
+    keyed.sort_by(|(a, _), (b, _)| a.cmp(b));
+    keyed.dedup_by(|(a, _), (b, _)| a == b);
+    records.extend(keyed.into_iter().map(|(_, record)| record));
+}
 
 /// Gives each record to a trace; the rest comes back.
 pub(super) fn share_out(records: Vec<LogRecord>, traces: &mut ByTrace, registry: &Registry) -> Vec<LogRecord> {
@@ -52,6 +65,7 @@ pub(super) fn share_out(records: Vec<LogRecord>, traces: &mut ByTrace, registry:
             None => homeless.push(record),
         }
     }
+    settle(&mut homeless);
     homeless
 }
 
@@ -100,27 +114,51 @@ pub(super) fn of_spans<'a>(
 
 /// Where a record without a span may belong.
 struct Places<'a> {
-    calls: Vec<&'a Span>,
-    tools: Vec<&'a Span>,
+    /// Keys of a tool's call id.
+    id_keys: Vec<&'a str>,
+    /// The first tool with a call id.
+    of_call_id: HashMap<&'a str, SpanId>,
+    /// The first model call with a token count, as its number among the calls, and its id.
+    of_count: HashMap<i64, (usize, SpanId)>,
+    calls: Nearest,
+    tools: Nearest,
     root: Option<SpanId>,
+    has_calls: bool,
 }
 
 impl<'a> Places<'a> {
-    fn of(trace: &'a Trace, registry: &Registry) -> Self {
-        let mut places = Self {
-            calls: Vec::new(),
-            tools: Vec::new(),
-            root: None,
-        };
+    fn of(trace: &'a Trace, registry: &'a Registry) -> Self {
+        let (mut calls, mut tools, mut root) = (Vec::new(), Vec::new(), None);
         for span in &trace.spans {
             match dialect::kind(registry, span) {
-                Kind::Llm => places.calls.push(span),
-                Kind::Tool => places.tools.push(span),
-                Kind::Agent if places.root.is_none() => places.root = Some(span.span_id),
+                Kind::Llm => calls.push(span),
+                Kind::Tool => tools.push(span),
+                Kind::Agent if root.is_none() => root = Some(span.span_id),
                 _ => {}
             }
         }
-        places
+        let id_keys = registry.keys_of(Field::ToolCallId);
+        let mut of_call_id = HashMap::new();
+        for tool in &tools {
+            for id in id_keys.iter().filter_map(|key| tool.attributes.text(key)) {
+                let _ = of_call_id.entry(id).or_insert(tool.span_id);
+            }
+        }
+        let mut of_count = HashMap::new();
+        for (number, call) in calls.iter().enumerate() {
+            for count in counts(&call.attributes) {
+                let _ = of_count.entry(count).or_insert((number, call.span_id));
+            }
+        }
+        Self {
+            id_keys,
+            of_call_id,
+            of_count,
+            has_calls: !calls.is_empty(),
+            calls: Nearest::of(&calls),
+            tools: Nearest::of(&tools),
+            root,
+        }
     }
 
     /// A record of a tool goes to the span with its call id, any other to the span of its kind that is nearest in time.
@@ -134,56 +172,31 @@ impl<'a> Places<'a> {
             .iter()
             .any(|field| field.word().starts_with("tool.") || *field == Field::McpServer)
         {
-            let keys = registry.keys_of(Field::ToolCallId);
-            let id = keys.iter().find_map(|key| record.attributes.text(key));
-            let same = id.and_then(|id| {
-                self.tools
-                    .iter()
-                    .find(|span| keys.iter().any(|key| span.attributes.text(key) == Some(id)))
-            });
-            return same
-                .copied()
-                .or_else(|| if id.is_some() { None } else { nearest(&self.tools, at) })
-                .map(|span| span.span_id);
+            return match self.id_keys.iter().find_map(|key| record.attributes.text(key)) {
+                Some(id) => self.of_call_id.get(id).copied(),
+                None => self.tools.to(at),
+            };
         }
         let of_call =
             |field: &Field| field.word().contains("messages") || field.word().starts_with("usage.") || field.word().starts_with("cost.");
-        if fields.iter().any(of_call) && !self.calls.is_empty() {
-            let counts = |span: &&&Span| shares_a_count(&span.attributes, &record.attributes);
-            let counted = self
-                .calls
+        if fields.iter().any(of_call) && self.has_calls {
+            let counted = fields
                 .iter()
-                .find(counts)
-                .filter(|_| fields.iter().any(|field| field.word().starts_with("usage.")));
-            return counted.copied().or_else(|| nearest(&self.calls, at)).map(|span| span.span_id);
+                .any(|field| field.word().starts_with("usage."))
+                .then(|| counts(&record.attributes).filter_map(|count| self.of_count.get(&count)).min())
+                .flatten();
+            return counted.map(|(_, id)| *id).or_else(|| self.calls.to(at));
         }
         self.root
     }
 }
 
-/// Whether a token count (beyond the small ones) stands in both.
-fn shares_a_count(span: &Attributes, record: &Attributes) -> bool {
-    let counts = |attributes: &Attributes| -> HashSet<i64> {
-        let of = |(key, value): &(String, AnyValue)| match value {
-            AnyValue::Int(number) if key.contains("token") => Some(*number),
-            AnyValue::String(text) if key.contains("token") => text.parse().ok(),
-            _ => None,
-        };
-        attributes.iter().filter_map(of).filter(|number| *number > 20).collect()
+/// Token counts beyond the small ones.
+fn counts(attributes: &Attributes) -> impl Iterator<Item = i64> {
+    let of = |(key, value): &(String, AnyValue)| match value {
+        AnyValue::Int(number) if key.contains("token") => Some(*number),
+        AnyValue::String(text) if key.contains("token") => text.parse().ok(),
+        _ => None,
     };
-    !counts(span).is_disjoint(&counts(record))
-}
-
-fn nearest<'a>(spans: &[&'a Span], at: UnixNanos) -> Option<&'a Span> {
-    let gap = |span: &Span| {
-        if at < span.start {
-            span.start.0 - at.0
-        } else {
-            at.0.saturating_sub(span.end.max(span.start).0)
-        }
-    };
-    spans
-        .iter()
-        .min_by_key(|span| (gap(span), span.end.0.saturating_sub(span.start.0), span.span_id))
-        .copied()
+    attributes.iter().filter_map(of).filter(|number| *number > 20)
 }

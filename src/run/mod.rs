@@ -11,6 +11,7 @@ mod failure;
 mod fill;
 mod logs;
 mod names;
+mod nearest;
 mod node;
 mod order;
 mod roles;

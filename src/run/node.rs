@@ -1,5 +1,6 @@
 //! One span while a run is being made of a trace.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use crate::dialect::{self, ChildResult, Registry};
@@ -15,7 +16,7 @@ pub(super) struct Node {
     /// The parent in the span tree.
     pub(super) tree_parent: Option<usize>,
     /// The node that this one became a part of.
-    pub(super) merged_into: Option<usize>,
+    pub(super) merged_into: Cell<Option<usize>>,
     pub(super) evidence: Vec<SpanId>,
     pub(super) child_results: Vec<ChildResult>,
     pub(super) start: UnixNanos,
@@ -77,7 +78,7 @@ impl Nodes {
             span_id: span.span_id,
             operation,
             tree_parent,
-            merged_into: None,
+            merged_into: Cell::default(),
             evidence: Vec::new(),
             child_results,
             start: span.start,
@@ -102,20 +103,23 @@ impl Nodes {
     }
 
     /// The node that stands for this one.
-    pub(super) fn standing(&self, mut index: usize) -> usize {
-        // A node is merged into one that stands, so two hops are the most; the bound is for safety.
-        for _ in 0..64 {
-            match self.get(index).and_then(|node| node.merged_into) {
-                Some(next) if next != index => index = next,
-                _ => break,
+    pub(super) fn standing(&self, index: usize) -> usize {
+        let next = |index: usize| self.get(index).and_then(|node| node.merged_into.get());
+        let mut at = index;
+        // A node is merged into one that stands then, and may be merged later: the way ends, and is made shorter.
+        while let Some(up) = next(at) {
+            let Some(further) = next(up) else { return up };
+            if let Some(node) = self.get(at) {
+                node.merged_into.set(Some(further));
             }
+            at = further;
         }
-        index
+        at
     }
 
     /// Whether this node stands for itself.
     pub(super) fn stands(&self, index: usize) -> bool {
-        self.get(index).is_some_and(|node| node.merged_into.is_none())
+        self.get(index).is_some_and(|node| node.merged_into.get().is_none())
     }
 
     /// The nearest standing ancestor.

@@ -1,6 +1,6 @@
 //! Which agent each operation belongs to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::names;
 use super::node::Nodes;
@@ -58,7 +58,7 @@ impl Scopes {
                 && let Some(owner) = owners.get(index)
                 && *owner != Owner::Nobody
             {
-                let _ = scopes.open(nodes, &owners, &mut known, *owner);
+                scopes.open(nodes, &owners, &mut known, *owner);
             }
         }
         if scopes.list.is_empty() {
@@ -72,26 +72,24 @@ impl Scopes {
         scopes
     }
 
-    fn open(&mut self, nodes: &Nodes, owners: &[Owner], known: &mut HashMap<Owner, usize>, owner: Owner) -> Option<usize> {
-        if let Some(scope) = known.get(&owner) {
-            return Some(*scope);
+    /// Opens the scope of an owner, and before it those of the owners above, so that a parent scope has the lower index.
+    fn open(&mut self, nodes: &Nodes, owners: &[Owner], known: &mut HashMap<Owner, usize>, owner: Owner) {
+        let mut way = Vec::new();
+        let mut seen = HashSet::new();
+        let mut next = Some(owner);
+        while let Some(owner) = next.filter(|owner| *owner != Owner::Nobody && !known.contains_key(owner) && seen.insert(*owner)) {
+            way.push(owner);
+            next = above(nodes, owners, owner);
         }
-        let node = match owner {
-            Owner::Nobody => return None,
-            Owner::Agent(node) | Owner::Tool(node) => node,
-        };
-        // Owners above are opened first, so that a parent scope has the lower index.
-        let above = match owner {
-            Owner::Tool(tool) => owners.get(tool).copied(),
-            _ => nodes.parent(node).and_then(|parent| owners.get(parent).copied()),
-        };
-        let parent = above.and_then(|above| {
-            if above == Owner::Nobody {
-                known.get(&above).copied()
-            } else {
-                self.open(nodes, owners, known, above)
-            }
-        });
+        for owner in way.into_iter().rev() {
+            let parent = above(nodes, owners, owner).and_then(|above| known.get(&above).copied());
+            self.push(nodes, owner, parent);
+            let _ = known.insert(owner, self.list.len() - 1);
+        }
+    }
+
+    fn push(&mut self, nodes: &Nodes, owner: Owner, parent: Option<usize>) {
+        let (Owner::Agent(node) | Owner::Tool(node)) = owner else { return };
         let tool = match owner {
             Owner::Tool(tool) => Some(tool),
             _ => nodes
@@ -116,14 +114,21 @@ impl Scopes {
             parent,
             tool,
         });
-        let scope = self.list.len() - 1;
-        let _ = known.insert(owner, scope);
-        Some(scope)
     }
 
     pub(super) fn scope_of(&self, index: usize) -> usize {
         self.of.get(index).copied().unwrap_or(0)
     }
+}
+
+/// The owner of what stands around an owner.
+fn above(nodes: &Nodes, owners: &[Owner], owner: Owner) -> Option<Owner> {
+    let around = match owner {
+        Owner::Nobody => None,
+        Owner::Agent(node) => nodes.parent(node),
+        Owner::Tool(tool) => Some(tool),
+    };
+    owners.get(around?).copied()
 }
 
 /// Who owns a node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool.

@@ -94,8 +94,8 @@ impl Summary {
             status: status.to_owned(),
             model_calls: count(Kind::Llm),
             tool_calls: count(Kind::Tool),
-            input_tokens: calls().filter_map(|call| call.usage.input).sum(),
-            output_tokens: calls().filter_map(|call| call.usage.output).sum(),
+            input_tokens: calls().filter_map(|call| call.usage.input).fold(0, u64::saturating_add),
+            output_tokens: calls().filter_map(|call| call.usage.output).fold(0, u64::saturating_add),
             computed_by: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
@@ -161,4 +161,25 @@ fn kept(store: &Local, row: &TraceRow) -> Result<Option<Summary>, Error> {
     };
     let summary: Option<Summary> = serde_json::from_str(&text).ok();
     Ok(summary.filter(|summary| summary.computed_by == env!("CARGO_PKG_VERSION")))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+    use crate::span::{AnyValue, Span, SpanId, TraceId};
+
+    #[test]
+    fn token_counts_that_no_model_has_do_not_overflow() {
+        let call = |number: u8| {
+            let id = SpanId::from_bytes(&[number; 8]).unwrap();
+            let mut span = Span::new(TraceId::from_bytes(&[1; 16]).unwrap(), id, "chat");
+            span.attributes.push("gen_ai.operation.name", "chat");
+            span.attributes.push("gen_ai.usage.input_tokens", AnyValue::Int(i64::MAX));
+            span
+        };
+        let spans = (1..=3).map(call).collect();
+        let runs = Vocabulary::built_in().runs(spans, Vec::new());
+        assert_eq!(Summary::of(runs.first().unwrap()).input_tokens, u64::MAX);
+    }
 }

@@ -1,5 +1,107 @@
-//! What several test programs share.
-#![allow(dead_code, reason = "each test program uses a part")]
+//! What several test programs share: the case folders of `tests/corpus`, a small seeded source of chance,
+//! spans with known ids, a disk in memory.
+#![allow(dead_code, reason = "every test program uses a part of it")]
 
+#[cfg(feature = "server")]
 pub(crate) mod memory_disk;
+#[cfg(feature = "server")]
 pub(crate) mod spans;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use spanbridge::dialect::Registry;
+use spanbridge::formats::Options;
+use spanbridge::run::{self, Run};
+use spanbridge::span::{LogRecord, Span, json};
+
+/// A folder of `tests/corpus`.
+#[derive(Debug)]
+pub(crate) struct Case {
+    /// Its name.
+    pub(crate) name: String,
+    /// Where it is.
+    pub(crate) folder: PathBuf,
+    /// All spans, in order of arrival.
+    pub(crate) spans: Vec<Span>,
+    /// All log records, in order of arrival.
+    pub(crate) logs: Vec<LogRecord>,
+    /// What `options.json` says.
+    pub(crate) options: Options,
+}
+
+impl Case {
+    /// The runs of these spans and records.
+    pub(crate) fn runs(&self, registry: &Registry) -> Vec<Run> {
+        run::from_batch(self.spans.clone(), self.logs.clone(), registry)
+    }
+}
+
+/// The cases whose name passes, in order of name. Panics when there are fewer than `at_least`.
+pub(crate) fn cases(at_least: usize, wanted: impl Fn(&str) -> bool) -> Vec<Case> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let mut folders: Vec<PathBuf> = fs::read_dir(root)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.is_dir() && wanted(path.file_name().unwrap().to_str().unwrap()))
+        .collect();
+    folders.sort();
+    assert!(folders.len() >= at_least, "only {} cases", folders.len());
+    folders.into_iter().map(load).collect()
+}
+
+fn load(folder: PathBuf) -> Case {
+    let (mut spans, mut logs) = (Vec::new(), Vec::new());
+    let mut files: Vec<PathBuf> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    for file in files {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        let read = || fs::read(&file).unwrap();
+        if name.ends_with(".traces.json") {
+            let decoded = json::traces(&read()).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            assert!(decoded.refused.is_empty(), "{}: {:?}", file.display(), decoded.refused);
+            spans.extend(decoded.items);
+        } else if name.ends_with(".logs.json") {
+            let decoded = json::logs(&read()).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+            assert!(decoded.refused.is_empty(), "{}: {:?}", file.display(), decoded.refused);
+            logs.extend(decoded.items);
+        }
+    }
+    let options = match fs::read(folder.join("options.json")) {
+        Ok(text) => Options(serde_json::from_slice(&text).unwrap()),
+        Err(_) => Options::default(),
+    };
+    Case {
+        name: folder.file_name().unwrap().to_str().unwrap().to_owned(),
+        folder,
+        spans,
+        logs,
+        options,
+    }
+}
+
+/// Numbers that look like chance and are the same on every run (xorshift).
+#[derive(Debug)]
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    /// Starts at this seed.
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
+    }
+
+    /// A number below `bound`.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 16).unwrap() % bound
+    }
+
+    /// The same items in another order.
+    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+        for at in (1..items.len()).rev() {
+            items.swap(at, self.below(at + 1));
+        }
+    }
+}

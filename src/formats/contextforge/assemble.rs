@@ -9,18 +9,18 @@ use super::said;
 use super::step::{self, Made};
 use crate::formats::{Assembled, Loss, LossReason, Options, facts, order};
 use crate::operation::Kind;
-use crate::run::{Run, Said};
+use crate::run::{Run, Said, Step};
 use crate::span::{TraceId, UnixNanos};
 
 /// One run as one document.
 pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<TraceRun> {
     let mut losses = Vec::new();
     let mut made: Vec<Option<Made>> = run.steps.iter().map(|step| step::make(run, step, options, &mut losses)).collect();
-    let metadata = run_metadata(run, &mut made);
-    hand_prompts_on(run, &mut made);
-    let parents: Vec<Option<usize>> = (0..run.steps.len()).map(|index| parent(run, &made, index)).collect();
-
     let shown: Vec<bool> = made.iter().map(Option::is_some).collect();
+    let parents = parents(run, &shown);
+    let metadata = run_metadata(run, &mut made, &parents);
+    hand_prompts_on(run, &mut made);
+
     let mut list = Vec::new();
     let mut ids = Ids::default();
     let step_ids: Vec<String> = run.steps.iter().map(|step| ids.unique(&step.id)).collect();
@@ -123,25 +123,23 @@ fn run_id(trace: TraceId) -> String {
     digits
 }
 
-/// The tool's model call, else the nearest ancestor that is a step; an agent's ancestor is the call that made it run.
-fn parent(run: &Run, made: &[Option<Made>], index: usize) -> Option<usize> {
-    let is_step = |at: &usize| *at < index && made.get(*at).is_some_and(Option::is_some);
-    let step = run.steps.get(index)?;
-    if let Some(caller) = step.dispatched_by.filter(is_step) {
-        return Some(caller);
+/// The parent of each step: the tool's model call, else the nearest ancestor that is shown; an agent's ancestor is the
+/// call that made it run.
+fn parents(run: &Run, shown: &[bool]) -> Vec<Option<usize>> {
+    let is_shown = |at: &usize| shown.get(*at) == Some(&true);
+    let mut nearest: Vec<Option<usize>> = Vec::with_capacity(run.steps.len());
+    for (at, step) in run.steps.iter().enumerate() {
+        let above = step.parent.filter(|above| *above < at);
+        let caller = || step.called_by.filter(|caller| *caller < at && is_shown(caller));
+        let further = || nearest.get(above?).copied().flatten();
+        nearest.push(above.filter(is_shown).or_else(caller).or_else(further));
     }
-    let mut at = index;
-    loop {
-        let here = run.steps.get(at)?;
-        let above = here.parent.filter(|above| *above < at);
-        if let Some(above) = above.filter(is_step) {
-            return Some(above);
-        }
-        if let Some(caller) = here.called_by.filter(|caller| *caller < at && is_step(caller)) {
-            return Some(caller);
-        }
-        at = above?;
-    }
+    let dispatcher = |(at, step): (usize, &Step)| step.dispatched_by.filter(|caller| *caller < at && is_shown(caller));
+    let dispatchers = run.steps.iter().enumerate().map(dispatcher);
+    dispatchers
+        .zip(nearest)
+        .map(|(dispatcher, nearest)| dispatcher.or(nearest))
+        .collect()
 }
 
 /// The group in which operations without a step stand in metadata.
@@ -159,7 +157,7 @@ fn group(kind: Kind) -> Option<&'static str> {
 }
 
 /// The run's metadata. What operations without a step say stands with the nearest ancestor that is one, else here.
-fn run_metadata(run: &Run, made: &mut [Option<Made>]) -> Map<String, Value> {
+fn run_metadata(run: &Run, made: &mut [Option<Made>], parents: &[Option<usize>]) -> Map<String, Value> {
     let mut metadata = facts::of_run(run);
     for (index, step) in run.steps.iter().enumerate() {
         for judged in &step.operation.evaluations {
@@ -185,7 +183,8 @@ fn run_metadata(run: &Run, made: &mut [Option<Made>]) -> Map<String, Value> {
         let mut entry = facts::identity(step);
         entry.extend(words);
         entry.extend(said);
-        let above = parent(run, made, index).and_then(|above| made.get_mut(above)?.as_mut());
+        let above = parents.get(index).copied().flatten();
+        let above = above.and_then(|above| made.get_mut(above)?.as_mut());
         let home = above.map_or(&mut metadata, |above| &mut above.metadata);
         push(home, group, entry.into());
     }

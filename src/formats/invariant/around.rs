@@ -1,6 +1,6 @@
 //! Operations that have no event of their own: what they say stands in the metadata of the events around them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
@@ -13,22 +13,17 @@ impl List<'_> {
     /// What operations without an event say goes to the event around them, else to the one that follows in time.
     pub(super) fn settle(&mut self, steps: &[usize]) {
         self.hear();
-        let mut events: HashMap<usize, usize> = HashMap::new();
-        for (at, draft) in self.drafts.iter().enumerate() {
-            events.extend(draft.steps.iter().map(|step| (*step, at)));
-        }
         for &index in steps {
             let Some(step) = self.step(Some(index)) else { continue };
             let Some(said) = self.around(step) else { continue };
-            let mut around = Some(index);
+            let mut around = (!self.telling.is_empty()).then_some(index);
             let mut home = None;
             while let Some(at) = around.filter(|_| home.is_none()) {
-                home = events.get(&at).copied();
+                home = self.telling.get(&at).copied();
                 around = self.step(Some(at)).and_then(|step| step.parent).filter(|above| *above < at);
             }
-            let after = || self.drafts.iter().position(|draft| !draft.gone && draft.at >= step.end_or_start());
-            let last = || self.drafts.iter().rposition(|draft| !draft.gone);
-            let home = home.or_else(after).or_else(last);
+            let home = home.or_else(|| self.first_since(step.end_or_start()));
+            let home = home.or_else(|| self.drafts.iter().rposition(|draft| !draft.gone));
             match home.and_then(|home| self.drafts.get_mut(home)) {
                 Some(draft) => match draft.metadata.entry("operations").or_insert_with(|| json!([])) {
                     Value::Array(list) => list.push(said),
@@ -47,7 +42,7 @@ impl List<'_> {
         }
         let mut said = facts::in_and_out(self.run, step);
         let is_tool = step.operation.kind == Kind::Tool;
-        if is_tool || matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
+        if !said.is_empty() && (is_tool || matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)) {
             let outside = self.outside(step);
             said.retain(|_, value| !self.is_told(value, &outside));
         }

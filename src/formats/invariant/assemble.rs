@@ -92,6 +92,8 @@ struct Assembly<'a> {
     options: &'a Options,
     told: BTreeSet<usize>,
     scopes: BTreeMap<Option<usize>, Vec<usize>>,
+    /// The steps of each scope.
+    steps: Vec<Vec<usize>>,
     /// Sub-agents' lists that are documents of their own.
     own: Vec<(List<'a>, Map<String, Value>)>,
     main: List<'a>,
@@ -99,11 +101,13 @@ struct Assembly<'a> {
 
 impl<'a> Assembly<'a> {
     fn of(run: &'a Run, options: &'a Options) -> Self {
+        let steps = scopes::steps(run);
         let mut this = Self {
             run,
             options,
             told: scopes::told(run),
-            scopes: scopes::lists(run),
+            scopes: scopes::lists(run, &steps),
+            steps,
             own: Vec::new(),
             main: List::new(run, options),
         };
@@ -113,13 +117,13 @@ impl<'a> Assembly<'a> {
             main.words("user", &said.content, said.step, said.at);
         }
         for scope in this.scopes.remove(&None).unwrap_or_default() {
-            scopes::write(run, scope, &this.told, &mut main);
+            scopes::write(run, scope, this.steps_of(scope), &this.told, &mut main);
         }
         this.call_agents(&mut main, 0);
         // Agents whose calling tool is told nowhere speak after the others.
         while let Some((_, left)) = this.scopes.pop_first() {
             for scope in left {
-                scopes::write(run, scope, &this.told, &mut main);
+                scopes::write(run, scope, this.steps_of(scope), &this.told, &mut main);
             }
             this.call_agents(&mut main, 0);
         }
@@ -128,6 +132,10 @@ impl<'a> Assembly<'a> {
         }
         this.main = main;
         this
+    }
+
+    fn steps_of(&self, scope: usize) -> &[usize] {
+        self.steps.get(scope).map_or(&[], Vec::as_slice)
     }
 
     /// Puts the turns of called agents into the outputs of the tools that called them.
@@ -147,7 +155,7 @@ impl<'a> Assembly<'a> {
             for (_, scopes) in called {
                 let mut inner = List::new(self.run, self.options);
                 for scope in &scopes {
-                    scopes::write(self.run, *scope, &self.told, &mut inner);
+                    scopes::write(self.run, *scope, self.steps_of(*scope), &self.told, &mut inner);
                 }
                 self.call_agents(&mut inner, depth + 1);
                 if inner.drafts.is_empty() {

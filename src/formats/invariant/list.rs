@@ -56,6 +56,10 @@ pub(super) struct List<'a> {
     pub(super) unsettled: Vec<usize>,
     /// What events tell, for the first so many of them.
     pub(super) heard: (HashSet<String>, usize),
+    /// The latest event that tells of a step.
+    pub(super) telling: HashMap<usize, usize>,
+    /// Events that are later than all before them, among the first so many.
+    peaks: (Vec<(UnixNanos, usize)>, usize),
     pub(super) losses: Vec<Loss>,
 }
 
@@ -83,6 +87,8 @@ impl<'a> List<'a> {
             offered: Value::Null,
             unsettled: Vec::new(),
             heard: (HashSet::new(), 0),
+            telling: HashMap::new(),
+            peaks: (Vec::new(), 0),
             losses: Vec::new(),
         }
     }
@@ -96,13 +102,32 @@ impl<'a> List<'a> {
     }
 
     pub(super) fn push(&mut self, event: Message, metadata: Map<String, Value>, step: Option<usize>, at: UnixNanos) {
-        self.drafts.push(Draft {
+        self.push_draft(Draft {
             event,
             metadata,
             steps: step.into_iter().collect(),
             at,
             gone: false,
         });
+    }
+
+    fn push_draft(&mut self, draft: Draft) {
+        let place = self.drafts.len();
+        self.telling.extend(draft.steps.iter().map(|step| (*step, place)));
+        self.drafts.push(draft);
+    }
+
+    /// The first event at this time or later.
+    pub(super) fn first_since(&mut self, at: UnixNanos) -> Option<usize> {
+        let (peaks, until) = &mut self.peaks;
+        for (place, draft) in self.drafts.iter().enumerate().skip(*until) {
+            if !draft.gone && peaks.last().is_none_or(|(latest, _)| draft.at > *latest) {
+                peaks.push((draft.at, place));
+            }
+        }
+        *until = self.drafts.len();
+        let first = peaks.partition_point(|(peak, _)| *peak < at);
+        peaks.get(first).map(|(_, place)| *place)
     }
 
     /// One entry of a conversation; `after` are those that follow it.
@@ -257,7 +282,7 @@ impl<'a> List<'a> {
 
     /// Whether an event tells of a step.
     pub(super) fn tells_of(&self, step: usize) -> bool {
-        self.drafts.iter().any(|draft| draft.steps.contains(&step))
+        self.telling.contains_key(&step)
     }
 
     /// Whether a call with this recorded id stands in the list.
@@ -314,12 +339,20 @@ impl<'a> List<'a> {
         let tool_call_id = bound.id.clone();
         let earlier = bound.output.replace(next);
         let mut steps: Vec<usize> = index.into_iter().collect();
-        if let Some(draft) = earlier.and_then(|earlier| self.drafts.get_mut(earlier)) {
+        if let Some((place, draft)) = earlier.and_then(|earlier| Some((earlier, self.drafts.get_mut(earlier)?))) {
             let mut before = std::mem::take(draft);
             draft.gone = true;
+            let (peaks, until) = &mut self.peaks;
+            if let Ok(first) = peaks.binary_search_by_key(&place, |(_, place)| *place) {
+                peaks.truncate(first);
+                *until = place;
+            }
             steps.splice(0..0, before.steps.drain(..));
             let told = before.metadata.shift_remove("earlier_results");
-            let mut list = told.and_then(|told| told.as_array().cloned()).unwrap_or_default();
+            let mut list = match told {
+                Some(Value::Array(list)) => list,
+                _ => Vec::new(),
+            };
             list.push(json!({
                 "content": before.event.content,
                 "timestamp": before.event.timestamp,
@@ -334,7 +367,7 @@ impl<'a> List<'a> {
             timestamp: Some(at.rfc3339_offset()),
             ..Message::default()
         };
-        self.drafts.push(Draft {
+        self.push_draft(Draft {
             event,
             metadata,
             steps,

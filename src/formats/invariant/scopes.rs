@@ -1,6 +1,6 @@
 //! Which conversations make which list of events, and where operations stand that no conversation tells of.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -11,39 +11,39 @@ use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
 
 /// The scopes of each list: the run's own (`None`), and one list for each tool step that called agents.
-pub(super) fn lists(run: &Run) -> BTreeMap<Option<usize>, Vec<usize>> {
+pub(super) fn lists(run: &Run, of_scope: &[Vec<usize>]) -> BTreeMap<Option<usize>, Vec<usize>> {
     let mut lists: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
-    for scope in 0..run.scopes.len() {
-        lists.entry(home(run, scope)).or_default().push(scope);
+    let mut homes: Vec<Option<usize>> = Vec::with_capacity(run.scopes.len());
+    for (index, scope) in run.scopes.iter().enumerate() {
+        // The tool step inside which a scope's words belong: its own caller, else that of the scope around it, which
+        // stands before it.
+        let around = || homes.get(scope.parent?).copied().flatten();
+        let home = scope.called_by.or_else(around);
+        homes.push(home);
+        lists.entry(home).or_default().push(index);
     }
     for scopes in lists.values_mut() {
-        scopes.sort_by_key(|scope| begin(run, *scope));
+        scopes.sort_by_cached_key(|scope| begin(run, *scope, of_scope));
     }
     lists
 }
 
-/// The tool step inside which a scope's words belong: its own caller, else that of the scope around it.
-fn home(run: &Run, scope: usize) -> Option<usize> {
-    let mut seen = HashSet::new();
-    let mut at = Some(scope);
-    while let Some(index) = at.filter(|index| seen.insert(*index)) {
-        let scope = run.scopes.get(index)?;
-        if scope.called_by.is_some() {
-            return scope.called_by;
+/// The steps of each scope.
+pub(super) fn steps(run: &Run) -> Vec<Vec<usize>> {
+    let mut of_scope = vec![Vec::new(); run.scopes.len()];
+    for (index, step) in run.steps.iter().enumerate() {
+        if let Some(list) = of_scope.get_mut(step.scope) {
+            list.push(index);
         }
-        at = scope.parent;
     }
-    None
+    of_scope
 }
 
-fn begin(run: &Run, scope: usize) -> UnixNanos {
+fn begin(run: &Run, scope: usize, of_scope: &[Vec<usize>]) -> UnixNanos {
     let first = run.scopes.get(scope).and_then(|scope| scope.conversation.first());
     let steps = || {
-        run.steps
-            .iter()
-            .filter(|step| step.scope == scope)
-            .map(|step| step.started_at)
-            .min()
+        let steps = of_scope.get(scope)?.iter().filter_map(|step| run.steps.get(*step));
+        steps.map(|step| step.started_at).min()
     };
     first.map(|entry| entry.at).or_else(steps).unwrap_or_default()
 }
@@ -162,15 +162,13 @@ enum Item<'a> {
 }
 
 /// Writes a scope's conversation, and at their place in it the operations that it does not tell of.
-pub(super) fn write<'a>(run: &'a Run, scope: usize, told: &BTreeSet<usize>, list: &mut List<'a>) {
+pub(super) fn write<'a>(run: &'a Run, scope: usize, own: &[usize], told: &BTreeSet<usize>, list: &mut List<'a>) {
+    let own = || own.iter().filter_map(|index| Some((*index, run.steps.get(*index)?)));
     let conversation = run.scopes.get(scope).map(|scope| scope.conversation.as_slice()).unwrap_or_default();
     let mut entries: Vec<&Entry> = conversation.iter().collect();
     results_by_time(&mut entries);
-    let mut alone_steps: Vec<(usize, usize, Alone)> = run
-        .steps
-        .iter()
-        .enumerate()
-        .filter(|(index, step)| step.scope == scope && !told.contains(index))
+    let mut alone_steps: Vec<(usize, usize, Alone)> = own()
+        .filter(|(index, _)| !told.contains(index))
         .filter_map(|(index, step)| Some((place(&entries, step), index, alone(run, index, step)?)))
         .collect();
     alone_steps.sort_by_key(|(place, index, _)| (*place, *index));
@@ -216,11 +214,7 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, told: &BTreeSet<usize>, list
     if !calls.is_empty() {
         list.call_entries(&calls);
     }
-    let without: Vec<usize> = run
-        .steps
-        .iter()
-        .enumerate()
-        .filter(|(_, step)| step.scope == scope)
+    let without: Vec<usize> = own()
         .filter(|(index, step)| {
             let silent = || !list.tells_of(*index);
             if told.contains(index) {

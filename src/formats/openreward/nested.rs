@@ -7,10 +7,14 @@ use super::facts;
 use super::list::List;
 use super::write::{Conversation, Writer};
 
+/// How deep sub-agents stand in one another: JSON readers stop at 128 levels, an agent takes five. Those below come at the
+/// end.
+const DEPTH: usize = 16;
+
 impl Writer<'_> {
     /// A sub-agent's work: inside the given block, or after the turn.
     pub(super) fn sub_agent(&mut self, list: &mut List, talk: &mut Conversation, scope: usize, place: usize) {
-        if self.written.contains(&scope) {
+        if self.written.contains(&scope) || self.is_too_deep(scope) {
             return;
         }
         if self.inline {
@@ -18,6 +22,15 @@ impl Writer<'_> {
         } else {
             self.nest(list, scope, place);
         }
+    }
+
+    /// Notes a sub-agent that has no place here because too many stand around it.
+    fn is_too_deep(&mut self, scope: usize) -> bool {
+        let too_deep = self.depth > DEPTH;
+        if too_deep {
+            let _ = self.deep.insert(scope);
+        }
+        too_deep
     }
 
     pub(super) fn nest(&mut self, list: &mut List, scope: usize, place: usize) {
@@ -86,7 +99,7 @@ impl Writer<'_> {
         tools.sort_unstable();
         for (tool, place) in tools {
             for scope in plan.inner.get(&tool).into_iter().flatten() {
-                if self.written.contains(scope) {
+                if self.written.contains(scope) || self.is_too_deep(*scope) {
                     continue;
                 }
                 let _ = self.told.insert(tool);

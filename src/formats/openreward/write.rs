@@ -29,6 +29,10 @@ pub(super) struct Writer<'a> {
     pub(super) told: HashSet<usize>,
     ordinals: HashMap<(String, &'static str), u32>,
     pub(super) written: HashSet<usize>,
+    /// How many streams stand around the one that is being written.
+    pub(super) depth: usize,
+    /// Sub-agents that stand too deep to be written in their place.
+    pub(super) deep: HashSet<usize>,
     /// The words of the conversations.
     pub(super) words: Told,
     /// Tools offered to the latest model call of each stream.
@@ -69,6 +73,8 @@ impl<'a> Writer<'a> {
             told: HashSet::new(),
             ordinals: HashMap::new(),
             written: HashSet::new(),
+            depth: 0,
+            deep: HashSet::new(),
             words: Told::of(run),
             offered: HashMap::new(),
         }
@@ -88,7 +94,12 @@ impl<'a> Writer<'a> {
         for scope in lost {
             if !self.written.contains(&scope) && plan.streams.get(scope).is_some_and(|items| !items.is_empty()) {
                 let span = self.scope_span(scope);
-                self.lose(span, "sub-agent: no block shows the call that it belongs to", LossReason::Ambiguous);
+                let what = if self.deep.contains(&scope) {
+                    "sub-agent: too deep inside others to stand there"
+                } else {
+                    "sub-agent: no block shows the call that it belongs to"
+                };
+                self.lose(span, what, LossReason::Ambiguous);
                 self.stream(list, scope, 0);
             }
         }
@@ -99,6 +110,12 @@ impl<'a> Writer<'a> {
         if !self.written.insert(scope) {
             return;
         }
+        self.depth += 1;
+        self.items(list, scope, skip);
+        self.depth -= 1;
+    }
+
+    fn items(&mut self, list: &mut List, scope: usize, skip: usize) {
         let _ = list.streams.insert(scope);
         if let Some(index) = self.run.scopes.get(scope).and_then(|scope| scope.step)
             && self.step(index).is_none_or(|step| !facts::has_own(step))

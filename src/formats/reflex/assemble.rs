@@ -18,6 +18,7 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<AgentTrace> {
     let ids = ids(run);
     let mut prompts = Prompts::default();
     let turns = turn_numbers(run);
+    let parents = parents(run, &kept);
     let prompt_ids: Vec<Option<String>> = run.steps.iter().map(|step| prompts.of(step, kind(&step.operation))).collect();
     let mut nodes: Vec<(usize, TraceNode)> = Vec::new();
     for place in order::by_start(run, |step| kept.get(step) == Some(&true)) {
@@ -26,7 +27,11 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<AgentTrace> {
         };
         let mut node = node(run, step, &ids, place.started_at);
         node.id = ids.get(place.step).cloned().unwrap_or_default();
-        node.parent_id = parent(run, &kept, place.step).and_then(|parent| ids.get(parent).cloned());
+        node.parent_id = parents
+            .get(place.step)
+            .copied()
+            .flatten()
+            .and_then(|parent| ids.get(parent).cloned());
         node.step = turns.get(place.step).copied().flatten();
         node.prompt_id = prompt_ids.get(place.step).cloned().flatten();
         if place.moved {
@@ -102,14 +107,15 @@ fn ids(run: &Run) -> Vec<String> {
         .collect()
 }
 
-fn parent(run: &Run, kept: &[bool], index: usize) -> Option<usize> {
-    let mut at = index;
-    loop {
-        at = run.steps.get(at)?.parent.filter(|above| *above < at)?;
-        if kept.get(at) == Some(&true) {
-            return Some(at);
-        }
+/// The nearest kept ancestor of each step.
+fn parents(run: &Run, kept: &[bool]) -> Vec<Option<usize>> {
+    let mut nearest: Vec<Option<usize>> = Vec::with_capacity(run.steps.len());
+    for (at, step) in run.steps.iter().enumerate() {
+        let above = step.parent.filter(|above| *above < at);
+        let further = || nearest.get(above?).copied().flatten();
+        nearest.push(above.filter(|above| kept.get(*above) == Some(&true)).or_else(further));
     }
+    nearest
 }
 
 fn kind(operation: &Operation) -> NodeKind {

@@ -212,7 +212,7 @@ impl Events {
         }
         let mut told = described(step);
         put_filled(&mut told, "span_id", step.span_id.map(|span| span.to_string()).into());
-        let below = turns.below(index).to_vec();
+        let below = turns.below(index);
         for turn in &below {
             self.turn_facts.push((*turn, Value::Object(told.clone())));
         }

@@ -1,6 +1,7 @@
 //! Which turn an operation belongs to, and who acts in it.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::operation::Kind;
 use crate::run::{Run, Step};
@@ -14,8 +15,10 @@ pub(super) struct Turns {
     pub(super) count: usize,
     /// Before the name of a system: who acts, for agents below the outermost.
     prefixes: Vec<String>,
-    /// For each step, the turns of the model calls below it.
-    below: HashMap<usize, Vec<usize>>,
+    /// For each step, the places of the steps below it, and first of itself, depth first.
+    within: Vec<Range<usize>>,
+    /// The place of each model call there, and its turn.
+    entries: Vec<(usize, usize)>,
 }
 
 impl Turns {
@@ -29,17 +32,14 @@ impl Turns {
             .map(|(index, _)| index)
             .collect();
         let number: HashMap<usize, usize> = models.iter().enumerate().map(|(turn, step)| (*step, turn)).collect();
-        let of_step = (0..run.steps.len()).map(|index| turn(run, index, &models, &number)).collect();
-        let mut below: HashMap<usize, Vec<usize>> = HashMap::new();
-        for (turn, model) in models.iter().enumerate() {
-            let mut up = run.steps.get(*model).and_then(|step| step.parent);
-            while let Some(above) = up {
-                below.entry(above).or_default().push(turn);
-                up = run.steps.get(above).and_then(|step| step.parent);
-            }
-        }
+        let of_step = of_steps(run, &models, &number);
+        let within = within(run);
+        let entry = |(turn, model): (usize, &usize)| Some((within.get(*model)?.start, turn));
+        let mut entries: Vec<(usize, usize)> = models.iter().enumerate().filter_map(entry).collect();
+        entries.sort_unstable();
         Self {
-            below,
+            within,
+            entries,
             of_step,
             count: models.len().max(1),
             prefixes: prefixes(run),
@@ -47,8 +47,13 @@ impl Turns {
     }
 
     /// The turns of the model calls below a step.
-    pub(super) fn below(&self, step: usize) -> &[usize] {
-        self.below.get(&step).map_or(&[], Vec::as_slice)
+    pub(super) fn below(&self, step: usize) -> Vec<usize> {
+        let Some(within) = self.within.get(step) else { return Vec::new() };
+        let first = self.entries.partition_point(|(place, _)| *place <= within.start);
+        let entries = self.entries.iter().skip(first).take_while(|(place, _)| *place < within.end);
+        let mut turns: Vec<usize> = entries.map(|(_, turn)| *turn).collect();
+        turns.sort_unstable();
+        turns
     }
 
     /// The turn of a step.
@@ -68,47 +73,91 @@ impl Turns {
     }
 }
 
-/// The model call that asked, that of the tool around, that of the nearest parent, else the latest before in the scope.
-fn turn(run: &Run, index: usize, models: &[usize], number: &HashMap<usize, usize>) -> usize {
-    let mut at = index;
-    // As many steps up as there are: a cycle cannot hold us.
-    for _ in 0..run.steps.len() {
-        let Some(step) = run.steps.get(at) else { break };
-        if let Some(turn) = number.get(&at).or_else(|| number.get(&step.dispatched_by?)) {
-            return *turn;
-        }
-        match step.inside_tool.or(step.called_by).or(step.parent) {
-            Some(above) => at = above,
-            None => break,
-        }
-        if run
-            .steps
-            .get(at)
-            .is_some_and(|above| matches!(above.operation.kind, Kind::Agent | Kind::Chain))
-            && step.inside_tool.is_none()
-        {
-            break;
+/// For each step, the places of it and of those below it in an order in which they stand together.
+fn within(run: &Run) -> Vec<Range<usize>> {
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); run.steps.len()];
+    let mut open: Vec<(usize, bool)> = Vec::new();
+    for (at, step) in run.steps.iter().enumerate() {
+        match step.parent.and_then(|above| children.get_mut(above)) {
+            Some(list) => list.push(at),
+            None => open.push((at, false)),
         }
     }
-    let Some(step) = run.steps.get(index) else { return 0 };
-    // Model calls stand by start.
-    let behind = models.partition_point(|model| run.steps.get(*model).is_some_and(|model| model.started_at <= step.started_at));
-    let before = |same_scope: bool| {
-        let earlier = models.get(..behind).unwrap_or(&[]).iter().rev();
-        let mut fitting = earlier.filter(|model| run.steps.get(**model).is_some_and(|model| !same_scope || model.scope == step.scope));
-        fitting.next()
-    };
-    let after = || {
-        models
-            .iter()
-            .find(|model| run.steps.get(**model).is_some_and(|model| model.scope == step.scope))
-    };
-    before(true)
-        .or_else(after)
-        .or_else(|| before(false))
-        .and_then(|model| number.get(model))
-        .copied()
-        .unwrap_or(0)
+    let mut within = vec![0..0; run.steps.len()];
+    let mut next = 0;
+    while let Some((at, left)) = open.pop() {
+        let Some(range) = within.get_mut(at) else { continue };
+        if left {
+            range.end = next;
+            continue;
+        }
+        *range = next..next;
+        next += 1;
+        open.push((at, true));
+        open.extend(children.get(at).into_iter().flatten().map(|child| (*child, false)));
+    }
+    within
+}
+
+/// The turn of each step: of the model call that asked, that of the tool around, that of the nearest parent, else the
+/// latest before in the scope.
+fn of_steps(run: &Run, models: &[usize], number: &HashMap<usize, usize>) -> Vec<usize> {
+    let mut of_scope: HashMap<usize, Vec<usize>> = HashMap::new();
+    for model in models {
+        if let Some(step) = run.steps.get(*model) {
+            of_scope.entry(step.scope).or_default().push(*model);
+        }
+    }
+    let above = turns_above(run, number);
+    run.steps
+        .iter()
+        .zip(above)
+        .map(|(step, above)| {
+            // Model calls stand by start.
+            let begins_before = |model: &usize| run.steps.get(*model).is_some_and(|model| model.started_at <= step.started_at);
+            let before = |list: &[usize]| list.get(..list.partition_point(begins_before)).and_then(<[usize]>::last).copied();
+            let own = of_scope.get(&step.scope).map_or(&[][..], Vec::as_slice);
+            let nearest = || before(own).or_else(|| own.first().copied()).or_else(|| before(models));
+            above.or_else(|| number.get(&nearest()?).copied()).unwrap_or(0)
+        })
+        .collect()
+}
+
+/// For each step the turn of the first step on the way up that has one, if the way does not leave its agent.
+fn turns_above(run: &Run, number: &HashMap<usize, usize>) -> Vec<Option<usize>> {
+    let mut known: Vec<Option<Option<usize>>> = vec![None; run.steps.len()];
+    for start in 0..run.steps.len() {
+        let mut way = Vec::new();
+        let mut at = Some(start);
+        let mut found = None;
+        while let Some((here, step)) = at.and_then(|at| Some((at, run.steps.get(at)?))) {
+            if let Some(before) = known.get(here).copied().flatten() {
+                found = before;
+                break;
+            }
+            if let Some(slot) = known.get_mut(here) {
+                // A way that comes back to here has found nothing.
+                *slot = Some(None);
+            }
+            way.push(here);
+            found = number.get(&here).or_else(|| number.get(&step.dispatched_by?)).copied();
+            if found.is_some() {
+                break;
+            }
+            at = step.inside_tool.or(step.called_by).or(step.parent);
+            let above = at.and_then(|at| run.steps.get(at));
+            let leaves = above.is_some_and(|above| matches!(above.operation.kind, Kind::Agent | Kind::Chain));
+            if leaves && step.inside_tool.is_none() {
+                break;
+            }
+        }
+        for here in way {
+            if let Some(slot) = known.get_mut(here) {
+                *slot = Some(found);
+            }
+        }
+    }
+    known.into_iter().map(Option::flatten).collect()
 }
 
 fn prefixes(run: &Run) -> Vec<String> {

@@ -103,7 +103,7 @@ impl Segment {
                 }
                 Record::CutOff => break,
                 Record::BadHead => {
-                    let Some(next) = next_head(&*self.file, at + 1, size)? else { break };
+                    let Some(next) = next_whole(&*self.file, self.form, at + 1, size)? else { break };
                     pending.push(self.damage(at, next));
                     at = next;
                 }
@@ -217,6 +217,18 @@ fn place_and_length(form: Form, bytes: &[u8], at: u64) -> Option<(u64, u32)> {
     }
     let (raw, stored) = fields.split_first_chunk::<8>()?;
     Some((u64::from_le_bytes(*raw), u32::from_le_bytes(stored.try_into().ok()?)))
+}
+
+/// The next byte at which a whole record stands. A head alone may be part of a message: a copy of a log, say.
+fn next_whole(file: &dyn DiskFile, form: Form, from: u64, size: u64) -> io::Result<Option<u64>> {
+    let mut from = from;
+    while let Some(at) = next_head(file, from, size)? {
+        if matches!(read_record(file, form, at, size)?, Record::Whole { .. }) {
+            return Ok(Some(at));
+        }
+        from = at + 1;
+    }
+    Ok(None)
 }
 
 /// The next byte at which a whole head stands.

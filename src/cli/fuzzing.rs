@@ -1,0 +1,22 @@
+//! Doors for `tests/fuzz`: what only the command line does. No part of the API.
+
+use super::input::Batch;
+use crate::span::{LogRecord, Span};
+
+/// The spans and log records that a file with these bytes holds, and what could not be read.
+#[must_use]
+pub fn recognise(bytes: &[u8]) -> (Vec<Span>, Vec<LogRecord>, Vec<String>) {
+    let mut batch = Batch::default();
+    batch.add("file", bytes);
+    let problems = batch.problems.iter().map(|problem| super::out::with_causes(problem)).collect();
+    (batch.spans, batch.logs, problems)
+}
+
+/// A moment in nanoseconds since 1970, as a flag says it.
+///
+/// # Errors
+///
+/// The text says no moment; the error says how to write one.
+pub fn moment(text: &str) -> Result<u64, String> {
+    super::time::moment(text)
+}
