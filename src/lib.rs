@@ -11,6 +11,8 @@
 //! A module uses only lower floors; `tests/floors.rs` checks it.
 
 #[cfg(feature = "server")]
+pub mod access;
+#[cfg(feature = "server")]
 pub mod cli;
 pub mod dialect;
 pub mod formats;
