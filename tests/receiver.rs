@@ -37,12 +37,8 @@ struct Bridge {
 
 fn config(directory: &Path, limits: Limits) -> Config {
     Config {
-        data_dir: directory.to_owned(),
-        grpc: "127.0.0.1:0".to_owned(),
-        http: "127.0.0.1:0".to_owned(),
-        api: "127.0.0.1:0".to_owned(),
         limits,
-        vocabulary: Arc::new(Vocabulary::built_in()),
+        ..Config::new(directory)
     }
 }
 

@@ -4,14 +4,18 @@ mod convert;
 mod export;
 mod failure;
 mod input;
+mod log;
 mod ls;
 mod out;
 mod reindex;
 mod select;
 mod serve;
+mod settings;
+mod settings_file;
 mod show;
 mod source;
 mod time;
+mod token;
 
 use std::process::ExitCode;
 
@@ -43,6 +47,7 @@ enum Command {
     Ls(ls::Ls),
     Show(show::Show),
     Reindex(reindex::Reindex),
+    Token(token::Token),
 }
 
 /// Runs the command that the process was called with.
@@ -63,6 +68,7 @@ pub fn main() -> ExitCode {
         Command::Ls(ls) => ls.run(),
         Command::Show(show) => show.run(),
         Command::Reindex(reindex) => reindex.run(),
+        Command::Token(token) => token.run(),
     };
     match result {
         Ok(code) => code,

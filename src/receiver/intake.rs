@@ -1,14 +1,17 @@
 //! From the bytes of a request to stored chunks, whatever the transport.
 
 use std::error::Error as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::admission::Reservation;
-use super::limits::{Encoding, InflateError, inflate_with};
+use super::limits::{Encoding, InflateError, Limits, inflate_with};
+use super::redact::Rules;
 use super::{Receiver, Rejection};
 use crate::otlp::{encode, scan, signal};
 use crate::span::json::{JsonError, Message};
@@ -60,11 +63,12 @@ impl Receiver {
         let signal = export.signal;
         let keys = self.session_keys.clone();
         let limit = self.limits.request_bytes;
+        let rules = self.redaction.rules();
         let prepared = if export.body.len() > ASIDE || export.encoding.is_some() {
-            let work = tokio::task::spawn_blocking(move || prepare(export, &keys, limit));
+            let work = tokio::task::spawn_blocking(move || prepare(export, &keys, limit, rules));
             work.await.map_err(|_| Rejection::ShuttingDown)??
         } else {
-            prepare(export, &keys, limit)?
+            prepare(export, &keys, limit, rules)?
         };
         let Prepared {
             chunks,
@@ -103,11 +107,17 @@ impl Receiver {
         }
         reservation.grow(announced)?;
         let mut bytes = Vec::with_capacity(announced);
-        let patience = Duration::from_secs(self.limits.body_seconds);
+        let Limits {
+            body_seconds,
+            request_seconds,
+            ..
+        } = self.limits;
+        let last = Instant::now() + Duration::from_secs(request_seconds);
         loop {
-            let frame = tokio::time::timeout(patience, body.frame()).await.map_err(|_| Rejection::Slow {
-                seconds: self.limits.body_seconds,
-            })?;
+            let patience = Instant::now() + Duration::from_secs(body_seconds);
+            let seconds = if patience < last { body_seconds } else { request_seconds };
+            let frame = tokio::time::timeout_at(patience.min(last), body.frame()).await;
+            let frame = frame.map_err(|_| Rejection::Slow { seconds })?;
             let frame = match frame {
                 None => return Ok(bytes),
                 Some(Err(_)) => return Err(Rejection::Broken),
@@ -126,7 +136,7 @@ impl Receiver {
     }
 }
 
-fn prepare(mut export: Export, session_keys: &[String], limit: usize) -> Result<Prepared, Rejection> {
+fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Option<Arc<Rules>>) -> Result<Prepared, Rejection> {
     if let Some(encoding) = export.encoding {
         let reservation = &mut export.reservation;
         let plain = inflate_with(&export.body, encoding, limit, |more| reservation.grow(more));
@@ -140,12 +150,16 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize) -> Result<
     // Chunks are copies of what they take from the body.
     export.reservation.grow(bytes)?;
     let keys: Vec<&str> = session_keys.iter().map(String::as_str).collect();
+    if rules.is_some() {
+        export.reservation.grow(bytes)?;
+    }
+    let rules = rules.as_deref();
     let (chunks, taken) = match export.form {
-        Form::Protobuf => from_protobuf(&export.body, export.signal, &keys)?,
+        Form::Protobuf => from_protobuf(&export.body, export.signal, &keys, rules)?,
         Form::Json => {
             // The values of a JSON message take a multiple of its text.
             export.reservation.grow(bytes.saturating_mul(6))?;
-            from_json(&export.body, export.signal, &keys)?
+            from_json(&export.body, export.signal, &keys, rules)?
         }
     };
     Ok(Prepared {
@@ -156,7 +170,7 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize) -> Result<
     })
 }
 
-fn from_protobuf(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chunk>, Taken), Rejection> {
+fn from_protobuf(bytes: &[u8], wanted: Signal, keys: &[&str], rules: Option<&Rules>) -> Result<(Vec<Chunk>, Taken), Rejection> {
     let other = || signal::guess(bytes).filter(|found| *found != wanted);
     let broken = |fault| match other() {
         Some(found) => Rejection::WrongSignal { wanted, found },
@@ -169,6 +183,8 @@ fn from_protobuf(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chu
         }
         return Ok((Vec::new(), counted(metrics)));
     }
+    let redacted = rules.map_or(Ok(None), |rules| rules.apply(bytes, wanted)).map_err(broken)?;
+    let bytes = redacted.as_deref().unwrap_or(bytes);
     let scan = scan::scan(bytes, wanted, keys).map_err(broken)?;
     // Not one usable item: perhaps it was never meant for this path.
     let fruitless = scan.items > 0 && scan.refused_count == scan.items;
@@ -188,7 +204,7 @@ fn from_protobuf(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chu
     Ok((chunks, taken))
 }
 
-fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chunk>, Taken), Rejection> {
+fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str], rules: Option<&Rules>) -> Result<(Vec<Chunk>, Taken), Rejection> {
     let unreadable = |source: JsonError| match source {
         JsonError::WrongSignal { wanted, found } => Rejection::WrongSignal { wanted, found },
         source => Rejection::Json {
@@ -218,7 +234,7 @@ fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chunk>,
             count: refused.len(),
         });
     }
-    let (chunks, _) = from_protobuf(&protobuf, wanted, keys)?;
+    let (chunks, _) = from_protobuf(&protobuf, wanted, keys, rules)?;
     let taken = Taken {
         received: items + refused.len(),
         refused_count: refused.len(),
