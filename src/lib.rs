@@ -47,6 +47,8 @@ pub mod docs {
     pub mod adding_a_format {}
     #[doc = include_str!("docs/adding_a_dialect.md")]
     pub mod adding_a_dialect {}
+    #[doc = include_str!("docs/security.md")]
+    pub mod security {}
     #[doc = include_str!("docs/durability.md")]
     pub mod durability {}
 }

@@ -14,8 +14,6 @@ pub struct Limits {
     pub body_seconds: u64,
     /// Seconds in which a whole body must have come, however steadily it does.
     pub request_seconds: u64,
-    /// Header fields of one request.
-    pub headers: usize,
 }
 
 impl Default for Limits {
@@ -25,7 +23,6 @@ impl Default for Limits {
             in_flight_bytes: 256 << 20,
             body_seconds: 30,
             request_seconds: 300,
-            headers: 100,
         }
     }
 }

@@ -122,11 +122,6 @@ impl Receiver {
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: std::error::Error + Send + Sync + 'static,
     {
-        let (count, limit) = (request.headers().len(), self.limits.headers);
-        if count > limit {
-            let rejection = Rejection::Headers { count, limit };
-            return self.refuse(request, &rejection).await;
-        }
         if grpc::is_grpc(request.headers()) {
             grpc::handle(self, request).await
         } else {

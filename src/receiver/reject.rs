@@ -101,11 +101,13 @@ pub enum Rejection {
     /// It carries no token, or one that may not do this.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// More header fields than are allowed.
-    #[error("the request has {count} header fields, the limit is {limit}")]
+    /// More header fields than are allowed, or longer ones.
+    #[error("the request has {found} {what}, the limit is {limit}")]
     Headers {
-        /// How many.
-        count: usize,
+        /// What is counted.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
         /// How many are allowed.
         limit: usize,
     },

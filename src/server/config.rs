@@ -79,7 +79,9 @@ pub struct Connections {
     pub header_seconds: u64,
     /// Seconds without a request after which a connection is closed.
     pub idle_seconds: u64,
-    /// Bytes of a request's head.
+    /// Header fields of a request.
+    pub headers: usize,
+    /// Bytes of these, names and values.
     pub header_bytes: usize,
     /// Requests at once in one HTTP/2 connection.
     pub streams: u32,
@@ -91,6 +93,7 @@ impl Default for Connections {
             at_once: 16_384,
             header_seconds: 30,
             idle_seconds: 600,
+            headers: 100,
             header_bytes: 64 << 10,
             streams: 256,
         }

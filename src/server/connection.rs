@@ -32,7 +32,7 @@ pub(super) enum Cut {
     Idle,
 }
 
-pub(super) fn protocol(limits: &Connections, headers: usize) -> auto::Builder<TokioExecutor> {
+pub(super) fn protocol(limits: &Connections) -> auto::Builder<TokioExecutor> {
     /// hyper's own least.
     const LEAST_BUFFER: usize = 8 << 10;
     let mut http = auto::Builder::new(TokioExecutor::new());
@@ -40,7 +40,7 @@ pub(super) fn protocol(limits: &Connections, headers: usize) -> auto::Builder<To
     http.http1()
         .timer(TokioTimer::new())
         .header_read_timeout(None)
-        .max_headers(headers)
+        .max_headers(limits.headers)
         .max_buf_size(limits.header_bytes.max(LEAST_BUFFER));
     http.http2()
         .timer(TokioTimer::new())

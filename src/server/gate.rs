@@ -6,6 +6,7 @@ use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
 use hyper::{Request, Response};
 
+use super::config::Connections;
 use super::projects::{Place, Projects};
 use crate::access::{Denied, Right, Tokens};
 use crate::receiver::{Body, Receiver, Refusals, Rejection};
@@ -16,17 +17,17 @@ use crate::web::Web;
 pub(super) struct Gate {
     pub(super) projects: Projects,
     tokens: RwLock<Arc<Tokens>>,
-    headers: usize,
+    limits: Connections,
     /// Requests of the API that were refused.
     refused: Arc<Refusals>,
 }
 
 impl Gate {
-    pub(super) fn new(projects: Projects, tokens: Tokens, headers: usize, refused: Arc<Refusals>) -> Self {
+    pub(super) fn new(projects: Projects, tokens: Tokens, limits: Connections, refused: Arc<Refusals>) -> Self {
         Self {
             projects,
             tokens: RwLock::new(Arc::new(tokens)),
-            headers,
+            limits,
             refused,
         }
     }
@@ -43,9 +44,27 @@ impl Gate {
         self.projects.of(&project).ok_or(Denied::UnknownToken)
     }
 
+    /// What the protocols' own bounds let through: those of HTTP/1.1 are about its buffer, HTTP/2 counts no fields.
+    fn head<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
+        let headers = request.headers();
+        let bytes: usize = headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum();
+        for (what, found, limit) in [
+            ("header fields", headers.len(), self.limits.headers),
+            ("bytes of header fields", bytes, self.limits.header_bytes),
+        ] {
+            if found > limit {
+                return Err(Rejection::Headers { what, found, limit });
+            }
+        }
+        Ok(())
+    }
+
     /// Answers a request on an OTLP port.
     pub(super) async fn otlp(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
         let first = self.projects.first();
+        if let Err(rejection) = self.head(&request) {
+            return first.receiver.refuse(request, &rejection).await;
+        }
         if Receiver::is_open(&request) {
             return Arc::clone(&first.receiver).handle(request).await;
         }
@@ -57,10 +76,9 @@ impl Gate {
 
     /// Answers a request on the API's port.
     pub(super) async fn api(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
-        let count = request.headers().len();
-        if count > self.headers {
-            self.refused.add("API", "headers");
-            return Web::too_many_headers(count, self.headers);
+        if let Err(rejection) = self.head(&request) {
+            self.refused.add("API", rejection.name());
+            return Web::too_large_head(rejection.to_string());
         }
         let Some(right) = Web::right(request.uri().path()) else {
             return Arc::clone(&self.projects.first().web).handle(request).await;

@@ -23,8 +23,6 @@ use crate::receiver::{Body, Refusals};
 #[derive(Debug)]
 pub(super) struct Ports {
     pub(super) limits: Connections,
-    /// Header fields of a request.
-    pub(super) headers: usize,
     pub(super) tls: Option<Arc<Tls>>,
     /// Connections that were closed by us, by reason.
     pub(super) closed: Refusals,
@@ -78,7 +76,7 @@ where
     A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    let http = Arc::new(connection::protocol(&ports.limits, ports.headers));
+    let http = Arc::new(connection::protocol(&ports.limits));
     let most = ports.limits.at_once.min(Semaphore::MAX_PERMITS);
     let room = Arc::new(Semaphore::new(most));
     let until = stopped.clone();

@@ -78,7 +78,6 @@ impl Server {
         let tls = config.security.tls.as_ref().map(Tls::load).transpose()?;
         let ports = Arc::new(Ports {
             limits: config.connections,
-            headers: config.limits.headers,
             tls: tls.map(Arc::new),
             closed: Refusals::default(),
             grace: GRACE,
@@ -95,7 +94,7 @@ impl Server {
         let (grpc, grpc_address) = listen::bind(grpc).await?;
         let (http, http_address) = listen::bind(http).await?;
         let (api, api_address) = listen::bind(api).await?;
-        let gate = Gate::new(projects, config.security.tokens.clone(), config.limits.headers, refused);
+        let gate = Gate::new(projects, config.security.tokens.clone(), config.connections, refused);
         Ok(Self {
             gate: Arc::new(gate),
             ports,

@@ -1,6 +1,8 @@
 //! One store a project, each with a receiver and a read side of its own. No request reaches two.
 
 use std::collections::BTreeMap;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::config::Config;
@@ -37,6 +39,14 @@ impl std::fmt::Debug for Projects {
     }
 }
 
+/// Spans hold what people said: a directory that we make is its owner's alone.
+fn open_store(config: &Config, project: &Project) -> Result<Opened, store::Error> {
+    let options = config.store_options(project);
+    // What cannot be made, the store complains of.
+    let _ = DirBuilder::new().recursive(true).mode(0o700).create(&options.directory);
+    Local::open(&options)
+}
+
 impl Projects {
     /// Opens the default project. `metrics` makes the text of `/metrics` out of the receiver and the stores.
     pub(super) fn open(
@@ -44,7 +54,7 @@ impl Projects {
         metrics: impl FnOnce(&Arc<Receiver>, &Stores) -> Metrics,
     ) -> Result<(Self, Recovery), store::Error> {
         let project = Project::default();
-        let Opened { store, recovery } = Local::open(&config.store_options(&project))?;
+        let Opened { store, recovery } = open_store(config, &project)?;
         let store = Arc::new(store);
         let stores: Stores = Arc::new(RwLock::new(vec![Arc::clone(&store)]));
         let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
@@ -81,7 +91,7 @@ impl Projects {
             if self.of(project).is_some() {
                 continue;
             }
-            let Opened { store, recovery } = Local::open(&config.store_options(project))?;
+            let Opened { store, recovery } = open_store(config, project)?;
             self.add(project, Arc::new(store));
             recoveries.push((project.clone(), recovery));
         }

@@ -78,10 +78,10 @@ impl Web {
         Problem::denied(denied).reply()
     }
 
-    /// Refuses a request with more header fields than are allowed.
+    /// Refuses a request whose head is larger than allowed.
     #[must_use]
-    pub fn too_many_headers(count: usize, limit: usize) -> Response<Body> {
-        Problem::headers(count, limit).reply()
+    pub fn too_large_head(message: String) -> Response<Body> {
+        Problem::head(message).reply()
     }
 
     /// Answers one request.

@@ -69,11 +69,11 @@ impl Problem {
         }
     }
 
-    pub(super) fn headers(count: usize, limit: usize) -> Self {
+    pub(super) fn head(message: String) -> Self {
         Self {
             status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
             code: "HEADERS",
-            message: format!("the request has {count} header fields, the limit is {limit}"),
+            message,
             challenge: None,
         }
     }

@@ -216,6 +216,9 @@ fn projects_see_nothing_of_each_other() {
             );
         }
     }
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = std::fs::metadata(&data).expect("a directory").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700, "its owner's alone");
     let data = data.to_str().expect("text");
     let ls = |project: &str| {
         let output = run(&["ls", "--json", "--data-dir", data, "--project", project], &[]);
