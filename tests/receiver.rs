@@ -23,7 +23,6 @@ use spanbridge::server::{Addresses, Config, Server, StartError};
 use spanbridge::span::json as otlp_json;
 use spanbridge::span::{AnyValue, LogRecord, Span, SpanId, TraceId, UnixNanos};
 use spanbridge::store::Error;
-use spanbridge::web::documents::Vocabulary;
 use tonic::Code;
 use tonic::codec::CompressionEncoding;
 
