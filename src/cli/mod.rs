@@ -16,6 +16,7 @@ mod show;
 mod source;
 mod time;
 mod token;
+mod variables;
 
 use std::process::ExitCode;
 

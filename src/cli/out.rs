@@ -22,17 +22,18 @@ pub(super) fn flush() -> io::Result<()> {
 
 /// Writes a message for people to standard error.
 pub(super) fn note(text: &str) {
-    eprintln!("spanbridge: {text}");
+    plain(&format!("spanbridge: {text}"));
 }
 
 /// Writes text for people to standard error, as it is.
 pub(super) fn plain(text: &str) {
-    eprintln!("{text}");
+    // Nobody may be there to read it any more.
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Writes an error with its causes to standard error.
 pub(super) fn error(error: &dyn Error) {
-    eprintln!("spanbridge: {}", with_causes(error));
+    note(&with_causes(error));
 }
 
 /// Says what a crash or a disk left behind.

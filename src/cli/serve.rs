@@ -1,5 +1,6 @@
 //! `spanbridge serve`: the bridge.
 
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use clap::Args;
@@ -12,6 +13,7 @@ use super::log::{Form, Level, Log};
 use super::out;
 use super::settings::{Sources, effective, wait_for_restart};
 use super::settings_file;
+use super::variables;
 use crate::access::Project;
 use crate::server::{Addresses, Config, Handle, Server};
 use crate::store::log::Recovery;
@@ -43,6 +45,7 @@ pub(super) struct Serve {
 
 impl Serve {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        variables::check()?;
         let table = self.sources.read()?;
         let settings = effective(&table)?;
         let config = settings.config()?;
@@ -94,7 +97,7 @@ impl Running {
                 let name = tokio::select! {
                     _ = interrupt.recv() => "SIGINT",
                     _ = terminate.recv() => "SIGTERM",
-                    () = self.reload_at(&mut hang_up, &handle) => "",
+                    () = self.reload_at(&mut hang_up, &handle) => "SIGHUP of a terminal that is gone",
                 };
                 if self.log.is_json() {
                     tracing::info!(signal = name, "stopping");
@@ -114,9 +117,13 @@ impl Running {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Never ends.
+    /// Ends with the terminal that the process was started from.
     async fn reload_at(&self, hang_up: &mut Signal, handle: &Handle) {
+        let on_terminal = io::stderr().is_terminal();
         while hang_up.recv().await.is_some() {
+            if on_terminal && !io::stderr().is_terminal() {
+                return;
+            }
             match self.reload(handle) {
                 Ok(waiting) if waiting.is_empty() => tracing::info!("SIGHUP: the configuration was read again and is in force"),
                 Ok(waiting) => tracing::warn!(

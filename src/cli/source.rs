@@ -80,12 +80,18 @@ enum Kind {
 impl Where {
     pub(super) fn open(&self) -> Result<Source, Failure> {
         let vocabulary = vocabulary(self.semconv.as_deref())?;
+        let apart = self.project != Project::default();
         let kind = match (&self.server, &self.data_dir) {
+            (Some(_), _) if apart => {
+                return Err(Failure::usage(
+                    "over a bridge the token says which project is read; --project is for a data directory",
+                ));
+            }
             (Some(url), _) => self.server(url)?,
             (None, Some(directory)) => directory_of(&self.project.directory(directory), &vocabulary)?,
             (None, None) => match self.server(DEFAULT_SERVER) {
-                Ok(server) => server,
-                Err(_) => directory_of(&self.project.directory(&default_data_dir()?), &vocabulary)?,
+                Ok(server) if !apart => server,
+                _ => directory_of(&self.project.directory(&default_data_dir()?), &vocabulary)?,
             },
         };
         Ok(Source { vocabulary, kind })

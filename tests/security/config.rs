@@ -47,6 +47,12 @@ fn a_flag_wins_over_a_variable_over_the_file_over_what_is_built_in() {
     ] {
         assert!(out.lines().any(|have| have == line), "{line} in {out}");
     }
+    let slip = run(&["serve", "--print-config"], &[("SPANBRIDGE_MAX_CONECTIONS", "23")]);
+    assert_eq!(slip.status.code(), Some(2));
+    assert_eq!(
+        text(&slip.stderr).trim(),
+        "spanbridge: there is no variable SPANBRIDGE_MAX_CONECTIONS; did you mean SPANBRIDGE_MAX_CONNECTIONS?"
+    );
     let out = printed(&config, &[("SPANBRIDGE_ALLOW_ANONYMOUS", "true"), ("SPANBRIDGE_LOG", "debug")]);
     assert!(
         out.contains("allow_anonymous = true\n") && out.contains("log_level = \"debug\"\n"),

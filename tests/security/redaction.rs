@@ -336,3 +336,46 @@ fn what_is_found_never_reaches_the_disk_and_is_counted() {
         assert!(!holds(&bytes, "5481"), "{}", path.display());
     }
 }
+
+#[test]
+fn broken_requests_are_told_and_what_decodes_before_decodes_after() {
+    let rules = rules(&[
+        rule(None, Some("[a-m]+"), Action::Mask, &[]),
+        RuleText {
+            name: Some("keys".to_owned()),
+            ..rule(Some("*e*"), None, Action::Remove, &[Scope::Span, Scope::Event])
+        },
+    ]);
+    let mut chance = 0x9E37_79B9_7F4A_7C15_u64;
+    let mut below = |bound: usize| {
+        chance ^= chance << 13;
+        chance ^= chance >> 7;
+        chance ^= chance << 17;
+        usize::try_from(chance >> 16).expect("a number") % bound
+    };
+    let small: Vec<Vec<u8>> = recorded("traces")
+        .into_iter()
+        .map(|(_, bytes)| bytes)
+        .filter(|bytes| bytes.len() < 20_000)
+        .collect();
+    assert!(small.len() > 10, "{} small requests", small.len());
+    let (mut whole, mut broken) = (0, 0);
+    for round in 0..2_000 {
+        let mut bytes = small[round % small.len()].clone();
+        for _ in 0..=below(3) {
+            let at = below(bytes.len());
+            bytes[at] = u8::try_from(below(256)).expect("a byte");
+        }
+        match (rules.apply(&bytes, Signal::Traces), decode::traces(&bytes)) {
+            (Ok(after), Ok(before)) => {
+                let after = decode::traces(after.as_deref().unwrap_or(&bytes)).expect("still a request");
+                assert_eq!(after.items.len(), before.items.len());
+                assert_eq!(after.refused, before.refused);
+                whole += 1;
+            }
+            (Err(_), Err(_)) => broken += 1,
+            (applied, decoded) => panic!("{applied:?} where decoding says {:?}", decoded.err()),
+        }
+    }
+    assert!(whole > 100 && broken > 100, "{whole} whole, {broken} broken");
+}

@@ -6,6 +6,9 @@ use prost::Message as _;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use spanbridge::otlp::encode;
 use std::fs;
+use std::io::Read as _;
+use std::net::TcpStream;
+use std::time::Duration;
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
 use crate::serving::{Answer, Serving, agent, answer, run, span, text, trace_id};
@@ -156,4 +159,14 @@ fn certificates_that_cannot_be_used_are_told_at_the_start() {
         foreign.starts_with(&format!("spanbridge: the certificate {certificate} and its key cannot be used: ")),
         "{foreign}"
     );
+}
+
+#[test]
+fn a_handshake_that_does_not_come_is_not_waited_for() {
+    let authority = Authority::new("servers");
+    let bridge = Serving::start_in(directory_with(&authority), &format!("{TLS}header_timeout_seconds = 1\n"));
+    let mut silent = TcpStream::connect(bridge.http).expect("connects");
+    silent.set_read_timeout(Some(Duration::from_secs(30))).expect("a socket");
+    assert_eq!(silent.read(&mut [0]).expect("closed"), 0);
+    bridge.wait_for("reason=\"slow_head\"");
 }

@@ -148,6 +148,9 @@ fn the_api_asks_for_the_right_that_a_path_takes() {
     );
     assert_eq!(ls("spanbridge_5481"), said("it does not know this token"));
     assert_eq!(ls(&ingest.token), said("this token has no right to read"));
+    let both = run(&["ls", "--server", &url, "--project", "acme/web"], &[]);
+    assert_eq!(both.status.code(), Some(2));
+    assert!(text(&both.stderr).contains("over a bridge the token says which project is read"));
 }
 
 #[test]
