@@ -1,7 +1,6 @@
 //! The log of `serve`, on standard error.
 
-use std::env;
-use std::io::{self, IsTerminal as _};
+use std::io;
 use std::str::FromStr;
 
 use clap::ValueEnum;
@@ -58,8 +57,7 @@ impl Log {
     /// Begins to write. A process has one log: a second one is not begun.
     pub(super) fn begin(level: Level, form: Form) -> Self {
         let (filter, handle) = reload::Layer::new(targets(level));
-        let colours = io::stderr().is_terminal() && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-        let text = (form == Form::Text).then(|| fmt::layer().with_writer(io::stderr).with_ansi(colours));
+        let text = (form == Form::Text).then(|| fmt::layer().with_writer(io::stderr).with_ansi(false));
         let json = (form == Form::Json).then(|| fmt::layer().json().flatten_event(true).with_writer(io::stderr));
         let subscriber = Registry::default().with(filter).with(text).with(json);
         let _ = tracing::subscriber::set_global_default(subscriber);

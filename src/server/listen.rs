@@ -10,7 +10,7 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioExecutor;
 use hyper_util::server::conn::auto;
-use tokio::net::{TcpListener, TcpStream, lookup_host};
+use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{Semaphore, watch};
 
 use super::StartError;
@@ -18,6 +18,9 @@ use super::config::{Config, Connections};
 use super::connection::{self, Cut};
 use super::tls::Tls;
 use crate::receiver::{Body, Refusals};
+
+/// Connections that the system holds for us until we take them; it may hold fewer.
+const BACKLOG: u32 = 4_096;
 
 /// What all ports share.
 #[derive(Debug)]
@@ -49,13 +52,28 @@ pub(super) async fn look_up<'a>(config: &Config, address: &'a str, flag: &'stati
     Ok(Wanted { address, flag, resolved })
 }
 
-pub(super) async fn bind(wanted: Wanted<'_>) -> Result<(TcpListener, SocketAddr), StartError> {
-    let bound = async {
-        let listener = TcpListener::bind(wanted.resolved.as_slice()).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    };
-    bound.await.map_err(|source| failed(wanted.address, wanted.flag, source))
+pub(super) fn bind(wanted: Wanted<'_>) -> Result<(TcpListener, SocketAddr), StartError> {
+    let mut last = io::ErrorKind::AddrNotAvailable.into();
+    for address in wanted.resolved {
+        match listen(address) {
+            Ok(bound) => return Ok(bound),
+            Err(error) => last = error,
+        }
+    }
+    Err(failed(wanted.address, wanted.flag, last))
+}
+
+fn listen(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()
+    } else {
+        TcpSocket::new_v6()
+    }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    let listener = socket.listen(BACKLOG)?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
 }
 
 fn failed(address: &str, flag: &'static str, source: io::Error) -> StartError {

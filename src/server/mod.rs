@@ -91,9 +91,9 @@ impl Server {
         let mut recoveries = vec![(Project::default(), recovery)];
         recoveries.extend(projects.open_others(config)?);
         projects.first().receiver.redaction().set(rules);
-        let (grpc, grpc_address) = listen::bind(grpc).await?;
-        let (http, http_address) = listen::bind(http).await?;
-        let (api, api_address) = listen::bind(api).await?;
+        let (grpc, grpc_address) = listen::bind(grpc)?;
+        let (http, http_address) = listen::bind(http)?;
+        let (api, api_address) = listen::bind(api)?;
         let gate = Gate::new(projects, config.security.tokens.clone(), config.connections, refused);
         Ok(Self {
             gate: Arc::new(gate),

@@ -7,5 +7,6 @@ mod limits;
 mod redaction;
 mod reload;
 mod serving;
+mod terminal;
 mod tls;
 mod tokens;
