@@ -52,15 +52,17 @@ fn it_reads_its_configuration_at_sighup_and_ends_when_the_terminal_is_gone() {
     let (tell, told) = channel();
     let begin = Instant::now();
     let waiter = std::thread::spawn(move || {
-        while begin.elapsed() < Duration::from_secs(30) {
-            if let Ok(Some(status)) = child.try_wait() {
-                let _ = tell.send(status);
-                return;
+        let status = loop {
+            match child.try_wait().expect("is ours") {
+                None if begin.elapsed() < Duration::from_secs(30) => std::thread::sleep(Duration::from_millis(20)),
+                status => break status,
             }
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        };
         let _ = child.kill();
+        let _ = child.wait();
+        let _ = tell.send(status);
     });
-    assert!(told.recv().expect("it goes on without its terminal").success());
+    let ended = told.recv().expect("told");
+    assert!(ended.expect("it goes on without its terminal").success());
     waiter.join().expect("ends");
 }
