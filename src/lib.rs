@@ -11,6 +11,8 @@
 //! A module uses only lower floors; `tests/floors.rs` checks it.
 
 #[cfg(feature = "server")]
+pub mod access;
+#[cfg(feature = "server")]
 pub mod cli;
 pub mod dialect;
 pub mod formats;
@@ -45,6 +47,8 @@ pub mod docs {
     pub mod adding_a_format {}
     #[doc = include_str!("docs/adding_a_dialect.md")]
     pub mod adding_a_dialect {}
+    #[doc = include_str!("docs/security.md")]
+    pub mod security {}
     #[doc = include_str!("docs/durability.md")]
     pub mod durability {}
 }

@@ -14,6 +14,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("otlp", 2),
     ("run", 3),
     ("formats", 4),
+    ("access", 5),
     ("layer", 5),
     ("store", 5),
     ("receiver", 6),

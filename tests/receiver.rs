@@ -23,7 +23,6 @@ use spanbridge::server::{Addresses, Config, Server, StartError};
 use spanbridge::span::json as otlp_json;
 use spanbridge::span::{AnyValue, LogRecord, Span, SpanId, TraceId, UnixNanos};
 use spanbridge::store::Error;
-use spanbridge::web::documents::Vocabulary;
 use tonic::Code;
 use tonic::codec::CompressionEncoding;
 
@@ -37,12 +36,8 @@ struct Bridge {
 
 fn config(directory: &Path, limits: Limits) -> Config {
     Config {
-        data_dir: directory.to_owned(),
-        grpc: "127.0.0.1:0".to_owned(),
-        http: "127.0.0.1:0".to_owned(),
-        api: "127.0.0.1:0".to_owned(),
         limits,
-        vocabulary: Arc::new(Vocabulary::built_in()),
+        ..Config::new(directory)
     }
 }
 

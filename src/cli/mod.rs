@@ -6,14 +6,19 @@ mod failure;
 #[doc(hidden)]
 pub mod fuzzing;
 mod input;
+mod log;
 mod ls;
 mod out;
 mod reindex;
 mod select;
 mod serve;
+mod settings;
+mod settings_file;
 mod show;
 mod source;
 mod time;
+mod token;
+mod variables;
 
 use std::process::ExitCode;
 
@@ -45,6 +50,7 @@ enum Command {
     Ls(ls::Ls),
     Show(show::Show),
     Reindex(reindex::Reindex),
+    Token(token::Token),
 }
 
 /// Runs the command that the process was called with.
@@ -65,6 +71,7 @@ pub fn main() -> ExitCode {
         Command::Ls(ls) => ls.run(),
         Command::Show(show) => show.run(),
         Command::Reindex(reindex) => reindex.run(),
+        Command::Token(token) => token.run(),
     };
     match result {
         Ok(code) => code,

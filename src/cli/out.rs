@@ -22,25 +22,36 @@ pub(super) fn flush() -> io::Result<()> {
 
 /// Writes a message for people to standard error.
 pub(super) fn note(text: &str) {
-    eprintln!("spanbridge: {text}");
+    plain(&format!("spanbridge: {text}"));
+}
+
+/// Writes text for people to standard error, as it is.
+pub(super) fn plain(text: &str) {
+    // Nobody may be there to read it any more.
+    let _ = writeln!(io::stderr(), "{text}");
 }
 
 /// Writes an error with its causes to standard error.
 pub(super) fn error(error: &dyn Error) {
-    eprintln!("spanbridge: {}", with_causes(error));
+    note(&with_causes(error));
 }
 
 /// Says what a crash or a disk left behind.
 pub(super) fn recovery(recovery: &Recovery) {
-    if let Some(torn) = &recovery.torn {
-        note(&torn.to_string());
+    for line in recovery_lines(recovery) {
+        note(&line);
     }
-    for damage in &recovery.damaged {
-        note(&damage.to_string());
-    }
-    if let Some(why) = &recovery.index_rebuilt {
-        note(&format!("the index was made anew from the log: {why}"));
-    }
+}
+
+/// The same as lines.
+pub(super) fn recovery_lines(recovery: &Recovery) -> Vec<String> {
+    let torn = recovery.torn.iter().map(ToString::to_string);
+    let damaged = recovery.damaged.iter().map(ToString::to_string);
+    let rebuilt = recovery
+        .index_rebuilt
+        .iter()
+        .map(|why| format!("the index was made anew from the log: {why}"));
+    torn.chain(damaged).chain(rebuilt).collect()
 }
 
 /// The error's words and those of its causes, on one line.

@@ -9,6 +9,7 @@ use super::convert::vocabulary;
 use super::failure::Failure;
 use super::out;
 use super::source::default_data_dir;
+use crate::access::Project;
 use crate::store::{Filter, Local, OpenOptions, Store as _};
 
 /// Make the index anew from the log. The log is the data; the index can be rebuilt at any time.
@@ -17,6 +18,9 @@ pub(super) struct Reindex {
     /// The data directory [default: $XDG_DATA_HOME/spanbridge]. No bridge may run on it.
     #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
     data_dir: Option<PathBuf>,
+    /// The project whose index is made anew.
+    #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", default_value_t = Project::default())]
+    project: Project,
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE")]
     semconv: Option<PathBuf>,
@@ -24,7 +28,7 @@ pub(super) struct Reindex {
 
 impl Reindex {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let directory = self.data_dir.map_or_else(default_data_dir, Ok)?;
+        let directory = self.project.directory(&self.data_dir.map_or_else(default_data_dir, Ok)?);
         if !directory.is_dir() {
             return Err(Failure::usage(format!("there is no store in {}", directory.display())));
         }

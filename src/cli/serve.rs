@@ -1,25 +1,33 @@
 //! `spanbridge serve`: the bridge.
 
-use std::path::PathBuf;
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Args;
-use tokio::signal::unix::{SignalKind, signal};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use toml::Table;
 
-use super::convert::vocabulary;
 use super::failure::Failure;
+use super::log::{Form, Level, Log};
 use super::out;
-use super::source::default_data_dir;
-use crate::receiver::Limits;
-use crate::server::{Addresses, Config, Server};
+use super::settings::{Sources, effective, wait_for_restart};
+use super::settings_file;
+use super::variables;
+use crate::access::Project;
+use crate::server::{Addresses, Config, Handle, Server};
+use crate::store::log::Recovery;
 
 const EXAMPLES: &str = "\
 Spans and log records are acknowledged once they are on the disk. Everything listens on the loopback interface; to take
-spans from other machines, bind an address of yours: --otlp-http 0.0.0.0:4318 (there is no authentication).
+spans from other machines, make tokens (spanbridge token new) and bind an address of yours: --otlp-http 0.0.0.0:4318.
+
+SIGHUP reads the configuration again: tokens, certificates, redaction rules and the log's level change at once.
 
 Examples:
   spanbridge serve
+  spanbridge serve --print-config > spanbridge.toml                    all settings, with what each means
+  spanbridge serve --config spanbridge.toml
   spanbridge serve --data-dir ./spans --otlp-grpc 127.0.0.1:14317      beside Jaeger or Phoenix, which take 4317 too
   OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 python agent.py    in another terminal
   spanbridge ls";
@@ -28,90 +36,192 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Serve {
-    /// Where the log and the index are kept [default: $XDG_DATA_HOME/spanbridge].
-    #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
-    data_dir: Option<PathBuf>,
-    /// Where OTLP/gRPC listens; port 0 lets the system choose.
-    #[arg(long, value_name = "HOST:PORT", env = "SPANBRIDGE_OTLP_GRPC", default_value = "127.0.0.1:4317")]
-    otlp_grpc: String,
-    /// Where OTLP/HTTP listens.
-    #[arg(long, value_name = "HOST:PORT", env = "SPANBRIDGE_OTLP_HTTP", default_value = "127.0.0.1:4318")]
-    otlp_http: String,
-    /// Where the API listens.
-    #[arg(long, value_name = "HOST:PORT", env = "SPANBRIDGE_HTTP", default_value = "127.0.0.1:4319")]
-    http: String,
-    /// The largest request, counted after decompression.
-    #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_REQUEST_BYTES", default_value_t = Limits::default().request_bytes)]
-    max_request_bytes: usize,
-    /// Bytes of all requests in work together; beyond that, clients are asked to come again.
-    #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_IN_FLIGHT_BYTES", default_value_t = Limits::default().in_flight_bytes)]
-    max_in_flight_bytes: usize,
-    /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
-    #[arg(long, value_name = "FILE")]
-    semconv: Option<PathBuf>,
+    #[command(flatten)]
+    sources: Sources,
+    /// Print what it would be set to, as TOML with secrets hidden, and end.
+    #[arg(long)]
+    print_config: bool,
 }
 
 impl Serve {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let data_dir = self.data_dir.map_or_else(default_data_dir, Ok)?;
-        let config = Config {
-            data_dir,
-            grpc: self.otlp_grpc,
-            http: self.otlp_http,
-            api: self.http,
-            limits: Limits {
-                request_bytes: self.max_request_bytes,
-                in_flight_bytes: self.max_in_flight_bytes,
-                ..Limits::default()
-            },
-            vocabulary: Arc::new(vocabulary(self.semconv.as_deref())?),
-        };
+        variables::check()?;
+        let table = self.sources.read()?;
+        let settings = effective(&table)?;
+        let config = settings.config()?;
+        if self.print_config {
+            out::line(settings_file::print(&table).trim_end()).map_err(|source| Failure::Output { source })?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let log = Log::begin(settings.log_level.unwrap_or(Level::Info), settings.log_format.unwrap_or(Form::Text));
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .max_blocking_threads(16)
             .enable_all()
             .build()
             .map_err(|source| Failure::Runtime { source })?;
-        runtime.block_on(serve(config))
+        let running = Running {
+            sources: self.sources,
+            table,
+            log,
+        };
+        runtime.block_on(running.serve(config))
     }
 }
 
-async fn serve(config: Config) -> Result<ExitCode, Failure> {
-    let runtime = |source| Failure::Runtime { source };
-    // Before the store is open: a signal that comes while it recovers ends it in order too.
-    let mut interrupt = signal(SignalKind::interrupt()).map_err(runtime)?;
-    let mut terminate = signal(SignalKind::terminate()).map_err(runtime)?;
-    let server = Server::start(&config).await?;
-    out::recovery(server.recovery());
-    out::note(&greeting(&config, server.addresses()));
-    let counters = server.counters();
-    let mut name = "";
-    server
-        .run(async {
-            name = tokio::select! {
-                _ = interrupt.recv() => "SIGINT",
-                _ = terminate.recv() => "SIGTERM",
-            };
-            out::note(&format!("{name}: no new requests, those in work are finished"));
-        })
-        .await;
-    let (stored, duplicates) = counters.accepted();
-    out::note(&format!(
-        "stopped; {stored} spans and log records stored, {duplicates} were there already"
-    ));
-    Ok(ExitCode::SUCCESS)
+/// What is needed to read the configuration again.
+struct Running {
+    sources: Sources,
+    /// What it was started with.
+    table: Table,
+    log: Log,
+}
+
+impl Running {
+    async fn serve(self, config: Config) -> Result<ExitCode, Failure> {
+        let runtime = |source| Failure::Runtime { source };
+        // Before the store is open: a signal that comes while it recovers ends it in order too.
+        let mut interrupt = signal(SignalKind::interrupt()).map_err(runtime)?;
+        let mut terminate = signal(SignalKind::terminate()).map_err(runtime)?;
+        let mut hang_up = signal(SignalKind::hangup()).map_err(runtime)?;
+        make_room(&config);
+        let server = Server::start(&config).await?;
+        for (project, recovery) in server.recoveries() {
+            self.recovered(project, recovery);
+        }
+        self.greet(&config, server.addresses());
+        warn_of_risks(&config, server.addresses());
+        let counters = server.counters();
+        let handle = server.handle();
+        server
+            .run(async {
+                let name = tokio::select! {
+                    _ = interrupt.recv() => "SIGINT",
+                    _ = terminate.recv() => "SIGTERM",
+                    () = self.reload_at(&mut hang_up, &handle) => "SIGHUP of a terminal that is gone",
+                };
+                if self.log.is_json() {
+                    tracing::info!(signal = name, "stopping");
+                } else {
+                    out::note(&format!("{name}: no new requests, those in work are finished"));
+                }
+            })
+            .await;
+        let (stored, duplicates) = counters.accepted();
+        if self.log.is_json() {
+            tracing::info!(stored, duplicates, "stopped");
+        } else {
+            out::note(&format!(
+                "stopped; {stored} spans and log records stored, {duplicates} were there already"
+            ));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Ends with the terminal that the process was started from.
+    async fn reload_at(&self, hang_up: &mut Signal, handle: &Handle) {
+        let on_terminal = io::stderr().is_terminal();
+        while hang_up.recv().await.is_some() {
+            if on_terminal && !io::stderr().is_terminal() {
+                return;
+            }
+            match self.reload(handle) {
+                Ok(waiting) if waiting.is_empty() => tracing::info!("SIGHUP: the configuration was read again and is in force"),
+                Ok(waiting) => tracing::warn!(
+                    "SIGHUP: the configuration was read again; these settings wait for a restart: {}",
+                    waiting.join(", ")
+                ),
+                Err(failure) => tracing::error!(
+                    "SIGHUP: the configuration cannot be used, the former one stays in force: {}",
+                    out::with_causes(&failure)
+                ),
+            }
+        }
+        std::future::pending().await
+    }
+
+    /// What could not be changed without a restart.
+    fn reload(&self, handle: &Handle) -> Result<Vec<String>, Failure> {
+        let table = self.sources.read()?;
+        let settings = effective(&table)?;
+        let mut config = settings.config()?;
+        let waiting = wait_for_restart(&self.table, &table);
+        // New projects stand beside those that are there.
+        config.data_dir = effective(&self.table)?.config()?.data_dir;
+        for (project, recovery) in handle.reload(&config)? {
+            self.recovered(&project, &recovery);
+        }
+        self.log.set_level(settings.log_level.unwrap_or(Level::Info));
+        Ok(waiting)
+    }
+
+    fn recovered(&self, project: &Project, recovery: &Recovery) {
+        for line in out::recovery_lines(recovery) {
+            if self.log.is_json() {
+                tracing::warn!(%project, "recovery: {line}");
+            } else if *project == Project::default() {
+                out::note(&line);
+            } else {
+                out::note(&format!("{project}: {line}"));
+            }
+        }
+    }
+
+    fn greet(&self, config: &Config, addresses: Addresses) {
+        let Addresses { grpc, http, api } = addresses;
+        if self.log.is_json() {
+            let data_dir = config.data_dir.display();
+            let tls = config.security.tls.is_some();
+            tracing::info!(%grpc, %http, %api, %data_dir, tls, "serving");
+        } else {
+            out::note(&greeting(config, addresses));
+        }
+    }
+}
+
+/// Files may be as many as the system lets us have: each connection is one.
+fn make_room(config: &Config) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: maximum, maximum };
+    let have = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => maximum,
+        Err(_) => current,
+    };
+    let connections = config.connections.at_once as u64;
+    if let Some(have) = have.filter(|have| *have < connections) {
+        tracing::warn!("the system allows {have} open files, so fewer than {connections} connections (ulimit -n, LimitNOFILE=)");
+    }
+}
+
+fn warn_of_risks(config: &Config, addresses: Addresses) {
+    let security = &config.security;
+    let Addresses { grpc, http, api } = addresses;
+    let open = [grpc, http, api].iter().any(|address| !address.ip().to_canonical().is_loopback());
+    if open && security.tls.is_none() {
+        tracing::warn!("spans and tokens cross the network in the clear: there is no TLS (--tls-certificate, --tls-key)");
+    }
+    let certificates = security.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+    if open && security.tokens.is_empty() && !certificates {
+        tracing::warn!("everybody who reaches this machine reads and writes here: --allow-anonymous");
+    }
 }
 
 fn greeting(config: &Config, addresses: Addresses) -> String {
     let Addresses { grpc, http, api } = addresses;
+    let scheme = if config.security.tls.is_some() { "https" } else { "http" };
+    let token = if config.security.tokens.is_empty() {
+        ""
+    } else {
+        "\n  export OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20TOKEN"
+    };
     format!(
         "serving, data in {}\n\
-         \n  OTLP/gRPC  http://{grpc}\
-         \n  OTLP/HTTP  http://{http}  (/v1/traces, /v1/logs, /v1/metrics; protobuf or JSON)\
-         \n  API        http://{api}\
+         \n  OTLP/gRPC  {scheme}://{grpc}\
+         \n  OTLP/HTTP  {scheme}://{http}  (/v1/traces, /v1/logs, /v1/metrics; protobuf or JSON)\
+         \n  API        {scheme}://{api}\
          \n\n\
          Point an exporter here:\n\
-         \n  export OTEL_EXPORTER_OTLP_ENDPOINT=http://{http} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\
-         \n  export OTEL_EXPORTER_OTLP_ENDPOINT=http://{grpc} OTEL_EXPORTER_OTLP_PROTOCOL=grpc\
+         \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{http} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\
+         \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{grpc} OTEL_EXPORTER_OTLP_PROTOCOL=grpc{token}\
          \n\n\
          Then: spanbridge ls, spanbridge show TRACE, spanbridge export --to FORMAT. Ctrl-C stops.\n",
         config.data_dir.display()

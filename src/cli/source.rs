@@ -9,6 +9,7 @@ use clap::Args;
 use super::convert::vocabulary;
 use super::failure::Failure;
 use super::out;
+use crate::access::Project;
 use crate::span::TraceId;
 use crate::span::json::Message;
 use crate::store::{Error, Filter, Local, OpenOptions, Store as _, Stored};
@@ -27,9 +28,36 @@ pub(super) struct Where {
     /// A data directory, read without a bridge (or beside one).
     #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
     data_dir: Option<PathBuf>,
+    /// The project to read in a data directory. Over a bridge, the token says which.
+    #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", default_value_t = Project::default())]
+    project: Project,
+    /// The token for a bridge that asks for one; best given as a variable, since others see the flags of a process.
+    #[arg(long, value_name = "TOKEN", env = "SPANBRIDGE_TOKEN", hide_env_values = true)]
+    token: Option<Token>,
+    /// The authority of a bridge's certificate, in PEM, where the system does not know it.
+    #[arg(long, value_name = "FILE", env = "SPANBRIDGE_CA")]
+    ca: Option<PathBuf>,
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE")]
     semconv: Option<PathBuf>,
+}
+
+/// A token that does not show itself.
+#[derive(Clone)]
+struct Token(String);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+impl std::str::FromStr for Token {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.trim().to_owned()))
+    }
 }
 
 /// An opened source.
@@ -41,23 +69,72 @@ pub(super) struct Source {
 
 #[derive(Debug)]
 enum Kind {
-    Server { agent: ureq::Agent, url: String },
+    Server {
+        agent: ureq::Agent,
+        url: String,
+        token: Option<Token>,
+    },
     Directory(Box<Local>),
 }
 
 impl Where {
     pub(super) fn open(&self) -> Result<Source, Failure> {
         let vocabulary = vocabulary(self.semconv.as_deref())?;
+        let apart = self.project != Project::default();
         let kind = match (&self.server, &self.data_dir) {
-            (Some(url), _) => server(url)?,
-            (None, Some(directory)) => directory_of(directory, &vocabulary)?,
-            (None, None) => match server(DEFAULT_SERVER) {
-                Ok(server) => server,
-                Err(_) => directory_of(&default_data_dir()?, &vocabulary)?,
+            (Some(_), _) if apart => {
+                return Err(Failure::usage(
+                    "over a bridge the token says which project is read; --project is for a data directory",
+                ));
+            }
+            (Some(url), _) => self.server(url)?,
+            (None, Some(directory)) => directory_of(&self.project.directory(directory), &vocabulary)?,
+            (None, None) => match self.server(DEFAULT_SERVER) {
+                Ok(server) if !apart => server,
+                _ => directory_of(&self.project.directory(&default_data_dir()?), &vocabulary)?,
             },
         };
         Ok(Source { vocabulary, kind })
     }
+
+    fn server(&self, url: &str) -> Result<Kind, Failure> {
+        let mut tls = ureq::tls::TlsConfig::builder();
+        if let Some(path) = &self.ca {
+            tls = tls.root_certs(authorities(path)?);
+        }
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(Duration::from_secs(2)))
+            .proxy(None)
+            .tls_config(tls.build())
+            .build();
+        let kind = Kind::Server {
+            agent: config.into(),
+            url: url.trim_end_matches('/').to_owned(),
+            token: self.token.clone(),
+        };
+        // Something else may listen on that port; it gets no token.
+        match kind.get("/", None) {
+            Ok((200, front)) if front.starts_with(b"spanbridge ") => Ok(kind),
+            Ok(_) => Err(Failure::Server {
+                url: url.to_owned(),
+                message: "something else than spanbridge answers there".to_owned(),
+            }),
+            Err(failure) => Err(failure),
+        }
+    }
+}
+
+fn authorities(path: &Path) -> Result<ureq::tls::RootCerts, Failure> {
+    let text = std::fs::read(path).map_err(|source| Failure::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let found = ureq::tls::parse_pem(&text).filter_map(|item| match item {
+        Ok(ureq::tls::PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    });
+    Ok(ureq::tls::RootCerts::from(found))
 }
 
 /// `$XDG_DATA_HOME/spanbridge`, else `~/.local/share/spanbridge`.
@@ -67,27 +144,6 @@ pub(super) fn default_data_dir() -> Result<PathBuf, Failure> {
         .or_else(|| of("HOME").map(|home| home.join(".local/share")))
         .map(|base| base.join("spanbridge"))
         .ok_or_else(|| Failure::usage("neither XDG_DATA_HOME nor HOME is set; pass --data-dir DIR"))
-}
-
-fn server(url: &str) -> Result<Kind, Failure> {
-    let config = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_connect(Some(Duration::from_secs(2)))
-        .proxy(None)
-        .build();
-    let kind = Kind::Server {
-        agent: config.into(),
-        url: url.trim_end_matches('/').to_owned(),
-    };
-    // Something else may listen on that port.
-    match kind.get("/") {
-        Ok((200, front)) if front.starts_with(b"spanbridge ") => Ok(kind),
-        Ok(_) => Err(Failure::Server {
-            url: url.to_owned(),
-            message: "something else than spanbridge answers there".to_owned(),
-        }),
-        Err(failure) => Err(failure),
-    }
 }
 
 fn directory_of(directory: &Path, vocabulary: &Vocabulary) -> Result<Kind, Failure> {
@@ -114,23 +170,41 @@ fn directory_of(directory: &Path, vocabulary: &Vocabulary) -> Result<Kind, Failu
 }
 
 impl Kind {
-    fn get(&self, path: &str) -> Result<(u16, Vec<u8>), Failure> {
-        let Self::Server { agent, url } = self else {
+    fn get(&self, path: &str, token: Option<&Token>) -> Result<(u16, Vec<u8>), Failure> {
+        let Self::Server { agent, url, .. } = self else {
             return Ok((404, Vec::new()));
         };
         let fault = |source: ureq::Error| Failure::Server {
             url: url.clone(),
             message: source.to_string(),
         };
-        let mut response = agent.get(format!("{url}{path}")).call().map_err(fault)?;
+        let mut request = agent.get(format!("{url}{path}"));
+        if let Some(Token(token)) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let mut response = request.call().map_err(fault)?;
         let body = response.body_mut().with_config().limit(u64::MAX).read_to_vec().map_err(fault)?;
         Ok((response.status().as_u16(), body))
     }
 
     fn get_ok(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
-        let Self::Server { url, .. } = self else { return Ok(None) };
-        match self.get(path)? {
+        let Self::Server { url, token, .. } = self else {
+            return Ok(None);
+        };
+        match self.get(path, token.as_ref())? {
             (200, body) => Ok(Some(body)),
+            (401, _) => Err(Failure::Server {
+                url: url.clone(),
+                message: match token {
+                    None => "it asks for a token: set SPANBRIDGE_TOKEN to one with the right to read",
+                    Some(_) => "it does not know this token",
+                }
+                .to_owned(),
+            }),
+            (403, _) => Err(Failure::Server {
+                url: url.clone(),
+                message: "this token has no right to read".to_owned(),
+            }),
             (404, _) => Ok(None),
             (status, body) => Err(Failure::Server {
                 url: url.clone(),

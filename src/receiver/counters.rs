@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::Rejection;
 use super::intake::Taken;
+use super::{Refusals, Rejection};
 use crate::span::Signal;
 
 /// Counts since the start.
 #[derive(Debug, Default)]
 pub struct Counters {
     signals: [OfSignal; 3],
-    requests_refused: Mutex<BTreeMap<&'static str, u64>>,
+    requests_refused: Refusals,
     items_refused: Mutex<BTreeMap<&'static str, u64>>,
 }
 
@@ -54,8 +54,7 @@ impl Counters {
     }
 
     pub(super) fn refused(&self, rejection: &Rejection) {
-        let mut reasons = self.requests_refused.lock().unwrap_or_else(PoisonError::into_inner);
-        *reasons.entry(rejection.name()).or_default() += 1;
+        self.requests_refused.add("OTLP", rejection.name());
     }
 
     /// Spans and log records that are stored, and those that were there already.
@@ -101,17 +100,18 @@ impl Counters {
                 let _ = writeln!(out, "spanbridge_receiver_{name}_total {value}");
             }
         }
+        let items = self.items_refused.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (name, help, counts) in [
-            ("refused_requests", "Requests refused as a whole.", &self.requests_refused),
+            ("refused_requests", "Requests refused as a whole.", self.requests_refused.counts()),
             (
                 "rejected_items",
                 "Items refused, by what is wrong (the first 100 a request).",
-                &self.items_refused,
+                items,
             ),
         ] {
             let _ = writeln!(out, "# HELP spanbridge_receiver_{name}_total {help}");
             let _ = writeln!(out, "# TYPE spanbridge_receiver_{name}_total counter");
-            for (reason, value) in &*counts.lock().unwrap_or_else(PoisonError::into_inner) {
+            for (reason, value) in &counts {
                 let _ = writeln!(out, "spanbridge_receiver_{name}_total{{reason=\"{reason}\"}} {value}");
             }
         }

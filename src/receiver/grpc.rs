@@ -22,6 +22,9 @@ const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
 const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 const ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
 
+/// Answered without a token: it says nothing but that the bridge is there.
+pub(super) const HEALTH: &str = "/grpc.health.v1.Health/Check";
+
 /// A compressed flag and a length stand before the message.
 const FRAME: usize = 5;
 
@@ -53,7 +56,7 @@ where
         "/opentelemetry.proto.collector.logs.v1.LogsService/Export" => Signal::Logs,
         "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export" => Signal::Metrics,
         // HealthCheckResponse { status: SERVING }, for every service: they stand and fall together.
-        "/grpc.health.v1.Health/Check" => return Ok(vec![0x08, 1]),
+        HEALTH => return Ok(vec![0x08, 1]),
         _ => return Err(Rejection::Unimplemented { path: path.to_owned() }),
     };
     let encoding = encoding(headers)?;
@@ -132,7 +135,7 @@ fn success(message: &[u8]) -> Response<Body> {
 }
 
 /// An error without a message: all in the headers.
-fn refuse(rejection: &Rejection) -> Response<Body> {
+pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
     let verdict = rejection.verdict();
     let mut response = Response::new(full(Bytes::new()));
     let headers = response.headers_mut();

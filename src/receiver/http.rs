@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use hyper::header::{ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
+use hyper::header::{ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Method, Request, Response, StatusCode};
 
 use super::admission::Reservation;
@@ -40,6 +40,16 @@ where
             refuse(&rejection, answer)
         }
     }
+}
+
+/// Refuses a request without a look at what it carries.
+pub(super) async fn refuse_unread<B>(request: Request<B>, rejection: &Rejection) -> Response<Body>
+where
+    B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+{
+    let (head, mut body) = request.into_parts();
+    drain(&mut body, rejection).await;
+    refuse(rejection, form(&head.headers).unwrap_or(Form::Json))
 }
 
 async fn export<B>(
@@ -146,6 +156,9 @@ fn refuse(rejection: &Rejection, form: Form) -> Response<Body> {
     match rejection {
         Rejection::ContentEncoding { .. } => {
             headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, zstd"));
+        }
+        Rejection::Denied(denied) => {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(denied.challenge()));
         }
         Rejection::Method { .. } => {
             headers.insert(ALLOW, HeaderValue::from_static("POST"));

@@ -1,14 +1,17 @@
 //! From the bytes of a request to stored chunks, whatever the transport.
 
 use std::error::Error as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::admission::Reservation;
-use super::limits::{Encoding, InflateError, inflate_with};
+use super::limits::{Encoding, InflateError, Limits, inflate_with};
+use super::redact::Rules;
 use super::{Receiver, Rejection};
 use crate::otlp::{encode, scan, signal};
 use crate::span::json::{JsonError, Message};
@@ -67,11 +70,12 @@ impl Receiver {
         let signal = export.signal;
         let keys = self.session_keys.clone();
         let limit = self.limits.request_bytes;
+        let rules = self.redaction.rules();
         let prepared = if is_aside(&export) {
-            let work = tokio::task::spawn_blocking(move || prepare(export, &keys, limit));
+            let work = tokio::task::spawn_blocking(move || prepare(export, &keys, limit, rules));
             work.await.map_err(|_| Rejection::ShuttingDown)??
         } else {
-            prepare(export, &keys, limit)?
+            prepare(export, &keys, limit, rules)?
         };
         let Prepared {
             chunks,
@@ -110,11 +114,17 @@ impl Receiver {
         }
         reservation.grow(announced)?;
         let mut bytes = Vec::with_capacity(announced);
-        let patience = Duration::from_secs(self.limits.body_seconds);
+        let Limits {
+            body_seconds,
+            request_seconds,
+            ..
+        } = self.limits;
+        let last = Instant::now() + Duration::from_secs(request_seconds);
         loop {
-            let frame = tokio::time::timeout(patience, body.frame()).await.map_err(|_| Rejection::Slow {
-                seconds: self.limits.body_seconds,
-            })?;
+            let patience = Instant::now() + Duration::from_secs(body_seconds);
+            let seconds = if patience < last { body_seconds } else { request_seconds };
+            let frame = tokio::time::timeout_at(patience.min(last), body.frame()).await;
+            let frame = frame.map_err(|_| Rejection::Slow { seconds })?;
             let frame = match frame {
                 None => return Ok(bytes),
                 Some(Err(_)) => return Err(Rejection::Broken),
@@ -133,7 +143,7 @@ impl Receiver {
     }
 }
 
-fn prepare(mut export: Export, session_keys: &[String], limit: usize) -> Result<Prepared, Rejection> {
+fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Option<Arc<Rules>>) -> Result<Prepared, Rejection> {
     if let Some(encoding) = export.encoding {
         let reservation = &mut export.reservation;
         let plain = inflate_with(&export.body, encoding, limit, |more| reservation.grow(more));
@@ -145,12 +155,16 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize) -> Result<
     }
     let bytes = export.body.len();
     let keys: Vec<&str> = session_keys.iter().map(String::as_str).collect();
+    if rules.is_some() {
+        export.reservation.grow(bytes)?;
+    }
+    let rules = rules.as_deref();
     let (chunks, taken) = match export.form {
-        Form::Protobuf => from_protobuf(export.body, export.signal, &keys)?,
+        Form::Protobuf => from_protobuf(export.body, export.signal, &keys, rules)?,
         Form::Json => {
             // The values of a JSON message take a multiple of its text.
             export.reservation.grow(bytes.saturating_mul(6))?;
-            from_json(&export.body, export.signal, &keys)?
+            from_json(&export.body, export.signal, &keys, rules)?
         }
     };
     Ok(Prepared {
@@ -161,21 +175,21 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize) -> Result<
     })
 }
 
-fn from_protobuf(body: Vec<u8>, wanted: Signal, keys: &[&str]) -> Result<(Vec<Chunk>, Taken), Rejection> {
-    let bytes = body.as_slice();
-    let other = || signal::guess(bytes).filter(|found| *found != wanted);
+fn from_protobuf(body: Vec<u8>, wanted: Signal, keys: &[&str], rules: Option<&Rules>) -> Result<(Vec<Chunk>, Taken), Rejection> {
+    let other = || signal::guess(&body).filter(|found| *found != wanted);
     let broken = |fault| match other() {
         Some(found) => Rejection::WrongSignal { wanted, found },
         None => Rejection::Protobuf { signal: wanted, fault },
     };
     if wanted == Signal::Metrics {
-        let metrics = signal::count_metrics(bytes).map_err(broken)?;
+        let metrics = signal::count_metrics(&body).map_err(broken)?;
         if let Some(found) = other() {
             return Err(Rejection::WrongSignal { wanted, found });
         }
         return Ok((Vec::new(), counted(metrics)));
     }
-    let scan = scan::scan(bytes, wanted, keys).map_err(broken)?;
+    let redacted = rules.map_or(Ok(None), |rules| rules.apply(&body, wanted)).map_err(broken)?;
+    let scan = scan::scan(redacted.as_deref().unwrap_or(&body), wanted, keys).map_err(broken)?;
     // Not one usable item: perhaps it was never meant for this path.
     let fruitless = scan.items > 0 && scan.refused_count == scan.items;
     let all_loose = wanted == Signal::Logs && scan.parts.iter().all(|part| matches!(part.key, scan::Key::Session(_)));
@@ -184,7 +198,7 @@ fn from_protobuf(body: Vec<u8>, wanted: Signal, keys: &[&str]) -> Result<(Vec<Ch
     {
         return Err(Rejection::WrongSignal { wanted, found });
     }
-    let chunks = Chunk::of_request(&scan, body);
+    let chunks = Chunk::of_request(&scan, redacted.unwrap_or(body));
     let taken = Taken {
         received: scan.items,
         refused: scan.refused,
@@ -194,7 +208,7 @@ fn from_protobuf(body: Vec<u8>, wanted: Signal, keys: &[&str]) -> Result<(Vec<Ch
     Ok((chunks, taken))
 }
 
-fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chunk>, Taken), Rejection> {
+fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str], rules: Option<&Rules>) -> Result<(Vec<Chunk>, Taken), Rejection> {
     let unreadable = |source: JsonError| match source {
         JsonError::WrongSignal { wanted, found } => Rejection::WrongSignal { wanted, found },
         source => Rejection::Json {
@@ -224,7 +238,7 @@ fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chunk>,
             count: refused.len(),
         });
     }
-    let (chunks, _) = from_protobuf(protobuf, wanted, keys)?;
+    let (chunks, _) = from_protobuf(protobuf, wanted, keys, rules)?;
     let taken = Taken {
         received: items + refused.len(),
         refused_count: refused.len(),

@@ -12,6 +12,8 @@ pub struct Limits {
     pub in_flight_bytes: usize,
     /// Seconds without any byte after which a body counts as lost.
     pub body_seconds: u64,
+    /// Seconds in which a whole body must have come, however steadily it does.
+    pub request_seconds: u64,
 }
 
 impl Default for Limits {
@@ -20,6 +22,7 @@ impl Default for Limits {
             request_bytes: 64 << 20,
             in_flight_bytes: 256 << 20,
             body_seconds: 30,
+            request_seconds: 300,
         }
     }
 }

@@ -12,6 +12,8 @@ mod grpc;
 mod http;
 mod intake;
 pub mod limits;
+pub mod redact;
+mod refusals;
 mod reject;
 mod status;
 
@@ -21,12 +23,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 
 use crate::store::Store;
 use admission::Budget;
 use counters::Counters;
 pub use limits::Limits;
+use redact::Redaction;
+pub use refusals::Refusals;
 pub use reject::Rejection;
 
 /// The body of a response.
@@ -40,6 +44,7 @@ pub struct Receiver {
     limits: Limits,
     budget: Arc<Budget>,
     counters: Arc<Counters>,
+    redaction: Arc<Redaction>,
 }
 
 impl Receiver {
@@ -52,7 +57,27 @@ impl Receiver {
             limits,
             budget: Arc::new(Budget::new(limits.in_flight_bytes)),
             counters: Arc::default(),
+            redaction: Arc::default(),
         }
+    }
+
+    /// A receiver in front of another store. Limits, counters and redaction are shared: they are those of the process.
+    #[must_use]
+    pub fn beside(&self, store: Arc<dyn Store>) -> Self {
+        Self {
+            store,
+            session_keys: self.session_keys.clone(),
+            limits: self.limits,
+            budget: Arc::clone(&self.budget),
+            counters: Arc::clone(&self.counters),
+            redaction: Arc::clone(&self.redaction),
+        }
+    }
+
+    /// What is taken out of requests before they are stored.
+    #[must_use]
+    pub fn redaction(&self) -> &Redaction {
+        &self.redaction
     }
 
     /// What was counted since the start.
@@ -70,6 +95,25 @@ impl Receiver {
     /// From now on requests are refused, with a hint to come again.
     pub fn shut(&self) {
         self.budget.shut();
+    }
+
+    /// Whether a request is answered without a token: a health check, and what browsers ask before they send one.
+    #[must_use]
+    pub fn is_open<B>(request: &Request<B>) -> bool {
+        request.method() == Method::OPTIONS || (grpc::is_grpc(request.headers()) && request.uri().path() == grpc::HEALTH)
+    }
+
+    /// Refuses one request without a look at what it carries.
+    pub async fn refuse<B>(&self, request: Request<B>, rejection: &Rejection) -> Response<Body>
+    where
+        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+    {
+        self.counters.refused(rejection);
+        if grpc::is_grpc(request.headers()) {
+            grpc::refuse(rejection)
+        } else {
+            http::refuse_unread(request, rejection).await
+        }
     }
 
     /// Answers one request.

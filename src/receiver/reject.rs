@@ -1,5 +1,6 @@
 //! Why a request is refused as a whole: one table from reason to gRPC code, HTTP status and retry hint.
 
+use crate::access::Denied;
 use crate::otlp::Fault;
 use crate::span::json::JsonError;
 use crate::span::{Refused, Signal};
@@ -91,12 +92,25 @@ pub enum Rejection {
     /// The body did not come in time.
     #[error("the body did not come within {seconds} seconds")]
     Slow {
-        /// How long we waited for more of it.
+        /// How long we waited, for more of it or for all of it.
         seconds: u64,
     },
     /// The connection broke while the body came.
     #[error("the body ended early")]
     Broken,
+    /// It carries no token, or one that may not do this.
+    #[error(transparent)]
+    Denied(#[from] Denied),
+    /// More header fields than are allowed, or longer ones.
+    #[error("the request has {found} {what}, the limit is {limit}")]
+    Headers {
+        /// What is counted.
+        what: &'static str,
+        /// How many there are.
+        found: usize,
+        /// How many are allowed.
+        limit: usize,
+    },
     /// No such path or method of a service.
     #[error("there is nothing at {path}; OTLP/HTTP takes /v1/traces, /v1/logs and /v1/metrics (any path that ends so)")]
     NotFound {
@@ -139,9 +153,11 @@ pub(super) struct Verdict {
 const INVALID_ARGUMENT: i32 = 3;
 const DEADLINE_EXCEEDED: i32 = 4;
 const NOT_FOUND: i32 = 5;
+const PERMISSION_DENIED: i32 = 7;
 const RESOURCE_EXHAUSTED: i32 = 8;
 const UNIMPLEMENTED: i32 = 12;
 const UNAVAILABLE: i32 = 14;
+const UNAUTHENTICATED: i32 = 16;
 
 impl Rejection {
     pub(super) fn verdict(&self) -> Verdict {
@@ -160,6 +176,10 @@ impl Rejection {
             Self::ShuttingDown => (UNAVAILABLE, 503, Some(5), "shutting_down"),
             Self::Slow { .. } => (DEADLINE_EXCEEDED, 408, None, "slow"),
             Self::Broken | Self::Frame { .. } => (INVALID_ARGUMENT, 400, None, "broken"),
+            Self::Denied(Denied::NoRight { .. }) => (PERMISSION_DENIED, 403, None, "no_right"),
+            Self::Denied(Denied::NoToken) => (UNAUTHENTICATED, 401, None, "no_token"),
+            Self::Denied(_) => (UNAUTHENTICATED, 401, None, "unknown_token"),
+            Self::Headers { .. } => (RESOURCE_EXHAUSTED, 431, None, "headers"),
             Self::NotFound { .. } => (NOT_FOUND, 404, None, "not_found"),
             Self::Method { .. } => (UNIMPLEMENTED, 405, None, "method"),
             Self::Unimplemented { .. } => (UNIMPLEMENTED, 404, None, "not_found"),
@@ -167,7 +187,9 @@ impl Rejection {
         Verdict { code, http, retry, name }
     }
 
-    pub(super) fn name(&self) -> &'static str {
+    /// The name in counters and logs.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
         self.verdict().name
     }
 

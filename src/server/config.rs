@@ -4,7 +4,10 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::access::{Project, Tokens};
 use crate::receiver::Limits;
+use crate::receiver::redact::{RuleError, RuleText, Rules};
+use crate::server::tls::{TlsError, TlsFiles};
 use crate::store::{self, OpenOptions};
 use crate::web::documents::Vocabulary;
 
@@ -21,22 +24,110 @@ pub struct Config {
     pub api: String,
     /// What the receiver takes at most.
     pub limits: Limits,
+    /// What one port bears.
+    pub connections: Connections,
+    /// Who may do what, and what is not kept.
+    pub security: Security,
     /// The vocabulary that spans are read with.
     pub vocabulary: Arc<Vocabulary>,
 }
 
-impl Config {
-    /// How the store is opened.
+/// Who may do what, and what is not kept. This can be changed while the bridge runs.
+#[derive(Debug, Clone, Default)]
+pub struct Security {
+    /// Who may do what; without tokens, everybody everything.
+    pub tokens: Tokens,
+    /// Certificates for all ports; `None`: they speak in the clear.
+    pub tls: Option<TlsFiles>,
+    /// Whether it may listen beyond the loopback interface without asking who sends.
+    pub allow_anonymous: bool,
+    /// What is taken out of requests before they are stored.
+    pub redaction: Vec<RuleText>,
+    /// What hashes of redacted texts are made with.
+    pub redact_hash_key: HashKey,
+}
+
+/// The key of the hashes that stand for redacted texts. Never shown.
+#[derive(Clone, Default)]
+pub struct HashKey(pub Option<String>);
+
+impl std::fmt::Debug for HashKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HashKey(..)")
+    }
+}
+
+impl Security {
+    /// Whether every sender is known, by a token or a certificate, or need not be.
     #[must_use]
-    pub fn store_options(&self) -> OpenOptions {
-        OpenOptions {
-            session_keys: self.vocabulary.session_keys(),
-            ..OpenOptions::new(&self.data_dir)
+    pub fn may_listen_anywhere(&self) -> bool {
+        let certificates = self.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+        self.allow_anonymous || certificates || !self.tokens.is_empty()
+    }
+
+    pub(super) fn rules(&self) -> Result<Rules, RuleError> {
+        Rules::new(&self.redaction, self.redact_hash_key.0.as_deref())
+    }
+}
+
+/// What one port bears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connections {
+    /// Connections at once; further ones are closed at once.
+    pub at_once: usize,
+    /// Seconds in which the head of a request, or a TLS handshake, must have come.
+    pub header_seconds: u64,
+    /// Seconds without a request after which a connection is closed.
+    pub idle_seconds: u64,
+    /// Header fields of a request.
+    pub headers: usize,
+    /// Bytes of these, names and values.
+    pub header_bytes: usize,
+    /// Requests at once in one HTTP/2 connection.
+    pub streams: u32,
+}
+
+impl Default for Connections {
+    fn default() -> Self {
+        Self {
+            at_once: 16_384,
+            header_seconds: 30,
+            idle_seconds: 600,
+            headers: 100,
+            header_bytes: 64 << 10,
+            streams: 256,
         }
     }
 }
 
-/// Why a bridge did not start.
+impl Config {
+    /// A bridge with its data in this directory, on ports of the loopback interface that the system chooses.
+    #[must_use]
+    pub fn new(data_dir: impl Into<PathBuf>) -> Self {
+        let any = || "127.0.0.1:0".to_owned();
+        Self {
+            data_dir: data_dir.into(),
+            grpc: any(),
+            http: any(),
+            api: any(),
+            limits: Limits::default(),
+            connections: Connections::default(),
+            security: Security::default(),
+            vocabulary: Arc::new(Vocabulary::built_in()),
+        }
+    }
+
+    /// How the store of a project is opened.
+    #[must_use]
+    pub fn store_options(&self, project: &Project) -> OpenOptions {
+        OpenOptions {
+            session_keys: self.vocabulary.session_keys(),
+            ..OpenOptions::new(&project.directory(&self.data_dir))
+        }
+    }
+}
+
+/// Why a bridge did not start, or goes on with its former configuration.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -61,4 +152,22 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// Others could reach it, and nobody would be asked who they are.
+    #[error(
+        "{address} ({flag}) can be reached from other machines, and everybody who reaches it could read and write: \
+         add tokens to the configuration (`spanbridge token new` makes one), or ask for certificates (--tls-client-ca); \
+         where the network itself keeps others out, say --allow-anonymous"
+    )]
+    Exposed {
+        /// Where.
+        address: String,
+        /// The flag that says where.
+        flag: &'static str,
+    },
+    /// The certificate, its key, or the authority of clients.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
+    /// A redaction rule.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
 }

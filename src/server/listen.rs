@@ -1,6 +1,5 @@
-//! Ports and connections: HTTP/1.1 and HTTP/2 on each.
+//! Ports: who is let in, and how many at once.
 
-use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
@@ -8,88 +7,149 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::service::service_fn;
 use hyper::{Request, Response};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::TokioExecutor;
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{Semaphore, watch};
 
 use super::StartError;
-use crate::receiver::Body;
+use super::config::{Config, Connections};
+use super::connection::{self, Cut};
+use super::tls::Tls;
+use crate::receiver::{Body, Refusals};
 
-/// Connections to one port at once; further ones wait to be accepted.
-const CONNECTIONS: usize = 1_024;
+/// Connections that the system holds for us until we take them; it may hold fewer.
+const BACKLOG: u32 = 4_096;
 
-pub(super) async fn bind(address: &str, flag: &'static str) -> Result<(TcpListener, SocketAddr), StartError> {
-    let bound = async {
-        let listener = TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
-        Ok((listener, address))
-    };
-    bound.await.map_err(|source: io::Error| {
+/// What all ports share.
+#[derive(Debug)]
+pub(super) struct Ports {
+    pub(super) limits: Connections,
+    pub(super) tls: Option<Arc<Tls>>,
+    /// Connections that were closed by us, by reason.
+    pub(super) closed: Refusals,
+    /// How long requests in work may take after the end was asked for.
+    pub(super) grace: Duration,
+}
+
+/// Where a port is to be.
+#[derive(Debug)]
+pub(super) struct Wanted<'a> {
+    address: &'a str,
+    flag: &'static str,
+    resolved: Vec<SocketAddr>,
+}
+
+/// Looks an address up, and refuses it if others could reach it unasked.
+pub(super) async fn look_up<'a>(config: &Config, address: &'a str, flag: &'static str) -> Result<Wanted<'a>, StartError> {
+    let found = lookup_host(address).await.map_err(|source| failed(address, flag, source))?;
+    let resolved: Vec<SocketAddr> = found.collect();
+    if !config.security.may_listen_anywhere() && !resolved.iter().all(is_loopback) {
         let address = address.to_owned();
-        match source.kind() {
-            io::ErrorKind::AddrInUse => StartError::PortInUse { address, flag },
-            _ => StartError::Bind { address, flag, source },
+        return Err(StartError::Exposed { address, flag });
+    }
+    Ok(Wanted { address, flag, resolved })
+}
+
+pub(super) fn bind(wanted: Wanted<'_>) -> Result<(TcpListener, SocketAddr), StartError> {
+    let mut last = io::ErrorKind::AddrNotAvailable.into();
+    for address in wanted.resolved {
+        match listen(address) {
+            Ok(bound) => return Ok(bound),
+            Err(error) => last = error,
         }
-    })
+    }
+    Err(failed(wanted.address, wanted.flag, last))
+}
+
+fn listen(address: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()
+    } else {
+        TcpSocket::new_v6()
+    }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    let listener = socket.listen(BACKLOG)?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
+}
+
+fn failed(address: &str, flag: &'static str, source: io::Error) -> StartError {
+    let address = address.to_owned();
+    match source.kind() {
+        io::ErrorKind::AddrInUse => StartError::PortInUse { address, flag },
+        _ => StartError::Bind { address, flag, source },
+    }
+}
+
+pub(super) fn is_loopback(address: &SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
 }
 
 /// Accepts connections until told to stop, then lets those in work end.
-pub(super) async fn serve<A, F>(listener: TcpListener, answer: A, mut stopped: watch::Receiver<bool>, grace: Duration)
+pub(super) async fn serve<A, F>(listener: TcpListener, ports: Arc<Ports>, answer: A, mut stopped: watch::Receiver<bool>)
 where
     A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response<Body>> + Send + 'static,
 {
-    let http = Arc::new(protocol());
-    let graceful = GracefulShutdown::new();
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let http = Arc::new(connection::protocol(&ports.limits));
+    let most = ports.limits.at_once.min(Semaphore::MAX_PERMITS);
+    let room = Arc::new(Semaphore::new(most));
+    let until = stopped.clone();
     loop {
         let accepted = tokio::select! {
             _ = stopped.changed() => break,
-            accepted = accept(&listener, &room) => accepted,
+            accepted = listener.accept() => accepted,
         };
-        let Some((stream, place)) = accepted else {
+        let Ok((stream, _)) = accepted else {
             // Out of file descriptors or the like: it passes when connections close.
+            ports.closed.add("any", "accept");
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
+        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
+            ports.closed.add("any", "limit");
+            continue;
+        };
         let _ = stream.set_nodelay(true);
-        let answer = answer.clone();
-        let service = service_fn(move |request| {
-            let answered = answer(request);
-            async move { Ok::<_, Infallible>(answered.await) }
-        });
-        let connection = http.serve_connection(TokioIo::new(stream), service).into_owned();
-        let connection = graceful.watch(connection);
+        let (http, ports, answer, until) = (Arc::clone(&http), Arc::clone(&ports), answer.clone(), until.clone());
         tokio::spawn(async move {
-            // A client that breaks its connection is no news.
-            let _ = connection.await;
+            connect(&http, &ports, stream, answer, until).await;
             drop(place);
         });
     }
     drop(listener);
-    let _ = tokio::time::timeout(grace, graceful.shutdown()).await;
+    let all = u32::try_from(most).unwrap_or(u32::MAX);
+    let _ = tokio::time::timeout(ports.grace, room.acquire_many(all)).await;
 }
 
-async fn accept(listener: &TcpListener, room: &Arc<Semaphore>) -> Option<(tokio::net::TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let place = Arc::clone(room).acquire_owned().await.ok()?;
-    let (stream, _) = listener.accept().await.ok()?;
-    Some((stream, place))
-}
-
-fn protocol() -> auto::Builder<TokioExecutor> {
-    let mut http = auto::Builder::new(TokioExecutor::new());
-    http.http1().timer(TokioTimer::new()).header_read_timeout(Duration::from_secs(60));
-    http.http2()
-        .timer(TokioTimer::new())
-        .keep_alive_interval(Duration::from_secs(60))
-        .keep_alive_timeout(Duration::from_secs(20))
-        .initial_stream_window_size(1 << 20)
-        .initial_connection_window_size(4 << 20)
-        .max_frame_size(1 << 18)
-        .max_concurrent_streams(256);
-    http
+async fn connect<A, F>(http: &auto::Builder<TokioExecutor>, ports: &Ports, stream: TcpStream, answer: A, until: watch::Receiver<bool>)
+where
+    A: Fn(Request<Incoming>) -> F,
+    F: Future<Output = Response<Body>> + Send + 'static,
+{
+    let limits = &ports.limits;
+    let cut = match &ports.tls {
+        None => connection::serve(http, limits, stream, answer, until).await,
+        Some(tls) => {
+            let patience = Duration::from_secs(limits.header_seconds);
+            match tokio::time::timeout(patience, tls.acceptor().accept(stream)).await {
+                Ok(Ok(stream)) => connection::serve(http, limits, stream, answer, until).await,
+                Ok(Err(error)) => {
+                    ports.closed.add("any", "tls");
+                    tracing::debug!(%error, "no TLS connection");
+                    None
+                }
+                Err(_) => Some(Cut::SlowHead),
+            }
+        }
+    };
+    match cut {
+        Some(Cut::SlowHead) => ports.closed.add("any", "slow_head"),
+        // A client that keeps a connection for later is no news; that it was closed is a number.
+        Some(Cut::Idle) => ports.closed.count("idle"),
+        None => {}
+    }
 }

@@ -4,8 +4,12 @@
 //! log is closed, the lock is let go of.
 
 mod config;
+mod connection;
+mod gate;
 mod listen;
 mod metrics;
+mod projects;
+mod tls;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -15,13 +19,20 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-pub use config::{Config, StartError};
+pub use config::{Config, Connections, HashKey, Security, StartError};
+pub use tls::{TlsError, TlsFiles};
 
-use crate::receiver::Receiver;
+use crate::access::Project;
+use crate::receiver::Refusals;
 use crate::receiver::counters::Counters;
 use crate::store::log::Recovery;
-use crate::store::{Local, Opened, Store};
-use crate::web::Web;
+use gate::Gate;
+use listen::Ports;
+use projects::Projects;
+use tls::Tls;
+
+/// How often certificates are looked at: whoever renews them need not tell.
+const LOOK: Duration = Duration::from_secs(10);
 
 /// How long requests in work may take after the end was asked for.
 const GRACE: Duration = Duration::from_secs(10);
@@ -29,12 +40,19 @@ const GRACE: Duration = Duration::from_secs(10);
 /// A bridge that has its ports and its store, and answers once [`Server::run`] runs.
 #[derive(Debug)]
 pub struct Server {
-    store: Arc<Local>,
-    receiver: Arc<Receiver>,
-    web: Arc<Web>,
+    gate: Arc<Gate>,
+    ports: Arc<Ports>,
     listeners: [TcpListener; 3],
     addresses: Addresses,
-    recovery: Recovery,
+    recoveries: Vec<(Project, Recovery)>,
+}
+
+/// Changes a bridge that runs.
+#[derive(Debug, Clone)]
+pub struct Handle {
+    gate: Arc<Gate>,
+    ports: Arc<Ports>,
+    addresses: Addresses,
 }
 
 /// Where a bridge listens.
@@ -53,28 +71,40 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The store is in use or cannot be opened, or a port is taken.
+    /// The store is in use or cannot be opened, a port is taken or could be reached by anybody, a certificate or a rule
+    /// cannot be used.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
-        let Opened { store, recovery } = Local::open(&config.store_options())?;
-        let store = Arc::new(store);
-        let (grpc, grpc_address) = listen::bind(&config.grpc, "--otlp-grpc").await?;
-        let (http, http_address) = listen::bind(&config.http, "--otlp-http").await?;
-        let (api, api_address) = listen::bind(&config.api, "--http").await?;
-        let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
-        let receiver = Arc::new(Receiver::new(as_store, config.vocabulary.session_keys(), config.limits));
-        let metrics = metrics::writer(&receiver, &store);
-        let web = Arc::new(Web::new(Arc::clone(&store), Arc::clone(&config.vocabulary), metrics));
+        let rules = config.security.rules()?;
+        let tls = config.security.tls.as_ref().map(Tls::load).transpose()?;
+        let ports = Arc::new(Ports {
+            limits: config.connections,
+            tls: tls.map(Arc::new),
+            closed: Refusals::default(),
+            grace: GRACE,
+        });
+        let grpc = listen::look_up(config, &config.grpc, "--otlp-grpc").await?;
+        let http = listen::look_up(config, &config.http, "--otlp-http").await?;
+        let api = listen::look_up(config, &config.api, "--http").await?;
+        let refused = Arc::<Refusals>::default();
+        let metrics = |receiver: &_, stores: &_| metrics::writer(receiver, stores, &ports, &refused);
+        let (projects, recovery) = Projects::open(config, metrics)?;
+        let mut recoveries = vec![(Project::default(), recovery)];
+        recoveries.extend(projects.open_others(config)?);
+        projects.first().receiver.redaction().set(rules);
+        let (grpc, grpc_address) = listen::bind(grpc)?;
+        let (http, http_address) = listen::bind(http)?;
+        let (api, api_address) = listen::bind(api)?;
+        let gate = Gate::new(projects, config.security.tokens.clone(), config.connections, refused);
         Ok(Self {
-            store,
-            receiver,
-            web,
+            gate: Arc::new(gate),
+            ports,
             listeners: [grpc, http, api],
             addresses: Addresses {
                 grpc: grpc_address,
                 http: http_address,
                 api: api_address,
             },
-            recovery,
+            recoveries,
         })
     }
 
@@ -84,16 +114,26 @@ impl Server {
         self.addresses
     }
 
-    /// What a crash or a disk left behind.
+    /// What a crash or a disk left behind, by project.
     #[must_use]
-    pub fn recovery(&self) -> &Recovery {
-        &self.recovery
+    pub fn recoveries(&self) -> &[(Project, Recovery)] {
+        &self.recoveries
     }
 
     /// What was received since the start.
     #[must_use]
     pub fn counters(&self) -> Arc<Counters> {
-        self.receiver.counters()
+        self.gate.projects.first().receiver.counters()
+    }
+
+    /// What changes it while it runs.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle {
+            gate: Arc::clone(&self.gate),
+            ports: Arc::clone(&self.ports),
+            addresses: self.addresses,
+        }
     }
 
     /// Answers until `end` is ready, then ends in order.
@@ -102,20 +142,74 @@ impl Server {
         let [grpc, http, api] = self.listeners;
         let mut tasks = Vec::new();
         for listener in [grpc, http] {
-            let receiver = Arc::clone(&self.receiver);
-            let answer = move |request| Arc::clone(&receiver).handle(request);
-            tasks.push(tokio::spawn(listen::serve(listener, answer, stopped.clone(), GRACE)));
+            let gate = Arc::clone(&self.gate);
+            let answer = move |request| Arc::clone(&gate).otlp(request);
+            let ports = Arc::clone(&self.ports);
+            tasks.push(tokio::spawn(listen::serve(listener, ports, answer, stopped.clone())));
         }
-        let web = self.web;
-        let answer = move |request| Arc::clone(&web).handle(request);
-        tasks.push(tokio::spawn(listen::serve(api, answer, stopped, GRACE)));
-        end.await;
-        self.receiver.shut();
+        let gate = Arc::clone(&self.gate);
+        let answer = move |request| Arc::clone(&gate).api(request);
+        tasks.push(tokio::spawn(listen::serve(api, Arc::clone(&self.ports), answer, stopped)));
+        tokio::select! {
+            () = end => {}
+            () = look_at_certificates(&self.ports) => {}
+        }
+        self.gate.projects.first().receiver.shut();
         let _ = stop.send(true);
         for task in tasks {
             let _ = task.await;
         }
-        let store = self.store;
-        let _ = tokio::task::spawn_blocking(move || store.close()).await;
+        let gate = self.gate;
+        let _ = tokio::task::spawn_blocking(move || gate.projects.close()).await;
+    }
+}
+
+/// Never ends.
+async fn look_at_certificates(ports: &Ports) {
+    let Some(tls) = &ports.tls else {
+        return std::future::pending().await;
+    };
+    loop {
+        tokio::time::sleep(LOOK).await;
+        match tls.refresh() {
+            None => {}
+            Some(Ok(())) => tracing::info!("the certificate files changed; new connections see the new ones"),
+            Some(Err(error)) => tracing::error!(%error, "the certificate files changed and cannot be used; those before stay in use"),
+        }
+    }
+}
+
+impl Handle {
+    /// Puts tokens, certificates and redaction rules of a configuration in force; all of them or, on an error, none.
+    /// Projects that are new are opened, and what was found then is returned.
+    ///
+    /// # Errors
+    ///
+    /// A certificate, a rule or a new project's store cannot be used, or anybody could reach the bridge now.
+    pub fn reload(&self, config: &Config) -> Result<Vec<(Project, Recovery)>, StartError> {
+        let mut security = config.security.clone();
+        if self.ports.tls.is_none() {
+            // Between TLS and none there is a restart: until then nobody shows a certificate.
+            security.tls = None;
+        }
+        let Addresses { grpc, http, api } = self.addresses;
+        for (address, flag) in [(grpc, "--otlp-grpc"), (http, "--otlp-http"), (api, "--http")] {
+            if !security.may_listen_anywhere() && !listen::is_loopback(&address) {
+                let address = address.to_string();
+                return Err(StartError::Exposed { address, flag });
+            }
+        }
+        let rules = security.rules()?;
+        let tls = match (&self.ports.tls, &security.tls) {
+            (Some(in_use), Some(files)) => Some((in_use, Tls::load(files)?)),
+            _ => None,
+        };
+        let recoveries = self.gate.projects.open_others(config)?;
+        if let Some((in_use, tls)) = tls {
+            in_use.set(tls);
+        }
+        self.gate.projects.first().receiver.redaction().set(rules);
+        self.gate.set_tokens(security.tokens);
+        Ok(recoveries)
     }
 }

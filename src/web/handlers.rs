@@ -7,6 +7,7 @@ use super::documents::{self, Document};
 use super::reply::{Problem, json_reply, reply};
 use super::url::{percent_decoded, query_pairs};
 use super::{Body, Web, listing};
+use crate::access::Right;
 use crate::formats::openreward::OpenReward;
 use crate::formats::openreward::document::Block;
 use crate::formats::openreward::stitch::stitch;
@@ -20,9 +21,22 @@ type Answer = Result<Response<Body>, Problem>;
 /// Lists are this long unless the request says otherwise.
 const LIST: usize = 50;
 
+/// What is not named here takes the right to read.
+pub(super) fn right(path: &str) -> Option<Right> {
+    let parts = parts(path).unwrap_or_default();
+    match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+        [""] | ["healthz"] | ["readyz"] => None,
+        ["metrics"] => Some(Right::Admin),
+        _ => Some(Right::Read),
+    }
+}
+
+fn parts(path: &str) -> Option<Vec<String>> {
+    path.split('/').skip(1).map(percent_decoded).collect()
+}
+
 pub(super) fn answer(web: &Web, path: &str, query: &str) -> Answer {
-    let decoded: Option<Vec<String>> = path.split('/').skip(1).map(percent_decoded).collect();
-    let parts = decoded.ok_or_else(|| Problem::invalid("the path is not UTF-8"))?;
+    let parts = parts(path).ok_or_else(|| Problem::invalid("the path is not UTF-8"))?;
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
     match parts.as_slice() {
         ["healthz"] => Ok(reply("text/plain", "ok\n".to_owned())),
@@ -198,11 +212,12 @@ fn joined(documents: &[Document]) -> String {
     documents.iter().map(|document| format!("{}\n", document.text)).collect()
 }
 
-/// Spans name no organization, so all of them belong to `default`.
+/// Spans name no organization: theirs is that of the project whose store they are in.
 fn blocks(web: &Web, organization: &str, id: &str, query: &str, stitched: bool) -> Answer {
-    if organization != "default" {
+    if organization != web.organization {
         return Err(Problem::not_found(format!(
-            "there is no organization {organization}; spans belong to default"
+            "there is no organization {organization}; spans belong to {}",
+            web.organization
         )));
     }
     let id = trace_id(id.strip_prefix("tr_").unwrap_or(id))?;

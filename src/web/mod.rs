@@ -10,6 +10,9 @@
 //! | `GET /v1/organizations/{org}/traces/{id}/blocks` | OpenReward's blocks of a trace, in insertion order |
 //! | `GET /v1/organizations/{org}/traces/{id}/blocks.stitched` | the same as a tree |
 //! | `GET /healthz`, `/readyz`, `/metrics` | for operators |
+//!
+//! Where there are tokens, `/`, `/healthz` and `/readyz` take none, `/metrics` takes the right `admin`, all others `read`;
+//! what they show is the token's project alone.
 
 pub mod documents;
 mod handlers;
@@ -25,6 +28,7 @@ use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use hyper::{Method, Request, Response};
 
+use crate::access::{Denied, Right};
 use crate::store::Local;
 use documents::Vocabulary;
 use reply::Problem;
@@ -37,8 +41,12 @@ pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub struct Web {
     store: Arc<Local>,
     vocabulary: Arc<Vocabulary>,
-    metrics: Box<dyn Fn() -> String + Send + Sync>,
+    organization: String,
+    metrics: Metrics,
 }
+
+/// Gives the text of `/metrics`.
+pub type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
 
 impl fmt::Debug for Web {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -47,14 +55,33 @@ impl fmt::Debug for Web {
 }
 
 impl Web {
-    /// The read side of a store; `metrics` gives the text of `/metrics`.
+    /// The read side of the store of one project of this organization.
     #[must_use]
-    pub fn new(store: Arc<Local>, vocabulary: Arc<Vocabulary>, metrics: Box<dyn Fn() -> String + Send + Sync>) -> Self {
+    pub fn new(store: Arc<Local>, vocabulary: Arc<Vocabulary>, organization: &str, metrics: Metrics) -> Self {
         Self {
             store,
             vocabulary,
+            organization: organization.to_owned(),
             metrics,
         }
+    }
+
+    /// The right that a path takes; `None`: it is answered to anyone, and says nothing of any data.
+    #[must_use]
+    pub fn right(path: &str) -> Option<Right> {
+        handlers::right(path)
+    }
+
+    /// Refuses a request that may not have what it asks for.
+    #[must_use]
+    pub fn refuse(denied: &Denied) -> Response<Body> {
+        Problem::denied(denied).reply()
+    }
+
+    /// Refuses a request whose head is larger than allowed.
+    #[must_use]
+    pub fn too_large_head(message: String) -> Response<Body> {
+        Problem::head(message).reply()
     }
 
     /// Answers one request.

@@ -2,11 +2,12 @@
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Method, Response, StatusCode};
 use serde_json::json;
 
 use super::Body;
+use crate::access::Denied;
 use crate::store;
 
 /// Why there is no answer. The body's form is OpenReward's.
@@ -15,6 +16,7 @@ pub(super) struct Problem {
     status: StatusCode,
     code: &'static str,
     message: String,
+    challenge: Option<&'static str>,
 }
 
 impl Problem {
@@ -23,6 +25,7 @@ impl Problem {
             status: StatusCode::NOT_FOUND,
             code: "NOT_FOUND",
             message: message.into(),
+            challenge: None,
         }
     }
 
@@ -31,6 +34,7 @@ impl Problem {
             status: StatusCode::BAD_REQUEST,
             code: "INVALID",
             message: message.into(),
+            challenge: None,
         }
     }
 
@@ -39,6 +43,7 @@ impl Problem {
             status: StatusCode::INTERNAL_SERVER_ERROR,
             code: "INTERNAL",
             message: message.into(),
+            challenge: None,
         }
     }
 
@@ -47,6 +52,29 @@ impl Problem {
             status: StatusCode::METHOD_NOT_ALLOWED,
             code: "METHOD_NOT_ALLOWED",
             message: format!("{method} is not answered here; only GET is. Spans go to the OTLP ports"),
+            challenge: None,
+        }
+    }
+
+    pub(super) fn denied(denied: &Denied) -> Self {
+        let (status, code) = match denied {
+            Denied::NoRight { .. } => (StatusCode::FORBIDDEN, "FORBIDDEN"),
+            _ => (StatusCode::UNAUTHORIZED, "UNAUTHORIZED"),
+        };
+        Self {
+            status,
+            code,
+            message: denied.to_string(),
+            challenge: Some(denied.challenge()),
+        }
+    }
+
+    pub(super) fn head(message: String) -> Self {
+        Self {
+            status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+            code: "HEADERS",
+            message,
+            challenge: None,
         }
     }
 
@@ -59,6 +87,9 @@ impl Problem {
         }});
         let mut response = json_reply(body.to_string());
         *response.status_mut() = self.status;
+        if let Some(challenge) = self.challenge {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+        }
         response
     }
 }

@@ -103,7 +103,9 @@ impl Segment {
                 }
                 Record::CutOff => break,
                 Record::BadHead => {
-                    let Some(next) = next_whole(&*self.file, self.form, at + 1, size)? else { break };
+                    let Some(next) = next_whole(&*self.file, self.form, at + 1, size)? else {
+                        break;
+                    };
                     pending.push(self.damage(at, next));
                     at = next;
                 }

@@ -130,7 +130,14 @@ fn holds_a_record(message: &[u8]) -> bool {
 }
 
 fn write(disk: &MemoryDisk, u: &mut Unstructured<'_>) -> Result<Seen> {
-    let (mut log, _) = Log::open(Arc::new(disk.clone()), Path::new("log"), (SEGMENT_SIZE, None), START, &mut |_, _, _| Ok(())).expect("opens");
+    let (mut log, _) = Log::open(
+        Arc::new(disk.clone()),
+        Path::new("log"),
+        (SEGMENT_SIZE, None),
+        START,
+        &mut |_, _, _| Ok(()),
+    )
+    .expect("opens");
     let mut written = Seen::new();
     for number in 1..=u.int_in_range(0..=8u8)? {
         let mut chunk = chunk(number, u.int_in_range(0..=400usize)?);

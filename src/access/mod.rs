@@ -1,0 +1,231 @@
+//! Who may do what: rights, projects, and tokens that are known by their hash alone.
+//!
+//! A token is 256 random bits, so a plain SHA-256 of it is safe to keep: there is nothing to guess. What a request carries is
+//! hashed and looked up; no comparison depends on the token itself, so its time says nothing of it.
+
+mod project;
+mod token;
+
+pub use project::{Project, ProjectError};
+pub use token::{HashError, Secret, TokenHash};
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// What a token may do. None includes another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Right {
+    /// Send spans, log records and metrics.
+    Ingest,
+    /// Read traces, sessions and documents of its project.
+    Read,
+    /// See what concerns the whole bridge: `/metrics`.
+    Admin,
+}
+
+impl Right {
+    /// All rights.
+    pub const ALL: [Self; 3] = [Self::Ingest, Self::Read, Self::Admin];
+
+    /// The word in configuration.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ingest => "ingest",
+            Self::Read => "read",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a token stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// The token's name, for people.
+    pub name: String,
+    /// What it may do.
+    pub rights: Vec<Right>,
+    /// Whose data it reaches.
+    pub project: Project,
+}
+
+/// The tokens that a bridge knows. Without any, everybody may do everything in the default project.
+#[derive(Debug, Clone, Default)]
+pub struct Tokens(HashMap<TokenHash, Arc<Grant>>);
+
+/// Why a request is refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Denied {
+    /// It carries no token.
+    #[error("a token is needed here: send the header `authorization: Bearer TOKEN`")]
+    NoToken,
+    /// The token is not among those of the configuration.
+    #[error("the token is not known here")]
+    UnknownToken,
+    /// The token may do other things.
+    #[error("the token {name} has no right to {right}")]
+    NoRight {
+        /// The token's name.
+        name: String,
+        /// What it lacks.
+        right: Right,
+    },
+}
+
+impl Denied {
+    /// The value of the header `WWW-Authenticate` (RFC 6750).
+    #[must_use]
+    pub fn challenge(&self) -> &'static str {
+        match self {
+            Self::NoToken => "Bearer realm=\"spanbridge\"",
+            Self::UnknownToken => "Bearer realm=\"spanbridge\", error=\"invalid_token\"",
+            Self::NoRight { .. } => "Bearer realm=\"spanbridge\", error=\"insufficient_scope\"",
+        }
+    }
+}
+
+/// Two tokens that cannot stand beside each other.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokensError {
+    /// Names are how people tell tokens apart.
+    #[error("two tokens have the name {name}")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// One secret, two meanings.
+    #[error("the tokens {first} and {second} have the same hash")]
+    Hash {
+        /// One of them.
+        first: String,
+        /// The other.
+        second: String,
+    },
+}
+
+impl Tokens {
+    /// The tokens of a configuration.
+    ///
+    /// # Errors
+    ///
+    /// Two have the same name or the same hash.
+    pub fn new(tokens: impl IntoIterator<Item = (TokenHash, Grant)>) -> Result<Self, TokensError> {
+        let mut known: HashMap<TokenHash, Arc<Grant>> = HashMap::new();
+        for (hash, grant) in tokens {
+            if known.values().any(|other| other.name == grant.name) {
+                return Err(TokensError::Name { name: grant.name });
+            }
+            let second = grant.name.clone();
+            if let Some(other) = known.insert(hash, Arc::new(grant)) {
+                let first = other.name.clone();
+                return Err(TokensError::Hash { first, second });
+            }
+        }
+        Ok(Self(known))
+    }
+
+    /// Whether there are none, so that nobody is asked for one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// What the tokens stand for, in no order.
+    pub fn grants(&self) -> impl Iterator<Item = &Grant> {
+        self.0.values().map(AsRef::as_ref)
+    }
+
+    /// The project whose data a request reaches, by the values of its `Authorization` headers.
+    ///
+    /// # Errors
+    ///
+    /// It carries no token, one that is not known, or one without the right.
+    pub fn allow<'a>(&self, authorization: impl IntoIterator<Item = &'a [u8]>, right: Right) -> Result<Project, Denied> {
+        if self.is_empty() {
+            return Ok(Project::default());
+        }
+        let mut values = authorization.into_iter();
+        // Two headers: what stands before us may have looked at the other one.
+        let (Some(value), None) = (values.next(), values.next()) else {
+            return Err(Denied::NoToken);
+        };
+        let token = bearer(value).ok_or(Denied::NoToken)?;
+        let grant = self.0.get(&TokenHash::of(token)).ok_or(Denied::UnknownToken)?;
+        if !grant.rights.contains(&right) {
+            let name = grant.name.clone();
+            return Err(Denied::NoRight { name, right });
+        }
+        Ok(grant.project.clone())
+    }
+}
+
+/// The token of an `Authorization` header; the scheme's letters may be large or small.
+fn bearer(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, token) = value.split_at_checked(7)?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| token.trim_ascii())
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test")]
+    use super::*;
+
+    fn grant(name: &str, rights: &[Right]) -> Grant {
+        Grant {
+            name: name.to_owned(),
+            rights: rights.to_vec(),
+            project: "acme/web".parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn a_token_may_do_what_its_rights_say() {
+        let secret = Secret::new().unwrap();
+        let tokens = Tokens::new([(secret.hash(), grant("ci", &[Right::Ingest]))]).unwrap();
+        let header = format!("Bearer {}", secret.text());
+        let lower = format!("bearer  {} ", secret.text());
+        let allow = |header: &str, right| tokens.allow([header.as_bytes()], right);
+        assert_eq!(allow(&header, Right::Ingest).unwrap().to_string(), "acme/web");
+        assert_eq!(allow(&lower, Right::Ingest).unwrap().to_string(), "acme/web");
+        let no_right = |right| Denied::NoRight {
+            name: "ci".to_owned(),
+            right,
+        };
+        assert_eq!(allow(&header, Right::Read).unwrap_err(), no_right(Right::Read));
+        assert_eq!(allow(&header, Right::Admin).unwrap_err(), no_right(Right::Admin));
+        assert_eq!(allow("Bearer spanbridge_other", Right::Ingest).unwrap_err(), Denied::UnknownToken);
+        assert_eq!(allow("Basic YTpi", Right::Ingest).unwrap_err(), Denied::NoToken);
+        assert_eq!(allow("Bear", Right::Ingest).unwrap_err(), Denied::NoToken);
+        assert_eq!(tokens.allow([], Right::Ingest).unwrap_err(), Denied::NoToken);
+        let twice = [header.as_bytes(), header.as_bytes()];
+        assert_eq!(tokens.allow(twice, Right::Ingest).unwrap_err(), Denied::NoToken);
+    }
+
+    #[test]
+    fn without_tokens_everybody_may_do_everything() {
+        for right in Right::ALL {
+            assert_eq!(Tokens::default().allow([], right).unwrap(), Project::default());
+        }
+    }
+
+    #[test]
+    fn names_and_hashes_are_used_once() {
+        let (one, two) = (TokenHash::of(b"1"), TokenHash::of(b"2"));
+        let same_name = Tokens::new([(one.clone(), grant("a", &[])), (two, grant("a", &[]))]);
+        assert_eq!(same_name.unwrap_err().to_string(), "two tokens have the name a");
+        let same_hash = Tokens::new([(one.clone(), grant("a", &[])), (one, grant("b", &[]))]);
+        assert_eq!(same_hash.unwrap_err().to_string(), "the tokens a and b have the same hash");
+    }
+}

@@ -1,0 +1,106 @@
+//! Names of projects, which are folder names too.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// A project of an organization, written `ORG/PROJECT`. Each has a store of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Project {
+    organization: String,
+    name: String,
+}
+
+/// A text that names no project.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "a project is written ORG/PROJECT, each of 1 to 64 small letters, digits, `-`, `_` and `.`, \
+     the first a letter or digit; {text:?} is not"
+)]
+pub struct ProjectError {
+    /// What was given.
+    pub text: String,
+}
+
+/// The organization, and the project, of those who name none.
+const DEFAULT: &str = "default";
+
+/// The folder of the data directory that holds all projects but the default one.
+const FOLDER: &str = "projects";
+
+impl Default for Project {
+    fn default() -> Self {
+        Self {
+            organization: DEFAULT.to_owned(),
+            name: DEFAULT.to_owned(),
+        }
+    }
+}
+
+impl Project {
+    /// Whose project it is.
+    #[must_use]
+    pub fn organization(&self) -> &str {
+        &self.organization
+    }
+
+    /// Where its data is: `default/default` has the data directory itself, any other `projects/ORG/PROJECT` below it.
+    #[must_use]
+    pub fn directory(&self, data_dir: &Path) -> PathBuf {
+        if *self == Self::default() {
+            return data_dir.to_owned();
+        }
+        data_dir.join(FOLDER).join(&self.organization).join(&self.name)
+    }
+}
+
+impl FromStr for Project {
+    type Err = ProjectError;
+
+    fn from_str(text: &str) -> Result<Self, ProjectError> {
+        match text.split_once('/') {
+            Some((organization, name)) if usable(organization) && usable(name) => Ok(Self {
+                organization: organization.to_owned(),
+                name: name.to_owned(),
+            }),
+            _ => Err(ProjectError {
+                text: text.chars().take(200).collect(),
+            }),
+        }
+    }
+}
+
+/// Small letters only: some file systems take `A` and `a` for the same.
+fn usable(name: &str) -> bool {
+    let plain = |letter: &char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+    let mut letters = name.chars();
+    name.len() <= 64 && letters.next().is_some_and(|first| plain(&first)) && letters.all(|letter| plain(&letter) || "-_.".contains(letter))
+}
+
+impl fmt::Display for Project {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.organization, self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test")]
+    use super::*;
+
+    #[test]
+    fn names_are_folder_names() {
+        let of = |text: &str| text.parse::<Project>().unwrap().directory(Path::new("/d"));
+        assert_eq!(of("default/default"), Path::new("/d"));
+        assert_eq!(of("acme/web-2.x_y"), Path::new("/d/projects/acme/web-2.x_y"));
+        assert_eq!(of("default/web"), Path::new("/d/projects/default/web"));
+        let long = format!("a/{}", "b".repeat(65));
+        for bad in [
+            "", "a", "/", "a/", "/b", "a/b/c", "../b", "a/..", "a/.", ".a/b", "A/b", "a/B", "a b/c", "a/b\0", "a\\b/c", "a/é", "-a/b",
+            &long,
+        ] {
+            let error = bad.parse::<Project>().unwrap_err();
+            assert!(error.to_string().starts_with("a project is written ORG/PROJECT"), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The log of `serve`, on standard error.
+
+use std::io;
+use std::str::FromStr;
+
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::{Registry, fmt, reload};
+
+/// What is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Level {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
+}
+
+/// How it is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Form {
+    Text,
+    Json,
+}
+
+/// Changes the level of the log while it is written.
+#[derive(Debug)]
+pub(super) struct Log {
+    level: reload::Handle<Targets, Registry>,
+    form: Form,
+}
+
+/// This program's own words only: libraries write at their lower levels what passes through them, headers too.
+fn targets(level: Level) -> Targets {
+    let name = match level {
+        Level::Off => "off",
+        Level::Error => "error",
+        Level::Warn => "warn",
+        Level::Info => "info",
+        Level::Debug => "debug",
+        Level::Trace => "trace",
+    };
+    let level = LevelFilter::from_str(name).unwrap_or(LevelFilter::INFO);
+    Targets::new()
+        .with_default(level.min(LevelFilter::WARN))
+        .with_target(env!("CARGO_PKG_NAME"), level)
+}
+
+impl Log {
+    /// Begins to write. A process has one log: a second one is not begun.
+    pub(super) fn begin(level: Level, form: Form) -> Self {
+        let (filter, handle) = reload::Layer::new(targets(level));
+        let text = (form == Form::Text).then(|| fmt::layer().with_writer(io::stderr).with_ansi(false));
+        let json = (form == Form::Json).then(|| fmt::layer().json().flatten_event(true).with_writer(io::stderr));
+        let subscriber = Registry::default().with(filter).with(text).with(json);
+        let _ = tracing::subscriber::set_global_default(subscriber);
+        Self { level: handle, form }
+    }
+
+    /// Whether people read it, or a program.
+    pub(super) fn is_json(&self) -> bool {
+        self.form == Form::Json
+    }
+
+    pub(super) fn set_level(&self, level: Level) {
+        let _ = self.level.reload(targets(level));
+    }
+}

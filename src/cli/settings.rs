@@ -1,0 +1,309 @@
+//! What `serve` is set to: one list of settings, told by a TOML file, by `SPANBRIDGE_*` variables or by flags, in the same
+//! words. A flag wins over a variable, a variable over the file, the file over what is built in.
+
+use std::num::{NonZeroU32, NonZeroU64};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
+
+use super::convert::vocabulary;
+use super::failure::Failure;
+use super::log::{Form, Level};
+use super::settings_file as file;
+use super::source::default_data_dir;
+use crate::access::{Grant, HashError, ProjectError, Right, Tokens};
+use crate::receiver::Limits;
+use crate::receiver::redact::RuleText;
+use crate::server::{Config, Connections, HashKey, Security, TlsFiles};
+
+/// The settings. The field names are the keys of the file.
+#[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Settings {
+    /// Where the log and the index are kept [default: $XDG_DATA_HOME/spanbridge].
+    #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
+    pub(super) data_dir: Option<PathBuf>,
+    /// Where OTLP/gRPC listens; port 0 lets the system choose [default: 127.0.0.1:4317].
+    #[arg(long, value_name = "HOST:PORT", env = "SPANBRIDGE_OTLP_GRPC")]
+    pub(super) otlp_grpc: Option<String>,
+    /// Where OTLP/HTTP listens [default: 127.0.0.1:4318].
+    #[arg(long, value_name = "HOST:PORT", env = "SPANBRIDGE_OTLP_HTTP")]
+    pub(super) otlp_http: Option<String>,
+    /// Where the API listens [default: 127.0.0.1:4319].
+    #[arg(long, value_name = "HOST:PORT", env = "SPANBRIDGE_HTTP")]
+    pub(super) http: Option<String>,
+    /// Listen beyond the loopback interface without tokens or client certificates: everybody who reaches it reads and writes.
+    #[arg(long, env = "SPANBRIDGE_ALLOW_ANONYMOUS", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub(super) allow_anonymous: Option<bool>,
+    /// The certificate for all ports, in PEM, with those between it and its authority. With it, all ports speak TLS.
+    #[arg(long, value_name = "FILE", env = "SPANBRIDGE_TLS_CERTIFICATE")]
+    pub(super) tls_certificate: Option<PathBuf>,
+    /// The certificate's private key, in PEM.
+    #[arg(long, value_name = "FILE", env = "SPANBRIDGE_TLS_KEY")]
+    pub(super) tls_key: Option<PathBuf>,
+    /// Authorities of clients, in PEM. With it, a client without a certificate of theirs is refused.
+    #[arg(long, value_name = "FILE", env = "SPANBRIDGE_TLS_CLIENT_CA")]
+    pub(super) tls_client_ca: Option<PathBuf>,
+    /// What hashes of redacted texts are made with: a long random text that stays secret.
+    #[arg(long, value_name = "TEXT", env = "SPANBRIDGE_REDACT_HASH_KEY", hide_env_values = true)]
+    pub(super) redact_hash_key: Option<String>,
+    /// The largest request, counted after decompression [default: 67108864].
+    #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_REQUEST_BYTES")]
+    pub(super) max_request_bytes: Option<u64>,
+    /// Bytes of all requests in work together; beyond that, clients are asked to come again [default: 268435456].
+    #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_IN_FLIGHT_BYTES")]
+    pub(super) max_in_flight_bytes: Option<u64>,
+    /// Header fields of one request [default: 100].
+    #[arg(long, value_name = "NUMBER", env = "SPANBRIDGE_MAX_HEADERS")]
+    pub(super) max_headers: Option<NonZeroU32>,
+    /// Bytes of all header fields of one request together; HTTP/1.1 takes 8192 at least [default: 65536].
+    #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_HEADER_BYTES")]
+    pub(super) max_header_bytes: Option<NonZeroU32>,
+    /// Connections to one port at once; further ones are closed at once [default: 16384].
+    #[arg(long, value_name = "NUMBER", env = "SPANBRIDGE_MAX_CONNECTIONS")]
+    pub(super) max_connections: Option<NonZeroU32>,
+    /// Requests at once in one HTTP/2 connection [default: 256].
+    #[arg(long, value_name = "NUMBER", env = "SPANBRIDGE_MAX_STREAMS")]
+    pub(super) max_streams: Option<NonZeroU32>,
+    /// Seconds in which the head of a request, or a TLS handshake, must have come [default: 30].
+    #[arg(long, value_name = "SECONDS", env = "SPANBRIDGE_HEADER_TIMEOUT_SECONDS")]
+    pub(super) header_timeout_seconds: Option<NonZeroU64>,
+    /// Seconds without a byte after which a request's body is given up [default: 30].
+    #[arg(long, value_name = "SECONDS", env = "SPANBRIDGE_BODY_TIMEOUT_SECONDS")]
+    pub(super) body_timeout_seconds: Option<NonZeroU64>,
+    /// Seconds in which a request's whole body must have come [default: 300].
+    #[arg(long, value_name = "SECONDS", env = "SPANBRIDGE_REQUEST_TIMEOUT_SECONDS")]
+    pub(super) request_timeout_seconds: Option<NonZeroU64>,
+    /// Seconds without a request after which a connection is closed [default: 600].
+    #[arg(long, value_name = "SECONDS", env = "SPANBRIDGE_IDLE_TIMEOUT_SECONDS")]
+    pub(super) idle_timeout_seconds: Option<NonZeroU64>,
+    /// What the log says: off, error, warn, info, debug or trace [default: info].
+    #[arg(long, value_name = "LEVEL", env = "SPANBRIDGE_LOG")]
+    pub(super) log_level: Option<Level>,
+    /// How the log is written, on standard error: text, for people, or json [default: text].
+    #[arg(long, value_name = "FORM", env = "SPANBRIDGE_LOG_FORMAT")]
+    pub(super) log_format: Option<Form>,
+    /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
+    #[arg(long, value_name = "FILE", env = "SPANBRIDGE_SEMCONV")]
+    pub(super) semconv: Option<PathBuf>,
+    /// Who may do what.
+    #[arg(skip)]
+    pub(super) tokens: Option<Vec<TokenText>>,
+    /// What is taken out of requests before they are stored.
+    #[arg(skip)]
+    pub(super) redact: Option<Vec<RuleText>>,
+}
+
+/// The settings that are lists. The file has a table for each entry, `[[tokens]]`; flags and variables take them in one line.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct Lists {
+    /// Tokens, as a TOML list: [{ name = "ci", hash = "sha256:...", rights = ["ingest"], project = "acme/web" }].
+    #[arg(long, value_name = "LIST", env = "SPANBRIDGE_TOKENS", hide_env_values = true)]
+    tokens: Option<String>,
+    /// Redaction rules, as a TOML list: [{ key = "*password*", action = "remove" }].
+    #[arg(long, value_name = "LIST", env = "SPANBRIDGE_REDACT", hide_env_values = true)]
+    redact: Option<String>,
+}
+
+/// A token as it is configured.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TokenText {
+    pub(super) name: String,
+    pub(super) hash: String,
+    pub(super) rights: Vec<Right>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) project: Option<String>,
+}
+
+/// What a change of takes effect when the configuration is read again; all else takes a restart.
+const RELOADABLE: &[&str] = &[
+    "allow_anonymous",
+    "log_level",
+    "redact",
+    "redact_hash_key",
+    "tls_certificate",
+    "tls_client_ca",
+    "tls_key",
+    "tokens",
+];
+
+/// Where settings come from, to be read again at any time.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Sources {
+    /// A TOML file with settings: the flags' names with `_` for `-`. `--print-config` shows them all.
+    #[arg(long, value_name = "FILE", env = "SPANBRIDGE_CONFIG")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    settings: Settings,
+    #[command(flatten)]
+    lists: Lists,
+}
+
+impl Sources {
+    /// Reads the file anew and puts flags and variables over it.
+    pub(super) fn read(&self) -> Result<Table, Failure> {
+        let mut table = table(&built_in());
+        if let Some(path) = &self.config {
+            table.extend(file::read(path)?);
+        }
+        table.extend(set(&self.settings));
+        for (name, text) in [("tokens", &self.lists.tokens), ("redact", &self.lists.redact)] {
+            if let Some(text) = text {
+                table.insert(name.to_owned(), file::list(name, text)?);
+            }
+        }
+        if !table.contains_key("data_dir") {
+            let directory = default_data_dir()?.to_string_lossy().into_owned();
+            table.insert("data_dir".to_owned(), Value::String(directory));
+        }
+        Ok(table)
+    }
+}
+
+fn built_in() -> Settings {
+    let (limits, connections) = (Limits::default(), Connections::default());
+    let small = |number: usize| u32::try_from(number).ok().and_then(NonZeroU32::new);
+    Settings {
+        otlp_grpc: Some("127.0.0.1:4317".to_owned()),
+        otlp_http: Some("127.0.0.1:4318".to_owned()),
+        http: Some("127.0.0.1:4319".to_owned()),
+        allow_anonymous: Some(false),
+        max_request_bytes: Some(limits.request_bytes as u64),
+        max_in_flight_bytes: Some(limits.in_flight_bytes as u64),
+        max_headers: small(connections.headers),
+        max_header_bytes: small(connections.header_bytes),
+        max_connections: small(connections.at_once),
+        max_streams: NonZeroU32::new(connections.streams),
+        header_timeout_seconds: NonZeroU64::new(connections.header_seconds),
+        body_timeout_seconds: NonZeroU64::new(limits.body_seconds),
+        request_timeout_seconds: NonZeroU64::new(limits.request_seconds),
+        idle_timeout_seconds: NonZeroU64::new(connections.idle_seconds),
+        log_level: Some(Level::Info),
+        log_format: Some(Form::Text),
+        ..Settings::default()
+    }
+}
+
+fn table(settings: &Settings) -> Table {
+    Table::try_from(settings).unwrap_or_default()
+}
+
+/// What flags and variables set. A variable that is set to nothing is not set.
+fn set(settings: &Settings) -> Table {
+    let mut table = table(settings);
+    table.retain(|_, value| value.as_str() != Some(""));
+    table
+}
+
+/// The settings whose change waits for a restart, by name.
+pub(super) fn wait_for_restart(before: &Table, after: &Table) -> Vec<String> {
+    let tls = |table: &Table| table.contains_key("tls_certificate");
+    let mut names: Vec<String> = before.keys().chain(after.keys()).cloned().collect();
+    names.sort();
+    names.dedup();
+    names.retain(|name| {
+        let to_or_from_tls = name.starts_with("tls_") && tls(before) != tls(after);
+        before.get(name) != after.get(name) && (to_or_from_tls || !RELOADABLE.contains(&name.as_str()))
+    });
+    names
+}
+
+/// The settings as values.
+pub(super) fn effective(table: &Table) -> Result<Settings, Failure> {
+    Settings::deserialize(table.clone()).map_err(|error| Failure::usage(error.message().to_owned()))
+}
+
+impl Settings {
+    /// What the server is started with.
+    pub(super) fn config(&self) -> Result<Config, Failure> {
+        let settings = self;
+        let (limits, connections) = (Limits::default(), Connections::default());
+        let size = |bytes: Option<u64>, default: usize| bytes.map_or(default, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let number = |number: Option<NonZeroU32>, default: usize| number.map_or(default, |number| number.get() as usize);
+        let seconds = |seconds: Option<NonZeroU64>, default: u64| seconds.map_or(default, NonZeroU64::get);
+        let data_dir = settings.data_dir.clone().map_or_else(default_data_dir, Ok)?;
+        let defaults = Config::new(data_dir);
+        Ok(Config {
+            grpc: settings.otlp_grpc.clone().unwrap_or(defaults.grpc),
+            http: settings.otlp_http.clone().unwrap_or(defaults.http),
+            api: settings.http.clone().unwrap_or(defaults.api),
+            limits: Limits {
+                request_bytes: size(settings.max_request_bytes, limits.request_bytes),
+                in_flight_bytes: size(settings.max_in_flight_bytes, limits.in_flight_bytes),
+                body_seconds: seconds(settings.body_timeout_seconds, limits.body_seconds),
+                request_seconds: seconds(settings.request_timeout_seconds, limits.request_seconds),
+            },
+            connections: Connections {
+                at_once: number(settings.max_connections, connections.at_once),
+                header_seconds: seconds(settings.header_timeout_seconds, connections.header_seconds),
+                idle_seconds: seconds(settings.idle_timeout_seconds, connections.idle_seconds),
+                headers: number(settings.max_headers, connections.headers),
+                header_bytes: number(settings.max_header_bytes, connections.header_bytes),
+                streams: settings.max_streams.map_or(connections.streams, NonZeroU32::get),
+            },
+            security: Security {
+                tokens: self.tokens()?,
+                tls: self.tls()?,
+                allow_anonymous: settings.allow_anonymous.unwrap_or(false),
+                redaction: self.redact.clone().unwrap_or_default(),
+                redact_hash_key: HashKey(settings.redact_hash_key.clone()),
+            },
+            vocabulary: Arc::new(vocabulary(settings.semconv.as_deref())?),
+            data_dir: defaults.data_dir,
+        })
+    }
+
+    fn tls(&self) -> Result<Option<TlsFiles>, Failure> {
+        let Self {
+            tls_certificate,
+            tls_key,
+            tls_client_ca,
+            ..
+        } = self;
+        match (tls_certificate, tls_key) {
+            (Some(certificate), Some(key)) => Ok(Some(TlsFiles {
+                certificate: certificate.clone(),
+                key: key.clone(),
+                client_ca: tls_client_ca.clone(),
+            })),
+            (None, None) if tls_client_ca.is_none() => Ok(None),
+            _ => Err(Failure::usage(
+                "TLS takes a certificate and its key: --tls-certificate FILE --tls-key FILE (tls_certificate and tls_key in a file)",
+            )),
+        }
+    }
+
+    fn tokens(&self) -> Result<Tokens, Failure> {
+        let tokens = self.tokens.iter().flatten().map(|token| {
+            let refused = |words: String| Failure::usage(format!("token {}: {words}", token.name));
+            let project = token.project.as_deref().map(str::parse).transpose();
+            if token.rights.is_empty() {
+                return Err(refused("it has no rights; there are ingest, read and admin".to_owned()));
+            }
+            let grant = Grant {
+                name: token.name.clone(),
+                rights: token.rights.clone(),
+                project: project
+                    .map_err(|error: ProjectError| refused(error.to_string()))?
+                    .unwrap_or_default(),
+            };
+            let hash = token.hash.parse();
+            Ok((hash.map_err(|error: HashError| refused(error.to_string()))?, grant))
+        });
+        let tokens = tokens.collect::<Result<Vec<_>, Failure>>()?;
+        Tokens::new(tokens).map_err(|error| Failure::usage(error.to_string()))
+    }
+}
+
+/// Paths in a file are relative to the file's folder.
+pub(super) fn paths_from(settings: &mut Table, folder: &Path) {
+    for name in ["data_dir", "semconv", "tls_certificate", "tls_key", "tls_client_ca"] {
+        if let Some(Value::String(path)) = settings.get_mut(name) {
+            *path = folder.join(&*path).to_string_lossy().into_owned();
+        }
+    }
+}

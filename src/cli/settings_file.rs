@@ -1,0 +1,94 @@
+//! Reads and prints settings as TOML. What is said of a fault never repeats a value: it may be a secret.
+
+use std::fs;
+use std::path::Path;
+
+use clap::Args as _;
+use toml::{Table, Value};
+
+use super::failure::Failure;
+use super::settings::{Settings, paths_from};
+
+/// What stands for a secret where settings are shown.
+const HIDDEN: &str = "(hidden)";
+
+/// The settings of a file.
+pub(super) fn read(path: &Path) -> Result<Table, Failure> {
+    let text = fs::read_to_string(path).map_err(|source| Failure::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let mut table = parse(&text).map_err(|fault| Failure::usage(format!("{}, {fault}", path.display())))?;
+    paths_from(&mut table, path.parent().unwrap_or(Path::new("")));
+    Ok(table)
+}
+
+/// The list that a flag or a variable gives in one line.
+pub(super) fn list(name: &str, text: &str) -> Result<Value, Failure> {
+    let parsed = parse(&format!("{name} = {text}"));
+    let mut table = parsed.map_err(|fault| Failure::usage(format!("--{name}, {fault}")))?;
+    table
+        .remove(name)
+        .ok_or_else(|| Failure::usage(format!("--{name} is no list of TOML")))
+}
+
+fn parse(text: &str) -> Result<Table, String> {
+    toml::from_str::<Settings>(text).map_err(|error| fault(text, &error))?;
+    toml::from_str::<Table>(text).map_err(|error| fault(text, &error))
+}
+
+/// Place, key and fault, with a hint where the key is unknown.
+fn fault(text: &str, error: &toml::de::Error) -> String {
+    let start = error.span().map_or(0, |span| span.start);
+    let before = text.get(..start).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let whole = text.lines().nth(line - 1).unwrap_or_default();
+    let key = whole.split_once('=').map_or("", |(key, _)| key.trim());
+    let words = error.message();
+    if let Some(unknown) = words.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next()) {
+        let known = words.split('`').skip(3).step_by(2);
+        let near = known
+            .map(|name| (strsim::damerau_levenshtein(name, unknown), name))
+            .min()
+            .filter(|(distance, _)| *distance <= 3);
+        let hint = near.map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"));
+        return format!("line {line}: there is no key `{unknown}`{hint} (`spanbridge serve --print-config` shows all)");
+    }
+    // Serde repeats the value that it did not expect.
+    let words = match words.split_once(", expected ") {
+        Some((_, expected)) => format!("expected {expected}"),
+        None if words.starts_with("missing field") || key.is_empty() => words.lines().next().unwrap_or_default().to_owned(),
+        None => format!("not TOML: {}", words.lines().next().unwrap_or_default()),
+    };
+    match key {
+        "" => format!("line {line}: {words}"),
+        key => format!("line {line}, key `{key}`: {words}"),
+    }
+}
+
+/// All settings as a file that says the same, with a comment each; secrets are hidden.
+pub(super) fn print(table: &Table) -> String {
+    let mut out = String::from("# What `spanbridge serve` is set to. A flag wins over a variable, a variable over the file.\n");
+    for argument in Settings::augment_args(clap::Command::new("serve")).get_arguments() {
+        let name = argument.get_id().as_str();
+        let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        out.push_str(&format!("\n# {help}\n"));
+        match table.get(name) {
+            None => out.push_str(&format!("# {name} =\n")),
+            Some(_) if name == "redact_hash_key" => out.push_str(&format!("{name} = \"{HIDDEN}\"\n")),
+            Some(value) => out.push_str(&format!("{name} = {value}\n")),
+        }
+    }
+    for name in ["tokens", "redact"] {
+        for entry in table.get(name).and_then(Value::as_array).into_iter().flatten() {
+            out.push_str(&format!("\n[[{name}]]\n"));
+            for (key, value) in entry.as_table().into_iter().flatten() {
+                match key.as_str() {
+                    "hash" => out.push_str(&format!("{key} = \"{HIDDEN}\"\n")),
+                    _ => out.push_str(&format!("{key} = {value}\n")),
+                }
+            }
+        }
+    }
+    out
+}

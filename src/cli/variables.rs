@@ -1,0 +1,36 @@
+//! Variables that are almost one of ours: most likely a slip, and a setting that would silently stay as it was.
+
+use std::collections::BTreeSet;
+use std::env;
+
+use clap::{Command, CommandFactory as _};
+
+use super::Cli;
+use super::failure::Failure;
+
+const PREFIX: &str = "SPANBRIDGE_";
+
+/// How many letters may differ. Names further away are of others: container systems set variables after services' names.
+const NEAR: usize = 2;
+
+/// An error for a variable whose name is nearly that of a setting.
+pub(super) fn check() -> Result<(), Failure> {
+    let mut known = BTreeSet::new();
+    collect(&Cli::command(), &mut known);
+    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    for name in names.filter(|name| name.starts_with(PREFIX) && !known.contains(name)) {
+        let distance = |one: &&String| strsim::damerau_levenshtein(one, &name);
+        if let Some(near) = known.iter().min_by_key(distance).filter(|near| distance(near) <= NEAR) {
+            return Err(Failure::usage(format!("there is no variable {name}; did you mean {near}?")));
+        }
+    }
+    Ok(())
+}
+
+fn collect(command: &Command, known: &mut BTreeSet<String>) {
+    let variables = command.get_arguments().filter_map(|argument| argument.get_env()?.to_str());
+    known.extend(variables.map(ToOwned::to_owned));
+    for command in command.get_subcommands() {
+        collect(command, known);
+    }
+}

@@ -1,0 +1,221 @@
+//! Changes attributes and texts of an export request in its bytes. What is not changed keeps its bytes, unknown fields too.
+
+use std::ops::Range;
+
+use super::schema::{Kind, Type};
+use super::wire::{self, Cursor, Fault, Field, LEN};
+use crate::span::Signal;
+
+/// What an attribute or a text belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Owner {
+    /// A span: its attributes, name, trace state and status message.
+    Span,
+    /// Who produced the items.
+    Resource,
+    /// Which instrumentation produced them.
+    Scope,
+    /// An event of a span.
+    Event,
+    /// A link of a span.
+    Link,
+    /// A log record, without its body.
+    Log,
+    /// A log record's body.
+    Body,
+}
+
+/// What becomes of an attribute, or of an entry of a map in one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// Its value is looked into.
+    Keep,
+    /// It goes.
+    Remove,
+    /// This text takes the place of its value.
+    Replace(String),
+}
+
+/// Decides what is changed.
+pub trait Edit {
+    /// An attribute, or an entry of a map in one. The keys lead to it, its own is the last. The value is its text, or the
+    /// bytes of its `AnyValue` if it is none.
+    fn entry(&mut self, owner: Owner, keys: &[&str], value: &[u8]) -> Entry;
+
+    /// A text somewhere below these keys; without keys one of the owner's own fields. `None`: it stays.
+    fn text(&mut self, owner: Owner, keys: &[&str], text: &str) -> Option<String>;
+}
+
+/// The request after all changes; `None` if nothing changed. Metrics are never looked into.
+///
+/// # Errors
+///
+/// The bytes are not a request of this signal; the place is named.
+pub fn rewrite(bytes: &[u8], signal: Signal, edit: &mut dyn Edit) -> Result<Option<Vec<u8>>, Fault> {
+    let request = match signal {
+        Signal::Traces => Type::TracesRequest,
+        Signal::Logs => Type::LogsRequest,
+        Signal::Metrics => return Ok(None),
+    };
+    wire::check(bytes, request)?;
+    let mut rewriter = Rewriter { edit, keys: Vec::new() };
+    rewriter.message(request, Cursor::new(bytes), 0..bytes.len(), None)
+}
+
+struct Rewriter<'a, 'e> {
+    edit: &'e mut dyn Edit,
+    keys: Vec<&'a str>,
+}
+
+/// A message that is copied but for some of its fields.
+struct Patch<'a> {
+    cursor: Cursor<'a>,
+    copied: usize,
+    end: usize,
+    out: Option<Vec<u8>>,
+}
+
+impl<'a> Patch<'a> {
+    fn new(cursor: &Cursor<'a>, range: Range<usize>) -> Self {
+        Self {
+            cursor: cursor.clone(),
+            copied: range.start,
+            end: range.end,
+            out: None,
+        }
+    }
+
+    fn remove(&mut self, field: &Field) -> &mut Vec<u8> {
+        let out = self.out.get_or_insert_default();
+        out.extend_from_slice(self.cursor.bytes(&(self.copied..field.whole.start)));
+        self.copied = field.whole.end;
+        out
+    }
+
+    fn replace(&mut self, field: &Field, value: &[u8]) {
+        put(self.remove(field), field.number, value);
+    }
+
+    fn finish(self) -> Option<Vec<u8>> {
+        let mut out = self.out?;
+        out.extend_from_slice(self.cursor.bytes(&(self.copied..self.end)));
+        Some(out)
+    }
+}
+
+/// A length-delimited field.
+fn put(out: &mut Vec<u8>, number: u32, value: &[u8]) {
+    prost::encoding::encode_varint(u64::from(number << 3 | u32::from(LEN)), out);
+    prost::encoding::encode_varint(value.len() as u64, out);
+    out.extend_from_slice(value);
+}
+
+impl<'a> Rewriter<'a, '_> {
+    fn message(&mut self, of: Type, mut cursor: Cursor<'a>, range: Range<usize>, owner: Option<Owner>) -> Result<Option<Vec<u8>>, Fault> {
+        let owner = owner_of(of).or(owner);
+        let mut patch = Patch::new(&cursor, range);
+        while let Some(field) = cursor.next()? {
+            match (of.field(field.number), owner) {
+                (Kind::Message(Type::KeyValue), Some(owner)) => self.entry(owner, &cursor, &field, &mut patch)?,
+                (Kind::Message(inner), _) => {
+                    let body = of == Type::LogRecord && inner == Type::AnyValue;
+                    let owner = if body { Some(Owner::Body) } else { owner };
+                    if let Some(value) = self.message(inner, cursor.enter(&field)?, field.value.clone(), owner)? {
+                        patch.replace(&field, &value);
+                    }
+                }
+                (Kind::Text, Some(owner)) if of != Type::EntityRef => {
+                    if let Some(text) = self.edit.text(owner, &self.keys, cursor.text(&field)?) {
+                        patch.replace(&field, text.as_bytes());
+                    }
+                }
+                // Bytes that are text are looked into as text.
+                (Kind::Bytes, Some(owner)) if of == Type::AnyValue => {
+                    if let Ok(text) = std::str::from_utf8(cursor.bytes(&field.value))
+                        && let Some(text) = self.edit.text(owner, &self.keys, text)
+                    {
+                        patch.replace(&field, text.as_bytes());
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(patch.finish())
+    }
+
+    fn entry(&mut self, owner: Owner, cursor: &Cursor<'a>, field: &Field, patch: &mut Patch<'a>) -> Result<(), Fault> {
+        let inner = cursor.enter(field)?;
+        let (key, value) = key_and_value(inner.clone())?;
+        self.keys.push(key);
+        let entry = self.edit.entry(owner, &self.keys, value);
+        let changed = match entry {
+            Entry::Remove => {
+                patch.remove(field);
+                Ok(None)
+            }
+            Entry::Replace(text) => Ok(Some(pair(key, &text))),
+            Entry::Keep => self.values(inner, field.value.clone(), owner),
+        };
+        self.keys.pop();
+        if let Some(changed) = changed? {
+            patch.replace(field, &changed);
+        }
+        Ok(())
+    }
+
+    /// The values of a pair; its key stays.
+    fn values(&mut self, mut cursor: Cursor<'a>, range: Range<usize>, owner: Owner) -> Result<Option<Vec<u8>>, Fault> {
+        let mut patch = Patch::new(&cursor, range);
+        while let Some(field) = cursor.next()? {
+            if let Kind::Message(inner) = Type::KeyValue.field(field.number)
+                && let Some(value) = self.message(inner, cursor.enter(&field)?, field.value.clone(), Some(owner))?
+            {
+                patch.replace(&field, &value);
+            }
+        }
+        Ok(patch.finish())
+    }
+}
+
+/// Fields of an envelope (schema URLs) have no owner.
+fn owner_of(of: Type) -> Option<Owner> {
+    match of {
+        Type::Span | Type::Status => Some(Owner::Span),
+        Type::Resource => Some(Owner::Resource),
+        Type::Scope => Some(Owner::Scope),
+        Type::Event => Some(Owner::Event),
+        Type::Link => Some(Owner::Link),
+        Type::LogRecord => Some(Owner::Log),
+        _ => None,
+    }
+}
+
+/// The last key and the last value, as a decoder takes them; a text value without its envelope.
+fn key_and_value<'a>(mut cursor: Cursor<'a>) -> Result<(&'a str, &'a [u8]), Fault> {
+    let (mut key, mut value) = ("", &[][..]);
+    while let Some(field) = cursor.next()? {
+        match Type::KeyValue.field(field.number) {
+            Kind::Text => key = cursor.text(&field)?,
+            Kind::Message(inner) => {
+                value = cursor.bytes(&field.value);
+                let mut fields = cursor.enter(&field)?;
+                while let Some(text) = fields.next()? {
+                    if inner.field(text.number) == Kind::Text {
+                        value = fields.bytes(&text.value);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok((key, value))
+}
+
+/// A `KeyValue` with a text.
+fn pair(key: &str, text: &str) -> Vec<u8> {
+    let (mut value, mut pair) = (Vec::new(), Vec::new());
+    put(&mut value, 1, text.as_bytes());
+    put(&mut pair, 1, key.as_bytes());
+    put(&mut pair, 2, &value);
+    pair
+}

@@ -1,0 +1,382 @@
+//! Redaction: what must not be kept is taken out of a request before anything of it is stored.
+//!
+//! A rule finds attributes by their key, text by a regular expression, or text below certain keys by both. What it finds is
+//! removed, masked or hashed. Nothing else of the message changes, not a byte.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use regex::{Captures, Regex};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::Sha256;
+
+use crate::otlp::Fault;
+use crate::otlp::rewrite::{Edit, Entry, Owner, rewrite};
+use crate::span::Signal;
+
+/// What a masked text reads as.
+const MASK: &str = "[redacted]";
+
+/// A rule as it is configured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleText {
+    /// Its name in `/metrics`; without one, its number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Keys of attributes, and of maps in them: `*` is any text, `?` any letter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// A regular expression for texts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
+    /// What becomes of what is found.
+    pub action: Action,
+    /// Where it looks; empty: everywhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scope: Vec<Scope>,
+}
+
+/// What becomes of what a rule finds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Action {
+    /// The attribute goes; of a text, the part that the expression matches.
+    Remove,
+    /// `[redacted]` takes its place.
+    Mask,
+    /// `[hmac:` and 16 hexadecimal digits take its place: equal texts stay equal.
+    Hash,
+}
+
+/// Where a rule looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scope {
+    /// Attributes, name and status message of spans.
+    Span,
+    /// Attributes of resources.
+    Resource,
+    /// Attributes, name and version of instrumentation scopes.
+    Scope,
+    /// Attributes and names of span events.
+    Event,
+    /// Attributes of links.
+    Link,
+    /// Attributes of log records.
+    Log,
+    /// Bodies of log records.
+    Body,
+}
+
+impl Scope {
+    fn of(owner: Owner) -> Self {
+        match owner {
+            Owner::Span => Self::Span,
+            Owner::Resource => Self::Resource,
+            Owner::Scope => Self::Scope,
+            Owner::Event => Self::Event,
+            Owner::Link => Self::Link,
+            Owner::Log => Self::Log,
+            Owner::Body => Self::Body,
+        }
+    }
+}
+
+/// A rule that cannot be used. The expression may be a secret itself, so it is not repeated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("redaction rule {rule} {fault}")]
+pub struct RuleError {
+    /// Its name or number.
+    pub rule: String,
+    /// What is wrong with it.
+    pub fault: RuleFault,
+}
+
+/// What is wrong with a rule.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RuleFault {
+    /// It finds nothing.
+    #[error("has neither key nor value; give it the one, the other or both")]
+    Empty,
+    /// The expression cannot be read.
+    #[error("has a value that is no regular expression: {what}")]
+    Expression {
+        /// The last words of what the library says.
+        what: String,
+    },
+    /// It would put a mask between any two letters.
+    #[error("has a value that matches the empty text")]
+    Everywhere,
+    /// Counters are told apart by name.
+    #[error("has the name of another rule")]
+    Name,
+    /// A hash that anybody can compute of every phone number hides nothing.
+    #[error("has the action hash, which needs redact_hash_key: a long random text that stays secret")]
+    NoKey,
+}
+
+#[derive(Debug)]
+struct Rule {
+    key: Option<Regex>,
+    value: Option<Regex>,
+    action: Action,
+    scope: Vec<Scope>,
+    found: Arc<AtomicU64>,
+}
+
+/// The rules of a configuration.
+#[derive(Debug, Default)]
+pub struct Rules {
+    rules: Vec<(String, Rule)>,
+    hash_key: HashKey,
+}
+
+#[derive(Default)]
+struct HashKey(Vec<u8>);
+
+impl std::fmt::Debug for HashKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HashKey(..)")
+    }
+}
+
+impl Rules {
+    /// Reads the rules of a configuration. `hash_key` makes the hashes unguessable.
+    ///
+    /// # Errors
+    ///
+    /// A rule finds nothing or cannot be read.
+    pub fn new(rules: &[RuleText], hash_key: Option<&str>) -> Result<Self, RuleError> {
+        let mut read: Vec<(String, Rule)> = Vec::new();
+        for (number, text) in rules.iter().enumerate() {
+            let name = text.name.clone().unwrap_or_else(|| (number + 1).to_string());
+            let taken = read.iter().any(|(other, _)| *other == name);
+            let rule = match rule(text) {
+                Ok(_) if taken => Err(RuleFault::Name),
+                Ok(rule) if rule.action == Action::Hash && hash_key.is_none_or(str::is_empty) => Err(RuleFault::NoKey),
+                rule => rule,
+            };
+            match rule {
+                Ok(rule) => read.push((name, rule)),
+                Err(fault) => return Err(RuleError { rule: name, fault }),
+            }
+        }
+        Ok(Self {
+            rules: read,
+            hash_key: HashKey(hash_key.unwrap_or_default().as_bytes().to_vec()),
+        })
+    }
+
+    /// The request without what must not be kept; `None` if the rules found nothing.
+    ///
+    /// # Errors
+    ///
+    /// The bytes are not a request of this signal.
+    pub fn apply(&self, bytes: &[u8], signal: Signal) -> Result<Option<Vec<u8>>, Fault> {
+        rewrite(bytes, signal, &mut Applied(self))
+    }
+
+    fn replacement(&self, action: Action, text: &[u8]) -> String {
+        match action {
+            Action::Remove => String::new(),
+            Action::Mask => MASK.to_owned(),
+            Action::Hash => {
+                let mut hash = String::from("[hmac:");
+                // Keys of any length are fine for HMAC.
+                if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.hash_key.0) {
+                    mac.update(text);
+                    for byte in mac.finalize().into_bytes().iter().take(8) {
+                        let _ = write!(hash, "{byte:02x}");
+                    }
+                }
+                hash.push(']');
+                hash
+            }
+        }
+    }
+
+    /// The text without what the expression matches, and how often it did.
+    fn in_text(&self, action: Action, expression: &Regex, text: &str) -> Option<(String, u64)> {
+        let mut found = 0;
+        let changed = expression.replace_all(text, |matched: &Captures<'_>| {
+            found += 1;
+            let matched = matched.get(0).map_or("", |matched| matched.as_str());
+            self.replacement(action, matched.as_bytes())
+        });
+        (found > 0).then(|| (changed.into_owned(), found))
+    }
+
+    /// As in any text, but JSON stays JSON: where a number was found, a text takes its place.
+    fn in_json(&self, action: Action, expression: &Regex, text: &str) -> Option<(String, u64)> {
+        let (changed, found) = self.in_text(action, expression, text)?;
+        let is_json = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+        if !text.trim_start().starts_with(['{', '[']) || is_json(&changed) {
+            return Some((changed, found));
+        }
+        let Ok(mut value) = serde_json::from_str::<Value>(text) else {
+            return Some((changed, found));
+        };
+        match self.in_value(action, expression, &mut value) {
+            // What it matches stands across several values: better no JSON than what must not be kept.
+            found if expression.is_match(&value.to_string()) => Some((changed, found)),
+            found => Some((value.to_string(), found)),
+        }
+    }
+
+    fn in_value(&self, action: Action, expression: &Regex, value: &mut Value) -> u64 {
+        match value {
+            Value::String(text) => match self.in_text(action, expression, text) {
+                Some((changed, found)) => {
+                    *text = changed;
+                    found
+                }
+                None => 0,
+            },
+            Value::Number(number) => match self.in_text(action, expression, &number.to_string()) {
+                Some((changed, found)) => {
+                    *value = Value::String(changed);
+                    found
+                }
+                None => 0,
+            },
+            Value::Array(values) => values.iter_mut().map(|value| self.in_value(action, expression, value)).sum(),
+            Value::Object(map) => {
+                let mut found = 0;
+                let entries = std::mem::take(map).into_iter();
+                *map = entries
+                    .map(|(key, mut value)| {
+                        found += self.in_value(action, expression, &mut value);
+                        let key = match self.in_text(action, expression, &key) {
+                            Some((changed, in_key)) => {
+                                found += in_key;
+                                changed
+                            }
+                            None => key,
+                        };
+                        (key, value)
+                    })
+                    .collect();
+                found
+            }
+            Value::Null | Value::Bool(_) => 0,
+        }
+    }
+}
+
+struct Applied<'a>(&'a Rules);
+
+impl Edit for Applied<'_> {
+    fn entry(&mut self, owner: Owner, keys: &[&str], value: &[u8]) -> Entry {
+        let key = keys.last().copied().unwrap_or_default();
+        for (_, rule) in &self.0.rules {
+            if let (Some(wanted), None) = (&rule.key, &rule.value)
+                && rule.looks_at(owner)
+                && wanted.is_match(key)
+            {
+                rule.found.fetch_add(1, Ordering::Relaxed);
+                return match rule.action {
+                    Action::Remove => Entry::Remove,
+                    action => Entry::Replace(self.0.replacement(action, value)),
+                };
+            }
+        }
+        Entry::Keep
+    }
+
+    fn text(&mut self, owner: Owner, keys: &[&str], text: &str) -> Option<String> {
+        let mut changed: Option<String> = None;
+        for (_, rule) in &self.0.rules {
+            let Some(expression) = &rule.value else { continue };
+            let below = |wanted: &Regex| keys.iter().any(|key| wanted.is_match(key));
+            if rule.looks_at(owner) && rule.key.as_ref().is_none_or(below) {
+                let now = changed.as_deref().unwrap_or(text);
+                if let Some((text, found)) = self.0.in_json(rule.action, expression, now) {
+                    rule.found.fetch_add(found, Ordering::Relaxed);
+                    changed = Some(text);
+                }
+            }
+        }
+        changed
+    }
+}
+
+impl Rule {
+    fn looks_at(&self, owner: Owner) -> bool {
+        self.scope.is_empty() || self.scope.contains(&Scope::of(owner))
+    }
+}
+
+fn rule(text: &RuleText) -> Result<Rule, RuleFault> {
+    let expression = |text: &str| {
+        Regex::new(text).map_err(|error| {
+            let words = error.to_string();
+            let what = words.lines().last().unwrap_or_default();
+            let what = what.strip_prefix("error: ").unwrap_or("it is too large or cannot be read");
+            RuleFault::Expression { what: what.to_owned() }
+        })
+    };
+    if text.key.is_none() && text.value.is_none() {
+        return Err(RuleFault::Empty);
+    }
+    let value = text.value.as_deref().map(expression).transpose()?;
+    if value.as_ref().is_some_and(|value| value.is_match("")) {
+        return Err(RuleFault::Everywhere);
+    }
+    Ok(Rule {
+        key: text.key.as_deref().map(|glob| expression(&of_glob(glob))).transpose()?,
+        value,
+        action: text.action,
+        scope: text.scope.clone(),
+        found: Arc::default(),
+    })
+}
+
+fn of_glob(glob: &str) -> String {
+    format!("(?s)^{}$", regex::escape(glob).replace(r"\*", ".*").replace(r"\?", "."))
+}
+
+/// The rules in force, and what each has found since the start.
+#[derive(Debug, Default)]
+pub struct Redaction(Mutex<InForce>);
+
+#[derive(Debug, Default)]
+struct InForce {
+    rules: Option<Arc<Rules>>,
+    found: HashMap<String, Arc<AtomicU64>>,
+}
+
+impl Redaction {
+    /// Puts these rules in force. A rule with the name of an earlier one goes on counting where that one stopped.
+    pub fn set(&self, mut rules: Rules) {
+        let mut now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, rule) in &mut rules.rules {
+            rule.found = Arc::clone(now.found.entry(name.clone()).or_default());
+        }
+        now.rules = (!rules.rules.is_empty()).then(|| Arc::new(rules));
+    }
+
+    /// The rules in force; `None`: there are none.
+    #[must_use]
+    pub fn rules(&self) -> Option<Arc<Rules>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).rules.clone()
+    }
+
+    /// What each rule has found, by name.
+    #[must_use]
+    pub fn found(&self) -> Vec<(String, u64)> {
+        let now = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found: Vec<_> = now
+            .found
+            .iter()
+            .map(|(name, count)| (name.clone(), count.load(Ordering::Relaxed)))
+            .collect();
+        found.sort();
+        found
+    }
+}

@@ -1,0 +1,48 @@
+//! Counts of refused requests by reason; the log says each reason at most once a minute, however many come.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a reason is not said again.
+const QUIET: Duration = Duration::from_secs(60);
+
+/// Refused requests by reason.
+#[derive(Debug, Default)]
+pub struct Refusals(Mutex<BTreeMap<&'static str, Reason>>);
+
+#[derive(Debug, Default)]
+struct Reason {
+    count: u64,
+    /// When the log said it, and how many there were.
+    said: Option<(Instant, u64)>,
+}
+
+impl Refusals {
+    /// Counts one. What the request carried is not said, nor its token: the reason only.
+    pub fn add(&self, port: &'static str, reason: &'static str) {
+        let mut reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let of = reasons.entry(reason).or_default();
+        of.count += 1;
+        let said = of.said.map_or(0, |(_, count)| count);
+        if of.said.is_none_or(|(when, _)| when.elapsed() >= QUIET) {
+            of.said = Some((Instant::now(), of.count));
+            let requests = of.count - said;
+            drop(reasons);
+            tracing::warn!(port, reason, requests, "refused");
+        }
+    }
+
+    /// Counts one that is not worth a word.
+    pub fn count(&self, reason: &'static str) {
+        let mut reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reasons.entry(reason).or_default().count += 1;
+    }
+
+    /// How many, by reason.
+    #[must_use]
+    pub fn counts(&self) -> BTreeMap<&'static str, u64> {
+        let reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        reasons.iter().map(|(reason, of)| (*reason, of.count)).collect()
+    }
+}

@@ -1,0 +1,270 @@
+//! One connection: HTTP/1.1 or HTTP/2, cut off when it wastes its place.
+
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
+use std::io::{self, IoSlice};
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::config::Connections;
+use crate::receiver::Body;
+
+/// How long a connection that is to end may take to say so.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// Why a connection was cut off.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// The head of a request took too long.
+    SlowHead,
+    /// Nothing happened for too long.
+    Idle,
+}
+
+pub(super) fn protocol(limits: &Connections) -> auto::Builder<TokioExecutor> {
+    /// hyper's own least.
+    const LEAST_BUFFER: usize = 8 << 10;
+    let mut http = auto::Builder::new(TokioExecutor::new());
+    // Heads are timed by `Activity`: hyper's own timer runs between requests too, and not before the first byte.
+    http.http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(None)
+        .max_headers(limits.headers)
+        .max_buf_size(limits.header_bytes.max(LEAST_BUFFER));
+    http.http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(Duration::from_secs(60))
+        .keep_alive_timeout(Duration::from_secs(20))
+        .initial_stream_window_size(1 << 20)
+        .initial_connection_window_size(4 << 20)
+        .max_frame_size(1 << 18)
+        .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+        .max_concurrent_streams(limits.streams);
+    http
+}
+
+/// Serves one connection to its end. `Some`: it was cut off.
+pub(super) async fn serve<S, A, F>(
+    http: &auto::Builder<TokioExecutor>,
+    limits: &Connections,
+    stream: S,
+    answer: A,
+    mut stopped: watch::Receiver<bool>,
+) -> Option<Cut>
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    A: Fn(Request<Incoming>) -> F,
+    F: Future<Output = Response<Body>> + Send + 'static,
+{
+    let activity = Arc::new(Activity::new(limits));
+    let io = TokioIo::new(Watched {
+        stream,
+        activity: Arc::clone(&activity),
+    });
+    let service = service_fn(|request| {
+        let work = Work::begin(&activity);
+        let answered = answer(request);
+        async move {
+            let response = answered.await;
+            drop(work);
+            Ok::<_, Infallible>(response)
+        }
+    });
+    let mut connection = pin!(http.serve_connection(io, service));
+    let mut timer = pin!(sleep_until(activity.due().0));
+    let ended = poll_fn(|context| {
+        // A client that breaks its connection is no news.
+        if connection.as_mut().poll(context).is_ready() {
+            return Poll::Ready(None);
+        }
+        loop {
+            let (due, cut) = activity.due();
+            if due < timer.deadline() {
+                timer.as_mut().reset(due);
+            }
+            if timer.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            if due <= Instant::now() {
+                return Poll::Ready(Some(cut));
+            }
+            timer.as_mut().reset(due);
+        }
+    });
+    let cut = tokio::select! {
+        cut = ended => cut?,
+        _ = stopped.changed() => {
+            connection.as_mut().graceful_shutdown();
+            // Whoever waits for all connections to end has the patience.
+            let _ = connection.await;
+            return None;
+        }
+    };
+    connection.as_mut().graceful_shutdown();
+    let _ = tokio::time::timeout(FAREWELL, connection).await;
+    Some(cut)
+}
+
+/// What a connection does, as far as it says whether it wastes its place.
+#[derive(Debug)]
+struct Activity {
+    header: Duration,
+    idle: Duration,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Requests that are being answered.
+    in_work: usize,
+    /// When the last one began or ended, or a slow reader took something.
+    last: Instant,
+    /// When the first byte of a head came.
+    head: Option<Instant>,
+    protocol: Protocol,
+    /// The other side does not take what we write.
+    blocked: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Unknown,
+    Http1,
+    /// Frames come between requests too, so bytes say nothing of heads.
+    Http2,
+}
+
+impl Activity {
+    fn new(limits: &Connections) -> Self {
+        Self {
+            header: Duration::from_secs(limits.header_seconds),
+            idle: Duration::from_secs(limits.idle_seconds),
+            state: Mutex::new(State {
+                in_work: 0,
+                last: Instant::now(),
+                head: None,
+                protocol: Protocol::Unknown,
+                blocked: false,
+            }),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// When the connection is to be cut off if nothing happens until then.
+    fn due(&self) -> (Instant, Cut) {
+        let state = self.state();
+        if state.in_work > 0 {
+            return (Instant::now() + self.idle, Cut::Idle);
+        }
+        let idle = state.last + self.idle;
+        match state.head.map(|head| head + self.header) {
+            Some(head) if head < idle => (head, Cut::SlowHead),
+            _ => (idle, Cut::Idle),
+        }
+    }
+
+    fn read(&self, bytes: &[u8]) {
+        let mut state = self.state();
+        if state.protocol == Protocol::Unknown && !bytes.is_empty() {
+            // HTTP/2 begins with PRI, and no method of HTTP/1.1 does.
+            let http2 = bytes.starts_with(b"PRI");
+            state.protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
+        }
+        if state.protocol == Protocol::Http1 && state.in_work == 0 && state.head.is_none() && !bytes.is_empty() {
+            state.head = Some(Instant::now());
+        }
+    }
+
+    fn wrote(&self, result: &Poll<io::Result<usize>>) {
+        match result {
+            Poll::Pending => self.state().blocked = true,
+            Poll::Ready(_) => {
+                let mut state = self.state();
+                if state.blocked {
+                    state.blocked = false;
+                    state.last = Instant::now();
+                }
+            }
+        }
+    }
+}
+
+/// A request that is being answered.
+struct Work(Arc<Activity>);
+
+impl Work {
+    fn begin(activity: &Arc<Activity>) -> Self {
+        let mut state = activity.state();
+        state.in_work += 1;
+        state.last = Instant::now();
+        state.head = None;
+        drop(state);
+        Self(Arc::clone(activity))
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.in_work = state.in_work.saturating_sub(1);
+        state.last = Instant::now();
+    }
+}
+
+/// A stream whose activity is noted.
+struct Watched<S> {
+    stream: S,
+    activity: Arc<Activity>,
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        let before = buffer.filled().len();
+        let result = Pin::new(&mut this.stream).poll_read(context, buffer);
+        this.activity.read(buffer.filled().get(before..).unwrap_or_default());
+        result
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let result = Pin::new(&mut this.stream).poll_write(context, bytes);
+        this.activity.wrote(&result);
+        result
+    }
+
+    fn poll_write_vectored(self: Pin<&mut Self>, context: &mut Context<'_>, slices: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let this = self.get_mut();
+        let result = Pin::new(&mut this.stream).poll_write_vectored(context, slices);
+        this.activity.wrote(&result);
+        result
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+}

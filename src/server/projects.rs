@@ -1,0 +1,133 @@
+//! One store a project, each with a receiver and a read side of its own. No request reaches two.
+
+use std::collections::BTreeMap;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::config::Config;
+use crate::access::Project;
+use crate::receiver::Receiver;
+use crate::store::log::Recovery;
+use crate::store::{self, Local, Opened, Store};
+use crate::web::documents::Vocabulary;
+use crate::web::{Metrics, Web};
+
+/// What a project has of its own.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) store: Arc<Local>,
+    pub(super) receiver: Arc<Receiver>,
+    pub(super) web: Arc<Web>,
+}
+
+/// The stores that are open.
+pub(super) type Stores = Arc<RwLock<Vec<Arc<Local>>>>;
+
+/// The projects of a bridge. The default one is always there; the others are those of the tokens.
+pub(super) struct Projects {
+    first: Arc<Place>,
+    others: RwLock<BTreeMap<Project, Arc<Place>>>,
+    stores: Stores,
+    vocabulary: Arc<Vocabulary>,
+    metrics: Metrics,
+}
+
+impl std::fmt::Debug for Projects {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Projects").field("others", &self.others).finish_non_exhaustive()
+    }
+}
+
+/// Spans hold what people said: a directory that we make is its owner's alone.
+fn open_store(config: &Config, project: &Project) -> Result<Opened, store::Error> {
+    let options = config.store_options(project);
+    // What cannot be made, the store complains of.
+    let _ = DirBuilder::new().recursive(true).mode(0o700).create(&options.directory);
+    Local::open(&options)
+}
+
+impl Projects {
+    /// Opens the default project. `metrics` makes the text of `/metrics` out of the receiver and the stores.
+    pub(super) fn open(
+        config: &Config,
+        metrics: impl FnOnce(&Arc<Receiver>, &Stores) -> Metrics,
+    ) -> Result<(Self, Recovery), store::Error> {
+        let project = Project::default();
+        let Opened { store, recovery } = open_store(config, &project)?;
+        let store = Arc::new(store);
+        let stores: Stores = Arc::new(RwLock::new(vec![Arc::clone(&store)]));
+        let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
+        let receiver = Arc::new(Receiver::new(as_store, config.vocabulary.session_keys(), config.limits));
+        let metrics = metrics(&receiver, &stores);
+        let vocabulary = Arc::clone(&config.vocabulary);
+        let web = Web::new(
+            Arc::clone(&store),
+            Arc::clone(&vocabulary),
+            project.organization(),
+            Arc::clone(&metrics),
+        );
+        let first = Place {
+            store,
+            receiver,
+            web: Arc::new(web),
+        };
+        let projects = Self {
+            first: Arc::new(first),
+            others: RwLock::default(),
+            stores,
+            vocabulary,
+            metrics,
+        };
+        Ok((projects, recovery))
+    }
+
+    /// Opens what the tokens name and is not open yet. What they name no longer stays open: a store that is read while it
+    /// is closed has no answer.
+    pub(super) fn open_others(&self, config: &Config) -> Result<Vec<(Project, Recovery)>, store::Error> {
+        let mut recoveries = Vec::new();
+        for grant in config.security.tokens.grants() {
+            let project = &grant.project;
+            if self.of(project).is_some() {
+                continue;
+            }
+            let Opened { store, recovery } = open_store(config, project)?;
+            self.add(project, Arc::new(store));
+            recoveries.push((project.clone(), recovery));
+        }
+        Ok(recoveries)
+    }
+
+    fn add(&self, project: &Project, store: Arc<Local>) {
+        let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
+        let (vocabulary, metrics) = (Arc::clone(&self.vocabulary), Arc::clone(&self.metrics));
+        let web = Web::new(Arc::clone(&store), vocabulary, project.organization(), metrics);
+        self.stores.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&store));
+        let place = Place {
+            store,
+            receiver: Arc::new(self.first.receiver.beside(as_store)),
+            web: Arc::new(web),
+        };
+        let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
+        others.insert(project.clone(), Arc::new(place));
+    }
+
+    pub(super) fn first(&self) -> &Arc<Place> {
+        &self.first
+    }
+
+    pub(super) fn of(&self, project: &Project) -> Option<Arc<Place>> {
+        if *project == Project::default() {
+            return Some(Arc::clone(&self.first));
+        }
+        let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
+        others.get(project).cloned()
+    }
+
+    pub(super) fn close(&self) {
+        let others = std::mem::take(&mut *self.others.write().unwrap_or_else(PoisonError::into_inner));
+        for place in others.values().chain([&self.first]) {
+            place.store.close();
+        }
+    }
+}

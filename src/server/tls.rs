@@ -1,0 +1,176 @@
+//! TLS for all ports, and its certificates, which may change while the bridge runs.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
+
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_rustls::rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
+use tokio_rustls::rustls::{self, RootCertStore, ServerConfig};
+
+/// Where the certificates are, in PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate, and those between it and its authority.
+    pub certificate: PathBuf,
+    /// Its private key.
+    pub key: PathBuf,
+    /// Authorities of clients; with them, a client without a certificate of theirs is refused.
+    pub client_ca: Option<PathBuf>,
+}
+
+/// Why certificates cannot be used. Nothing of the key is said.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsError {
+    /// A file cannot be read.
+    #[error("cannot read {path}", path = path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A file does not hold what it should.
+    #[error("there is no {what} in {path}; it must be in PEM form", path = path.display())]
+    Missing {
+        /// Which.
+        path: PathBuf,
+        /// What it should hold.
+        what: &'static str,
+    },
+    /// The certificate cannot be used, or the key is another's.
+    #[error("the certificate {path} and its key cannot be used: {source}", path = path.display())]
+    Certificate {
+        /// The certificate's file.
+        path: PathBuf,
+        /// What the library says.
+        source: rustls::Error,
+    },
+    /// The authorities of clients cannot be used.
+    #[error("the authority of clients {path} cannot be used: {source}", path = path.display())]
+    Authority {
+        /// The file.
+        path: PathBuf,
+        /// What the library says.
+        source: VerifierBuilderError,
+    },
+}
+
+impl TlsFiles {
+    pub(super) fn load(&self) -> Result<Arc<ServerConfig>, TlsError> {
+        let provider = Arc::new(ring::default_provider());
+        let unusable = |source| TlsError::Certificate {
+            path: self.certificate.clone(),
+            source,
+        };
+        let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
+        let builder = builder.with_safe_default_protocol_versions().map_err(unusable)?;
+        let builder = match &self.client_ca {
+            None => builder.with_no_client_auth(),
+            Some(path) => {
+                let mut roots = RootCertStore::empty();
+                for certificate in certificates(path)? {
+                    roots.add(certificate).map_err(|source| TlsError::Certificate {
+                        path: path.clone(),
+                        source,
+                    })?;
+                }
+                let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
+                builder.with_client_cert_verifier(verifier.map_err(|source| TlsError::Authority {
+                    path: path.clone(),
+                    source,
+                })?)
+            }
+        };
+        let key = PrivateKeyDer::from_pem_slice(&read(&self.key)?).map_err(|_| TlsError::Missing {
+            path: self.key.clone(),
+            what: "private key",
+        })?;
+        let mut config = builder.with_single_cert(certificates(&self.certificate)?, key).map_err(unusable)?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
+    }
+
+    /// When the files were last written; a file that is not there has no time.
+    fn written(&self) -> Vec<Option<SystemTime>> {
+        let files = [Some(&self.certificate), Some(&self.key), self.client_ca.as_ref()];
+        let time = |path: &PathBuf| std::fs::metadata(path).and_then(|data| data.modified()).ok();
+        files.into_iter().flatten().map(time).collect()
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
+    std::fs::read(path).map_err(|source| TlsError::Read {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
+    let text = read(path)?;
+    let certificates: Result<Vec<_>, pem::Error> = CertificateDer::pem_slice_iter(&text).collect();
+    certificates.ok().filter(|list| !list.is_empty()).ok_or_else(|| TlsError::Missing {
+        path: path.to_owned(),
+        what: "certificate",
+    })
+}
+
+/// The certificates in use. Connections that stand keep those they began with.
+#[derive(Debug)]
+pub(super) struct Tls(RwLock<InUse>);
+
+#[derive(Debug)]
+struct InUse {
+    files: TlsFiles,
+    written: Vec<Option<SystemTime>>,
+    config: Arc<ServerConfig>,
+}
+
+impl InUse {
+    fn load(files: &TlsFiles) -> Result<Self, TlsError> {
+        // Before they are read: a change in between is seen as one.
+        let written = files.written();
+        Ok(Self {
+            files: files.clone(),
+            written,
+            config: files.load()?,
+        })
+    }
+}
+
+impl Tls {
+    pub(super) fn load(files: &TlsFiles) -> Result<Self, TlsError> {
+        InUse::load(files).map(|in_use| Self(RwLock::new(in_use)))
+    }
+
+    pub(super) fn acceptor(&self) -> TlsAcceptor {
+        let in_use = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        TlsAcceptor::from(Arc::clone(&in_use.config))
+    }
+
+    /// Takes the place of what was in use.
+    pub(super) fn set(&self, other: Self) {
+        let other = other.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = other;
+    }
+
+    /// Loads the files anew if one was written since. Those that cannot be used are not put in use.
+    pub(super) fn refresh(&self) -> Option<Result<(), TlsError>> {
+        let files = {
+            let mut in_use = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            let written = in_use.files.written();
+            if written == in_use.written {
+                return None;
+            }
+            // Bad files are complained of once, not at every look.
+            in_use.written = written;
+            in_use.files.clone()
+        };
+        Some(Self::load(&files).map(|tls| self.set(tls)))
+    }
+}

@@ -1,0 +1,12 @@
+//! Who may do what, what is kept of it, and what a client can take from the bridge: the real program, over real sockets.
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+#![cfg(feature = "server")]
+
+mod config;
+mod limits;
+mod redaction;
+mod reload;
+mod serving;
+mod terminal;
+mod tls;
+mod tokens;
