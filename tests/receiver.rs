@@ -18,7 +18,7 @@ use opentelemetry_proto::tonic::metrics::v1::{Gauge, Metric, ResourceMetrics, Sc
 use prost::Message as _;
 use serde_json::{Value, json};
 use spanbridge::otlp::{decode, encode};
-use spanbridge::receiver::Limits;
+use spanbridge::receiver::{Cors, Limits};
 use spanbridge::server::{Addresses, Config, Server, StartError};
 use spanbridge::span::json as otlp_json;
 use spanbridge::span::{AnyValue, LogRecord, Span, SpanId, TraceId, UnixNanos};
@@ -42,6 +42,7 @@ fn config(directory: &Path, limits: Limits) -> Config {
         http: "127.0.0.1:0".to_owned(),
         api: "127.0.0.1:0".to_owned(),
         limits,
+        cors: Cors::default(),
         vocabulary: Arc::new(Vocabulary::built_in()),
     }
 }
@@ -945,7 +946,7 @@ fn a_full_disk_is_answered_with_a_hint_and_nothing_acknowledged_is_lost() {
             200 => acknowledged.push(trace),
             503 => {
                 refused += 1;
-                assert_eq!(answer.header("retry-after"), "10");
+                assert_eq!(answer.header("retry-after"), "3");
                 let status = Status::decode(&*answer.body).expect("a Status");
                 assert!(
                     status.message.contains("full") || status.message.contains("index"),

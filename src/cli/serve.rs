@@ -11,7 +11,7 @@ use super::convert::vocabulary;
 use super::failure::Failure;
 use super::out;
 use super::source::default_data_dir;
-use crate::receiver::Limits;
+use crate::receiver::{Cors, Limits};
 use crate::server::{Addresses, Config, Server};
 
 const EXAMPLES: &str = "\
@@ -46,6 +46,9 @@ pub(super) struct Serve {
     /// Bytes of all requests in work together; beyond that, clients are asked to come again.
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_IN_FLIGHT_BYTES", default_value_t = Limits::default().in_flight_bytes)]
     max_in_flight_bytes: usize,
+    /// A page of this origin may send from a browser (https://app.example; * is every origin). Repeatable.
+    #[arg(long, value_name = "ORIGIN", env = "SPANBRIDGE_CORS_ORIGIN", value_delimiter = ',')]
+    cors_origin: Vec<String>,
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE")]
     semconv: Option<PathBuf>,
@@ -64,6 +67,7 @@ impl Serve {
                 in_flight_bytes: self.max_in_flight_bytes,
                 ..Limits::default()
             },
+            cors: Cors { origins: self.cors_origin },
             vocabulary: Arc::new(vocabulary(self.semconv.as_deref())?),
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()

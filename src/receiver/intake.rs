@@ -8,7 +8,7 @@ use http_body_util::BodyExt as _;
 use tokio::sync::oneshot;
 
 use super::admission::Reservation;
-use super::limits::{Encoding, InflateError, inflate_with};
+use super::limits::{Encoding, InflateError, SLOWEST, inflate_with};
 use super::{Receiver, Rejection};
 use crate::otlp::{encode, scan, signal};
 use crate::span::json::{JsonError, Message};
@@ -104,8 +104,11 @@ impl Receiver {
         reservation.grow(announced)?;
         let mut bytes = Vec::with_capacity(announced);
         let patience = Duration::from_secs(self.limits.body_seconds);
+        let begin = tokio::time::Instant::now();
         loop {
-            let frame = tokio::time::timeout(patience, body.frame()).await.map_err(|_| Rejection::Slow {
+            let on_the_whole = begin + patience + Duration::from_secs((bytes.len() / SLOWEST) as u64);
+            let until = on_the_whole.min(tokio::time::Instant::now() + patience);
+            let frame = tokio::time::timeout_at(until, body.frame()).await.map_err(|_| Rejection::Slow {
                 seconds: self.limits.body_seconds,
             })?;
             let frame = match frame {

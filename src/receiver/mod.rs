@@ -7,8 +7,10 @@
 //! [`Receiver::handle`] answers both transports, told apart by content type, so either port understands both.
 
 pub mod admission;
+mod cors;
 pub mod counters;
 mod grpc;
+mod health;
 mod http;
 mod intake;
 pub mod limits;
@@ -21,10 +23,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response, Version};
+use tokio::sync::watch;
 
 use crate::store::Store;
 use admission::Budget;
+pub use cors::Cors;
 use counters::Counters;
 pub use limits::Limits;
 pub use reject::Rejection;
@@ -38,8 +42,10 @@ pub struct Receiver {
     store: Arc<dyn Store>,
     session_keys: Vec<String>,
     limits: Limits,
+    cors: Cors,
     budget: Arc<Budget>,
     counters: Arc<Counters>,
+    serving: watch::Sender<bool>,
 }
 
 impl Receiver {
@@ -50,9 +56,17 @@ impl Receiver {
             store,
             session_keys,
             limits,
+            cors: Cors::default(),
             budget: Arc::new(Budget::new(limits.in_flight_bytes)),
             counters: Arc::default(),
+            serving: watch::Sender::new(true),
         }
+    }
+
+    /// With these pages of other origins allowed to send.
+    #[must_use]
+    pub fn with_cors(self, cors: Cors) -> Self {
+        Self { cors, ..self }
     }
 
     /// What was counted since the start.
@@ -70,6 +84,7 @@ impl Receiver {
     /// From now on requests are refused, with a hint to come again.
     pub fn shut(&self) {
         self.budget.shut();
+        self.serving.send_replace(false);
     }
 
     /// Answers one request.
@@ -78,7 +93,8 @@ impl Receiver {
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: std::error::Error + Send + Sync + 'static,
     {
-        if grpc::is_grpc(request.headers()) {
+        let is_grpc = grpc::is_grpc(request.headers());
+        if is_grpc && request.version() == Version::HTTP_2 && request.method() == Method::POST {
             grpc::handle(self, request).await
         } else {
             http::handle(self, request).await

@@ -4,7 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::receiver::Limits;
+use crate::receiver::{Cors, Limits};
 use crate::store::{self, OpenOptions};
 use crate::web::documents::Vocabulary;
 
@@ -21,6 +21,8 @@ pub struct Config {
     pub api: String,
     /// What the receiver takes at most.
     pub limits: Limits,
+    /// Pages of which other origins may send.
+    pub cors: Cors,
     /// The vocabulary that spans are read with.
     pub vocabulary: Arc<Vocabulary>,
 }

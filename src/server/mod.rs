@@ -61,7 +61,8 @@ impl Server {
         let (http, http_address) = listen::bind(&config.http, "--otlp-http").await?;
         let (api, api_address) = listen::bind(&config.api, "--http").await?;
         let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
-        let receiver = Arc::new(Receiver::new(as_store, config.vocabulary.session_keys(), config.limits));
+        let receiver = Receiver::new(as_store, config.vocabulary.session_keys(), config.limits);
+        let receiver = Arc::new(receiver.with_cors(config.cors.clone()));
         let metrics = metrics::writer(&receiver, &store);
         let web = Arc::new(Web::new(Arc::clone(&store), Arc::clone(&config.vocabulary), metrics));
         Ok(Self {
