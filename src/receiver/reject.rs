@@ -189,6 +189,9 @@ impl Rejection {
             Self::Compressed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
             Self::TooLarge { .. } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
             Self::Overloaded { .. } => (UNAVAILABLE, 503, Some(1), "overloaded"),
+            Self::Store {
+                source: crate::store::Error::TooLarge { .. },
+            } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
             Self::Store { source } if source.is_transient() => (UNAVAILABLE, 503, Some(3), "store"),
             Self::Store { .. } => (UNAVAILABLE, 503, Some(5), "store"),
             Self::ShuttingDown => (UNAVAILABLE, 503, Some(2), "shutting_down"),

@@ -36,7 +36,12 @@ impl Message {
     ///
     /// Not JSON, or a value of the wrong type.
     pub fn parse(bytes: &[u8]) -> Result<Self, JsonError> {
-        serde_json::from_slice(bytes).map_err(|source| JsonError::Syntax { source })
+        // Derived readers would take a list for an object, its values in order.
+        let source = match bytes.trim_ascii_start().first() {
+            Some(first) if *first != b'{' => Err(serde::de::Error::custom("expected an object at line 1 column 1")),
+            _ => serde_json::from_slice(bytes),
+        };
+        source.map_err(|source| JsonError::Syntax { source })
     }
 
     /// What it carries; `None` for an object without any of the three keys.
