@@ -7,6 +7,8 @@ use crate::body::{self, fresh};
 use crate::bridge::Bridge;
 use crate::wire;
 
+type Frames = Box<dyn Iterator<Item = Vec<u8>>>;
+
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -91,7 +93,7 @@ fn hostile_http2_frames_cost_the_connection_and_nothing_else() {
     let settings = || frame(4, 0, 0, &[]);
     let reset = |stream| [frame(1, 4, stream, &request_head()), frame(3, 0, stream, &8u32.to_be_bytes())].concat();
     let open = || std::iter::once(settings());
-    let cases: Vec<(&str, Box<dyn Iterator<Item = Vec<u8>>>)> = vec![
+    let cases: Vec<(&str, Frames)> = vec![
         (
             "streams opened and reset at once",
             Box::new(open().chain((0..20_000).map(move |number| reset(2 * number + 1)))),
