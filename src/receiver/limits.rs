@@ -49,7 +49,8 @@ impl Encoding {
         match name {
             "gzip" | "x-gzip" => Some(Self::Gzip),
             "zstd" => Some(Self::Zstd),
-            "deflate" => Some(Self::Deflate),
+            // The Collector says zlib for the same.
+            "deflate" | "zlib" => Some(Self::Deflate),
             _ => None,
         }
     }

@@ -57,6 +57,13 @@ fn taken() -> Vec<Row> {
                 "rfc 9110, 8.4.1.2",
             ),
     ];
+    let zlib_by_name = fresh();
+    rows.push(
+        protobuf("/v1/traces", zlib(&body::protobuf(zlib_by_name)))
+            .header("content-encoding", "zlib")
+            .stores(zlib_by_name, 2)
+            .row("1.deflate", "zlib by its own name, as the Collector offers it", HTTP),
+    );
     rows.extend(packed("gzip", gzip, "1.gzip", "gzip is taken"));
     rows.extend(packed("zstd", zstd, "1.zstd", "zstd is taken, as the Collector sends it"));
     rows.extend(packed("deflate", zlib, "1.deflate", "deflate is taken"));

@@ -152,11 +152,11 @@ fn receiver(error: Error) -> Arc<Receiver> {
 /// One request without a socket: such states last too short a time, or need a broken disk.
 async fn ask(receiver: &Arc<Receiver>, via: Via, path: &str, header: (&str, &str), body: Vec<u8>) -> Answer {
     let version = if via == Via::Http1 {
-        http::Version::HTTP_11
+        hyper::http::Version::HTTP_11
     } else {
-        http::Version::HTTP_2
+        hyper::http::Version::HTTP_2
     };
-    let request = http::Request::post(path).version(version).header(header.0, header.1);
+    let request = hyper::http::Request::post(path).version(version).header(header.0, header.1);
     let response = Arc::clone(receiver)
         .handle(request.body(Full::new(Bytes::from(body))).expect("a request"))
         .await;

@@ -113,8 +113,10 @@ pub(crate) async fn h2_client(address: &str) -> h2::client::SendRequest<Bytes> {
     client.ready().await.expect("ready")
 }
 
-pub(crate) fn h2_request(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> http::Request<()> {
-    let mut request = http::Request::builder().method(method).uri(format!("http://{address}{path}"));
+pub(crate) fn h2_request(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> hyper::http::Request<()> {
+    let mut request = hyper::http::Request::builder()
+        .method(method)
+        .uri(format!("http://{address}{path}"));
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
@@ -162,8 +164,8 @@ async fn exchange(address: &str, method: &str, path: &str, headers: &[(&str, &st
     Ok(answer)
 }
 
-pub(crate) fn list(headers: &http::HeaderMap) -> Vec<(String, String)> {
-    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
+pub(crate) fn list(headers: &hyper::http::HeaderMap) -> Vec<(String, String)> {
+    let text = |value: &hyper::http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     headers
         .iter()
         .map(|(name, value)| (name.as_str().to_owned(), text(value)))

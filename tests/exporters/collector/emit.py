@@ -25,7 +25,7 @@ def configuration(transport, compression, endpoint, port):
     return {
         "receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}"}}}},
         "exporters": {name: exporter},
-        "service": {"telemetry": {"metrics": {"level": "none"}}, "pipelines": {"traces": pipeline, "logs": pipeline}},
+        "service": {"pipelines": {"traces": pipeline, "logs": pipeline}},
     }
 
 

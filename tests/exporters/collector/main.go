@@ -2,6 +2,7 @@
 package main
 
 import (
+	"context"
 	"log"
 
 	"go.opentelemetry.io/collector/component"
@@ -13,6 +14,8 @@ import (
 	"go.opentelemetry.io/collector/otelcol"
 	"go.opentelemetry.io/collector/receiver"
 	"go.opentelemetry.io/collector/receiver/otlpreceiver"
+	"go.opentelemetry.io/collector/service/telemetry"
+	"go.uber.org/zap"
 )
 
 func factories() (otelcol.Factories, error) {
@@ -21,7 +24,17 @@ func factories() (otelcol.Factories, error) {
 		return otelcol.Factories{}, err
 	}
 	exporters, err := otelcol.MakeFactoryMap[exporter.Factory](otlpexporter.NewFactory(), otlphttpexporter.NewFactory())
-	return otelcol.Factories{Receivers: receivers, Exporters: exporters}, err
+	// No metrics and no traces of its own.
+	quiet := telemetry.NewFactory(func() component.Config { return struct{}{} }, telemetry.WithCreateLogger(logger))
+	return otelcol.Factories{Receivers: receivers, Exporters: exporters, Telemetry: quiet}, err
+}
+
+// Warnings and errors, on standard error.
+func logger(context.Context, telemetry.LoggerSettings, component.Config) (*zap.Logger, component.ShutdownFunc, error) {
+	config := zap.NewDevelopmentConfig()
+	config.Level = zap.NewAtomicLevelAt(zap.WarnLevel)
+	made, err := config.Build()
+	return made, nil, err
 }
 
 func main() {
