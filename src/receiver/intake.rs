@@ -8,7 +8,7 @@ use http_body_util::BodyExt as _;
 use tokio::sync::oneshot;
 
 use super::admission::Reservation;
-use super::limits::{Encoding, InflateError, SLOWEST, inflate_with};
+use super::limits::{Encoding, InflateError, SLOWEST, inflate_with, json_objects};
 use super::{Receiver, Rejection};
 use crate::otlp::{encode, scan, signal};
 use crate::span::json::{JsonError, Message};
@@ -146,8 +146,7 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize) -> Result<
     let (chunks, taken) = match export.form {
         Form::Protobuf => from_protobuf(&export.body, export.signal, &keys)?,
         Form::Json => {
-            // The values of a JSON message take a multiple of its text.
-            export.reservation.grow(bytes.saturating_mul(6))?;
+            export.reservation.grow(json_cost(&export.body)?)?;
             from_json(&export.body, export.signal, &keys)?
         }
     };
@@ -229,6 +228,19 @@ fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str]) -> Result<(Vec<Chunk>,
         ..Taken::default()
     };
     Ok((chunks, taken))
+}
+
+/// Bytes that the values of a JSON message take: a multiple of its text, and something for each object, however empty.
+fn json_cost(text: &[u8]) -> Result<usize, Rejection> {
+    const OBJECT: usize = 320;
+    let objects = json_objects(text);
+    if objects > 100_000 && objects.saturating_mul(12) > text.len() {
+        return Err(Rejection::Hollow {
+            objects,
+            bytes: text.len(),
+        });
+    }
+    Ok(text.len().saturating_mul(6).max(objects.saturating_mul(OBJECT)))
 }
 
 fn counted(metrics: usize) -> Taken {

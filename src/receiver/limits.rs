@@ -143,6 +143,21 @@ pub(super) fn inflate_with<E>(
     }
 }
 
+/// How many objects and lists a JSON text opens; what stands in strings does not count.
+pub(super) fn json_objects(text: &[u8]) -> usize {
+    let (mut objects, mut in_string, mut escaped) = (0, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => objects += 1,
+            _ => {}
+        }
+    }
+    objects
+}
+
 /// Frames with a window over 128 MiB are refused: the window is memory that the sender asks us for.
 fn zstd_reader(bytes: &[u8]) -> io::Result<impl Read> {
     let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;

@@ -71,6 +71,14 @@ pub enum Rejection {
         /// The limit in bytes.
         limit: usize,
     },
+    /// JSON of many objects that hold nothing: their values would take a multiple of any limit.
+    #[error("{objects} objects in {bytes} bytes of JSON hold nothing; OTLP's own are larger")]
+    Hollow {
+        /// How many objects and lists there are.
+        objects: usize,
+        /// In how many bytes.
+        bytes: usize,
+    },
     /// The requests in work take too much memory.
     #[error("{in_flight} bytes of requests are in work, the limit is {limit}; come again")]
     Overloaded {
@@ -187,6 +195,7 @@ impl Rejection {
             Self::NoContentType | Self::ContentType { .. } => (INVALID_ARGUMENT, 415, None, "content_type"),
             Self::ContentEncoding { .. } => (UNIMPLEMENTED, 415, None, "content_encoding"),
             Self::Compressed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
+            Self::Hollow { .. } => (INVALID_ARGUMENT, 400, None, "hollow"),
             Self::TooLarge { .. } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
             Self::Overloaded { .. } => (UNAVAILABLE, 503, Some(1), "overloaded"),
             Self::Store {
@@ -218,7 +227,7 @@ impl Rejection {
     pub(super) fn violation(&self) -> Option<String> {
         match self {
             Self::Protobuf { fault, .. } => Some(format!("byte {}", fault.offset)),
-            Self::Json { .. } => Some("body".to_owned()),
+            Self::Json { .. } | Self::Hollow { .. } => Some("body".to_owned()),
             Self::WrongSignal { found, .. } => Some(format!("resource_{found}")),
             Self::Base64Ids { first, .. } => Some(first.place.to_string()),
             _ => None,

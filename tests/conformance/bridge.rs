@@ -76,6 +76,13 @@ impl Bridge {
         assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("runs").success());
     }
 
+    /// The most memory it ever had, in MiB; where the system does not tell, nothing.
+    pub(crate) fn peak_memory(&self) -> Option<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+        Some(line.split_whitespace().next()?.parse::<u64>().ok()? >> 10)
+    }
+
     pub(crate) fn wait(&mut self) -> bool {
         self.child.wait().expect("ends").success()
     }

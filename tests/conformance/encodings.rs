@@ -142,6 +142,8 @@ fn refused() -> Vec<Row> {
 fn limits() -> Vec<Row> {
     let (one, two, three) = (fresh(), fresh(), fresh());
     let bomb = vec![0; 100 * MIB];
+    let spans = vec!["{}"; 5 * MIB].join(",");
+    let hollow = gzip(format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{spans}]}}]}}]}}"#).as_bytes());
     let over = || body::sized(1, MIB + 1);
     let words = "more than 1048576 bytes after decompression";
     let bomb_of = |name: &'static str, bytes: Vec<u8>, rule| {
@@ -173,6 +175,21 @@ fn limits() -> Vec<Row> {
         bomb_of("gzip", gzip(&bomb), "a bomb of gzip"),
         bomb_of("zstd", zstd(&bomb), "a bomb of zstd"),
         bomb_of("deflate", zlib(&bomb), "a bomb of deflate"),
+        json("/v1/traces", hollow)
+            .header("content-encoding", "gzip")
+            .bad_request("objects in")
+            .row(
+                "2.hollow",
+                "JSON of nothing but empty spans, 300 bytes of memory for each three of text",
+                LIMIT,
+            ),
+        protobuf("/v1/traces", gzip(&b"\x0a\x00".repeat(10 * MIB)))
+            .header("content-encoding", "gzip")
+            .row(
+                "2.hollow",
+                "protobuf of nothing but empty resources costs no more than its bytes",
+                LIMIT,
+            ),
         protobuf("/v1/traces", over())
             .to(Who::Small)
             .refused(413, 8, words)

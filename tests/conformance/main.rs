@@ -13,6 +13,7 @@ mod hostile;
 mod messages;
 mod row;
 mod scenarios;
+mod states;
 mod transports;
 mod wire;
 
@@ -26,7 +27,13 @@ fn every_point_of_the_table_holds() {
         small: Bridge::start(&["--max-request-bytes", "1048576"]),
         cors: Bridge::start(&["--cors-origin", "https://app.example", "--cors-origin", "https://other.example"]),
     };
-    let rows = [encodings::rows(), messages::rows(), transports::rows(), scenarios::rows()];
+    let rows = [
+        encodings::rows(),
+        messages::rows(),
+        transports::rows(),
+        scenarios::rows(),
+        states::rows(),
+    ];
     let rows: Vec<row::Row> = rows.into_iter().flatten().collect();
     let (mut report, mut broken) = (String::new(), 0);
     for row in &rows {

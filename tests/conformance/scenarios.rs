@@ -1,17 +1,12 @@
 //! Points that take a state: overload, a full disk, the end, health as it changes, pings, sums.
 
 use std::io::{Read as _, Write as _};
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_client::TraceServiceClient;
 use prost::Message as _;
-use spanbridge::receiver::{Limits, Receiver};
-use spanbridge::span::TraceId;
-use spanbridge::store::{Chunk, Error, Filter, Receipt, SessionRow, Store, Stored, TraceRow};
 use tonic::codec::CompressionEncoding;
 
 use crate::body::{self, framed, fresh};
@@ -19,9 +14,9 @@ use crate::bridge::Bridge;
 use crate::row::{Bridges, Row, TRACES, Verdict, Via, What, at_most, contains, same, status_of};
 use crate::wire::{self, Answer};
 
-const PROTOBUF: (&str, &str) = ("content-type", "application/x-protobuf");
-const JSON: (&str, &str) = ("content-type", "application/json");
-const GRPC: (&str, &str) = ("content-type", "application/grpc");
+pub(crate) const PROTOBUF: (&str, &str) = ("content-type", "application/x-protobuf");
+pub(crate) const JSON: (&str, &str) = ("content-type", "application/json");
+pub(crate) const GRPC: (&str, &str) = ("content-type", "application/grpc");
 
 /// Polls until it holds, a minute at most.
 fn wait_for(what: &str, mut holds: impl FnMut() -> bool) -> Verdict {
@@ -34,7 +29,7 @@ fn wait_for(what: &str, mut holds: impl FnMut() -> bool) -> Verdict {
     Err(format!("{what}: not within a minute"))
 }
 
-fn block_on<T>(work: impl Future<Output = T>) -> T {
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -124,92 +119,6 @@ fn overload(_: &Bridges) -> Verdict {
         wire::http1(&bridge.http, "POST", "/v1/traces", &[PROTOBUF], &body::protobuf(trace)).status == 200
     })?;
     same("spans stored", &2, &bridge.stored(trace))
-}
-
-/// A store that always fails in the same way.
-#[derive(Debug)]
-struct Failing(Error);
-
-impl Store for Failing {
-    fn submit(&self, _: Vec<Chunk>, done: Box<dyn FnOnce(Result<Receipt, Error>) + Send>) {
-        done(Err(self.0.clone()));
-    }
-    fn read_trace(&self, _: TraceId) -> Result<Option<Stored>, Error> {
-        Err(self.0.clone())
-    }
-    fn list(&self, _: &Filter) -> Result<Vec<TraceRow>, Error> {
-        Err(self.0.clone())
-    }
-    fn sessions(&self, _: usize) -> Result<Vec<SessionRow>, Error> {
-        Err(self.0.clone())
-    }
-}
-
-fn receiver(error: Error) -> Arc<Receiver> {
-    Arc::new(Receiver::new(Arc::new(Failing(error)), Vec::new(), Limits::default()))
-}
-
-/// One request without a socket: such states last too short a time, or need a broken disk.
-async fn ask(receiver: &Arc<Receiver>, via: Via, path: &str, header: (&str, &str), body: Vec<u8>) -> Answer {
-    let version = if via == Via::Http1 {
-        hyper::http::Version::HTTP_11
-    } else {
-        hyper::http::Version::HTTP_2
-    };
-    let request = hyper::http::Request::post(path).version(version).header(header.0, header.1);
-    let response = Arc::clone(receiver)
-        .handle(request.body(Full::new(Bytes::from(body))).expect("a request"))
-        .await;
-    let (head, body) = response.into_parts();
-    let body = body.collect().await.expect("a body");
-    let trailers = body.trailers().map(wire::list).unwrap_or_default();
-    Answer {
-        status: head.status.as_u16(),
-        headers: wire::list(&head.headers),
-        trailers,
-        body: body.to_bytes().to_vec(),
-    }
-}
-
-/// Both transports refuse, with this hint.
-async fn both_hint(receiver: &Arc<Receiver>, seconds: &str, words: &str) -> Verdict {
-    let answer = ask(receiver, Via::Http1, "/v1/traces", JSON, body::json(1)).await;
-    same("status", &503, &answer.status)?;
-    same("retry-after", &Some(seconds), &answer.header("retry-after"))?;
-    contains("message", words, &status_of(&answer, Via::Http1, true)?.message)?;
-    let answer = ask(receiver, Via::Grpc, TRACES, GRPC, framed(0, &body::protobuf(1))).await;
-    same("grpc-status", &Some("14"), &answer.metadata("grpc-status"))?;
-    same("a hint", &true, &answer.metadata("google.rpc.retryinfo-bin").is_some())?;
-    contains("message", words, &status_of(&answer, Via::Grpc, false)?.message)
-}
-
-fn a_full_disk(_: &Bridges) -> Verdict {
-    let source = Arc::new(std::io::Error::from(std::io::ErrorKind::StorageFull));
-    let full = Error::Full {
-        path: "/data".into(),
-        source: Arc::clone(&source),
-    };
-    block_on(both_hint(&receiver(full), "3", "is full"))?;
-    block_on(both_hint(
-        &receiver(Error::Poisoned { source }),
-        "5",
-        "takes no more after a failed sync",
-    ))
-}
-
-fn a_chunk_that_no_record_holds(_: &Bridges) -> Verdict {
-    let receiver = receiver(Error::TooLarge { bytes: 1 << 40 });
-    let answer = block_on(ask(&receiver, Via::Http1, "/v1/traces", PROTOBUF, body::protobuf(1)));
-    same("status", &413, &answer.status)?;
-    same("retry-after", &None, &answer.header("retry-after"))
-}
-
-fn the_end(_: &Bridges) -> Verdict {
-    let receiver = receiver(Error::Closed);
-    receiver.shut();
-    block_on(both_hint(&receiver, "2", "shutting down"))?;
-    let answer = block_on(ask(&receiver, Via::Grpc, "/grpc.health.v1.Health/Check", GRPC, framed(0, b"")));
-    same("health", &framed(0, &[8, 2]), &answer.body)
 }
 
 fn the_deadline(_: &Bridges) -> Verdict {
@@ -483,24 +392,6 @@ pub(crate) fn rows() -> Vec<Row> {
             "overload: UNAVAILABLE + RetryInfo, 503 + Retry-After; then it is taken",
             retry,
             overload,
-        ),
-        row(
-            "9.disk",
-            "a full or broken disk: UNAVAILABLE + RetryInfo, 503 + Retry-After",
-            retry,
-            a_full_disk,
-        ),
-        row(
-            "9.never",
-            "what will never fit is not to be retried",
-            retry,
-            a_chunk_that_no_record_holds,
-        ),
-        row(
-            "9.end",
-            "at the end: UNAVAILABLE + RetryInfo, 503 + Retry-After, health NOT_SERVING",
-            retry,
-            the_end,
         ),
         row(
             "12.values",
