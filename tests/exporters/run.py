@@ -72,7 +72,8 @@ class Emitter:
         return self.process.returncode == 0
 
     def runs(self):
-        assert self.process.poll() is None or self.process.returncode == 0, "the exporter failed: " + "".join(self.errors[-5:])
+        """True; an error once it has failed."""
+        assert self.process.poll() in (None, 0), "the exporter failed: " + "".join(self.errors[-5:])
         return True
 
     def kill(self):
@@ -171,7 +172,7 @@ def refused(program, command, transport, compression, gives_up):
         overload = Overload(bridge)
         emitter = Emitter(command, transport, compression, bridge.port(transport))
         try:
-            wait_until("it is refused", lambda: emitter.runs() and bridge.metric('refused_requests_total{reason="overloaded"}'))
+            wait_until("it is refused", lambda: bridge.metric('refused_requests_total{reason="overloaded"}') or not emitter.runs())
         finally:
             overload.end()
         return finish(bridge, emitter, 1, gives_up)
@@ -181,7 +182,7 @@ def late(program, command, transport, compression, gives_up):
     """The bridge is started after the exporter began to send."""
     with Bridge(program) as bridge:
         emitter = Emitter(command, transport, compression, bridge.port(transport))
-        wait_until("it begins", lambda: emitter.runs() and emitter.traces)
+        wait_until("it begins", lambda: emitter.traces or not emitter.runs())
         time.sleep(0.7)
         bridge.start()
         return finish(bridge, emitter, 1, gives_up)
@@ -192,7 +193,7 @@ def killed(program, command, transport, compression, gives_up):
     with Bridge(program) as bridge:
         bridge.start()
         emitter = Emitter(command, transport, compression, bridge.port(transport), batches=5, pause=300)
-        wait_until("two have arrived", lambda: emitter.runs() and len(emitter.traces) >= 2 and arrived(bridge)(*emitter.traces[1]))
+        wait_until("two have arrived", lambda: len(emitter.traces) >= 2 and arrived(bridge)(*emitter.traces[1]) or not emitter.runs())
         bridge.kill()
         time.sleep(0.7)
         bridge.start()
