@@ -12,7 +12,7 @@ pub struct Limits {
     pub request_bytes: usize,
     /// Bytes of all requests in work together.
     pub in_flight_bytes: usize,
-    /// Seconds without any byte after which a body counts as lost; also how far it may lag behind [`SLOWEST`].
+    /// Seconds without any byte after which a body counts as lost; also how far it may lag behind 16 KiB a second.
     pub body_seconds: u64,
 }
 
