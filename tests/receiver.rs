@@ -940,7 +940,7 @@ fn a_full_disk_is_answered_with_a_hint_and_nothing_acknowledged_is_lost() {
             200 => acknowledged.push(trace),
             503 => {
                 refused += 1;
-                assert_eq!(answer.header("retry-after"), "10");
+                assert_eq!(answer.header("retry-after"), "3");
                 let status = Status::decode(&*answer.body).expect("a Status");
                 assert!(
                     status.message.contains("full") || status.message.contains("index"),

@@ -2,7 +2,8 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
-mod support;
+#[path = "support/spans.rs"]
+mod spans;
 
 use std::fs;
 use std::io;
@@ -14,7 +15,7 @@ use spanbridge::otlp::{encode, scan};
 use spanbridge::span::{AnyValue, LogRecord, Signal, Span, UnixNanos};
 use spanbridge::store::disk::{Directory, Disk, DiskFile};
 use spanbridge::store::{Chunk, Error, Filter, Local, OpenOptions, Opened, Receipt, Store as _};
-use support::spans::{KEYS, chunks, span, trace};
+use spans::{KEYS, chunks, span, trace};
 
 fn options(directory: &Path) -> OpenOptions {
     OpenOptions {

@@ -4,17 +4,20 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
-mod support;
+#[path = "support/memory_disk.rs"]
+mod memory_disk;
+#[path = "support/spans.rs"]
+mod spans;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use memory_disk::{Dice, Image, MemoryDisk, Op};
 use spanbridge::store::disk::Disk;
 use spanbridge::store::{Local, OpenOptions, Retention, Store as _};
-use support::memory_disk::{Dice, Image, MemoryDisk, Op};
-use support::spans::{KEYS, chunks, span, trace};
+use spans::{KEYS, chunks, span, trace};
 
 /// Small segments, so that a short run has many of them.
 fn options(directory: &Path, disk: &MemoryDisk) -> OpenOptions {

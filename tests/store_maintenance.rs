@@ -2,7 +2,8 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
-mod support;
+#[path = "support/spans.rs"]
+mod spans;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::time::Duration;
 
 use spanbridge::span::{AnyValue, Span};
 use spanbridge::store::{Filter, Local, OpenOptions, Receipt, Retention, Store as _};
-use support::spans::{KEYS, chunks, span, trace};
+use spans::{KEYS, chunks, span, trace};
 
 fn options(directory: &Path) -> OpenOptions {
     OpenOptions {

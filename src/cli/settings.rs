@@ -4,6 +4,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
@@ -15,9 +16,10 @@ use super::log::{Form, Level};
 use super::settings_file as file;
 use super::source::default_data_dir;
 use crate::access::{Grant, HashError, ProjectError, Right, Tokens};
-use crate::receiver::Limits;
 use crate::receiver::redact::RuleText;
-use crate::server::{Config, Connections, HashKey, Security, TlsFiles};
+use crate::receiver::{Cors, Limits};
+use crate::server::{COMPRESSION, Config, Connections, HashKey, Security, TlsFiles};
+use crate::store::Retention;
 
 /// The settings. The field names are the keys of the file.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
@@ -56,6 +58,18 @@ pub(super) struct Settings {
     /// Bytes of all requests in work together; beyond that, clients are asked to come again [default: 268435456].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_IN_FLIGHT_BYTES")]
     pub(super) max_in_flight_bytes: Option<u64>,
+    /// Pages of this origin may send from a browser (https://app.example; * is every origin). Repeatable.
+    #[arg(long, value_name = "ORIGIN", env = "SPANBRIDGE_CORS_ORIGIN", value_delimiter = ',')]
+    pub(super) cors_origin: Option<Vec<String>>,
+    /// Hours after which spans are removed, in whole segments [default: kept for ever].
+    #[arg(long, value_name = "HOURS", env = "SPANBRIDGE_RETAIN_HOURS")]
+    pub(super) retain_hours: Option<NonZeroU64>,
+    /// Bytes of log that a project may have before its oldest segments are removed [default: no limit].
+    #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_RETAIN_BYTES")]
+    pub(super) retain_bytes: Option<NonZeroU64>,
+    /// Level of zstd for the log behind its last 64 MiB, 1 to 19; 0: it stays as it came [default: 3].
+    #[arg(long, value_name = "LEVEL", env = "SPANBRIDGE_COMPRESSION_LEVEL", value_parser = clap::value_parser!(u8).range(0..=19))]
+    pub(super) compression_level: Option<u8>,
     /// Header fields of one request [default: 100].
     #[arg(long, value_name = "NUMBER", env = "SPANBRIDGE_MAX_HEADERS")]
     pub(super) max_headers: Option<NonZeroU32>,
@@ -174,6 +188,7 @@ fn built_in() -> Settings {
         allow_anonymous: Some(false),
         max_request_bytes: Some(limits.request_bytes as u64),
         max_in_flight_bytes: Some(limits.in_flight_bytes as u64),
+        compression_level: u8::try_from(COMPRESSION).ok(),
         max_headers: small(connections.headers),
         max_header_bytes: small(connections.header_bytes),
         max_connections: small(connections.at_once),
@@ -237,6 +252,18 @@ impl Settings {
                 body_seconds: seconds(settings.body_timeout_seconds, limits.body_seconds),
                 request_seconds: seconds(settings.request_timeout_seconds, limits.request_seconds),
             },
+            cors: Cors {
+                origins: settings.cors_origin.clone().unwrap_or_default(),
+            },
+            retention: Retention {
+                age: settings
+                    .retain_hours
+                    .map(|hours| Duration::from_secs(hours.get().saturating_mul(3_600))),
+                bytes: settings.retain_bytes.map(NonZeroU64::get),
+            },
+            compression: settings
+                .compression_level
+                .map_or(defaults.compression, |level| (level > 0).then(|| level.min(19).into())),
             connections: Connections {
                 at_once: number(settings.max_connections, connections.at_once),
                 header_seconds: seconds(settings.header_timeout_seconds, connections.header_seconds),

@@ -66,7 +66,7 @@ pub struct Part {
 /// A resource or a scope: the fields around its items.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Envelope {
-    /// Fields before the first item.
+    /// Fields before the first item; those that follow one another are one range.
     pub(super) before: Vec<Range<usize>>,
     /// Fields after it.
     pub(super) after: Vec<Range<usize>>,
@@ -152,15 +152,15 @@ impl Scanner<'_> {
     fn resource(&mut self, cursor: Cursor<'_>, of_resource: Type, of_scope: Type, resource: usize) -> Result<(), Fault> {
         let mut context = Context::default();
         let mut envelope = Envelope::default();
-        let mut scopes = Vec::new();
+        let mut before = true;
         let mut fields = cursor.clone();
         while let Some(field) = fields.next()? {
             if field.number == 2 && field.wire == LEN {
-                scopes.push(field);
+                before = false;
                 continue;
             }
             fields.check(of_resource, &field)?;
-            envelope.add(scopes.is_empty(), &field);
+            envelope.add(before, &field);
             if field.number == 1 {
                 let mut attributes = fields.enter(&field)?;
                 while let Some(attribute) = attributes.next()? {
@@ -176,14 +176,24 @@ impl Scanner<'_> {
                 }
             }
         }
+        let found = self.scan.found.len();
         self.scan.resources.push(envelope);
-        for (scope, field) in scopes.iter().enumerate() {
-            self.scope(cursor.enter(field)?, of_scope, &context, (resource, scope))?;
+        let (mut fields, mut scope) = (cursor, 0);
+        while let Some(field) = fields.next()? {
+            if field.number == 2 && field.wire == LEN {
+                self.scope(fields.enter(&field)?, of_scope, &context, (resource, scope))?;
+                scope += 1;
+            }
+        }
+        // Nothing points at it: a message of empty resources must not cost a multiple of its bytes.
+        if self.scan.found.len() == found {
+            self.scan.resources.pop();
         }
         Ok(())
     }
 
     fn scope(&mut self, mut cursor: Cursor<'_>, of_scope: Type, context: &Context, place: (usize, usize)) -> Result<(), Fault> {
+        let found = self.scan.found.len();
         let mut envelope = Envelope::default();
         let mut items = 0;
         while let Some(field) = cursor.next()? {
@@ -206,7 +216,9 @@ impl Scanner<'_> {
                 _ => self.record(inside, context, field.whole)?,
             }
         }
-        self.scan.scopes.push(envelope);
+        if self.scan.found.len() > found {
+            self.scan.scopes.push(envelope);
+        }
         Ok(())
     }
 
@@ -427,7 +439,10 @@ impl Part {
 impl Envelope {
     fn add(&mut self, before: bool, field: &Field) {
         let list = if before { &mut self.before } else { &mut self.after };
-        list.push(field.whole.clone());
+        match list.last_mut() {
+            Some(last) if last.end == field.whole.start => last.end = field.whole.end,
+            _ => list.push(field.whole.clone()),
+        }
     }
 }
 

@@ -2,44 +2,62 @@
 //! request reach the log as they came.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Request, Response};
+use prost::Message as _;
 
 use super::admission::Reservation;
+use super::health::{self, CheckRequest, Serving, Watch};
 use super::intake::{Export, Form};
-use super::limits::Encoding;
-use super::{Body, Receiver, Rejection, full, status};
+use super::{Body, Receiver, Rejection, full, http, status};
 use crate::span::Signal;
 
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 const DETAILS: HeaderName = HeaderName::from_static("grpc-status-details-bin");
+/// Where clients on gRPC's C core look for the hint.
+const RETRY_INFO: HeaderName = HeaderName::from_static("google.rpc.retryinfo-bin");
+const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 const ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
 
-/// Answered without a token: it says nothing but that the bridge is there.
-pub(super) const HEALTH: &str = "/grpc.health.v1.Health/Check";
+const HEALTH_CHECK: &str = "/grpc.health.v1.Health/Check";
+const HEALTH_WATCH: &str = "/grpc.health.v1.Health/Watch";
 
 /// A compressed flag and a length stand before the message.
 const FRAME: usize = 5;
 
 pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    content_type.is_some_and(|value| value.starts_with(b"application/grpc") && !value.starts_with(b"application/grpc-web"))
+    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case("application/grpc") || essence.eq_ignore_ascii_case("application/grpc+proto")
+}
+
+/// Whether a path is answered without a token: it says nothing but that the bridge is there.
+pub(super) fn is_health(path: &str) -> bool {
+    path == HEALTH_CHECK || path == HEALTH_WATCH
 }
 
 pub(super) async fn handle<B>(receiver: Arc<Receiver>, request: Request<B>) -> Response<Body>
 where
     B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: std::error::Error + Send + Sync + 'static,
 {
     let (head, mut body) = request.into_parts();
-    match call(&receiver, head.uri.path(), &head.headers, &mut body).await {
-        Ok(message) => success(&message),
+    let called = async {
+        match head.uri.path() {
+            HEALTH_WATCH => watch(&receiver, &mut body).await,
+            path => Ok(success(&call(&receiver, path, &head.headers, &mut body).await?)),
+        }
+    };
+    match within(&head.headers, called).await {
+        Ok(response) => response,
         Err(rejection) => {
             receiver.counters.refused(&rejection);
             refuse(&rejection)
@@ -50,28 +68,23 @@ where
 async fn call<B>(receiver: &Receiver, path: &str, headers: &HeaderMap, body: &mut B) -> Result<Vec<u8>, Rejection>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
+    B::Error: std::error::Error + Send + Sync + 'static,
 {
     let signal = match path {
         "/opentelemetry.proto.collector.trace.v1.TraceService/Export" => Signal::Traces,
         "/opentelemetry.proto.collector.logs.v1.LogsService/Export" => Signal::Logs,
         "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export" => Signal::Metrics,
-        // HealthCheckResponse { status: SERVING }, for every service: they stand and fall together.
-        HEALTH => return Ok(vec![0x08, 1]),
+        HEALTH_CHECK => return check(receiver, body).await,
         _ => return Err(Rejection::Unimplemented { path: path.to_owned() }),
     };
-    let encoding = encoding(headers)?;
+    let encoding = http::encoding(headers, &ENCODING)?;
     let mut reservation = Reservation::new(&receiver.budget)?;
     let limit = receiver.limits.request_bytes.saturating_add(FRAME);
     let framed = receiver.read_body(body, &mut reservation, limit).await?;
     let (compressed, message) = unframe(framed)?;
-    let encoding = match (compressed, encoding) {
-        (false, _) => None,
-        (true, Some(encoding)) => Some(encoding),
-        (true, None) => {
-            return Err(Rejection::Frame {
-                what: "it is compressed, but grpc-encoding names no compression",
-            });
-        }
+    let encoding = match compressed {
+        true => Some(encoding.ok_or(Rejection::CompressedFlag)?),
+        false => None,
     };
     let export = Export {
         signal,
@@ -83,22 +96,96 @@ where
     Ok(status::response_protobuf(&receiver.take(export).await?))
 }
 
-fn encoding(headers: &HeaderMap) -> Result<Option<Encoding>, Rejection> {
-    let Some(value) = headers.get(ENCODING) else { return Ok(None) };
-    match value.as_bytes() {
-        b"identity" => Ok(None),
-        b"gzip" => Ok(Some(Encoding::Gzip)),
-        b"zstd" => Ok(Some(Encoding::Zstd)),
-        other => Err(Rejection::ContentEncoding {
-            encoding: String::from_utf8_lossy(other).chars().take(100).collect(),
-        }),
+/// The service that a call to the health service asks about.
+async fn asked<B>(receiver: &Receiver, body: &mut B) -> Result<String, Rejection>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    const AT_MOST: usize = 4 << 10;
+    let seconds = receiver.limits.body_seconds;
+    let read = tokio::time::timeout(Duration::from_secs(seconds), Limited::new(body, AT_MOST).collect()).await;
+    let body = read.map_err(|_| Rejection::Slow { seconds })?.map_err(|_| Rejection::Broken)?;
+    let (_, message) = unframe(body.to_bytes().into())?;
+    let asked = CheckRequest::decode(message.as_slice()).map_err(|_| Rejection::Frame {
+        what: "it is no HealthCheckRequest",
+    })?;
+    Ok(asked.service)
+}
+
+async fn check<B>(receiver: &Receiver, body: &mut B) -> Result<Vec<u8>, Rejection>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    let service = asked(receiver, body).await?;
+    if !health::known(&service) {
+        return Err(Rejection::UnknownService { service });
+    }
+    Ok(now(receiver).response())
+}
+
+fn now(receiver: &Receiver) -> Serving {
+    match *receiver.serving.borrow() {
+        true => Serving::Yes,
+        false => Serving::No,
+    }
+}
+
+/// The call stays open until the end begins.
+async fn watch<B>(receiver: &Receiver, body: &mut B) -> Result<Response<Body>, Rejection>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    let known = health::known(&asked(receiver, body).await?);
+    let serving = receiver.serving.subscribe();
+    let framed = |state: Serving| Bytes::from(framed(&state.response()));
+    let (first, last) = match known {
+        true => (now(receiver), Some(Serving::No).filter(|_| *serving.borrow())),
+        false => (Serving::UnknownService, None),
+    };
+    let mut trailers = HeaderMap::new();
+    describe(&Rejection::ShuttingDown, &mut trailers);
+    let body = Watch::new(serving, framed(first), last.map(framed), trailers);
+    Ok(respond(body.boxed_unsync()))
+}
+
+/// Gives up at the deadline that the client has set.
+async fn within<T>(headers: &HeaderMap, work: impl Future<Output = Result<T, Rejection>>) -> Result<T, Rejection> {
+    let Some(value) = headers.get(TIMEOUT) else { return work.await };
+    let timeout = timeout(value.as_bytes()).ok_or_else(|| Rejection::Timeout {
+        value: String::from_utf8_lossy(value.as_bytes()).chars().take(20).collect(),
+    })?;
+    let milliseconds = timeout.as_millis();
+    let done = tokio::time::timeout(timeout, work).await;
+    done.map_err(|_| Rejection::Deadline { milliseconds })?
+}
+
+fn timeout(value: &[u8]) -> Option<Duration> {
+    let (unit, digits) = value.split_last()?;
+    if !(1..=8).contains(&digits.len()) || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let number: u64 = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    match unit {
+        b'H' => Some(Duration::from_secs(number * 3_600)),
+        b'M' => Some(Duration::from_secs(number * 60)),
+        b'S' => Some(Duration::from_secs(number)),
+        b'm' => Some(Duration::from_millis(number)),
+        b'u' => Some(Duration::from_micros(number)),
+        b'n' => Some(Duration::from_nanos(number)),
+        _ => None,
     }
 }
 
 /// The one message of a unary call.
 fn unframe(mut framed: Vec<u8>) -> Result<(bool, Vec<u8>), Rejection> {
     let Some((&[flag, a, b, c, d], rest)) = framed.split_first_chunk::<FRAME>() else {
-        return Err(Rejection::Frame { what: "it is too short" });
+        return Err(match framed.is_empty() {
+            true => Rejection::Cardinality { what: "there is none" },
+            false => Rejection::Frame { what: "it is too short" },
+        });
     };
     let length = u32::from_be_bytes([a, b, c, d]) as usize;
     if rest.len() < length {
@@ -107,9 +194,7 @@ fn unframe(mut framed: Vec<u8>) -> Result<(bool, Vec<u8>), Rejection> {
         });
     }
     if rest.len() > length {
-        return Err(Rejection::Frame {
-            what: "more than one message in a unary call",
-        });
+        return Err(Rejection::Cardinality { what: "there are more" });
     }
     framed.drain(..FRAME);
     match flag {
@@ -122,36 +207,51 @@ fn unframe(mut framed: Vec<u8>) -> Result<(bool, Vec<u8>), Rejection> {
 }
 
 fn success(message: &[u8]) -> Response<Body> {
+    let mut trailers = HeaderMap::new();
+    trailers.insert(STATUS, HeaderValue::from_static("0"));
+    let body = Full::new(Bytes::from(framed(message))).with_trailers(async move { Some(Ok(trailers)) });
+    respond(body.boxed_unsync())
+}
+
+fn framed(message: &[u8]) -> Vec<u8> {
     let mut framed = Vec::with_capacity(FRAME + message.len());
     framed.push(0);
     framed.extend(u32::try_from(message.len()).unwrap_or(u32::MAX).to_be_bytes());
     framed.extend_from_slice(message);
-    let mut trailers = HeaderMap::new();
-    trailers.insert(STATUS, HeaderValue::from_static("0"));
-    let body = Full::new(Bytes::from(framed)).with_trailers(async move { Some(Ok(trailers)) });
-    let mut response = Response::new(body.boxed_unsync());
+    framed
+}
+
+fn respond(body: Body) -> Response<Body> {
+    let mut response = Response::new(body);
     response.headers_mut().insert(CONTENT_TYPE, GRPC);
     response
 }
 
 /// An error without a message: all in the headers.
 pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
-    let verdict = rejection.verdict();
-    let mut response = Response::new(full(Bytes::new()));
+    let mut response = respond(full(Bytes::new()));
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, GRPC);
+    describe(rejection, headers);
+    if matches!(rejection, Rejection::ContentEncoding { .. }) {
+        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity,gzip,zstd,deflate"));
+    }
+    response
+}
+
+/// Code, words and details, as gRPC's metadata.
+fn describe(rejection: &Rejection, headers: &mut HeaderMap) {
+    let verdict = rejection.verdict();
+    let binary = |bytes: Vec<u8>| HeaderValue::from_str(&base64::engine::general_purpose::STANDARD_NO_PAD.encode(bytes));
     headers.insert(STATUS, HeaderValue::from(verdict.code));
     if let Ok(message) = HeaderValue::from_str(&percent_encoded(&status::message(rejection))) {
         headers.insert(MESSAGE, message);
     }
-    let details = base64::engine::general_purpose::STANDARD_NO_PAD.encode(status::status_protobuf(rejection));
-    if let Ok(details) = HeaderValue::from_str(&details) {
+    if let Ok(details) = binary(status::status_protobuf(rejection)) {
         headers.insert(DETAILS, details);
     }
-    if matches!(rejection, Rejection::ContentEncoding { .. }) {
-        headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity,gzip,zstd"));
+    if let Some(Ok(retry)) = status::retry_info(rejection).map(binary) {
+        headers.insert(RETRY_INFO, retry);
     }
-    response
 }
 
 /// As gRPC writes messages: printable ASCII but `%` as it is. Headers are small: 1 KiB at most.

@@ -5,13 +5,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
-use hyper::header::{ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
-use hyper::{Method, Request, Response, StatusCode};
+use hyper::header::{
+    ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
+use hyper::http::request::Parts;
+use hyper::{Method, Request, Response, StatusCode, Version};
 
 use super::admission::Reservation;
-use super::intake::{Export, Form};
+use super::intake::{Export, Form, Taken};
 use super::limits::Encoding;
-use super::{Body, Receiver, Rejection, full, status};
+use super::{Body, Receiver, Rejection, full, grpc, status};
 use crate::span::Signal;
 
 const PROTOBUF: HeaderValue = HeaderValue::from_static("application/x-protobuf");
@@ -22,11 +25,23 @@ where
     B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
 {
     let (head, mut body) = request.into_parts();
+    let origin = receiver.cors.allowed(&head.headers);
+    let mut response = match receiver.cors.preflight(&head.method, &head.headers) {
+        Some(preflight) => preflight,
+        None => answer(&receiver, &head, &mut body).await,
+    };
+    receiver.cors.mark(origin, &mut response);
+    response
+}
+
+async fn answer<B>(receiver: &Receiver, head: &Parts, body: &mut B) -> Response<Body>
+where
+    B: hyper::body::Body<Data = Bytes> + Unpin,
+{
     let form = form(&head.headers);
     // People read the errors of requests that say nothing of their encoding.
     let answer = *form.as_ref().unwrap_or(&Form::Json);
-    let result = export(&receiver, &head.method, head.uri.path(), &head.headers, form, &mut body).await;
-    match result {
+    match export(receiver, head, form, body).await {
         Ok((signal, taken)) => {
             let body = match answer {
                 Form::Protobuf => status::response_protobuf(&taken),
@@ -36,39 +51,38 @@ where
         }
         Err(rejection) => {
             receiver.counters.refused(&rejection);
-            drain(&mut body, &rejection).await;
+            drain(body, head, &rejection).await;
             refuse(&rejection, answer)
         }
     }
 }
 
 /// Refuses a request without a look at what it carries.
-pub(super) async fn refuse_unread<B>(request: Request<B>, rejection: &Rejection) -> Response<Body>
+pub(super) async fn refuse_unread<B>(receiver: &Receiver, request: Request<B>, rejection: &Rejection) -> Response<Body>
 where
     B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
 {
     let (head, mut body) = request.into_parts();
-    drain(&mut body, rejection).await;
-    refuse(rejection, form(&head.headers).unwrap_or(Form::Json))
+    drain(&mut body, &head, rejection).await;
+    let mut response = refuse(rejection, form(&head.headers).unwrap_or(Form::Json));
+    receiver.cors.mark(receiver.cors.allowed(&head.headers), &mut response);
+    response
 }
 
-async fn export<B>(
-    receiver: &Receiver,
-    method: &Method,
-    path: &str,
-    headers: &HeaderMap,
-    form: Result<Form, Rejection>,
-    body: &mut B,
-) -> Result<(Signal, super::intake::Taken), Rejection>
+async fn export<B>(receiver: &Receiver, head: &Parts, form: Result<Form, Rejection>, body: &mut B) -> Result<(Signal, Taken), Rejection>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
+    let path = head.uri.path();
+    if grpc::is_grpc(&head.headers) && head.version != Version::HTTP_2 {
+        return Err(Rejection::GrpcNeedsHttp2);
+    }
     let signal = signal_of(path).ok_or_else(|| Rejection::NotFound { path: path.to_owned() })?;
-    if method != Method::POST {
+    if head.method != Method::POST {
         return Err(Rejection::Method { path: path.to_owned() });
     }
     let form = form?;
-    let encoding = encoding(headers)?;
+    let encoding = encoding(&head.headers, &CONTENT_ENCODING)?;
     let mut reservation = Reservation::new(&receiver.budget)?;
     let body = receiver.read_body(body, &mut reservation, receiver.limits.request_bytes).await?;
     let export = Export {
@@ -90,11 +104,14 @@ fn signal_of(path: &str) -> Option<Signal> {
 }
 
 fn form(headers: &HeaderMap) -> Result<Form, Rejection> {
-    let Some(value) = headers.get(CONTENT_TYPE) else {
-        return Err(Rejection::NoContentType);
-    };
-    let text = String::from_utf8_lossy(value.as_bytes());
-    let essence = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let mut essences = headers.get_all(CONTENT_TYPE).iter().map(|value| {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    });
+    let mut essence = essences.next().unwrap_or_default();
+    for another in essences.filter(|another| *another != essence).collect::<Vec<_>>() {
+        essence = format!("{essence}, {another}");
+    }
     match essence.as_str() {
         "application/x-protobuf" | "application/protobuf" => Ok(Form::Protobuf),
         "application/json" => Ok(Form::Json),
@@ -105,28 +122,29 @@ fn form(headers: &HeaderMap) -> Result<Form, Rejection> {
     }
 }
 
-fn encoding(headers: &HeaderMap) -> Result<Option<Encoding>, Rejection> {
-    let Some(value) = headers.get(CONTENT_ENCODING) else {
-        return Ok(None);
-    };
-    let text = String::from_utf8_lossy(value.as_bytes()).trim().to_ascii_lowercase();
-    match text.as_str() {
-        "" | "identity" => Ok(None),
-        "gzip" | "x-gzip" => Ok(Some(Encoding::Gzip)),
-        "zstd" => Ok(Some(Encoding::Zstd)),
-        _ => Err(Rejection::ContentEncoding {
-            encoding: text.chars().take(100).collect(),
-        }),
-    }
+/// What a header says of compression. At most one: each further one would be another chance for a bomb.
+pub(super) fn encoding(headers: &HeaderMap, header: &HeaderName) -> Result<Option<Encoding>, Rejection> {
+    let values = headers
+        .get_all(header)
+        .iter()
+        .map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let text = values.collect::<Vec<_>>().join(", ").to_ascii_lowercase();
+    let mut names = text.split(',').map(str::trim).filter(|name| !matches!(*name, "" | "identity"));
+    let Some(name) = names.next() else { return Ok(None) };
+    let encoding = Encoding::of_name(name).filter(|_| names.next().is_none());
+    encoding.map(Some).ok_or_else(|| Rejection::ContentEncoding {
+        encoding: text.chars().take(100).collect(),
+    })
 }
 
 /// A client that is still sending does not read an answer before it is done, or before its connection breaks.
-async fn drain<B>(body: &mut B, rejection: &Rejection)
+async fn drain<B>(body: &mut B, head: &Parts, rejection: &Rejection)
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
     const AT_MOST: usize = 256 << 20;
-    if matches!(rejection, Rejection::Slow { .. } | Rejection::Broken) {
+    // A client that waits to be told to go on is not told so.
+    if head.headers.contains_key(EXPECT) || matches!(rejection, Rejection::Slow { .. } | Rejection::Broken) {
         return;
     }
     let drain = async {
@@ -155,7 +173,7 @@ fn refuse(rejection: &Rejection, form: Form) -> Response<Body> {
     }
     match rejection {
         Rejection::ContentEncoding { .. } => {
-            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("gzip, zstd"));
+            headers.insert(ACCEPT_ENCODING, HeaderValue::from_static(Encoding::ALL));
         }
         Rejection::Denied(denied) => {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static(denied.challenge()));

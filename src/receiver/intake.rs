@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::admission::Reservation;
-use super::limits::{Encoding, InflateError, Limits, inflate_with};
+use super::limits::{Encoding, InflateError, Limits, SLOWEST, inflate_with, json_objects};
 use super::redact::Rules;
 use super::{Receiver, Rejection};
 use crate::otlp::{encode, scan, signal};
@@ -119,11 +119,14 @@ impl Receiver {
             request_seconds,
             ..
         } = self.limits;
-        let last = Instant::now() + Duration::from_secs(request_seconds);
+        let begin = Instant::now();
+        let last = begin + Duration::from_secs(request_seconds);
         loop {
             let patience = Instant::now() + Duration::from_secs(body_seconds);
-            let seconds = if patience < last { body_seconds } else { request_seconds };
-            let frame = tokio::time::timeout_at(patience.min(last), body.frame()).await;
+            let on_the_whole = begin + Duration::from_secs(body_seconds + (bytes.len() / SLOWEST) as u64);
+            let until = patience.min(on_the_whole);
+            let seconds = if until < last { body_seconds } else { request_seconds };
+            let frame = tokio::time::timeout_at(until.min(last), body.frame()).await;
             let frame = frame.map_err(|_| Rejection::Slow { seconds })?;
             let frame = match frame {
                 None => return Ok(bytes),
@@ -162,8 +165,7 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Opt
     let (chunks, taken) = match export.form {
         Form::Protobuf => from_protobuf(export.body, export.signal, &keys, rules)?,
         Form::Json => {
-            // The values of a JSON message take a multiple of its text.
-            export.reservation.grow(bytes.saturating_mul(6))?;
+            export.reservation.grow(json_cost(&export.body)?)?;
             from_json(&export.body, export.signal, &keys, rules)?
         }
     };
@@ -246,6 +248,19 @@ fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str], rules: Option<&Rules>)
         ..Taken::default()
     };
     Ok((chunks, taken))
+}
+
+/// Bytes that the values of a JSON message take: a multiple of its text, and something for each object, however empty.
+fn json_cost(text: &[u8]) -> Result<usize, Rejection> {
+    const OBJECT: usize = 320;
+    let objects = json_objects(text);
+    if objects > 100_000 && objects.saturating_mul(12) > text.len() {
+        return Err(Rejection::Hollow {
+            objects,
+            bytes: text.len(),
+        });
+    }
+    Ok(text.len().saturating_mul(6).max(objects.saturating_mul(OBJECT)))
 }
 
 fn counted(metrics: usize) -> Taken {

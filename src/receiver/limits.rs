@@ -3,6 +3,8 @@
 use std::fmt;
 use std::io::{self, Read};
 
+use flate2::{Decompress, FlushDecompress, Status};
+
 /// What a receiver takes at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -10,7 +12,7 @@ pub struct Limits {
     pub request_bytes: usize,
     /// Bytes of all requests in work together.
     pub in_flight_bytes: usize,
-    /// Seconds without any byte after which a body counts as lost.
+    /// Seconds without any byte after which a body counts as lost; also how far it may lag behind 16 KiB a second.
     pub body_seconds: u64,
     /// Seconds in which a whole body must have come, however steadily it does.
     pub request_seconds: u64,
@@ -27,6 +29,9 @@ impl Default for Limits {
     }
 }
 
+/// Bytes a second that a body must come with on the whole, or the few that trickle would hold their reservation forever.
+pub(super) const SLOWEST: usize = 16 << 10;
+
 /// How a body is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Encoding {
@@ -34,10 +39,26 @@ pub enum Encoding {
     Gzip,
     /// RFC 8878.
     Zstd,
+    /// RFC 1950, as RFC 9110 means `deflate`; or RFC 1951 bare, as some clients mean it.
+    Deflate,
 }
 
 impl Encoding {
-    /// The encoding that these first bytes announce.
+    /// All of them, as headers list them.
+    pub(super) const ALL: &str = "gzip, zstd, deflate";
+
+    /// The encoding of this name, in `content-encoding` and in `grpc-encoding`.
+    pub(super) fn of_name(name: &str) -> Option<Self> {
+        match name {
+            "gzip" | "x-gzip" => Some(Self::Gzip),
+            "zstd" => Some(Self::Zstd),
+            // The Collector says zlib for the same.
+            "deflate" | "zlib" => Some(Self::Deflate),
+            _ => None,
+        }
+    }
+
+    /// The encoding that these first bytes announce. Deflate announces nothing.
     #[must_use]
     pub fn of_magic(bytes: &[u8]) -> Option<Self> {
         match bytes {
@@ -53,6 +74,7 @@ impl fmt::Display for Encoding {
         f.write_str(match self {
             Self::Gzip => "gzip",
             Self::Zstd => "zstd",
+            Self::Deflate => "deflate",
         })
     }
 }
@@ -105,6 +127,7 @@ pub(super) fn inflate_with<E>(
     let mut reader: Box<dyn Read + '_> = match encoding {
         Encoding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
         Encoding::Zstd => Box::new(zstd_reader(bytes).map_err(broken)?),
+        Encoding::Deflate => Box::new(Deflate::new(bytes)),
     };
     let mut out = Vec::new();
     loop {
@@ -123,9 +146,68 @@ pub(super) fn inflate_with<E>(
     }
 }
 
+/// How many objects and lists a JSON text opens; what stands in strings does not count.
+pub(super) fn json_objects(text: &[u8]) -> usize {
+    let (mut objects, mut in_string, mut escaped) = (0, false, false);
+    for byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => objects += 1,
+            _ => {}
+        }
+    }
+    objects
+}
+
 /// Frames with a window over 128 MiB are refused: the window is memory that the sender asks us for.
 fn zstd_reader(bytes: &[u8]) -> io::Result<impl Read> {
     let mut decoder = zstd::stream::read::Decoder::with_buffer(bytes)?;
     decoder.window_log_max(27)?;
     Ok(decoder)
+}
+
+/// flate2's own readers take a stream that is cut off for a whole one.
+struct Deflate<'a> {
+    rest: &'a [u8],
+    state: Decompress,
+    ended: bool,
+}
+
+impl<'a> Deflate<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        // CMF and FLG: method 8, and together a multiple of 31.
+        let zlib = matches!(bytes, [cmf, flg, ..] if cmf & 0x0f == 8 && (u16::from(*cmf) << 8 | u16::from(*flg)) % 31 == 0);
+        Self {
+            rest: bytes,
+            state: Decompress::new(zlib),
+            ended: false,
+        }
+    }
+}
+
+impl Read for Deflate<'_> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        if self.ended || out.is_empty() {
+            return Ok(0);
+        }
+        loop {
+            let (before_in, before_out) = (self.state.total_in(), self.state.total_out());
+            let status = self.state.decompress(self.rest, out, FlushDecompress::None)?;
+            let step = |total: u64, before: u64| usize::try_from(total - before).unwrap_or(usize::MAX);
+            let (taken, given) = (step(self.state.total_in(), before_in), step(self.state.total_out(), before_out));
+            self.rest = self.rest.get(taken..).unwrap_or_default();
+            self.ended = status == Status::StreamEnd;
+            if self.ended && !self.rest.is_empty() {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "bytes behind the end of the stream"));
+            }
+            if self.ended || given > 0 {
+                return Ok(given);
+            }
+            if taken == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
 }

@@ -7,8 +7,10 @@
 //! [`Receiver::handle`] answers both transports, told apart by content type, so either port understands both.
 
 pub mod admission;
+mod cors;
 pub mod counters;
 mod grpc;
+mod health;
 mod http;
 mod intake;
 pub mod limits;
@@ -23,10 +25,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
-use hyper::{Method, Request, Response};
+use hyper::{Method, Request, Response, Version};
+use tokio::sync::watch;
 
 use crate::store::Store;
 use admission::Budget;
+pub use cors::Cors;
 use counters::Counters;
 pub use limits::Limits;
 use redact::Redaction;
@@ -42,9 +46,11 @@ pub struct Receiver {
     store: Arc<dyn Store>,
     session_keys: Vec<String>,
     limits: Limits,
+    cors: Cors,
     budget: Arc<Budget>,
     counters: Arc<Counters>,
     redaction: Arc<Redaction>,
+    serving: watch::Sender<bool>,
 }
 
 impl Receiver {
@@ -55,23 +61,34 @@ impl Receiver {
             store,
             session_keys,
             limits,
+            cors: Cors::default(),
             budget: Arc::new(Budget::new(limits.in_flight_bytes)),
             counters: Arc::default(),
             redaction: Arc::default(),
+            serving: watch::Sender::new(true),
         }
     }
 
-    /// A receiver in front of another store. Limits, counters and redaction are shared: they are those of the process.
+    /// A receiver in front of another store. Limits, counters, redaction and the rest are shared: they are those of the
+    /// process.
     #[must_use]
     pub fn beside(&self, store: Arc<dyn Store>) -> Self {
         Self {
             store,
             session_keys: self.session_keys.clone(),
             limits: self.limits,
+            cors: self.cors.clone(),
             budget: Arc::clone(&self.budget),
             counters: Arc::clone(&self.counters),
             redaction: Arc::clone(&self.redaction),
+            serving: self.serving.clone(),
         }
+    }
+
+    /// With these pages of other origins allowed to send.
+    #[must_use]
+    pub fn with_cors(self, cors: Cors) -> Self {
+        Self { cors, ..self }
     }
 
     /// What is taken out of requests before they are stored.
@@ -95,12 +112,13 @@ impl Receiver {
     /// From now on requests are refused, with a hint to come again.
     pub fn shut(&self) {
         self.budget.shut();
+        self.serving.send_replace(false);
     }
 
     /// Whether a request is answered without a token: a health check, and what browsers ask before they send one.
     #[must_use]
     pub fn is_open<B>(request: &Request<B>) -> bool {
-        request.method() == Method::OPTIONS || (grpc::is_grpc(request.headers()) && request.uri().path() == grpc::HEALTH)
+        request.method() == Method::OPTIONS || (grpc::is_grpc(request.headers()) && grpc::is_health(request.uri().path()))
     }
 
     /// Refuses one request without a look at what it carries.
@@ -112,7 +130,7 @@ impl Receiver {
         if grpc::is_grpc(request.headers()) {
             grpc::refuse(rejection)
         } else {
-            http::refuse_unread(request, rejection).await
+            http::refuse_unread(self, request, rejection).await
         }
     }
 
@@ -122,7 +140,8 @@ impl Receiver {
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: std::error::Error + Send + Sync + 'static,
     {
-        if grpc::is_grpc(request.headers()) {
+        let is_grpc = grpc::is_grpc(request.headers());
+        if is_grpc && request.version() == Version::HTTP_2 && request.method() == Method::POST {
             grpc::handle(self, request).await
         } else {
             http::handle(self, request).await

@@ -55,7 +55,7 @@ pub enum Rejection {
         content_type: String,
     },
     /// A compression that is not understood.
-    #[error("content-encoding {encoding} is not understood; use gzip, zstd or none")]
+    #[error("content-encoding {encoding} is not understood; use gzip, zstd, deflate or none")]
     ContentEncoding {
         /// What was said.
         encoding: String,
@@ -71,6 +71,14 @@ pub enum Rejection {
     TooLarge {
         /// The limit in bytes.
         limit: usize,
+    },
+    /// JSON of many objects that hold nothing: their values would take a multiple of any limit.
+    #[error("{objects} objects in {bytes} bytes of JSON hold nothing; OTLP's own are larger")]
+    Hollow {
+        /// How many objects and lists there are.
+        objects: usize,
+        /// In how many bytes.
+        bytes: usize,
     },
     /// The requests in work take too much memory.
     #[error("{in_flight} bytes of requests are in work, the limit is {limit}; come again")]
@@ -90,10 +98,22 @@ pub enum Rejection {
     #[error("the bridge is shutting down; come again")]
     ShuttingDown,
     /// The body did not come in time.
-    #[error("the body did not come within {seconds} seconds")]
+    #[error("the body did not come in time: nothing for {seconds} seconds, or only a trickle")]
     Slow {
         /// How long we waited, for more of it or for all of it.
         seconds: u64,
+    },
+    /// The client's own deadline, `grpc-timeout`, has passed.
+    #[error("the deadline of the call, {milliseconds} ms after it came, has passed")]
+    Deadline {
+        /// What the client granted.
+        milliseconds: u128,
+    },
+    /// A `grpc-timeout` that is none.
+    #[error("grpc-timeout {value} is not up to eight digits and one of H, M, S, m, u, n")]
+    Timeout {
+        /// What was said.
+        value: String,
     },
     /// The connection broke while the body came.
     #[error("the body ended early")]
@@ -122,6 +142,24 @@ pub enum Rejection {
     Method {
         /// What was asked for.
         path: String,
+    },
+    /// gRPC over HTTP/1.1, which has no trailers to speak of.
+    #[error("gRPC needs HTTP/2; over HTTP/1.1 send application/x-protobuf or application/json")]
+    GrpcNeedsHttp2,
+    /// None or several messages in a call that takes one.
+    #[error("a unary call carries one message: {what}")]
+    Cardinality {
+        /// What came.
+        what: &'static str,
+    },
+    /// The compressed flag of a message whose call names no compression.
+    #[error("the message's compressed flag is set, but grpc-encoding names no compression")]
+    CompressedFlag,
+    /// The health service knows no such service.
+    #[error("no service {service}")]
+    UnknownService {
+        /// What was asked for.
+        service: String,
     },
     /// A gRPC frame that is none.
     #[error("the gRPC message is not framed as it must be: {what}")]
@@ -156,10 +194,14 @@ const NOT_FOUND: i32 = 5;
 const PERMISSION_DENIED: i32 = 7;
 const RESOURCE_EXHAUSTED: i32 = 8;
 const UNIMPLEMENTED: i32 = 12;
+const INTERNAL: i32 = 13;
 const UNAVAILABLE: i32 = 14;
 const UNAUTHENTICATED: i32 = 16;
 
 impl Rejection {
+    /// Overload is 503 and not 429: the specification allows both, but older releases of OpenTelemetry's Python exporter drop
+    /// a batch on 429. The hints are short because an export has ten seconds in all, and SDKs give up at once when the
+    /// hint goes beyond what is left of them.
     pub(super) fn verdict(&self) -> Verdict {
         let (code, http, retry, name) = match self {
             Self::Protobuf { .. } => (INVALID_ARGUMENT, 400, None, "undecodable"),
@@ -169,12 +211,22 @@ impl Rejection {
             Self::NoContentType | Self::ContentType { .. } => (INVALID_ARGUMENT, 415, None, "content_type"),
             Self::ContentEncoding { .. } => (UNIMPLEMENTED, 415, None, "content_encoding"),
             Self::Compressed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
+            Self::Hollow { .. } => (INVALID_ARGUMENT, 400, None, "hollow"),
             Self::TooLarge { .. } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
             Self::Overloaded { .. } => (UNAVAILABLE, 503, Some(1), "overloaded"),
-            Self::Store { source } if source.is_transient() => (UNAVAILABLE, 503, Some(10), "store"),
-            Self::Store { .. } => (UNAVAILABLE, 503, Some(60), "store"),
-            Self::ShuttingDown => (UNAVAILABLE, 503, Some(5), "shutting_down"),
+            Self::Store {
+                source: crate::store::Error::TooLarge { .. },
+            } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
+            Self::Store { source } if source.is_transient() => (UNAVAILABLE, 503, Some(3), "store"),
+            Self::Store { .. } => (UNAVAILABLE, 503, Some(5), "store"),
+            Self::ShuttingDown => (UNAVAILABLE, 503, Some(2), "shutting_down"),
             Self::Slow { .. } => (DEADLINE_EXCEEDED, 408, None, "slow"),
+            Self::Deadline { .. } => (DEADLINE_EXCEEDED, 504, None, "deadline"),
+            Self::GrpcNeedsHttp2 => (UNIMPLEMENTED, 505, None, "http_version"),
+            Self::Cardinality { .. } => (UNIMPLEMENTED, 400, None, "broken"),
+            Self::CompressedFlag => (INTERNAL, 400, None, "broken"),
+            Self::Timeout { .. } => (INTERNAL, 400, None, "broken"),
+            Self::UnknownService { .. } => (NOT_FOUND, 404, None, "not_found"),
             Self::Broken | Self::Frame { .. } => (INVALID_ARGUMENT, 400, None, "broken"),
             Self::Denied(Denied::NoRight { .. }) => (PERMISSION_DENIED, 403, None, "no_right"),
             Self::Denied(Denied::NoToken) => (UNAUTHENTICATED, 401, None, "no_token"),
@@ -197,7 +249,7 @@ impl Rejection {
     pub(super) fn violation(&self) -> Option<String> {
         match self {
             Self::Protobuf { fault, .. } => Some(format!("byte {}", fault.offset)),
-            Self::Json { .. } => Some("body".to_owned()),
+            Self::Json { .. } | Self::Hollow { .. } => Some("body".to_owned()),
             Self::WrongSignal { found, .. } => Some(format!("resource_{found}")),
             Self::Base64Ids { first, .. } => Some(first.place.to_string()),
             _ => None,

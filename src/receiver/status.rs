@@ -7,8 +7,11 @@ use super::intake::Taken;
 use super::reject::Rejection;
 use crate::span::Signal;
 
-/// Responses stay far below the 4 MiB that clients accept.
-const MESSAGE_BYTES: usize = 8 << 10;
+/// Partial successes stay far below the 4 MiB that clients accept.
+const PARTIAL_BYTES: usize = 8 << 10;
+
+/// Over gRPC a rejection stands in headers, twice and in base64, and some clients take no more than 8 KiB of them.
+const REJECTION_BYTES: usize = 1 << 10;
 
 #[derive(Clone, PartialEq, Message)]
 struct Status {
@@ -73,12 +76,12 @@ struct PartialSuccess {
 
 /// The message of a rejection, cut to a size that any client takes.
 pub(super) fn message(rejection: &Rejection) -> String {
-    shortened(rejection.to_string())
+    shortened(rejection.to_string(), REJECTION_BYTES)
 }
 
-fn shortened(mut text: String) -> String {
-    if text.len() > MESSAGE_BYTES {
-        let end = (0..=MESSAGE_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+fn shortened(mut text: String, limit: usize) -> String {
+    if text.len() > limit {
+        let end = (0..=limit).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         text.truncate(end);
         text.push_str(" ...");
     }
@@ -103,12 +106,8 @@ pub(super) fn status_protobuf(rejection: &Rejection) -> Vec<u8> {
         };
         details.push(any("BadRequest", detail.encode_to_vec()));
     }
-    if let Some(seconds) = verdict.retry {
-        let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
-        let detail = RetryInfo {
-            retry_delay: Some(Duration { seconds, nanos: 0 }),
-        };
-        details.push(any("RetryInfo", detail.encode_to_vec()));
+    if let Some(retry) = retry_info(rejection) {
+        details.push(any("RetryInfo", retry));
     }
     Status {
         code: verdict.code,
@@ -134,6 +133,15 @@ pub(super) fn status_json(rejection: &Rejection) -> Value {
     json!({ "code": verdict.code, "message": message(rejection), "details": details })
 }
 
+/// A `google.rpc.RetryInfo` in protobuf; `None` if it is not worth a retry.
+pub(super) fn retry_info(rejection: &Rejection) -> Option<Vec<u8>> {
+    let seconds = i64::try_from(rejection.verdict().retry?).unwrap_or(i64::MAX);
+    let detail = RetryInfo {
+        retry_delay: Some(Duration { seconds, nanos: 0 }),
+    };
+    Some(detail.encode_to_vec())
+}
+
 /// What to say of items that were refused; `None` on full success, which leaves `partial_success` unset.
 fn partial(taken: &Taken) -> Option<(i64, String)> {
     let first = taken.refused.first()?;
@@ -146,7 +154,7 @@ fn partial(taken: &Taken) -> Option<(i64, String)> {
     if count > 10 {
         words.push_str("; ...");
     }
-    Some((i64::try_from(count).unwrap_or(i64::MAX), shortened(words)))
+    Some((i64::try_from(count).unwrap_or(i64::MAX), shortened(words, PARTIAL_BYTES)))
 }
 
 /// The export response in protobuf; empty on full success.

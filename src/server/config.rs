@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::{Project, Tokens};
-use crate::receiver::Limits;
 use crate::receiver::redact::{RuleError, RuleText, Rules};
+use crate::receiver::{Cors, Limits};
 use crate::server::tls::{TlsError, TlsFiles};
-use crate::store::{self, OpenOptions};
+use crate::store::{self, OpenOptions, Retention};
 use crate::web::documents::Vocabulary;
 
 /// What a bridge is started with.
@@ -24,6 +24,12 @@ pub struct Config {
     pub api: String,
     /// What the receiver takes at most.
     pub limits: Limits,
+    /// Pages of which other origins may send.
+    pub cors: Cors,
+    /// What each project's store removes in time.
+    pub retention: Retention,
+    /// Level of zstd for sealed segments; `None`: they stay as they came.
+    pub compression: Option<i32>,
     /// What one port bears.
     pub connections: Connections,
     /// Who may do what, and what is not kept.
@@ -100,6 +106,9 @@ impl Default for Connections {
     }
 }
 
+/// The level of zstd unless told otherwise: its own default.
+pub const COMPRESSION: i32 = 3;
+
 impl Config {
     /// A bridge with its data in this directory, on ports of the loopback interface that the system chooses.
     #[must_use]
@@ -111,6 +120,9 @@ impl Config {
             http: any(),
             api: any(),
             limits: Limits::default(),
+            cors: Cors::default(),
+            retention: Retention::default(),
+            compression: Some(COMPRESSION),
             connections: Connections::default(),
             security: Security::default(),
             vocabulary: Arc::new(Vocabulary::built_in()),
@@ -122,6 +134,8 @@ impl Config {
     pub fn store_options(&self, project: &Project) -> OpenOptions {
         OpenOptions {
             session_keys: self.vocabulary.session_keys(),
+            retention: self.retention,
+            compression: self.compression,
             ..OpenOptions::new(&project.directory(&self.data_dir))
         }
     }

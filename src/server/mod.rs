@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-pub use config::{Config, Connections, HashKey, Security, StartError};
+pub use config::{COMPRESSION, Config, Connections, HashKey, Security, StartError};
 pub use tls::{TlsError, TlsFiles};
 
 use crate::access::Project;

@@ -58,7 +58,8 @@ impl Projects {
         let store = Arc::new(store);
         let stores: Stores = Arc::new(RwLock::new(vec![Arc::clone(&store)]));
         let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
-        let receiver = Arc::new(Receiver::new(as_store, config.vocabulary.session_keys(), config.limits));
+        let receiver = Receiver::new(as_store, config.vocabulary.session_keys(), config.limits);
+        let receiver = Arc::new(receiver.with_cors(config.cors.clone()));
         let metrics = metrics(&receiver, &stores);
         let vocabulary = Arc::clone(&config.vocabulary);
         let web = Web::new(

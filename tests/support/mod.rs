@@ -1,11 +1,5 @@
-//! What several test programs share: the case folders of `tests/corpus`, a small seeded source of chance,
-//! spans with known ids, a disk in memory.
+//! What several test programs share: the case folders of `tests/corpus`, a small seeded source of chance.
 #![allow(dead_code, reason = "every test program uses a part of it")]
-
-#[cfg(feature = "server")]
-pub(crate) mod memory_disk;
-#[cfg(feature = "server")]
-pub(crate) mod spans;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -25,6 +25,8 @@ pub struct Message {
     snake_spans: Option<IgnoredAny>,
     #[serde(rename = "resource_logs")]
     snake_logs: Option<IgnoredAny>,
+    #[serde(rename = "resource_metrics")]
+    snake_metrics: Option<IgnoredAny>,
 }
 
 impl Message {
@@ -34,7 +36,12 @@ impl Message {
     ///
     /// Not JSON, or a value of the wrong type.
     pub fn parse(bytes: &[u8]) -> Result<Self, JsonError> {
-        serde_json::from_slice(bytes).map_err(|source| JsonError::Syntax { source })
+        // Derived readers would take a list for an object, its values in order.
+        let source = match bytes.trim_ascii_start().first() {
+            Some(first) if *first != b'{' => Err(serde::de::Error::custom("expected an object at line 1 column 1")),
+            _ => serde_json::from_slice(bytes),
+        };
+        source.map_err(|source| JsonError::Syntax { source })
     }
 
     /// What it carries; `None` for an object without any of the three keys.
@@ -43,7 +50,7 @@ impl Message {
     ///
     /// The keys are in snake_case.
     pub fn signal(&self) -> Result<Option<Signal>, JsonError> {
-        if self.snake_spans.is_some() || self.snake_logs.is_some() {
+        if self.snake_spans.is_some() || self.snake_logs.is_some() || self.snake_metrics.is_some() {
             return Err(JsonError::SnakeCase);
         }
         Ok(if self.resource_spans.is_some() {
@@ -129,21 +136,47 @@ fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserial
 }
 
 macro_rules! message {
-    ($name:ident { $($field:ident: $type:ty,)* }) => {
+    ($name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty,)* }) => {
         #[derive(Debug, Default, serde::Deserialize)]
         #[serde(default, rename_all = "camelCase")]
         struct $name {
-            $(#[serde(deserialize_with = "or_default")] $field: $type,)*
+            $($(#[$attribute])* #[serde(deserialize_with = "or_default")] $field: $type,)*
         }
     };
 }
 
-message!(ResourceSpans { resource: ResourceText, scope_spans: Vec<ScopeSpans>, schema_url: String, });
-message!(ResourceLogs { resource: ResourceText, scope_logs: Vec<ScopeLogs>, schema_url: String, });
+/// A key in snake_case below which everything would be ignored, as unknown keys are: refused, so that nothing is lost unseen.
+#[derive(Debug, Default)]
+struct SnakeCase;
+
+impl<'de> Deserialize<'de> for SnakeCase {
+    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
+        Err(serde::de::Error::custom(JsonError::SnakeCase))
+    }
+}
+
+message!(ResourceSpans {
+    resource: ResourceText,
+    scope_spans: Vec<ScopeSpans>,
+    #[serde(rename = "scope_spans")] _snake: SnakeCase,
+    schema_url: String,
+});
+message!(ResourceLogs {
+    resource: ResourceText,
+    scope_logs: Vec<ScopeLogs>,
+    #[serde(rename = "scope_logs")] _snake: SnakeCase,
+    schema_url: String,
+});
 message!(ScopeSpans { scope: ScopeText, spans: Vec<SpanText>, schema_url: String, });
-message!(ScopeLogs { scope: ScopeText, log_records: Vec<RecordText>, schema_url: String, });
+message!(ScopeLogs {
+    scope: ScopeText,
+    log_records: Vec<RecordText>,
+    #[serde(rename = "log_records")] _snake: SnakeCase,
+    schema_url: String,
+});
 message!(ResourceMetrics {
     scope_metrics: Vec<ScopeMetrics>,
+    #[serde(rename = "scope_metrics")] _snake: SnakeCase,
 });
 message!(ScopeMetrics {
     metrics: Vec<IgnoredAny>,

@@ -108,7 +108,7 @@ fn api_with_traces() -> Api {
     }
     Api {
         runtime: tokio::runtime::Builder::new_current_thread().build().expect("a runtime"),
-        web: Arc::new(Web::new(Arc::new(store), Arc::new(vocabulary), Box::new(String::new))),
+        web: Arc::new(Web::new(Arc::new(store), Arc::new(vocabulary), "default", Arc::new(String::new))),
         _directory: directory,
     }
 }

@@ -28,6 +28,7 @@ const ENCODINGS: [&str; 4] = ["", "gzip", "zstd", "identity"];
 
 /// Decompressed, a request may have so many bytes.
 const LIMITS: Limits = Limits {
+    request_seconds: 60,
     request_bytes: 1 << 16,
     in_flight_bytes: 1 << 19,
     body_seconds: 30,

@@ -1,0 +1,61 @@
+//! Browsers that send spans from a page of another origin: answered only when asked for, as the Fetch standard says.
+
+use bytes::Bytes;
+use hyper::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS,
+    ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS, ACCESS_CONTROL_REQUEST_METHOD, HeaderMap, HeaderValue, ORIGIN, VARY,
+};
+use hyper::{Method, Response, StatusCode};
+
+use super::{Body, full};
+
+/// Which pages may send. By default none: a browser then refuses to, and nothing else changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cors {
+    /// Origins as browsers write them, `https://app.example`; `*` is every origin.
+    pub origins: Vec<String>,
+}
+
+/// How long a browser may remember a preflight, in seconds; Chromium takes no more.
+const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
+
+impl Cors {
+    /// The origin of a request, if it may send.
+    pub(super) fn allowed(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let origin = headers.get(ORIGIN)?;
+        let known = |known: &String| known == "*" || known.as_bytes().eq_ignore_ascii_case(origin.as_bytes());
+        self.origins.iter().any(known).then(|| origin.clone())
+    }
+
+    /// The answer to a preflight; `None` if the request is none.
+    pub(super) fn preflight(&self, method: &Method, headers: &HeaderMap) -> Option<Response<Body>> {
+        if self.origins.is_empty() || method != Method::OPTIONS || !headers.contains_key(ACCESS_CONTROL_REQUEST_METHOD) {
+            return None;
+        }
+        let mut response = Response::new(full(Bytes::new()));
+        *response.status_mut() = StatusCode::NO_CONTENT;
+        if self.allowed(headers).is_some() {
+            let answer = response.headers_mut();
+            answer.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
+            answer.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+            // The origin is the gate; behind it exporters may send what headers they are told to.
+            if let Some(asked) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
+                answer.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked.clone());
+            }
+        }
+        Some(response)
+    }
+
+    /// Adds what a browser wants to see before it shows an answer to its page.
+    pub(super) fn mark(&self, origin: Option<HeaderValue>, response: &mut Response<Body>) {
+        if self.origins.is_empty() {
+            return;
+        }
+        let headers = response.headers_mut();
+        headers.append(VARY, HeaderValue::from_static("origin"));
+        if let Some(origin) = origin {
+            headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+            headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static("retry-after"));
+        }
+    }
+}

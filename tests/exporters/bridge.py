@@ -1,0 +1,129 @@
+"""A running `spanbridge serve`, and what stands between it and an exporter."""
+import json, re, select, signal, socket, subprocess, tempfile, threading, time, urllib.error, urllib.request
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+def wait_until(what, holds, seconds=40):
+    deadline = time.monotonic() + seconds
+    while not (found := holds()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what}: not within {seconds} s")
+        time.sleep(0.03)
+    return found
+
+
+class Bridge:
+    """May be started late, killed, and started again, on the same ports with the same data."""
+
+    def __init__(self, program, *flags):
+        self.folder = tempfile.TemporaryDirectory()
+        self.grpc, self.http, self.api = free_ports(3)
+        self.command = [program, "serve", "--data-dir", self.folder.name, "--otlp-grpc", f"127.0.0.1:{self.grpc}",
+                        "--otlp-http", f"127.0.0.1:{self.http}", "--http", f"127.0.0.1:{self.api}", *flags]
+        self.process = None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process:
+            self.process.kill()
+            self.process.wait()
+        self.folder.cleanup()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        wait_until("the bridge starts", self.answers)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def get(self, path):
+        try:
+            return urllib.request.urlopen(f"http://127.0.0.1:{self.api}{path}", timeout=10).read().decode()
+        except urllib.error.HTTPError as error:
+            if error.code == 404:
+                return None
+            raise
+
+    def answers(self):
+        assert self.process.poll() is None, "the bridge has ended"
+        try:
+            return self.get("/healthz")
+        except (urllib.error.URLError, ConnectionError):
+            return None
+
+    def trace(self, trace):
+        text = self.get(f"/api/v1/traces/{trace}")
+        return json.loads(text) if text else {}
+
+    def metric(self, name):
+        found = re.search(rf"^spanbridge_receiver_{re.escape(name)} (\d+)$", self.get("/metrics"), re.M)
+        return int(found.group(1)) if found else 0
+
+    def port(self, transport):
+        return self.grpc if transport == "grpc" else self.http
+
+
+class Overload:
+    """Takes all room of a bridge with `--max-in-flight-bytes 100000`: a body that is announced and does not come."""
+
+    def __init__(self, bridge):
+        self.socket = socket.create_connection(("127.0.0.1", bridge.http))
+        self.socket.sendall(b"POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n")
+        wait_until("the bridge is full", lambda: bridge.metric("in_flight_bytes"))
+
+    def end(self):
+        self.socket.close()
+
+
+class LosesOneAnswer:
+    """Hands bytes on, but breaks the connection over which the answer to the first stored spans would come."""
+
+    def __init__(self, bridge, port):
+        self.bridge, self.to, self.lost = bridge, port, False
+        self.lock = threading.Lock()
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.connection, args=(client,), daemon=True).start()
+
+    def connection(self, client):
+        server = socket.create_connection(("127.0.0.1", self.to))
+        with client, server:
+            while True:
+                for ready in select.select([client, server], [], [])[0]:
+                    try:
+                        data = ready.recv(1 << 16)
+                        if not data or (ready is server and self.loses()):
+                            return
+                        (server if ready is client else client).sendall(data)
+                    except OSError:
+                        return
+
+    def loses(self):
+        with self.lock:
+            if self.lost or not self.bridge.metric("accepted_spans_total"):
+                return False
+            self.lost = True
+            return True
+
+    def end(self):
+        self.listener.close()
