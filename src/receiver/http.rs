@@ -144,7 +144,7 @@ where
 {
     const AT_MOST: usize = 256 << 20;
     // A client that waits to be told to go on is not told so.
-    if head.headers.contains_key(EXPECT) || matches!(rejection, Rejection::Slow { .. } | Rejection::Broken) {
+    if head.headers.contains_key(EXPECT) || matches!(rejection, Rejection::Slow { .. } | Rejection::Late { .. } | Rejection::Broken) {
         return;
     }
     let drain = async {

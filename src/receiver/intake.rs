@@ -125,9 +125,11 @@ impl Receiver {
             let patience = Instant::now() + Duration::from_secs(body_seconds);
             let on_the_whole = begin + Duration::from_secs(body_seconds + (bytes.len() / SLOWEST) as u64);
             let until = patience.min(on_the_whole);
-            let seconds = if until < last { body_seconds } else { request_seconds };
             let frame = tokio::time::timeout_at(until.min(last), body.frame()).await;
-            let frame = frame.map_err(|_| Rejection::Slow { seconds })?;
+            let frame = frame.map_err(|_| match until < last {
+                true => Rejection::Slow { seconds: body_seconds },
+                false => Rejection::Late { seconds: request_seconds },
+            })?;
             let frame = match frame {
                 None => return Ok(bytes),
                 Some(Err(_)) => return Err(Rejection::Broken),

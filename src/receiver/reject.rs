@@ -103,6 +103,12 @@ pub enum Rejection {
         /// How long we waited, for more of it or for all of it.
         seconds: u64,
     },
+    /// The body came, but not to its end.
+    #[error("the body was not whole after {seconds} seconds")]
+    Late {
+        /// How long was waited.
+        seconds: u64,
+    },
     /// The client's own deadline, `grpc-timeout`, has passed.
     #[error("the deadline of the call, {milliseconds} ms after it came, has passed")]
     Deadline {
@@ -221,6 +227,7 @@ impl Rejection {
             Self::Store { .. } => (UNAVAILABLE, 503, Some(5), "store"),
             Self::ShuttingDown => (UNAVAILABLE, 503, Some(2), "shutting_down"),
             Self::Slow { .. } => (DEADLINE_EXCEEDED, 408, None, "slow"),
+            Self::Late { .. } => (DEADLINE_EXCEEDED, 408, None, "late"),
             Self::Deadline { .. } => (DEADLINE_EXCEEDED, 504, None, "deadline"),
             Self::GrpcNeedsHttp2 => (UNIMPLEMENTED, 505, None, "http_version"),
             Self::Cardinality { .. } => (UNIMPLEMENTED, 400, None, "broken"),

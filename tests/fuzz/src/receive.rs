@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::Request;
+use hyper::{Request, Version};
 use spanbridge::otlp::decode;
 use spanbridge::receiver::{Limits, Receiver};
 use spanbridge::store::ChunkKind;
@@ -70,7 +70,8 @@ pub fn run(data: &[u8]) {
 
 fn send(bridge: &Bridge, path: &str, content_type: &str, encoding: &str, body: Vec<u8>) {
     let grpc = content_type.starts_with("application/grpc");
-    let mut request = Request::post(path).header("content-type", content_type);
+    let version = if grpc { Version::HTTP_2 } else { Version::HTTP_11 };
+    let mut request = Request::post(path).version(version).header("content-type", content_type);
     if !encoding.is_empty() {
         request = request.header(if grpc { "grpc-encoding" } else { "content-encoding" }, encoding);
     }
