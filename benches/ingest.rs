@@ -10,12 +10,12 @@
 
 mod support;
 
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Duration;
 
 use serde_json::Value;
+use support::server::Server;
 use support::{Programs, build, median};
 
 /// Name, protocol, size, spans a round, further arguments of the generator.
@@ -79,77 +79,6 @@ fn main() {
     }
 }
 
-/// A server with a directory of its own; ended when dropped.
-struct Server {
-    process: Child,
-    directory: tempfile::TempDir,
-    grpc: u16,
-    http: u16,
-}
-
-impl Server {
-    fn start(program: &Path, arguments: impl FnOnce(&Path, u16, u16) -> Vec<String>) -> Self {
-        let [grpc, http] = [free_port(), free_port()];
-        let directory = tempfile::tempdir().unwrap();
-        let process = Command::new(program)
-            .args(arguments(directory.path(), grpc, http))
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let begin = Instant::now();
-        while TcpStream::connect(("127.0.0.1", http)).is_err() {
-            assert!(begin.elapsed() < Duration::from_secs(20), "{} does not listen", program.display());
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Self {
-            process,
-            directory,
-            grpc,
-            http,
-        }
-    }
-
-    fn bridge() -> Self {
-        let program = Path::new(env!("CARGO_BIN_EXE_spanbridge"));
-        Self::start(program, |directory, grpc, http| {
-            let words = [
-                "serve".into(),
-                "--data-dir".into(),
-                directory.join("data").display().to_string(),
-                format!("--otlp-grpc=127.0.0.1:{grpc}"),
-                format!("--otlp-http=127.0.0.1:{http}"),
-                "--http=127.0.0.1:0".into(),
-            ];
-            words.to_vec()
-        })
-    }
-
-    /// Seconds of CPU since the start, and resident memory in MiB.
-    fn usage(&self) -> (f64, f64) {
-        let place = format!("/proc/{}", self.process.id());
-        let stat = std::fs::read_to_string(format!("{place}/stat")).unwrap();
-        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-        let ticks: f64 = [11, 12].iter().map(|at| fields.get(*at).unwrap().parse::<f64>().unwrap()).sum();
-        let status = std::fs::read_to_string(format!("{place}/status")).unwrap();
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        let kib: f64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
-        (ticks / 100.0, kib / 1024.0)
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        let _ = std::fs::remove_dir_all(self.directory.path());
-    }
-}
-
-/// A port that was free a moment ago.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
 fn measure(programs: &Programs, server: &str, (_, protocol, size, spans, further): &Case, figures: &mut Figures) {
     let server = match server {
         "spanbridge" => Server::bridge(),
@@ -171,7 +100,7 @@ fn measure(programs: &Programs, server: &str, (_, protocol, size, spans, further
             format!("--proto={protocol}"),
             format!("--size={size}"),
         ])
-        .args([format!("--spans={spans}"), format!("--server-pid={}", server.process.id())])
+        .args([format!("--spans={spans}"), format!("--server-pid={}", server.id())])
         .args(["--connections=4", "--warmup=5000"])
         .args(*further)
         .output()

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each benchmark uses a part")]
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 
+pub(crate) mod server;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
