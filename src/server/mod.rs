@@ -10,6 +10,7 @@ mod listen;
 mod metrics;
 mod projects;
 mod tls;
+mod upkeep;
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -153,6 +154,7 @@ impl Server {
         tokio::select! {
             () = end => {}
             () = look_at_certificates(&self.ports) => {}
+            () = upkeep::tell(self.gate.projects.stores()) => {}
         }
         self.gate.projects.first().receiver.shut();
         let _ = stop.send(true);

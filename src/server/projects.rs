@@ -113,6 +113,10 @@ impl Projects {
         others.insert(project.clone(), Arc::new(place));
     }
 
+    pub(super) fn stores(&self) -> Stores {
+        Arc::clone(&self.stores)
+    }
+
     pub(super) fn first(&self) -> &Arc<Place> {
         &self.first
     }
