@@ -5,6 +5,7 @@
 
 pub mod decode;
 pub mod encode;
+mod part;
 pub mod rewrite;
 pub mod scan;
 mod schema;

@@ -9,8 +9,8 @@ use super::Error;
 use super::disk::Disk;
 use super::log::{Position, Segment, file_name};
 
-/// So many segments are kept open: of compressed ones also the table of their records, 250 KB of 16,000 records.
-const OPEN: usize = 32;
+/// So many segments are kept open: of compressed ones also the table of their records, 16 bytes each.
+const OPEN: usize = 64;
 
 /// The segments of a log, opened when they are asked for.
 #[derive(Debug)]
@@ -48,9 +48,10 @@ impl Segments {
         if let Some(segment) = self.open.read().unwrap_or_else(PoisonError::into_inner).get(&number) {
             return Ok(Arc::clone(segment));
         }
+        // Opened under the lock: who replaces a file lets go of it afterwards, and nobody may come between.
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         let file = self.disk.open(&file_name(number)).map_err(|source| self.failure(number, source))?;
         let segment = Arc::new(Segment::open(file, number)?.map_err(|source| self.failure(number, source))?);
-        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         if open.len() >= OPEN {
             open.clear();
         }

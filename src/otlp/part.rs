@@ -1,0 +1,59 @@
+//! The items of one trace in a request, as a list of traces shows them.
+
+use crate::span::TraceId;
+
+/// What belongs together in the store.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Key {
+    /// Spans or log records of this trace.
+    Trace(TraceId),
+    /// Log records without a trace, of this session; empty if they name none.
+    Session(String),
+}
+
+/// The items of one trace, as a list of traces shows them.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// What they belong to.
+    pub key: Key,
+    /// How many there are.
+    pub items: usize,
+    /// How many of the spans say that they failed.
+    pub errors: usize,
+    /// Earliest start; 0 if none says.
+    pub start: u64,
+    /// Latest end; 0 if none says.
+    pub end: u64,
+    /// Name and start of the first span without a parent.
+    pub root: Option<(u64, String)>,
+    /// Whether such a span has ended.
+    pub root_ended: bool,
+    /// `service.name` of the first resource that has one.
+    pub service: Option<String>,
+    /// The first session that an item names.
+    pub session: Option<String>,
+}
+
+impl Part {
+    pub(super) fn new(key: Key) -> Self {
+        Self {
+            key,
+            items: 0,
+            errors: 0,
+            start: 0,
+            end: 0,
+            root: None,
+            root_ended: false,
+            service: None,
+            session: None,
+        }
+    }
+
+    /// Takes the times of one item; 0 is not said.
+    pub(super) fn times(&mut self, start: u64, end: u64) {
+        if start != 0 && (self.start == 0 || start < self.start) {
+            self.start = start;
+        }
+        self.end = self.end.max(end);
+    }
+}
