@@ -261,9 +261,12 @@ impl Settings {
                     .map(|hours| Duration::from_secs(hours.get().saturating_mul(3_600))),
                 bytes: settings.retain_bytes.map(NonZeroU64::get),
             },
-            compression: settings
-                .compression_level
-                .map_or(defaults.compression, |level| (level > 0).then(|| level.min(19).into())),
+            compression: match settings.compression_level {
+                None => defaults.compression,
+                Some(0) => None,
+                Some(level @ 1..=19) => Some(level.into()),
+                Some(level) => return Err(Failure::usage(format!("compression_level is 0 to 19, not {level}"))),
+            },
             connections: Connections {
                 at_once: number(settings.max_connections, connections.at_once),
                 header_seconds: seconds(settings.header_timeout_seconds, connections.header_seconds),
