@@ -14,6 +14,7 @@ mod tls;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -80,6 +81,8 @@ impl Server {
             limits: config.connections,
             tls: tls.map(Arc::new),
             closed: Refusals::default(),
+            accepted: AtomicU64::new(0),
+            open: AtomicU64::new(0),
             grace: GRACE,
         });
         let grpc = listen::look_up(config, &config.grpc, "--otlp-grpc").await?;
