@@ -169,7 +169,7 @@ const STORE: &[Row] = &[
     (
         "maintenance_failed",
         Kind::Gauge,
-        "1 while compression or retention fails; it is tried again, and the log of the bridge is told why.",
+        "1 while compression or retention fails; it is tried again, and the bridge's own log says why.",
         |of| of.maintained.failure.is_some().into(),
     ),
     (

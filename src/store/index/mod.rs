@@ -3,6 +3,7 @@
 //! `PRAGMA synchronous = NORMAL` in WAL mode: a commit waits for no sync, and after a loss of power the last commits may be
 //! gone, never half. Each commit holds the position of the log that it covers; what lies behind is replayed on open.
 
+mod inspect;
 mod query;
 mod schema;
 mod write;
@@ -14,6 +15,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::Error;
 use super::log::Position;
+pub use inspect::{Inspected, inspect};
 pub(super) use query::{Place, list, loose_chunks, sessions, summary, traces_chunks, traces_in};
 pub(super) use write::{Writer, put_summary};
 
