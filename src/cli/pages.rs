@@ -74,6 +74,7 @@ impl Man {
         }
         let mut page = Vec::new();
         clap_mangen::Man::new(command)
+            .source(concat!("spanbridge ", env!("CARGO_PKG_VERSION")))
             .render(&mut page)
             .map_err(|source| Failure::Output { source })?;
         print(page)

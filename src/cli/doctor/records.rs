@@ -119,7 +119,7 @@ pub(super) fn index(directory: &Path, running: bool, found: &mut Findings) {
         match log::segments(directory) {
             Ok(numbers) if !numbers.is_empty() && !running => found.warning(
                 "there is none",
-                "the log is the data: the next start reads all of it, which takes about a second for 100 MB",
+                "the log is the data: the next start reads all of it and makes the index anew, which takes longer than usual",
                 reindex,
             ),
             _ => found.ok("none yet"),
