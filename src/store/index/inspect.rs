@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{covered, failure, open_to_read, schema};
+use super::{FILE, covered, failure, open_immutable, open_to_read, schema};
 use crate::store::Error;
 use crate::store::log::Position;
 
@@ -27,7 +27,11 @@ pub struct Inspected {
 ///
 /// It is not there, or is no index.
 pub fn inspect(directory: &Path) -> Result<Inspected, Error> {
-    let connection = open_to_read(directory)?;
+    // Whoever writes has a journal beside it. Without one, reading as usual would leave files behind.
+    let connection = match directory.join(format!("{FILE}-wal")).exists() {
+        true => open_to_read(directory)?,
+        false => open_immutable(directory).map_err(failure("open"))?,
+    };
     let number = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0)).map_err(failure("read"));
     let mut check = connection.prepare("PRAGMA quick_check").map_err(failure("check"))?;
     let lines = check.query_map([], |row| row.get::<_, String>(0)).map_err(failure("check"))?;
