@@ -1,5 +1,5 @@
 //! Operating it, as the real program: metrics, readiness, the doctor, manual pages and completions, backup and restore.
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, clippy::print_stderr, reason = "a test")]
 #![cfg(feature = "server")]
 
 #[path = "support/serving.rs"]
@@ -441,6 +441,14 @@ fn the_doctor_on_what_is_broken_changes_nothing() {
     let (status, findings) = doctor(&call, &[]);
     assert_eq!((status, snapshot(&data) == before), (0, true), "{findings:#?}");
     expect(&findings, "directory", "ok", "no bridge writes to it");
+
+    let project = data.join("projects/acme/web");
+    fs::create_dir_all(&project).expect("makes");
+    fs::copy(data.join("0000000001.log"), project.join("0000000001.log")).expect("copies");
+    let (_, findings) = doctor(&call, &[]);
+    expect(&findings, "log", "ok", "projects/acme/web: 1 segment read");
+    expect(&findings, "index", "warning", "projects/acme/web: there is none");
+    fs::remove_dir_all(data.join("projects")).expect("removes");
 
     let segment = data.join("0000000001.log");
     let whole = fs::read(&segment).expect("reads");

@@ -14,7 +14,7 @@ use super::{Error, Receipt, index};
 /// The file that is written to see whether one can be.
 const PROBE: &str = "probe";
 /// Its size: with less room no request would find any.
-const ROOM: [u8; 64 << 10] = [0; 64 << 10];
+static ROOM: [u8; 64 << 10] = [0; 64 << 10];
 
 /// The files of a store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -10,6 +10,7 @@ mod records;
 mod server;
 mod settings;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
@@ -18,6 +19,7 @@ use serde_json::json;
 use super::failure::Failure;
 use super::out;
 use super::settings::Sources;
+use crate::access::Project;
 use crate::server::Config;
 use finding::{Finding, Findings, Status};
 
@@ -102,6 +104,20 @@ impl Doctor {
         all
     }
 
+    fn examine_store(&self, directory: &Path, running: bool, all: &mut Vec<Finding>) {
+        type Examine = fn(&Path, bool, &mut Findings);
+        for (check, name, examine) in [
+            (Check::Log, "log", records::log as Examine),
+            (Check::Index, "index", records::index),
+        ] {
+            if self.wants(check) {
+                let mut found = Findings::of(name);
+                examine(directory, running, &mut found);
+                all.append(&mut found.list);
+            }
+        }
+    }
+
     fn examine_with(&self, config: &Config, all: &mut Vec<Finding>) {
         let directory = &config.data_dir;
         let mut found = Findings::of("directory");
@@ -110,15 +126,8 @@ impl Doctor {
         if self.wants(Check::Directory) {
             all.append(&mut found.list);
         }
-        if self.wants(Check::Log) && records::is_store(directory) {
-            let mut found = Findings::of("log");
-            records::log(directory, running, &mut found);
-            all.append(&mut found.list);
-        }
-        if self.wants(Check::Index) && records::is_store(directory) {
-            let mut found = Findings::of("index");
-            records::index(directory, running, &mut found);
-            all.append(&mut found.list);
+        for store in stores(directory) {
+            self.examine_store(&store, running, all);
         }
         if self.wants(Check::Ports) {
             let mut found = Findings::of("ports");
@@ -140,6 +149,20 @@ impl Doctor {
             all.append(&mut found.list);
         }
     }
+}
+
+/// The directories of all projects that have a store.
+fn stores(directory: &Path) -> Vec<PathBuf> {
+    let below = |path: &Path| {
+        let entries = std::fs::read_dir(path).into_iter().flatten();
+        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        paths
+    };
+    let organizations = below(&Project::folder(directory));
+    let others = organizations.iter().flat_map(|organization| below(organization));
+    let all = std::iter::once(directory.to_owned()).chain(others);
+    all.filter(|path| records::is_store(path)).collect()
 }
 
 /// Where this machine reaches the API.

@@ -15,13 +15,18 @@ pub(super) fn log(directory: &Path, running: bool, found: &mut Findings) {
         Err(error) => return unreadable(&error, found),
     };
     if numbers.is_empty() {
-        found.ok("no segments yet");
+        found.ok(format!("{}: no segments yet", directory.display()));
         return;
     }
     for (before, after) in numbers.iter().zip(numbers.iter().skip(1)) {
         if *after != before + 1 {
             found.wrong(
-                format!("segments {} to {} are gone, though older ones are there", before + 1, after - 1),
+                format!(
+                    "{}: segments {} to {} are gone, though older ones are there",
+                    directory.display(),
+                    before + 1,
+                    after - 1
+                ),
                 "retention removes the oldest first, so somebody else removed these; their spans are lost",
                 "put them back from a backup (docs: operating), then: spanbridge reindex",
             );
@@ -40,7 +45,7 @@ pub(super) fn log(directory: &Path, running: bool, found: &mut Findings) {
             Err(error) => unreadable(&error, found),
         }
     }
-    found.ok(total.words());
+    found.ok(format!("{}: {}", directory.display(), total.words()));
 }
 
 #[derive(Default)]
@@ -76,7 +81,11 @@ impl Total {
 fn damage(directory: &Path, inspected: &Inspected, (last, running): (bool, bool), found: &mut Findings) {
     for damage in &inspected.damaged {
         found.wrong(
-            damage.to_string(),
+            format!(
+                "{}: {}",
+                directory.display(),
+                damage.to_string().trim_end_matches(" and were skipped")
+            ),
             "the spans in them are lost; all others are read. A disk that does this once does it again",
             format!(
                 "look at the disk (dmesg, smartctl); put {} back from a backup, then: spanbridge reindex --data-dir {}",
@@ -89,7 +98,8 @@ fn damage(directory: &Path, inspected: &Inspected, (last, running): (bool, bool)
         return;
     }
     let what = format!(
-        "segment {}: {} at byte {} are no whole record",
+        "{}: segment {}: {} at byte {} are no whole record",
+        directory.display(),
         inspected.segment,
         many(inspected.rest, "byte"),
         inspected.end
@@ -118,11 +128,11 @@ pub(super) fn index(directory: &Path, running: bool, found: &mut Findings) {
     if !directory.join(index::FILE).exists() {
         match log::segments(directory) {
             Ok(numbers) if !numbers.is_empty() && !running => found.warning(
-                "there is none",
+                format!("{}: there is none", directory.display()),
                 "the log is the data: the next start reads all of it and makes the index anew, which takes longer than usual",
                 reindex,
             ),
-            _ => found.ok("none yet"),
+            _ => found.ok(format!("{}: none yet", directory.display())),
         }
         return;
     }
@@ -136,7 +146,11 @@ pub(super) fn index(directory: &Path, running: bool, found: &mut Findings) {
     };
     if let Some(fault) = inspected.faults.first() {
         let why = "lists and documents may lack spans that the log holds";
-        return found.wrong(format!("SQLite finds it damaged: {fault}"), why, format!("{stopped}{reindex}"));
+        return found.wrong(
+            format!("{}: SQLite finds it damaged: {fault}", directory.display()),
+            why,
+            format!("{stopped}{reindex}"),
+        );
     }
     if inspected.version != inspected.known {
         let what = format!(
@@ -146,7 +160,7 @@ pub(super) fn index(directory: &Path, running: bool, found: &mut Findings) {
         let why = "this is another version of spanbridge than wrote it; serve makes the index anew from the log";
         return found.warning(what, why, "nothing, it happens at the start");
     }
-    found.ok(format!("whole, {}", many(inspected.traces, "trace")));
+    found.ok(format!("{}: whole, {}", directory.display(), many(inspected.traces, "trace")));
     covers(directory, inspected.covered, running, found);
 }
 
@@ -163,8 +177,12 @@ fn covers(directory: &Path, covered: Position, running: bool, found: &mut Findin
         return;
     }
     let what = format!(
-        "it covers the log up to segment {}, byte {}; the log ends at segment {}, byte {}",
-        covered.segment, covered.offset, last.segment, last.end
+        "{}: it covers the log up to segment {}, byte {}; the log ends at segment {}, byte {}",
+        directory.display(),
+        covered.segment,
+        covered.offset,
+        last.segment,
+        last.end
     );
     if (last.segment, last.end) > (covered.segment, covered.offset) {
         found.ok(format!("{what}: the next start reads the rest"));
