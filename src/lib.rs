@@ -51,4 +51,6 @@ pub mod docs {
     pub mod security {}
     #[doc = include_str!("docs/durability.md")]
     pub mod durability {}
+    #[doc = include_str!("docs/operating.md")]
+    pub mod operating {}
 }

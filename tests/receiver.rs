@@ -14,7 +14,7 @@ use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequ
 use opentelemetry_proto::tonic::collector::metrics::v1::metrics_service_client::MetricsServiceClient;
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_client::TraceServiceClient;
 use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
-use opentelemetry_proto::tonic::metrics::v1::{Gauge, Metric, ResourceMetrics, ScopeMetrics, metric};
+use opentelemetry_proto::tonic::metrics::v1::{Gauge, Metric, NumberDataPoint, ResourceMetrics, ScopeMetrics, metric};
 use prost::Message as _;
 use serde_json::{Value, json};
 use spanbridge::otlp::{decode, encode};
@@ -101,13 +101,15 @@ impl Bridge {
         otlp_json::traces(&answer.body).expect("OTLP/JSON").items
     }
 
+    /// The sum of a metric over its labels.
     fn metric(&self, name: &str) -> u64 {
         let text = String::from_utf8(self.get("/metrics").body).expect("text");
-        let line = text
-            .lines()
-            .find(|line| line.starts_with(name))
-            .unwrap_or_else(|| panic!("{name} in {text}"));
-        line.rsplit(' ').next().expect("a value").parse().expect("a number")
+        let samples = text.lines().filter(|line| line.split(['{', ' ']).next() == Some(name));
+        let values: Vec<u64> = samples
+            .map(|line| line.rsplit(' ').next().expect("a value").parse().expect("a number"))
+            .collect();
+        assert!(!values.is_empty(), "{name} in {text}");
+        values.iter().sum()
     }
 
     async fn channel(&self) -> tonic::transport::Channel {
@@ -183,7 +185,9 @@ fn metrics() -> ExportMetricsServiceRequest {
     let metric = Metric {
         name: "gen.tokens".to_owned(),
         description: "tokens".to_owned(),
-        data: Some(metric::Data::Gauge(Gauge::default())),
+        data: Some(metric::Data::Gauge(Gauge {
+            data_points: vec![NumberDataPoint::default()],
+        })),
         ..Metric::default()
     };
     let scope = ScopeMetrics {
@@ -271,7 +275,7 @@ fn what_is_acknowledged_is_found_at_once_in_every_encoding() {
         }
     }
     assert_eq!(bridge.traces().len(), 7);
-    assert_eq!(bridge.metric("spanbridge_receiver_accepted_spans_total"), 7);
+    assert_eq!(bridge.metric("otelcol_receiver_accepted_spans_total"), 7);
 }
 
 #[test]
@@ -284,11 +288,11 @@ fn logs_are_kept_with_their_trace_and_metrics_are_counted() {
     let message = otlp_json::Message::parse(&answer.body).expect("OTLP/JSON");
     assert_eq!(message.into_parts().1.items, [record(1)]);
     assert_eq!(bridge.post("/v1/metrics", &[PROTOBUF], &metrics().encode_to_vec()).status, 200);
-    let text = br#"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"a"},{"name":"b"}]}]}]}"#;
+    let text = br#"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"a","gauge":{"dataPoints":[{}]}},{"name":"b","exponentialHistogram":{"dataPoints":[{"count":"3"}]}},{"name":"c"}]}]}]}"#;
     let answer = bridge.post("/v1/metrics", &[JSON], text);
     assert_eq!((answer.status, &*answer.body), (200, &b"{}"[..]));
-    assert_eq!(bridge.metric("spanbridge_receiver_accepted_metrics_total"), 3);
-    assert_eq!(bridge.metric("spanbridge_receiver_accepted_log_records_total"), 1);
+    assert_eq!(bridge.metric("otelcol_receiver_accepted_metric_points_total"), 3);
+    assert_eq!(bridge.metric("otelcol_receiver_accepted_log_records_total"), 1);
 }
 
 #[test]
@@ -309,7 +313,7 @@ fn a_replay_is_acknowledged_and_stored_once() {
         assert_eq!((answer.status, answer.body.len()), (200, 0));
     }
     assert_eq!(bridge.spans(1).len(), 1);
-    assert_eq!(bridge.metric("spanbridge_receiver_accepted_spans_total"), 2);
+    assert_eq!(bridge.metric("otelcol_receiver_accepted_spans_total"), 6);
     assert_eq!(bridge.metric("spanbridge_receiver_duplicate_spans_total"), 4);
 }
 
@@ -333,7 +337,7 @@ fn a_bad_span_does_not_take_its_batch_with_it() {
     let response: Value = serde_json::from_slice(&answer.body).expect("JSON");
     assert_eq!(response["partialSuccess"]["rejectedSpans"], "1");
     assert_eq!(bridge.spans(2), [span(2, 2)]);
-    assert_eq!(bridge.metric("spanbridge_receiver_refused_spans_total"), 2);
+    assert_eq!(bridge.metric("otelcol_receiver_refused_spans_total"), 2);
 }
 
 fn invalid_utf8() -> Vec<u8> {

@@ -44,13 +44,19 @@ impl Project {
         &self.organization
     }
 
+    /// What holds the data of all projects but the default one: a folder for each organization, in it one for each project.
+    #[must_use]
+    pub fn folder(data_dir: &Path) -> PathBuf {
+        data_dir.join(FOLDER)
+    }
+
     /// Where its data is: `default/default` has the data directory itself, any other `projects/ORG/PROJECT` below it.
     #[must_use]
     pub fn directory(&self, data_dir: &Path) -> PathBuf {
         if *self == Self::default() {
             return data_dir.to_owned();
         }
-        data_dir.join(FOLDER).join(&self.organization).join(&self.name)
+        Self::folder(data_dir).join(&self.organization).join(&self.name)
     }
 }
 

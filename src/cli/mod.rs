@@ -1,6 +1,7 @@
 //! The command line: one file a command.
 
 mod convert;
+mod doctor;
 mod export;
 mod failure;
 #[doc(hidden)]
@@ -9,6 +10,7 @@ mod input;
 mod log;
 mod ls;
 mod out;
+mod pages;
 mod reindex;
 mod select;
 mod serve;
@@ -31,6 +33,7 @@ Examples:
   spanbridge show 5b8e                                        what the agent did in one trace
   spanbridge export --to contextforge --since 1h              documents of the last hour
   spanbridge convert --to openreward --output out/ *.bin      the same from files, without a server
+  spanbridge doctor                                           what is wrong, and how to mend it
 
 Documents go to standard output, messages to standard error.
 Exit status: 0 done, 1 the input or the data is at fault, 2 the call is.";
@@ -51,6 +54,10 @@ enum Command {
     Show(show::Show),
     Reindex(reindex::Reindex),
     Token(token::Token),
+    Doctor(doctor::Doctor),
+    Man(pages::Man),
+    Completions(pages::Completions),
+    Packaging(pages::Packaging),
 }
 
 /// Runs the command that the process was called with.
@@ -72,6 +79,10 @@ pub fn main() -> ExitCode {
         Command::Show(show) => show.run(),
         Command::Reindex(reindex) => reindex.run(),
         Command::Token(token) => token.run(),
+        Command::Doctor(doctor) => doctor.run(),
+        Command::Man(man) => man.run(),
+        Command::Completions(completions) => completions.run(),
+        Command::Packaging(packaging) => packaging.run(),
     };
     match result {
         Ok(code) => code,

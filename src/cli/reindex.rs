@@ -12,8 +12,16 @@ use super::source::default_data_dir;
 use crate::access::Project;
 use crate::store::{Filter, Local, OpenOptions, Store as _};
 
+const EXAMPLES: &str = "\
+`serve` does it by itself where the index is missing, broken or of another version; this is for one that is doubted.
+
+Examples:
+  spanbridge reindex
+  spanbridge reindex --data-dir /var/lib/spanbridge --project acme/web";
+
 /// Make the index anew from the log. The log is the data; the index can be rebuilt at any time.
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Reindex {
     /// The data directory [default: $XDG_DATA_HOME/spanbridge]. No bridge may run on it.
     #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]

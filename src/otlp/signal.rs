@@ -36,13 +36,13 @@ pub fn guess(bytes: &[u8]) -> Option<Signal> {
     }
 }
 
-/// How many metrics an `ExportMetricsServiceRequest` holds. Nothing below them is looked at.
+/// How many data points an `ExportMetricsServiceRequest` holds. What is broken below its metrics holds none.
 ///
 /// # Errors
 ///
 /// The envelope breaks; the place is named.
-pub fn count_metrics(bytes: &[u8]) -> Result<usize, Fault> {
-    let mut metrics = 0;
+pub fn count_points(bytes: &[u8]) -> Result<usize, Fault> {
+    let mut points = 0;
     let mut resources = Cursor::new(bytes);
     while let Some(field) = resources.next()? {
         if (field.number, field.wire) != (1, LEN) {
@@ -55,11 +55,22 @@ pub fn count_metrics(bytes: &[u8]) -> Result<usize, Fault> {
             }
             let mut items = scopes.enter(&field)?;
             while let Some(field) = items.next()? {
-                metrics += usize::from((field.number, field.wire) == (2, LEN));
+                if (field.number, field.wire) == (2, LEN) {
+                    points += points_of(items.enter(&field)?);
+                }
             }
         }
     }
-    Ok(metrics)
+    Ok(points)
+}
+
+/// Each kind of metric has its points in field 1.
+fn points_of(metric: Cursor<'_>) -> usize {
+    [5, 7, 9, 10, 11]
+        .into_iter()
+        .flat_map(|kind| messages(metric.clone(), kind))
+        .map(|data| messages(data, 1).count())
+        .sum()
 }
 
 fn of_item(item: Cursor<'_>) -> Option<Signal> {

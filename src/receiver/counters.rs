@@ -1,27 +1,48 @@
-//! What was received, for `/metrics`. Names in the style of the OpenTelemetry Collector.
+//! What was received, for `/metrics`: in the OpenTelemetry Collector's own names where it counts the same, so that its
+//! dashboards work, and as `spanbridge_*` where it has no word.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::intake::Taken;
+use super::prometheus::{Kind, Text};
 use super::{Refusals, Rejection};
 use crate::span::Signal;
 
 /// Counts since the start.
 #[derive(Debug, Default)]
 pub struct Counters {
-    signals: [OfSignal; 3],
+    signals: [[Flow; 2]; 3],
     requests_refused: Refusals,
     items_refused: Mutex<BTreeMap<&'static str, u64>>,
 }
 
+/// How a request came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Transport {
+    Grpc,
+    Http,
+}
+
+impl Transport {
+    const ALL: [Self; 2] = [Self::Grpc, Self::Http];
+
+    /// The Collector's word.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Grpc => "grpc",
+            Self::Http => "http",
+        }
+    }
+}
+
+/// Of one signal over one transport.
 #[derive(Debug, Default)]
-struct OfSignal {
+struct Flow {
     requests: AtomicU64,
     bytes: AtomicU64,
-    accepted: AtomicU64,
+    stored: AtomicU64,
     duplicates: AtomicU64,
     refused: AtomicU64,
 }
@@ -30,27 +51,49 @@ fn add(counter: &AtomicU64, number: usize) {
     counter.fetch_add(number as u64, Ordering::Relaxed);
 }
 
+fn load(counter: &AtomicU64) -> u64 {
+    counter.load(Ordering::Relaxed)
+}
+
+impl Flow {
+    /// As the Collector counts: answered with success, whether new or not.
+    fn accepted(&self) -> u64 {
+        load(&self.stored) + load(&self.duplicates)
+    }
+}
+
+type Number = fn(&Flow) -> u64;
+
 impl Counters {
-    fn of(&self, signal: Signal) -> &OfSignal {
+    fn of(&self, signal: Signal, transport: Transport) -> &Flow {
         let [traces, logs, metrics] = &self.signals;
-        match signal {
+        let [grpc, http] = match signal {
             Signal::Traces => traces,
             Signal::Logs => logs,
             Signal::Metrics => metrics,
+        };
+        match transport {
+            Transport::Grpc => grpc,
+            Transport::Http => http,
         }
     }
 
-    pub(super) fn took(&self, signal: Signal, bytes: usize, taken: &Taken) {
-        let of = self.of(signal);
+    pub(super) fn took(&self, signal: Signal, transport: Transport, bytes: usize, taken: &Taken) {
+        let of = self.of(signal, transport);
         add(&of.requests, 1);
         add(&of.bytes, bytes);
-        add(&of.accepted, taken.stored);
+        add(&of.stored, taken.stored);
         add(&of.duplicates, taken.duplicates);
         add(&of.refused, taken.refused_count);
         let mut reasons = self.items_refused.lock().unwrap_or_else(PoisonError::into_inner);
         for refused in &taken.refused {
             *reasons.entry(refused.reason.name()).or_default() += 1;
         }
+    }
+
+    /// Items of a request that the store could not take; the request is counted by [`Counters::refused`].
+    pub(super) fn not_stored(&self, signal: Signal, transport: Transport, items: usize) {
+        add(&self.of(signal, transport).refused, items);
     }
 
     pub(super) fn refused(&self, rejection: &Rejection) {
@@ -60,46 +103,73 @@ impl Counters {
     /// Spans and log records that are stored, and those that were there already.
     #[must_use]
     pub fn accepted(&self) -> (u64, u64) {
-        let sum = |of: fn(&OfSignal) -> &AtomicU64| {
-            let [traces, logs, _] = &self.signals;
-            of(traces).load(Ordering::Relaxed) + of(logs).load(Ordering::Relaxed)
-        };
-        (sum(|of| &of.accepted), sum(|of| &of.duplicates))
+        let [traces, logs, _] = &self.signals;
+        let sum = |of: fn(&Flow) -> &AtomicU64| traces.iter().chain(logs).map(|flow| load(of(flow))).sum();
+        (sum(|of| &of.stored), sum(|of| &of.duplicates))
     }
 
-    /// All counts in the text format of Prometheus.
-    #[must_use]
-    pub fn prometheus(&self) -> String {
-        let mut out = String::new();
-        let names = [
+    /// All counts.
+    pub fn write(&self, out: &mut Text) {
+        for (signal, items) in [
             (Signal::Traces, "spans"),
             (Signal::Logs, "log_records"),
-            (Signal::Metrics, "metrics"),
-        ];
-        for (signal, items) in names {
-            let of = self.of(signal);
-            let signal = signal.name();
-            for (name, help, counter) in [
-                (format!("accepted_{items}"), "Accepted and stored (metrics: counted).", &of.accepted),
-                (
-                    format!("duplicate_{items}"),
-                    "Sent again, byte by byte, and stored once.",
-                    &of.duplicates,
+            (Signal::Metrics, "metric_points"),
+        ] {
+            let samples = |number: Number| {
+                Transport::ALL.map(|transport| {
+                    let labels = vec![("receiver", "otlp"), ("transport", transport.name())];
+                    (labels, number(self.of(signal, transport)))
+                })
+            };
+            let (accepted, refused) = match signal {
+                Signal::Metrics => ("Answered with success. Metrics are counted, not kept.", "Refused."),
+                _ => (
+                    "Answered with success: they are on the disk. Those that came again are among them.",
+                    "Refused, alone for what is wrong with them or with a request that could not be stored.",
                 ),
-                (format!("refused_{items}"), "Refused one by one, without their batch.", &of.refused),
-                (
-                    format!("{signal}_requests"),
-                    "Requests that were answered with success.",
-                    &of.requests,
-                ),
-                (format!("{signal}_bytes"), "Bytes of those requests, decompressed.", &of.bytes),
-            ] {
-                let value = counter.load(Ordering::Relaxed);
-                let _ = writeln!(out, "# HELP spanbridge_receiver_{name}_total {help}");
-                let _ = writeln!(out, "# TYPE spanbridge_receiver_{name}_total counter");
-                let _ = writeln!(out, "spanbridge_receiver_{name}_total {value}");
+            };
+            out.metric(
+                &format!("otelcol_receiver_accepted_{items}_total"),
+                Kind::Counter,
+                accepted,
+                samples(Flow::accepted),
+            );
+            out.metric(
+                &format!("otelcol_receiver_refused_{items}_total"),
+                Kind::Counter,
+                refused,
+                samples(|of| load(&of.refused)),
+            );
+            if signal != Signal::Metrics {
+                out.metric(
+                    &format!("spanbridge_receiver_duplicate_{items}_total"),
+                    Kind::Counter,
+                    "Came again, byte by byte, and were stored once; counted as accepted too.",
+                    samples(|of| load(&of.duplicates)),
+                );
             }
         }
+        let by_signal = |number: Number| {
+            [Signal::Traces, Signal::Logs, Signal::Metrics]
+                .into_iter()
+                .flat_map(move |signal| Transport::ALL.map(|transport| (signal, transport)))
+                .map(move |(signal, transport)| {
+                    let labels = vec![("signal", signal.name()), ("transport", transport.name())];
+                    (labels, number(self.of(signal, transport)))
+                })
+        };
+        out.metric(
+            "spanbridge_receiver_requests_total",
+            Kind::Counter,
+            "Requests that were answered with success.",
+            by_signal(|of| load(&of.requests)),
+        );
+        out.metric(
+            "spanbridge_receiver_bytes_total",
+            Kind::Counter,
+            "Bytes of those requests, decompressed.",
+            by_signal(|of| load(&of.bytes)),
+        );
         let items = self.items_refused.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (name, help, counts) in [
             ("refused_requests", "Requests refused as a whole.", self.requests_refused.counts()),
@@ -109,12 +179,9 @@ impl Counters {
                 items,
             ),
         ] {
-            let _ = writeln!(out, "# HELP spanbridge_receiver_{name}_total {help}");
-            let _ = writeln!(out, "# TYPE spanbridge_receiver_{name}_total counter");
-            for (reason, value) in &counts {
-                let _ = writeln!(out, "spanbridge_receiver_{name}_total{{reason=\"{reason}\"}} {value}");
-            }
+            let name = format!("spanbridge_receiver_{name}_total");
+            let counts = counts.iter().map(|(reason, value)| (vec![("reason", *reason)], value));
+            out.metric(&name, Kind::Counter, help, counts);
         }
-        out
     }
 }

@@ -12,6 +12,7 @@ use hyper::{Request, Response};
 use prost::Message as _;
 
 use super::admission::Reservation;
+use super::counters::Transport;
 use super::health::{self, CheckRequest, Serving, Watch};
 use super::intake::{Export, Form};
 use super::{Body, Receiver, Rejection, full, http, status};
@@ -88,6 +89,7 @@ where
     };
     let export = Export {
         signal,
+        transport: Transport::Grpc,
         form: Form::Protobuf,
         encoding,
         body: message,

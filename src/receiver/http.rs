@@ -12,6 +12,7 @@ use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Version};
 
 use super::admission::Reservation;
+use super::counters::Transport;
 use super::intake::{Export, Form, Taken};
 use super::limits::Encoding;
 use super::{Body, Receiver, Rejection, full, grpc, status};
@@ -87,6 +88,7 @@ where
     let body = receiver.read_body(body, &mut reservation, receiver.limits.request_bytes).await?;
     let export = Export {
         signal,
+        transport: Transport::Http,
         form,
         encoding,
         body,

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::admission::Reservation;
+use super::counters::Transport;
 use super::limits::{Encoding, InflateError, Limits, SLOWEST, inflate_with, json_objects};
 use super::redact::Rules;
 use super::{Receiver, Rejection};
@@ -29,6 +30,7 @@ pub(super) enum Form {
 #[derive(Debug)]
 pub(super) struct Export {
     pub(super) signal: Signal,
+    pub(super) transport: Transport,
     pub(super) form: Form,
     pub(super) encoding: Option<Encoding>,
     pub(super) body: Vec<u8>,
@@ -67,7 +69,7 @@ fn is_aside(export: &Export) -> bool {
 impl Receiver {
     /// Stores what a request carries, and returns when it is on the disk.
     pub(super) async fn take(&self, export: Export) -> Result<Taken, Rejection> {
-        let signal = export.signal;
+        let (signal, transport) = (export.signal, export.transport);
         let keys = self.session_keys.clone();
         let limit = self.limits.request_bytes;
         let rules = self.redaction.rules();
@@ -94,10 +96,13 @@ impl Receiver {
                 }),
             );
             let receipt = receiver.await.map_err(|_| Rejection::ShuttingDown)?;
-            let receipt = receipt.map_err(|source| Rejection::Store { source })?;
+            let receipt = receipt.map_err(|source| {
+                self.counters.not_stored(signal, transport, taken.received);
+                Rejection::Store { source }
+            })?;
             (taken.stored, taken.duplicates) = (receipt.stored, receipt.duplicates);
         }
-        self.counters.took(signal, bytes, &taken);
+        self.counters.took(signal, transport, bytes, &taken);
         Ok(taken)
     }
 
@@ -186,11 +191,11 @@ fn from_protobuf(body: Vec<u8>, wanted: Signal, keys: &[&str], rules: Option<&Ru
         None => Rejection::Protobuf { signal: wanted, fault },
     };
     if wanted == Signal::Metrics {
-        let metrics = signal::count_metrics(&body).map_err(broken)?;
+        let points = signal::count_points(&body).map_err(broken)?;
         if let Some(found) = other() {
             return Err(Rejection::WrongSignal { wanted, found });
         }
-        return Ok((Vec::new(), counted(metrics)));
+        return Ok((Vec::new(), counted(points)));
     }
     let redacted = rules.map_or(Ok(None), |rules| rules.apply(&body, wanted)).map_err(broken)?;
     let scan = scan::scan(redacted.as_deref().unwrap_or(&body), wanted, keys).map_err(broken)?;
@@ -224,7 +229,7 @@ fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str], rules: Option<&Rules>)
     let message = Message::parse(bytes).map_err(unreadable)?;
     message.expect(wanted).map_err(unreadable)?;
     if wanted == Signal::Metrics {
-        return Ok((Vec::new(), counted(message.metrics())));
+        return Ok((Vec::new(), counted(message.metric_points())));
     }
     let (spans, logs) = message.into_parts();
     let (items, refused, protobuf) = if wanted == Signal::Traces {
@@ -265,10 +270,10 @@ fn json_cost(text: &[u8]) -> Result<usize, Rejection> {
     Ok(text.len().saturating_mul(6).max(objects.saturating_mul(OBJECT)))
 }
 
-fn counted(metrics: usize) -> Taken {
+fn counted(points: usize) -> Taken {
     Taken {
-        received: metrics,
-        stored: metrics,
+        received: points,
+        stored: points,
         ..Taken::default()
     }
 }

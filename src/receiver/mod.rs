@@ -14,6 +14,7 @@ mod health;
 mod http;
 mod intake;
 pub mod limits;
+pub mod prometheus;
 pub mod redact;
 mod refusals;
 mod reject;

@@ -71,6 +71,19 @@ impl Security {
         self.allow_anonymous || certificates || !self.tokens.is_empty()
     }
 
+    /// Loads certificates and redaction rules, and lets go of them again.
+    ///
+    /// # Errors
+    ///
+    /// One of them cannot be used.
+    pub fn check(&self) -> Result<(), StartError> {
+        self.rules()?;
+        if let Some(files) = &self.tls {
+            files.load()?;
+        }
+        Ok(())
+    }
+
     pub(super) fn rules(&self) -> Result<Rules, RuleError> {
         Rules::new(&self.redaction, self.redact_hash_key.0.as_deref())
     }

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use hyper::body::Incoming;
@@ -29,6 +30,9 @@ pub(super) struct Ports {
     pub(super) tls: Option<Arc<Tls>>,
     /// Connections that were closed by us, by reason.
     pub(super) closed: Refusals,
+    /// Connections that were let in, and of these those that are open.
+    pub(super) accepted: AtomicU64,
+    pub(super) open: AtomicU64,
     /// How long requests in work may take after the end was asked for.
     pub(super) grace: Duration,
 }
@@ -115,8 +119,11 @@ where
         };
         let _ = stream.set_nodelay(true);
         let (http, ports, answer, until) = (Arc::clone(&http), Arc::clone(&ports), answer.clone(), until.clone());
+        ports.accepted.fetch_add(1, Ordering::Relaxed);
+        ports.open.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
             connect(&http, &ports, stream, answer, until).await;
+            ports.open.fetch_sub(1, Ordering::Relaxed);
             drop(place);
         });
     }

@@ -1,57 +1,207 @@
-//! The text of `/metrics`.
+//! The text of `/metrics`: the receiver's counts, then those of the process, the ports and each project's store.
 
-use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
+use std::time::Instant;
 
 use super::listen::Ports;
-use super::projects::Stores;
+use super::projects::{Open, Stores};
+use crate::receiver::prometheus::{Kind, Text};
 use crate::receiver::{Receiver, Refusals};
+use crate::store::{Maintained, Usage};
 use crate::web::Metrics;
 
 pub(super) fn writer(receiver: &Arc<Receiver>, stores: &Stores, ports: &Arc<Ports>, refused: &Arc<Refusals>) -> Metrics {
     let (receiver, stores) = (Arc::clone(receiver), Arc::clone(stores));
     let (ports, refused) = (Arc::clone(ports), Arc::clone(refused));
+    let started = Instant::now();
     Arc::new(move || {
-        let mut out = receiver.counters().prometheus();
-        let appended = stores.read().unwrap_or_else(PoisonError::into_inner);
-        for (name, help, kind, value) in [
-            (
-                "receiver_in_flight_bytes",
-                "Bytes of requests in work.",
-                "gauge",
-                receiver.in_flight_bytes() as u64,
-            ),
-            (
-                "store_appended_bytes_total",
-                "Bytes of messages written to the log.",
-                "counter",
-                appended.iter().map(|store| store.appended_bytes()).sum(),
-            ),
-        ] {
-            let _ = writeln!(out, "# HELP spanbridge_{name} {help}");
-            let _ = writeln!(out, "# TYPE spanbridge_{name} {kind}");
-            let _ = writeln!(out, "spanbridge_{name} {value}");
-        }
-        let help = "Requests to the API refused before they were answered.";
-        counts(&mut out, "api_refused_requests_total", help, "reason", &owned(&refused.counts()));
-        let help = "Connections closed by the bridge.";
-        counts(&mut out, "closed_connections_total", help, "reason", &owned(&ports.closed.counts()));
-        let help = "Attributes and texts taken out before they were stored.";
-        counts(&mut out, "redactions_total", help, "rule", &receiver.redaction().found());
-        out
+        let mut out = Text::default();
+        receiver.counters().write(&mut out);
+        process(&mut out, started);
+        requests(&mut out, &receiver, &ports, &refused);
+        let stores = stores.read().unwrap_or_else(PoisonError::into_inner);
+        of_stores(&mut out, &stores);
+        out.finish()
     })
 }
 
-fn owned(counts: &BTreeMap<&'static str, u64>) -> Vec<(String, u64)> {
-    counts.iter().map(|(reason, count)| ((*reason).to_owned(), *count)).collect()
+fn process(out: &mut Text, started: Instant) {
+    let version = vec![("version", env!("CARGO_PKG_VERSION"))];
+    out.metric("spanbridge_build_info", Kind::Gauge, "The version that runs.", [(version, 1)]);
+    let uptime = started.elapsed().as_secs_f64();
+    out.one(
+        "otelcol_process_uptime_seconds_total",
+        Kind::Counter,
+        "Uptime of the process.",
+        uptime,
+    );
+    // Where the system does not tell, there is no such metric.
+    if let Some(bytes) = resident() {
+        let help = "Physical memory of the process.";
+        out.one("otelcol_process_memory_rss_bytes", Kind::Gauge, help, bytes);
+    }
 }
 
-fn counts(out: &mut String, name: &str, help: &str, label: &str, counts: &[(String, u64)]) {
-    let _ = writeln!(out, "# HELP spanbridge_{name} {help}");
-    let _ = writeln!(out, "# TYPE spanbridge_{name} counter");
-    for (value, count) in counts {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        let _ = writeln!(out, "spanbridge_{name}{{{label}=\"{value}\"}} {count}");
+fn resident() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes: u64 = line.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes * 1_024)
+}
+
+fn requests(out: &mut Text, receiver: &Receiver, ports: &Ports, refused: &Refusals) {
+    let in_flight = receiver.in_flight_bytes();
+    out.one(
+        "spanbridge_receiver_in_flight_bytes",
+        Kind::Gauge,
+        "Bytes of requests in work.",
+        in_flight,
+    );
+    let (refused, closed, found) = (refused.counts(), ports.closed.counts(), receiver.redaction().found());
+    out.metric(
+        "spanbridge_api_refused_requests_total",
+        Kind::Counter,
+        "Requests to the API refused before they were answered.",
+        refused.iter().map(|(reason, count)| (vec![("reason", *reason)], count)),
+    );
+    let open = ports.open.load(Ordering::Relaxed);
+    out.one(
+        "spanbridge_connections",
+        Kind::Gauge,
+        "Connections that are open, of all ports.",
+        open,
+    );
+    let accepted = ports.accepted.load(Ordering::Relaxed);
+    out.one(
+        "spanbridge_connections_total",
+        Kind::Counter,
+        "Connections that were let in.",
+        accepted,
+    );
+    out.metric(
+        "spanbridge_closed_connections_total",
+        Kind::Counter,
+        "Connections closed by the bridge.",
+        closed.iter().map(|(reason, count)| (vec![("reason", *reason)], count)),
+    );
+    out.metric(
+        "spanbridge_redactions_total",
+        Kind::Counter,
+        "Attributes and texts taken out before they were stored.",
+        found.iter().map(|(rule, count)| (vec![("rule", rule.as_str())], count)),
+    );
+}
+
+/// What is asked of one store for one answer.
+struct Asked {
+    project: String,
+    usage: Usage,
+    maintained: Maintained,
+    appended: u64,
+    ready: bool,
+    /// Torn and damaged places, records read again, and whether the index was made anew, when the store was opened.
+    found: [u64; 4],
+}
+
+impl Asked {
+    fn of(open: &Open) -> Self {
+        let (store, recovery) = (&open.store, &open.recovery);
+        Self {
+            project: open.project.to_string(),
+            usage: store.usage().unwrap_or_default(),
+            maintained: store.maintained(),
+            appended: store.appended_bytes(),
+            ready: store.ready().is_ok(),
+            found: [
+                u64::from(recovery.torn.is_some()),
+                recovery.damaged.len() as u64,
+                recovery.replayed as u64,
+                u64::from(recovery.index_rebuilt.is_some()),
+            ],
+        }
+    }
+}
+
+/// Name behind `spanbridge_store_`, kind, help, and the number.
+type Row = (&'static str, Kind, &'static str, fn(&Asked) -> u64);
+
+const STORE: &[Row] = &[
+    ("ready", Kind::Gauge, "1 while it can be written to.", |of| of.ready.into()),
+    (
+        "appended_bytes_total",
+        Kind::Counter,
+        "Bytes of messages written to the log.",
+        |of| of.appended,
+    ),
+    ("segments", Kind::Gauge, "Segments of the log.", |of| of.usage.segments),
+    ("log_bytes", Kind::Gauge, "Bytes of these on the disk.", |of| of.usage.log_bytes),
+    ("index_bytes", Kind::Gauge, "Bytes of the index on the disk.", |of| {
+        of.usage.index_bytes
+    }),
+    ("free_bytes", Kind::Gauge, "Bytes that the file system has left.", |of| {
+        of.usage.free_bytes
+    }),
+    ("capacity_bytes", Kind::Gauge, "Bytes of the file system.", |of| {
+        of.usage.capacity_bytes
+    }),
+    ("compressed_segments_total", Kind::Counter, "Segments that were compressed.", |of| {
+        of.maintained.compressed_segments
+    }),
+    ("compressed_from_bytes_total", Kind::Counter, "Their bytes before.", |of| {
+        of.maintained.compressed_from_bytes
+    }),
+    ("compressed_to_bytes_total", Kind::Counter, "Their bytes after.", |of| {
+        of.maintained.compressed_to_bytes
+    }),
+    (
+        "damaged_segments_total",
+        Kind::Counter,
+        "Segments that stay uncompressed because parts of them are damaged.",
+        |of| of.maintained.damaged_segments,
+    ),
+    ("removed_segments_total", Kind::Counter, "Segments that retention removed.", |of| {
+        of.maintained.removed_segments
+    }),
+    ("removed_bytes_total", Kind::Counter, "Their bytes.", |of| {
+        of.maintained.removed_bytes
+    }),
+    (
+        "maintenance_failed",
+        Kind::Gauge,
+        "1 while compression or retention fails; it is tried again, and the bridge's own log says why.",
+        |of| of.maintained.failure.is_some().into(),
+    ),
+    (
+        "recovery_torn",
+        Kind::Gauge,
+        "1 if an unfinished write was cut off at the start; nothing acknowledged was in it.",
+        |of| of.found[0],
+    ),
+    (
+        "recovery_damaged",
+        Kind::Gauge,
+        "Damaged places that were skipped at the start.",
+        |of| of.found[1],
+    ),
+    (
+        "recovery_replayed_records",
+        Kind::Gauge,
+        "Records read again into the index at the start.",
+        |of| of.found[2],
+    ),
+    (
+        "recovery_index_rebuilt",
+        Kind::Gauge,
+        "1 if the index was made anew at the start.",
+        |of| of.found[3],
+    ),
+];
+
+fn of_stores(out: &mut Text, stores: &[Open]) {
+    let asked: Vec<Asked> = stores.iter().map(Asked::of).collect();
+    for (name, kind, help, number) in STORE {
+        let samples = asked.iter().map(|of| (vec![("project", of.project.as_str())], number(of)));
+        out.metric(&format!("spanbridge_store_{name}"), *kind, help, samples);
     }
 }

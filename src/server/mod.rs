@@ -15,6 +15,7 @@ mod upkeep;
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -81,6 +82,8 @@ impl Server {
             limits: config.connections,
             tls: tls.map(Arc::new),
             closed: Refusals::default(),
+            accepted: AtomicU64::new(0),
+            open: AtomicU64::new(0),
             grace: GRACE,
         });
         let grpc = listen::look_up(config, &config.grpc, "--otlp-grpc").await?;

@@ -22,7 +22,15 @@ pub(super) struct Place {
 }
 
 /// The stores that are open.
-pub(super) type Stores = Arc<RwLock<Vec<Arc<Local>>>>;
+pub(super) type Stores = Arc<RwLock<Vec<Open>>>;
+
+/// A store that is open, and what was found when it was opened.
+#[derive(Debug)]
+pub(super) struct Open {
+    pub(super) project: Project,
+    pub(super) store: Arc<Local>,
+    pub(super) recovery: Recovery,
+}
 
 /// The projects of a bridge. The default one is always there; the others are those of the tokens.
 pub(super) struct Projects {
@@ -56,7 +64,11 @@ impl Projects {
         let project = Project::default();
         let Opened { store, recovery } = open_store(config, &project)?;
         let store = Arc::new(store);
-        let stores: Stores = Arc::new(RwLock::new(vec![Arc::clone(&store)]));
+        let stores: Stores = Arc::new(RwLock::new(vec![Open {
+            project: project.clone(),
+            store: Arc::clone(&store),
+            recovery: recovery.clone(),
+        }]));
         let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
         let receiver = Receiver::new(as_store, config.vocabulary.session_keys(), config.limits);
         let receiver = Arc::new(receiver.with_cors(config.cors.clone()));
@@ -93,17 +105,21 @@ impl Projects {
                 continue;
             }
             let Opened { store, recovery } = open_store(config, project)?;
-            self.add(project, Arc::new(store));
+            self.add(project, Arc::new(store), recovery.clone());
             recoveries.push((project.clone(), recovery));
         }
         Ok(recoveries)
     }
 
-    fn add(&self, project: &Project, store: Arc<Local>) {
+    fn add(&self, project: &Project, store: Arc<Local>, recovery: Recovery) {
         let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
         let (vocabulary, metrics) = (Arc::clone(&self.vocabulary), Arc::clone(&self.metrics));
         let web = Web::new(Arc::clone(&store), vocabulary, project.organization(), metrics);
-        self.stores.write().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&store));
+        self.stores.write().unwrap_or_else(PoisonError::into_inner).push(Open {
+            project: project.clone(),
+            store: Arc::clone(&store),
+            recovery,
+        });
         let place = Place {
             store,
             receiver: Arc::new(self.first.receiver.beside(as_store)),

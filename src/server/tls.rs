@@ -62,6 +62,23 @@ pub enum TlsError {
 }
 
 impl TlsFiles {
+    /// From when to when the first certificate of the file is valid, in seconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or holds no certificate.
+    pub fn validity(&self) -> Result<(i64, i64), TlsError> {
+        let path = &self.certificate;
+        let missing = || TlsError::Missing {
+            path: path.clone(),
+            what: "certificate",
+        };
+        let first = certificates(path)?.into_iter().next().ok_or_else(missing)?;
+        let (_, certificate) = x509_parser::parse_x509_certificate(&first).map_err(|_| missing())?;
+        let validity = certificate.validity();
+        Ok((validity.not_before.timestamp(), validity.not_after.timestamp()))
+    }
+
     pub(super) fn load(&self) -> Result<Arc<ServerConfig>, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let unusable = |source| TlsError::Certificate {

@@ -62,6 +62,7 @@ impl Commits {
                 batch.push(job);
             }
             let results = self.commit(&batch);
+            self.state.note(&results);
             self.state.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
             for (job, result) in batch.into_iter().zip(results) {
                 (job.done)(result);

@@ -14,6 +14,7 @@ use super::index::{self, Place};
 use super::lock::Lock;
 use super::log::{Log, Position, Recovery};
 use super::maintain::{Maintained, Maintenance};
+use super::ready::{Probe, Usage};
 use super::segments::Segments;
 use super::{Chunk, ChunkKind, Error, Filter, Receipt, Retention, SessionRow, Store, Stored, TraceRow};
 use crate::otlp::decode;
@@ -74,6 +75,8 @@ struct WriterHandle {
     thread: Mutex<Option<JoinHandle<()>>>,
     maintenance: Maintenance,
     state: Arc<State>,
+    disk: Arc<dyn Disk>,
+    probe: Probe,
     summaries: Mutex<Option<Connection>>,
     _lock: Lock,
 }
@@ -87,6 +90,8 @@ pub(super) struct State {
     pub(super) segment: AtomicU64,
     /// Bytes of messages appended since the store was opened.
     pub(super) bytes: AtomicU64,
+    /// Why the last commit failed, if it did.
+    pub(super) failure: Mutex<Option<Error>>,
 }
 
 #[derive(Debug)]
@@ -129,7 +134,7 @@ impl Local {
             index,
             behind: false,
             options: options.clone(),
-            disk,
+            disk: Arc::clone(&disk),
             segments,
             state: Arc::clone(&state),
         };
@@ -142,6 +147,8 @@ impl Local {
             thread: Mutex::new(Some(thread)),
             maintenance,
             state,
+            disk,
+            probe: Probe::default(),
             summaries: Mutex::default(),
             _lock: lock,
         };
@@ -193,6 +200,31 @@ impl Local {
     #[must_use]
     pub fn appended_bytes(&self) -> u64 {
         self.writer.as_ref().map_or(0, |writer| writer.state.bytes.load(Ordering::Relaxed))
+    }
+
+    /// Whether it can be written to, as far as that can be known without a span: the last commit went well, or what it
+    /// failed of has passed, and the disk has room.
+    ///
+    /// # Errors
+    ///
+    /// It cannot, for this reason. The store is open for reading only.
+    pub fn ready(&self) -> Result<(), Error> {
+        let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
+        let failure = writer.state.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(poisoned @ Error::Poisoned { .. }) = failure {
+            return Err(poisoned);
+        }
+        // Nobody sends to a bridge that is not ready, so no commit would ever tell that the disk has room again.
+        writer.probe.ask(&*writer.disk, &self.directory)
+    }
+
+    /// The files as they are now.
+    ///
+    /// # Errors
+    ///
+    /// The directory cannot be read.
+    pub fn usage(&self) -> Result<Usage, Error> {
+        super::ready::usage(&self.directory).map_err(|source| super::error::of_io("read", &self.directory, source))
     }
 
     /// What was computed of a trace, if it was at this revision.

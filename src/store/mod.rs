@@ -31,12 +31,14 @@ mod local;
 mod lock;
 pub mod log;
 mod maintain;
+mod ready;
 mod segments;
 
 pub use chunk::{Chunk, ChunkKind};
 pub use error::Error;
 pub use local::{Local, OpenOptions, Opened};
 pub use maintain::{Maintained, Retention};
+pub use ready::Usage;
 
 use crate::span::{LogRecord, Span, TraceId};
 

@@ -72,10 +72,12 @@ fn front_page() -> String {
 }
 
 fn ready(web: &Web) -> Answer {
-    web.store.list(&Filter {
+    let first = Filter {
         limit: Some(1),
         ..Filter::default()
-    })?;
+    };
+    web.store.list(&first).map_err(|error| Problem::unready(&error))?;
+    web.store.ready().map_err(|error| Problem::unready(&error))?;
     Ok(reply("text/plain", "ready\n".to_owned()))
 }
 

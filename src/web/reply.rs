@@ -47,6 +47,23 @@ impl Problem {
         }
     }
 
+    pub(super) fn unready(error: &store::Error) -> Self {
+        // What the path of the data directory is, is nobody's business who has shown no token.
+        let message = match error {
+            store::Error::Full { .. } => "the disk is full: free some space".to_owned(),
+            store::Error::Poisoned { .. } => error.to_string(),
+            store::Error::Io { doing, source, .. } => format!("the data directory cannot be used ({doing}): {source}"),
+            store::Error::Index { .. } => error.to_string(),
+            _ => "the store takes nothing".to_owned(),
+        };
+        Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            code: "NOT_READY",
+            message,
+            challenge: None,
+        }
+    }
+
     pub(super) fn method(method: &Method) -> Self {
         Self {
             status: StatusCode::METHOD_NOT_ALLOWED,

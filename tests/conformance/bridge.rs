@@ -59,10 +59,12 @@ impl Bridge {
         }
     }
 
+    /// The sum of a metric over its labels, or the one sample that is named with them.
     pub(crate) fn metric(&self, name: &str) -> u64 {
         let text = String::from_utf8(self.get("/metrics").body).expect("text");
-        let line = text.lines().find(|line| line.split(' ').next() == Some(name));
-        line.and_then(|line| line.rsplit(' ').next()?.parse().ok()).unwrap_or_default()
+        let of_it = |line: &&str| line.split(' ').next() == Some(name) || line.split('{').next() == Some(name);
+        let samples = text.lines().filter(of_it);
+        samples.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
     }
 
     /// The trace as OTLP/JSON.

@@ -67,16 +67,20 @@ fn sums(_: &Bridges) -> Verdict {
     post("/v1/traces", &body::protobuf(one));
     post("/v1/traces", &body::partly_bad(two));
     post("/v1/traces", &body::all_bad(3));
-    let count = |name: &str| bridge.metric(&format!("spanbridge_receiver_{name}"));
-    same("accepted", &3, &count("accepted_spans_total"))?;
-    same("duplicates", &2, &count("duplicate_spans_total"))?;
-    same("rejected", &4, &count("refused_spans_total"))?;
-    same("by reason", &4, &count("rejected_items_total{reason=\"trace_id\"}"))?;
+    let count = |name: &str| bridge.metric(name);
+    let (accepted, refused) = (
+        count("otelcol_receiver_accepted_spans_total"),
+        count("otelcol_receiver_refused_spans_total"),
+    );
+    same("accepted", &5, &accepted)?;
+    same("duplicates", &2, &count("spanbridge_receiver_duplicate_spans_total"))?;
+    same("rejected", &4, &refused)?;
     same(
-        "received",
-        &9,
-        &(count("accepted_spans_total") + count("duplicate_spans_total") + count("refused_spans_total")),
-    )
+        "by reason",
+        &4,
+        &count("spanbridge_receiver_rejected_items_total{reason=\"trace_id\"}"),
+    )?;
+    same("received", &9, &(accepted + refused))
 }
 
 /// Refused with a hint, on all transports and encodings.

@@ -68,8 +68,9 @@ class Bridge:
         return json.loads(text) if text else {}
 
     def metric(self, name):
-        found = re.search(rf"^spanbridge_receiver_{re.escape(name)} (\d+)$", self.get("/metrics"), re.M)
-        return int(found.group(1)) if found else 0
+        """The sum of a metric of the receiver over its labels, or the one sample that is named with them."""
+        pattern = rf"^(?:otelcol|spanbridge)_receiver_{re.escape(name)}(?:\{{.*\}})? (\d+)$"
+        return sum(int(number) for number in re.findall(pattern, self.get("/metrics"), re.M))
 
     def port(self, transport):
         return self.grpc if transport == "grpc" else self.http

@@ -39,8 +39,14 @@ pub(crate) struct Serving {
 
 impl Serving {
     pub(crate) fn start(directory: &Path) -> Self {
+        Self::start_by(Command::new("env"), directory)
+    }
+
+    /// Started by another program, which takes the command and its arguments and becomes it.
+    pub(crate) fn start_by(mut starter: Command, directory: &Path) -> Self {
         let any = "127.0.0.1:0";
-        let mut child = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+        let mut child = starter
+            .arg(env!("CARGO_BIN_EXE_spanbridge"))
             .args(["serve", "--otlp-grpc", any, "--otlp-http", any, "--http", any, "--data-dir"])
             .arg(directory)
             .stderr(Stdio::piped())

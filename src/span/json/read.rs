@@ -74,13 +74,23 @@ impl Message {
         }
     }
 
-    /// How many metrics it carries; nothing else is read of them.
+    /// How many data points of metrics it carries; nothing else is read of them.
     #[must_use]
-    pub fn metrics(&self) -> usize {
+    pub fn metric_points(&self) -> usize {
         let resources = self.resource_metrics.iter().flatten();
         resources
             .flat_map(|resource| &resource.scope_metrics)
-            .map(|scope| scope.metrics.len())
+            .flat_map(|scope| &scope.metrics)
+            .flat_map(|metric| {
+                [
+                    &metric.gauge,
+                    &metric.sum,
+                    &metric.histogram,
+                    &metric.exponential_histogram,
+                    &metric.summary,
+                ]
+            })
+            .map(|data| data.data_points.len())
             .sum()
     }
 
@@ -179,8 +189,16 @@ message!(ResourceMetrics {
     #[serde(rename = "scope_metrics")] _snake: SnakeCase,
 });
 message!(ScopeMetrics {
-    metrics: Vec<IgnoredAny>,
+    metrics: Vec<Metric>,
 });
+message!(Metric {
+    gauge: Points,
+    sum: Points,
+    histogram: Points,
+    exponential_histogram: Points,
+    summary: Points,
+});
+message!(Points { data_points: Vec<IgnoredAny>, });
 message!(ResourceText { attributes: Vec<PairText>, dropped_attributes_count: U32, });
 message!(ScopeText { name: String, version: String, attributes: Vec<PairText>, dropped_attributes_count: U32, });
 message!(StatusText {

@@ -3,6 +3,7 @@
 //! `PRAGMA synchronous = NORMAL` in WAL mode: a commit waits for no sync, and after a loss of power the last commits may be
 //! gone, never half. Each commit holds the position of the log that it covers; what lies behind is replayed on open.
 
+mod inspect;
 mod query;
 mod schema;
 mod write;
@@ -14,6 +15,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::Error;
 use super::log::Position;
+pub use inspect::{Inspected, inspect};
 pub(super) use query::{Place, list, loose_chunks, sessions, summary, traces_chunks, traces_in};
 pub(super) use write::{Writer, put_summary};
 
@@ -54,23 +56,30 @@ pub(super) fn open_beside(directory: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
+const READ_ONLY: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
+/// What a reader is set to; that it can read is tried at once.
+const READER: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -2048; SELECT count(*) FROM covered;";
+
 /// Opens the index for reading.
 pub(super) fn open_to_read(directory: &Path) -> Result<Connection, Error> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let path = directory.join(FILE);
-    let connection = Connection::open_with_flags(&path, flags).map_err(failure("open"))?;
-    let set_up = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -2048; SELECT count(*) FROM covered;";
-    let Err(error) = connection.execute_batch(set_up) else {
+    let connection = Connection::open_with_flags(directory.join(FILE), READ_ONLY).map_err(failure("open"))?;
+    let Err(error) = connection.execute_batch(READER) else {
         return Ok(connection);
     };
     // On a medium that nobody can write to, SQLite cannot make its shared memory; then nobody else writes either.
     if !matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) {
         return Err(failure("open")(error));
     }
+    open_immutable(directory).map_err(|_| failure("open")(error))
+}
+
+/// Opens an index that nobody writes to: without a lock, and without a file beside it.
+fn open_immutable(directory: &Path) -> rusqlite::Result<Connection> {
+    let path = directory.join(FILE);
     let text = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let immutable = Connection::open_with_flags(format!("file:{text}?immutable=1"), flags | OpenFlags::SQLITE_OPEN_URI)
-        .and_then(|connection| connection.execute_batch(set_up).map(|()| connection));
-    immutable.map_err(|_| failure("open")(error))
+    let connection = Connection::open_with_flags(format!("file:{text}?immutable=1"), READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
+    connection.execute_batch(READER)?;
+    Ok(connection)
 }
 
 /// Removes the index and what SQLite keeps beside it.

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 /// Raised when the tables change: an index of another version is made anew from the log.
-const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 2;
 
 const TABLES: &str = "
 -- Up to where the log is covered.

@@ -21,6 +21,7 @@
 //! its length, counted and named); its head does not fit its checksum (the next head that does is searched for).
 
 mod compress;
+mod inspect;
 pub mod record;
 pub mod recovery;
 mod segment;
@@ -28,6 +29,7 @@ mod sync;
 mod writer;
 
 pub(super) use compress::{Compressed, compress};
+pub use inspect::{Inspected, inspect, segments};
 pub use record::{Head, Position};
 pub use recovery::{Damage, Recovery, Torn};
 pub use segment::{Form, Segment};

@@ -9,7 +9,7 @@ use super::wire_scan::same_set;
 pub fn run(data: &[u8]) {
     let Ok(message) = Message::parse(data) else { return };
     let _ = message.signal();
-    let _ = message.metrics();
+    let _ = message.metric_points();
     let (spans, logs) = message.into_parts();
     let again = decode::traces(&encode::traces(&spans.items)).expect("what is encoded decodes");
     assert!(again.refused.is_empty());

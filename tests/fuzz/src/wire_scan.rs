@@ -10,7 +10,7 @@ const SESSION_KEYS: [&str; 2] = ["session.id", "gen_ai.conversation.id"];
 /// Holds the law over these bytes.
 pub fn run(data: &[u8]) {
     let _ = signal::guess(data);
-    let _ = signal::count_metrics(data);
+    let _ = signal::count_points(data);
     traces(data);
     logs(data);
 }

@@ -1,0 +1,189 @@
+//! The data directory: is it there, whose is it, is there room, and does its file system keep what it says it wrote.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
+
+use super::finding::{Findings, size};
+use super::processes::{self, Process};
+
+/// With less, a bridge at work fills the disk within a day.
+const LITTLE: u64 = 1 << 30;
+/// With less, one large request may not fit.
+const TOO_LITTLE: u64 = 64 << 20;
+
+/// The file systems that say `synced` of what a crash of the machine may take, and why.
+const LIARS: &[(&str, &str)] = &[
+    ("tmpfs", "it is memory: a restart of the machine takes all of it"),
+    ("ramfs", "it is memory: a restart of the machine takes all of it"),
+    ("overlay", "it is a container's own layer: it goes with the container"),
+    ("nfs", "locks and syncs over the network hold only as far as its server keeps them"),
+    ("nfs4", "locks and syncs over the network hold only as far as its server keeps them"),
+    ("cifs", "locks and syncs over the network hold only as far as its server keeps them"),
+    ("smb3", "locks and syncs over the network hold only as far as its server keeps them"),
+    ("9p", "the machine below may keep what was synced in its memory"),
+    ("virtiofs", "the machine below may keep what was synced in its memory"),
+    ("fuse", "whether a sync reaches a disk is up to the program behind it"),
+];
+
+/// Looks at the directory, and says who writes to it.
+pub(super) fn check(directory: &Path, found: &mut Findings) -> Option<Process> {
+    let shown = directory.display();
+    let Ok(data) = fs::metadata(directory) else {
+        let above = nearest(directory);
+        found.ok(format!("{shown} is not there yet; serve makes it"));
+        if !writable(&above) {
+            found.wrong(
+                format!("it cannot be made: {} is not ours to write", above.display()),
+                "serve does not start",
+                format!("sudo install -d -m 0700 -o \"$(id -u)\" {}", quoted(directory)),
+            );
+        }
+        room(&above, found);
+        return None;
+    };
+    if !data.is_dir() {
+        let why = "serve needs a directory there";
+        found.wrong(format!("{shown} is no directory"), why, "serve --data-dir DIR, another one");
+        return None;
+    }
+    let holder = processes::holder(directory);
+    match &holder {
+        Some(process) => found.ok(format!("{shown}; {process} writes to it")),
+        None => found.ok(format!("{shown}; no bridge writes to it")),
+    }
+    permissions(directory, &data, found);
+    room(directory, found);
+    file_system(directory, found);
+    holder
+}
+
+/// The directory itself, or the first above it that exists.
+fn nearest(directory: &Path) -> PathBuf {
+    let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.to_owned());
+    let mut above = absolute.ancestors();
+    above.find(|path| path.is_dir()).unwrap_or(Path::new("/")).to_owned()
+}
+
+fn writable(path: &Path) -> bool {
+    rustix::fs::access(path, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+pub(super) fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
+}
+
+fn permissions(directory: &Path, data: &fs::Metadata, found: &mut Findings) {
+    let (owner, me) = (data.uid(), geteuid().as_raw());
+    if !writable(directory) {
+        found.wrong(
+            format!(
+                "{} is not ours to write (its owner is user {owner}, we are {me})",
+                directory.display()
+            ),
+            "serve does not start as this user; reading may fail too",
+            format!(
+                "sudo -u '#{owner}' spanbridge doctor   (or: sudo chown -R {me} {})",
+                quoted(directory)
+            ),
+        );
+    }
+    let others: Vec<String> = files(directory)
+        .into_iter()
+        .filter(|(_, file)| file.uid() != owner)
+        .map(|(name, _)| name)
+        .collect();
+    if let Some(first) = others.first() {
+        found.wrong(
+            format!("{} files are another user's than the directory, {first} among them", others.len()),
+            "a bridge that runs as the directory's owner cannot write them; a command that ran as root may have left them",
+            format!("sudo chown -R {owner} {}", quoted(directory)),
+        );
+    }
+    let mode = data.permissions().mode() & 0o777;
+    if mode & 0o077 != 0 {
+        found.warning(
+            format!("others of this machine can look into it (mode {mode:04o})"),
+            "spans hold what people said to the agent",
+            format!("chmod 0700 {}", quoted(directory)),
+        );
+    }
+}
+
+fn files(directory: &Path) -> Vec<(String, fs::Metadata)> {
+    let entries = fs::read_dir(directory).into_iter().flatten();
+    let of = |entry: fs::DirEntry| Some((entry.file_name().to_string_lossy().into_owned(), entry.metadata().ok()?));
+    entries.filter_map(|entry| of(entry.ok()?)).collect()
+}
+
+fn room(directory: &Path, found: &mut Findings) {
+    let Ok(system) = rustix::fs::statvfs(directory) else { return };
+    let free = system.f_bavail.saturating_mul(system.f_frsize);
+    let what = format!("{} are free", size(free));
+    let mend = "free some space, or have old spans removed: serve --retain-bytes BYTES or --retain-hours HOURS";
+    match free {
+        0..TOO_LITTLE => found.wrong(
+            what,
+            "requests are refused with UNAVAILABLE (gRPC) or 503 (HTTP) while the disk is full",
+            mend,
+        ),
+        TOO_LITTLE..LITTLE => found.warning(what, "when the disk is full, requests are refused", mend),
+        _ => found.ok(what),
+    }
+}
+
+fn file_system(directory: &Path, found: &mut Findings) {
+    let Ok(mounts) = fs::read_to_string("/proc/self/mountinfo") else {
+        return;
+    };
+    let path = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+    let Some(kind) = kind_of(&mounts, &path) else { return };
+    let base = kind.split('.').next().unwrap_or_default();
+    match LIARS.iter().find(|(name, _)| *name == kind || *name == base) {
+        None => found.ok(format!("the file system is {kind}")),
+        Some((_, why)) => found.warning(
+            format!("the file system is {kind}"),
+            format!("accepted is durable only as far as the disk is: {why}"),
+            "serve --data-dir DIR on a local disk; for a container, a volume",
+        ),
+    }
+}
+
+/// The type of the mount with the longest path that leads here: field 5 is the path, the type follows ` - `.
+fn kind_of<'a>(mounts: &'a str, path: &Path) -> Option<&'a str> {
+    let of = |line: &'a str| {
+        let (before, after) = line.split_once(" - ")?;
+        let point = before.split(' ').nth(4)?.replace("\\040", " ");
+        let kind = after.split(' ').next()?;
+        path.starts_with(OsStr::new(&point)).then_some((point.len(), kind))
+    };
+    // Of two mounts at one place the later covers the former.
+    mounts
+        .lines()
+        .filter_map(of)
+        .max_by_key(|(length, _)| *length)
+        .map(|(_, kind)| kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_mount_tells_the_file_system() {
+        let mounts = "21 1 254:0 / / rw - ext4 /dev/vda rw\n\
+                      22 21 0:20 / /run rw shared:1 - tmpfs tmpfs rw\n\
+                      23 22 0:21 / /run/my\\040data rw - fuse.sshfs x rw\n";
+        for (path, kind) in [
+            ("/a/b", "ext4"),
+            ("/run/x", "tmpfs"),
+            ("/runs", "ext4"),
+            ("/run/my data/s", "fuse.sshfs"),
+        ] {
+            assert_eq!(kind_of(mounts, Path::new(path)), Some(kind), "{path}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What the doctor found, and how it is told.
+
+use serde::Serialize;
+
+use crate::cli::out::{Style, styled};
+
+/// How bad it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Status {
+    /// As it should be.
+    Ok,
+    /// It works; something may come of it.
+    Warning,
+    /// It does not work, or data is lost.
+    Wrong,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Finding {
+    /// Which check found it.
+    pub(super) check: &'static str,
+    pub(super) status: Status,
+    /// What there is.
+    pub(super) what: String,
+    #[serde(flatten)]
+    pub(super) advice: Option<Advice>,
+}
+
+/// What makes a finding worth a word.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Advice {
+    /// Why it matters.
+    pub(super) why: String,
+    /// What to do: a command where there is one.
+    pub(super) mend: String,
+}
+
+/// The findings of one check.
+#[derive(Debug)]
+pub(super) struct Findings {
+    check: &'static str,
+    pub(super) list: Vec<Finding>,
+}
+
+impl Findings {
+    pub(super) fn of(check: &'static str) -> Self {
+        Self { check, list: Vec::new() }
+    }
+
+    pub(super) fn ok(&mut self, what: impl Into<String>) {
+        self.add(Status::Ok, what.into(), None);
+    }
+
+    pub(super) fn warning(&mut self, what: impl Into<String>, why: impl Into<String>, mend: impl Into<String>) {
+        let (why, mend) = (why.into(), mend.into());
+        self.add(Status::Warning, what.into(), Some(Advice { why, mend }));
+    }
+
+    pub(super) fn wrong(&mut self, what: impl Into<String>, why: impl Into<String>, mend: impl Into<String>) {
+        let (why, mend) = (why.into(), mend.into());
+        self.add(Status::Wrong, what.into(), Some(Advice { why, mend }));
+    }
+
+    fn add(&mut self, status: Status, what: String, advice: Option<Advice>) {
+        self.list.push(Finding {
+            check: self.check,
+            status,
+            what,
+            advice,
+        });
+    }
+}
+
+impl Finding {
+    /// For people: what, and below it why and what to do.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let (word, style) = match self.status {
+            Status::Ok => ("ok     ", Style::Plain),
+            Status::Warning => ("warning", Style::Busy),
+            Status::Wrong => ("WRONG  ", Style::Bad),
+        };
+        let mut lines = vec![format!("{}  {}: {}", styled(word, style), self.check, self.what)];
+        if let Some(Advice { why, mend }) = &self.advice {
+            lines.push(format!("         why: {why}"));
+            lines.push(format!("         do:  {mend}"));
+        }
+        lines
+    }
+}
+
+/// `1 span`, `2 spans`.
+pub(super) fn many(number: u64, what: &str) -> String {
+    match number {
+        1 => format!("1 {what}"),
+        _ => format!("{number} {what}s"),
+    }
+}
+
+/// Bytes for people.
+pub(super) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_024 => format!("{bytes} bytes"),
+        1_024..1_048_576 => format!("{} KiB", bytes >> 10),
+        1_048_576..1_073_741_824 => format!("{} MiB", bytes >> 20),
+        _ => format!("{}.{} GiB", bytes >> 30, (bytes >> 20) % 1_024 * 10 / 1_024),
+    }
+}

@@ -1,0 +1,173 @@
+//! `spanbridge doctor`: what is wrong with this installation, why it matters, and the command that mends it.
+//!
+//! It only reads, and takes no lock: a bridge at work, or one that starts meanwhile, does not notice.
+
+mod directory;
+mod exporters;
+mod finding;
+mod processes;
+mod records;
+mod server;
+mod settings;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use serde_json::json;
+
+use super::failure::Failure;
+use super::out;
+use super::settings::Sources;
+use crate::access::Project;
+use crate::server::Config;
+use finding::{Finding, Findings, Status};
+
+const EXAMPLES: &str = "\
+It changes nothing and can run beside a bridge. All of the log is read, so a large one takes its time (--only leaves it out).
+
+Checks: settings (configuration, certificate, open files), directory (permissions, room, file system), log, index,
+ports (free, or whose), server (does it answer, is it ready), exporters (OTEL_* variables of this shell).
+
+Exit status: 0 nothing is wrong (there may be warnings), 1 something is, 2 the call is at fault.
+
+Examples:
+  spanbridge doctor
+  spanbridge doctor --config /etc/spanbridge/spanbridge.toml
+  sudo -u spanbridge spanbridge doctor --data-dir /var/lib/spanbridge
+  spanbridge doctor --only server                                      for a health check
+  spanbridge doctor --json | jq -r '.findings[] | select(.status == \"wrong\") | .mend'";
+
+/// Say what is wrong with this installation, and how to mend it.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Doctor {
+    /// Only these checks; may be given several times.
+    #[arg(long, value_name = "CHECK", value_enum)]
+    only: Vec<Check>,
+    /// A running bridge [default: where the settings say it listens, if one writes to the data directory].
+    #[arg(long, value_name = "URL", env = "SPANBRIDGE_SERVER")]
+    server: Option<String>,
+    /// One JSON object instead of text.
+    #[arg(long)]
+    json: bool,
+    /// As `serve` would be called.
+    #[command(flatten, next_help_heading = "As serve is called")]
+    sources: Sources,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Check {
+    Settings,
+    Directory,
+    Log,
+    Index,
+    Ports,
+    Server,
+    Exporters,
+}
+
+impl Doctor {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let findings = self.examine();
+        let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
+        let printed = |source| Failure::Output { source };
+        if self.json {
+            let text = json!({ "version": env!("CARGO_PKG_VERSION"), "status": worst, "findings": findings });
+            out::line(&text.to_string()).map_err(printed)?;
+        } else {
+            for line in findings.iter().flat_map(Finding::lines) {
+                out::line(&line).map_err(printed)?;
+            }
+            let count = |status| findings.iter().filter(|finding| finding.status == status).count();
+            let (wrong, warnings) = (count(Status::Wrong), count(Status::Warning));
+            out::note(&format!("{wrong} wrong, {warnings} warnings"));
+        }
+        Ok(super::status(worst != Status::Wrong))
+    }
+
+    fn wants(&self, check: Check) -> bool {
+        self.only.is_empty() || self.only.contains(&check)
+    }
+
+    fn examine(&self) -> Vec<Finding> {
+        let mut all = Vec::new();
+        let mut found = Findings::of("settings");
+        let config = settings::check(&self.sources, &mut found);
+        // Settings that cannot be used are told whatever was asked for: nothing else can be looked at.
+        if self.wants(Check::Settings) || config.is_none() {
+            all.append(&mut found.list);
+        }
+        if let Some(config) = &config {
+            self.examine_with(config, &mut all);
+        }
+        all
+    }
+
+    fn examine_store(&self, directory: &Path, running: bool, all: &mut Vec<Finding>) {
+        type Examine = fn(&Path, bool, &mut Findings);
+        for (check, name, examine) in [
+            (Check::Log, "log", records::log as Examine),
+            (Check::Index, "index", records::index),
+        ] {
+            if self.wants(check) {
+                let mut found = Findings::of(name);
+                examine(directory, running, &mut found);
+                all.append(&mut found.list);
+            }
+        }
+    }
+
+    fn examine_with(&self, config: &Config, all: &mut Vec<Finding>) {
+        let directory = &config.data_dir;
+        let mut found = Findings::of("directory");
+        let holder = directory::check(directory, &mut found);
+        let running = holder.is_some();
+        if self.wants(Check::Directory) {
+            all.append(&mut found.list);
+        }
+        for store in stores(directory) {
+            self.examine_store(&store, running, all);
+        }
+        if self.wants(Check::Ports) {
+            let mut found = Findings::of("ports");
+            server::ports(config, holder.as_ref(), &mut found);
+            all.append(&mut found.list);
+        }
+        // Who asks for it wants to know that it runs.
+        let asked = self.server.is_some() || self.only.contains(&Check::Server);
+        if self.wants(Check::Server) && (running || asked) {
+            let mut found = Findings::of("server");
+            let url = self.server.clone().unwrap_or_else(|| url_of(config));
+            let certificates = config.security.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+            server::answers(&url, certificates && self.server.is_none(), &mut found);
+            all.append(&mut found.list);
+        }
+        if self.wants(Check::Exporters) {
+            let mut found = Findings::of("exporters");
+            exporters::check(config, &mut found);
+            all.append(&mut found.list);
+        }
+    }
+}
+
+/// The directories of all projects that have a store.
+fn stores(directory: &Path) -> Vec<PathBuf> {
+    let below = |path: &Path| {
+        let entries = std::fs::read_dir(path).into_iter().flatten();
+        let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+        paths.sort();
+        paths
+    };
+    let organizations = below(&Project::folder(directory));
+    let others = organizations.iter().flat_map(|organization| below(organization));
+    let all = std::iter::once(directory.to_owned()).chain(others);
+    all.filter(|path| records::is_store(path)).collect()
+}
+
+/// Where this machine reaches the API.
+fn url_of(config: &Config) -> String {
+    let scheme = if config.security.tls.is_some() { "https" } else { "http" };
+    let address = config.api.replacen("0.0.0.0", "127.0.0.1", 1).replacen("[::]", "[::1]", 1);
+    format!("{scheme}://{address}")
+}

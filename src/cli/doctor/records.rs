@@ -1,0 +1,202 @@
+//! The log, read record by record, and the index that stands beside it. Nothing is changed.
+
+use std::path::Path;
+
+use super::directory::quoted;
+use super::finding::{Findings, many, size};
+use crate::store::Error;
+use crate::store::log::{self, Form, Inspected, Position};
+use crate::store::{self, index};
+
+/// Reads every segment. `running`: a bridge writes to the last one meanwhile.
+pub(super) fn log(directory: &Path, running: bool, found: &mut Findings) {
+    let numbers = match log::segments(directory) {
+        Ok(numbers) => numbers,
+        Err(error) => return unreadable(&error, found),
+    };
+    if numbers.is_empty() {
+        found.ok(format!("{}: no segments yet", directory.display()));
+        return;
+    }
+    for (before, after) in numbers.iter().zip(numbers.iter().skip(1)) {
+        if *after != before + 1 {
+            found.wrong(
+                format!(
+                    "{}: segments {} to {} are gone, though older ones are there",
+                    directory.display(),
+                    before + 1,
+                    after - 1
+                ),
+                "retention removes the oldest first, so somebody else removed these; their spans are lost",
+                "put them back from a backup (docs: operating), then: spanbridge reindex",
+            );
+        }
+    }
+    let last = numbers.last().copied();
+    let mut total = Total::default();
+    for number in numbers {
+        match log::inspect(directory, number) {
+            Ok(Some(inspected)) => {
+                total.add(&inspected);
+                damage(directory, &inspected, (last == Some(number), running), found);
+            }
+            // Retention was faster.
+            Ok(None) => {}
+            Err(error) => unreadable(&error, found),
+        }
+    }
+    found.ok(format!("{}: {}", directory.display(), total.words()));
+}
+
+#[derive(Default)]
+struct Total {
+    segments: u64,
+    compressed: u64,
+    bytes: u64,
+    records: u64,
+    message_bytes: u64,
+}
+
+impl Total {
+    fn add(&mut self, inspected: &Inspected) {
+        self.segments += 1;
+        self.compressed += u64::from(inspected.form == Form::Compressed);
+        self.bytes += inspected.bytes;
+        self.records += inspected.records;
+        self.message_bytes += inspected.message_bytes;
+    }
+
+    fn words(&self) -> String {
+        format!(
+            "{} read, {} of them compressed; {} of {}, {} on the disk",
+            many(self.segments, "segment"),
+            self.compressed,
+            many(self.records, "record"),
+            size(self.message_bytes),
+            size(self.bytes)
+        )
+    }
+}
+
+fn damage(directory: &Path, inspected: &Inspected, (last, running): (bool, bool), found: &mut Findings) {
+    for damage in &inspected.damaged {
+        found.wrong(
+            format!(
+                "{}: {}",
+                directory.display(),
+                damage.to_string().trim_end_matches(" and were skipped")
+            ),
+            "the spans in them are lost; all others are read. A disk that does this once does it again",
+            format!(
+                "look at the disk (dmesg, smartctl); put {} back from a backup, then: spanbridge reindex --data-dir {}",
+                log::file_name(inspected.segment),
+                quoted(directory)
+            ),
+        );
+    }
+    if inspected.form == Form::Compressed || inspected.rest == 0 || (last && running) {
+        return;
+    }
+    let what = format!(
+        "{}: segment {}: {} at byte {} are no whole record",
+        directory.display(),
+        inspected.segment,
+        many(inspected.rest, "byte"),
+        inspected.end
+    );
+    if last {
+        let why = "a write was cut off by a crash; it was never acknowledged, and the next start cuts it off";
+        found.warning(what, why, "nothing; or start the bridge: spanbridge serve");
+    } else {
+        let why = "the end of a sealed segment is damaged; what stood there is lost";
+        found.wrong(what, why, "put it back from a backup, then: spanbridge reindex");
+    }
+}
+
+fn unreadable(error: &Error, found: &mut Findings) {
+    let mend = match error {
+        Error::Version { .. } => "use the newer version of spanbridge that wrote it",
+        _ => "look at the disk and at the permissions; as the user that the bridge runs as: spanbridge doctor",
+    };
+    found.wrong(super::super::out::with_causes(error), "its spans cannot be read", mend);
+}
+
+/// Whether the index can be used, and whether it knows what the log holds.
+pub(super) fn index(directory: &Path, running: bool, found: &mut Findings) {
+    let reindex = format!("spanbridge reindex --data-dir {}", quoted(directory));
+    let stopped = if running { "stop the bridge, then: " } else { "" };
+    if !directory.join(index::FILE).exists() {
+        match log::segments(directory) {
+            Ok(numbers) if !numbers.is_empty() && !running => found.warning(
+                format!("{}: there is none", directory.display()),
+                "the log is the data: the next start reads all of it and makes the index anew, which takes longer than usual",
+                reindex,
+            ),
+            _ => found.ok(format!("{}: none yet", directory.display())),
+        }
+        return;
+    }
+    let inspected = match index::inspect(directory) {
+        Ok(inspected) => inspected,
+        Err(error) => {
+            let what = super::super::out::with_causes(&error);
+            let why = "lists and documents are not answered; the next start makes it anew if it is broken";
+            return found.wrong(what, why, format!("{stopped}{reindex}"));
+        }
+    };
+    if let Some(fault) = inspected.faults.first() {
+        let why = "lists and documents may lack spans that the log holds";
+        return found.wrong(
+            format!("{}: SQLite finds it damaged: {fault}", directory.display()),
+            why,
+            format!("{stopped}{reindex}"),
+        );
+    }
+    if inspected.version != inspected.known {
+        let what = format!(
+            "its tables are of version {}, this program's of {}",
+            inspected.version, inspected.known
+        );
+        let why = "this is another version of spanbridge than wrote it; serve makes the index anew from the log";
+        return found.warning(what, why, "nothing, it happens at the start");
+    }
+    found.ok(format!("{}: whole, {}", directory.display(), many(inspected.traces, "trace")));
+    covers(directory, inspected.covered, running, found);
+}
+
+/// A bridge that runs is ahead of what we read a moment ago.
+fn covers(directory: &Path, covered: Position, running: bool, found: &mut Findings) {
+    if running {
+        return;
+    }
+    let last = log::segments(directory).ok().and_then(|numbers| numbers.last().copied());
+    let Some(Ok(Some(last))) = last.map(|last| log::inspect(directory, last)) else {
+        return;
+    };
+    if last.form == Form::Compressed || (last.segment, last.end) == (covered.segment, covered.offset) {
+        return;
+    }
+    let what = format!(
+        "{}: it covers the log up to segment {}, byte {}; the log ends at segment {}, byte {}",
+        directory.display(),
+        covered.segment,
+        covered.offset,
+        last.segment,
+        last.end
+    );
+    if (last.segment, last.end) > (covered.segment, covered.offset) {
+        found.ok(format!("{what}: the next start reads the rest"));
+    } else {
+        let why = "the log was cut or replaced by an older one; the index is made anew at the next start";
+        found.warning(
+            what,
+            why,
+            "nothing, if a backup was put back; else look for the segments that are gone",
+        );
+    }
+}
+
+/// Whether there is a store at all.
+pub(super) fn is_store(directory: &Path) -> bool {
+    directory.join(store::index::FILE).exists() || log::segments(directory).is_ok_and(|numbers| !numbers.is_empty())
+}

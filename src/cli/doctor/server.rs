@@ -1,0 +1,131 @@
+//! The ports, who answers on them, and whether that is a bridge of this version which takes spans.
+
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::time::Duration;
+
+use super::finding::Findings;
+use super::processes::{self, Process};
+use crate::server::Config;
+
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Whether the ports are free, or the bridge's that writes to the data directory.
+pub(super) fn ports(config: &Config, holder: Option<&Process>, found: &mut Findings) {
+    for (address, flag, other) in [
+        (&config.grpc, "--otlp-grpc", "14317"),
+        (&config.http, "--otlp-http", "14318"),
+        (&config.api, "--http", "14319"),
+    ] {
+        let Ok(resolved) = address.to_socket_addrs() else {
+            let what = format!("{address} ({flag}) is no address of this machine, or its name is not known");
+            found.wrong(what, "serve does not start", format!("{flag} 127.0.0.1:{other}"));
+            continue;
+        };
+        let resolved: Vec<_> = resolved.collect();
+        if resolved.iter().all(|address| address.port() == 0) {
+            found.ok(format!("{flag}: the system chooses"));
+            continue;
+        }
+        let taken = resolved.iter().any(|address| TcpStream::connect_timeout(address, PATIENCE).is_ok());
+        let listener = resolved
+            .first()
+            .filter(|_| taken)
+            .and_then(|address| processes::listener(address.port()));
+        match (taken, &listener, holder) {
+            (false, _, None) => found.ok(format!("{address} ({flag}) is free")),
+            (false, _, Some(process)) => found.warning(
+                format!("{process} runs, and nobody listens on {address} ({flag})"),
+                "it was started with other addresses than these: exporters that are pointed here reach nobody",
+                "spanbridge doctor with the flags or the --config of that bridge",
+            ),
+            (true, Some(listener), Some(holder)) if listener == holder => found.ok(format!("{address} ({flag}): {listener}")),
+            // Whose it is cannot be seen without its rights.
+            (true, None, Some(_)) => found.ok(format!("{address} ({flag}) is taken, it seems by the bridge")),
+            (true, listener, _) => {
+                let who = listener
+                    .as_ref()
+                    .map_or_else(|| "another user's process".to_owned(), ToString::to_string);
+                found.wrong(
+                    format!("{address} ({flag}) is taken by {who}"),
+                    "serve does not start on it (Jaeger, Phoenix and the Collector take 4317 and 4318 too); spans sent there go to that program",
+                    format!("stop it, or: spanbridge serve {flag} 127.0.0.1:{other}"),
+                );
+            }
+        }
+    }
+}
+
+/// Whether a bridge answers there, of which version, and whether it takes spans.
+pub(super) fn answers(url: &str, certificates: bool, found: &mut Findings) {
+    let url = url.trim_end_matches('/');
+    // Neither a token nor a span is sent, so it does not matter whom the certificate names.
+    let tls = ureq::tls::TlsConfig::builder().disable_verification(true).build();
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(PATIENCE))
+        .proxy(None)
+        .tls_config(tls)
+        .build()
+        .into();
+    let get = |path: &str| {
+        let mut response = agent.get(format!("{url}{path}")).call()?;
+        Ok::<_, ureq::Error>((response.status().as_u16(), response.body_mut().read_to_string()?))
+    };
+    let front = match get("/") {
+        Ok((_, front)) => front,
+        Err(error) if certificates => {
+            let why = "it may be well: it asks for certificates of clients, and the doctor has none";
+            found.warning(
+                format!("{url}: {error}"),
+                why,
+                format!("curl --cert FILE --key FILE --cacert FILE {url}/readyz"),
+            );
+            return;
+        }
+        Err(error) => {
+            let why = "ls, show and export --server reach nobody there";
+            found.wrong(
+                format!("{url}: {error}"),
+                why,
+                "spanbridge serve, or look at its log (journalctl -u spanbridge)",
+            );
+            return;
+        }
+    };
+    let Some(version) = front.strip_prefix("spanbridge ").and_then(|rest| rest.split_whitespace().next()) else {
+        let why = "ls, show and export ask there";
+        found.wrong(
+            format!("{url} answers, and is no spanbridge"),
+            why,
+            "--server URL, or SPANBRIDGE_SERVER, of the bridge",
+        );
+        return;
+    };
+    let ours = env!("CARGO_PKG_VERSION");
+    if version == ours {
+        found.ok(format!("{url} is spanbridge {version}"));
+    } else {
+        found.warning(
+            format!("{url} is spanbridge {version}, this program is {ours}"),
+            "documents of the two may differ",
+            "install the same version on both sides, and restart the bridge",
+        );
+    }
+    match get("/readyz") {
+        Ok((200, _)) => found.ok("it takes spans"),
+        Ok((_, body)) => {
+            let said: serde_json::Value = serde_json::from_str(&body).unwrap_or_default();
+            let words = said.pointer("/error/message").and_then(serde_json::Value::as_str).unwrap_or(&body);
+            found.wrong(
+                format!("it is not ready: {words}"),
+                "spans are refused; exporters try again for a while, then drop them",
+                "free the disk, or restart the bridge after a look at it (docs: operating, failure modes)",
+            );
+        }
+        Err(error) => found.wrong(
+            format!("{url}/readyz: {error}"),
+            "whether spans are taken is not known",
+            "try again",
+        ),
+    }
+}

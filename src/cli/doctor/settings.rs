@@ -1,0 +1,109 @@
+//! The settings as `serve` would have them: can they be used, for how long is the certificate valid, how many files may be open.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use rustix::process::{Resource, getrlimit};
+
+use super::finding::{Findings, many};
+use crate::cli::out::with_causes;
+use crate::cli::settings::{Sources, effective};
+use crate::server::Config;
+
+/// Days before a certificate ends at which it should have been renewed.
+const SOON: i64 = 14;
+const DAY: i64 = 86_400;
+
+/// What `serve` would be started with; `None`: it would not start.
+pub(super) fn check(sources: &Sources, found: &mut Findings) -> Option<Config> {
+    let read = crate::cli::variables::check()
+        .and_then(|()| sources.read())
+        .and_then(|table| effective(&table)?.config());
+    let config = match read {
+        Ok(config) => config,
+        Err(failure) => {
+            let why = "serve does not start, and SIGHUP keeps what was in force";
+            found.wrong(
+                with_causes(&failure),
+                why,
+                "spanbridge serve --print-config shows all settings and what each means",
+            );
+            return None;
+        }
+    };
+    if let Err(error) = config.security.check() {
+        let why = "serve does not start, and SIGHUP keeps what was in force";
+        found.wrong(with_causes(&error), why, "mend the file or the rule that is named");
+    } else {
+        found.ok(format!(
+            "they can be used; {}, {}",
+            many(config.security.tokens.grants().count() as u64, "token"),
+            many(config.security.redaction.len() as u64, "redaction rule")
+        ));
+    }
+    certificate(&config, found);
+    exposure(&config, found);
+    files(&config, found);
+    Some(config)
+}
+
+fn certificate(config: &Config, found: &mut Findings) {
+    let Some(files) = &config.security.tls else { return };
+    let path = files.certificate.display();
+    // What cannot be read was told already.
+    let Ok((from, until)) = files.validity() else { return };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    let mend = "renew it and write the files over the old ones: a bridge that runs sees it within ten seconds";
+    if now >= until {
+        let what = format!("the certificate {path} ended {} ago", days(now - until));
+        found.wrong(what, "no client accepts it", mend);
+    } else if now < from {
+        let what = format!("the certificate {path} is valid only in {}", days(from - now));
+        found.wrong(what, "no client accepts it", "look at the clock of this machine, or renew it");
+    } else if until - now < SOON * DAY {
+        let what = format!("the certificate {path} ends in {}", days(until - now));
+        found.warning(what, "from then on no client accepts it", mend);
+    } else {
+        found.ok(format!("the certificate {path} is valid for {}", days(until - now)));
+    }
+}
+
+fn days(seconds: i64) -> String {
+    many(u64::try_from(seconds / DAY).unwrap_or_default(), "day")
+}
+
+/// The same rule as at the start, on what is written: names are looked up only there.
+fn exposure(config: &Config, found: &mut Findings) {
+    for (address, flag) in [
+        (&config.grpc, "--otlp-grpc"),
+        (&config.http, "--otlp-http"),
+        (&config.api, "--http"),
+    ] {
+        let Some((host, _)) = address.rsplit_once(':') else { continue };
+        let ip: Option<std::net::IpAddr> = host.trim_matches(['[', ']']).parse().ok();
+        if ip.is_none_or(|ip| ip.to_canonical().is_loopback()) {
+            continue;
+        }
+        if !config.security.may_listen_anywhere() {
+            let what = format!("{address} ({flag}) can be reached from other machines, and nobody is asked who they are");
+            let mend = "spanbridge token new --name NAME, and its entry into the configuration";
+            found.wrong(what, "serve does not start: everybody could read and write", mend);
+        } else if config.security.tls.is_none() {
+            let what = format!("{address} ({flag}) can be reached from other machines without TLS");
+            let mend = "serve --tls-certificate FILE --tls-key FILE, or a proxy in front that speaks TLS";
+            found.warning(what, "spans and tokens cross the network in the clear", mend);
+        }
+    }
+}
+
+fn files(config: &Config, found: &mut Findings) {
+    let connections = config.connections.at_once as u64;
+    match getrlimit(Resource::Nofile).maximum.filter(|most| *most < connections) {
+        None => found.ok("as many files may be open as connections are let in"),
+        Some(most) => found.warning(
+            format!("at most {most} files may be open, and --max-connections is {connections}"),
+            "a connection is an open file: further clients wait until others go",
+            "ulimit -Hn 65536, LimitNOFILE=65536 in a systemd unit, or fewer: --max-connections",
+        ),
+    }
+}

@@ -1,0 +1,100 @@
+//! `spanbridge man`, `completions`, `packaging`: files for those who install it.
+
+use std::process::ExitCode;
+
+use clap::{Args, Command, CommandFactory as _, ValueEnum};
+use clap_complete::Shell;
+
+use super::failure::Failure;
+use super::{Cli, out};
+
+/// Write the manual page, of the whole program or of one command.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  spanbridge man | man -l -
+  spanbridge man | sudo tee /usr/local/share/man/man1/spanbridge.1
+  spanbridge man serve | sudo tee /usr/local/share/man/man1/spanbridge-serve.1")]
+pub(super) struct Man {
+    /// The command whose page it is.
+    command: Option<String>,
+}
+
+/// Write what a shell needs to complete commands and flags.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  spanbridge completions bash > ~/.local/share/bash-completion/completions/spanbridge
+  spanbridge completions zsh > ~/.zfunc/_spanbridge          (with fpath+=~/.zfunc before compinit in ~/.zshrc)
+  spanbridge completions fish > ~/.config/fish/completions/spanbridge.fish")]
+pub(super) struct Completions {
+    /// Which shell.
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+/// Write a file to run it as a service: a systemd unit, or what a container is built from.
+#[derive(Debug, Args)]
+#[command(after_help = "Each begins with how to use it.
+
+Examples:
+  spanbridge packaging systemd | sudo tee /etc/systemd/system/spanbridge.service
+  spanbridge packaging containerfile | podman build -t spanbridge -f - .")]
+pub(super) struct Packaging {
+    /// Which file.
+    #[arg(value_enum)]
+    file: File,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum File {
+    Systemd,
+    Containerfile,
+}
+
+/// Bytes to standard output.
+fn print(bytes: Vec<u8>) -> Result<ExitCode, Failure> {
+    let text = String::from_utf8_lossy(&bytes);
+    out::line(text.trim_end()).map_err(|source| Failure::Output { source })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// With the names that commands have when they are called: `spanbridge token new`.
+fn built() -> Command {
+    let mut command = Cli::command();
+    command.build();
+    command
+}
+
+impl Man {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let mut command = built();
+        if let Some(name) = &self.command {
+            let found = command.find_subcommand(name).cloned();
+            let found = found.ok_or_else(|| Failure::usage(format!("there is no command {name}; spanbridge help shows all")))?;
+            command = found;
+        }
+        let mut page = Vec::new();
+        clap_mangen::Man::new(command)
+            .source(concat!("spanbridge ", env!("CARGO_PKG_VERSION")))
+            .render(&mut page)
+            .map_err(|source| Failure::Output { source })?;
+        print(page)
+    }
+}
+
+impl Completions {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "spanbridge", &mut script);
+        print(script)
+    }
+}
+
+impl Packaging {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let text = match self.file {
+            File::Systemd => include_str!("../packaging/spanbridge.service"),
+            File::Containerfile => include_str!("../packaging/Containerfile"),
+        };
+        print(text.as_bytes().to_vec())
+    }
+}

@@ -1,0 +1,60 @@
+//! The text format of Prometheus, version 0.0.4: each metric named once, all its samples behind its name.
+
+use std::fmt::{Display, Write as _};
+
+/// What kind of number a metric is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// It only grows, until the process ends; by convention its name ends in `_total`.
+    Counter,
+    /// It goes up and down.
+    Gauge,
+}
+
+/// A text that grows metric by metric.
+#[derive(Debug, Default)]
+pub struct Text(String);
+
+impl Text {
+    /// One metric with one number and no labels.
+    pub fn one(&mut self, name: &str, kind: Kind, help: &str, value: impl Display) {
+        self.metric(name, kind, help, [(Vec::new(), value)]);
+    }
+
+    /// One metric with its samples: labels, value. Their order is kept.
+    pub fn metric<'a, V: Display>(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        help: &str,
+        samples: impl IntoIterator<Item = (Vec<(&'a str, &'a str)>, V)>,
+    ) {
+        let kind = match kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+        };
+        let help = help.replace('\\', "\\\\").replace('\n', "\\n");
+        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+        for (labels, value) in samples {
+            let labels: Vec<String> = labels
+                .into_iter()
+                .map(|(label, value)| format!("{label}=\"{}\"", escaped(value)))
+                .collect();
+            let labels = match labels.is_empty() {
+                true => String::new(),
+                false => format!("{{{}}}", labels.join(",")),
+            };
+            let _ = writeln!(self.0, "{name}{labels} {value}");
+        }
+    }
+
+    /// All of it.
+    #[must_use]
+    pub fn finish(self) -> String {
+        self.0
+    }
+}
+
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}

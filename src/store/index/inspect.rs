@@ -1,0 +1,47 @@
+//! Looking at the index without changing it, also beside the process that writes to it.
+
+use std::path::Path;
+
+use super::{FILE, covered, failure, open_immutable, open_to_read, schema};
+use crate::store::Error;
+use crate::store::log::Position;
+
+/// What an index is like.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspected {
+    /// The version of its tables.
+    pub version: i64,
+    /// The version that this program uses; another one is made anew from the log.
+    pub known: i64,
+    /// Up to where it covers the log.
+    pub covered: Position,
+    /// What SQLite finds wrong with the file.
+    pub faults: Vec<String>,
+    /// How many traces it knows.
+    pub traces: u64,
+}
+
+/// Reads all of an index.
+///
+/// # Errors
+///
+/// It is not there, or is no index.
+pub fn inspect(directory: &Path) -> Result<Inspected, Error> {
+    // Whoever writes has a journal beside it. Without one, reading as usual would leave files behind.
+    let connection = match directory.join(format!("{FILE}-wal")).exists() {
+        true => open_to_read(directory)?,
+        false => open_immutable(directory).map_err(failure("open"))?,
+    };
+    let number = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0)).map_err(failure("read"));
+    let mut check = connection.prepare("PRAGMA quick_check").map_err(failure("check"))?;
+    let lines = check.query_map([], |row| row.get::<_, String>(0)).map_err(failure("check"))?;
+    let mut faults = lines.collect::<Result<Vec<_>, _>>().map_err(failure("check"))?;
+    faults.retain(|line| line != "ok");
+    Ok(Inspected {
+        version: number("PRAGMA user_version")?,
+        known: schema::VERSION,
+        covered: covered(&connection)?,
+        faults,
+        traces: number("SELECT count(*) FROM traces")?.cast_unsigned(),
+    })
+}

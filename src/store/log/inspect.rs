@@ -1,0 +1,87 @@
+//! Looking at the log without changing it, also beside the process that writes to it.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::recovery::Damage;
+use super::segment::{Form, Segment};
+use super::{SEGMENT_HEAD, file_name, segments_of};
+use crate::store::Error;
+use crate::store::disk::{Directory, Disk as _};
+
+/// One segment, read from its beginning to its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inspected {
+    /// Its number.
+    pub segment: u64,
+    /// How its records are written.
+    pub form: Form,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// Whole records.
+    pub records: u64,
+    /// Bytes of their messages, decompressed.
+    pub message_bytes: u64,
+    /// Places that are not what was written.
+    pub damaged: Vec<Damage>,
+    /// End of the last whole record, in the file.
+    pub end: u64,
+    /// Bytes behind it that are no whole record: a write that is not finished, or was cut off.
+    pub rest: u64,
+}
+
+fn failure(directory: &Path, segment: u64) -> impl Fn(io::Error) -> Error {
+    let path = directory.join(file_name(segment));
+    move |source| Error::Io {
+        doing: "read",
+        path: path.clone(),
+        source: Arc::new(source),
+    }
+}
+
+/// The numbers of the segments in a directory, oldest first.
+///
+/// # Errors
+///
+/// The directory cannot be read.
+pub fn segments(directory: &Path) -> Result<Vec<u64>, Error> {
+    segments_of(&Directory::read_only(directory)).map_err(|source| Error::Io {
+        doing: "list",
+        path: directory.to_owned(),
+        source: Arc::new(source),
+    })
+}
+
+/// Reads one segment; `None`: retention has removed it.
+///
+/// # Errors
+///
+/// It cannot be read, or is of a later version.
+pub fn inspect(directory: &Path, number: u64) -> Result<Option<Inspected>, Error> {
+    let io = failure(directory, number);
+    let file = match Directory::read_only(directory).open(&file_name(number)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(error)),
+    };
+    let segment = Segment::open(file, number)?.map_err(&io)?;
+    let bytes = segment.file.size().map_err(&io)?;
+    let (mut records, mut message_bytes) = (0, 0);
+    let scanned = segment.scan(0, &mut |_, head, _| {
+        records += 1;
+        message_bytes += u64::from(head.length);
+        Ok::<(), Error>(())
+    });
+    let scanned = scanned.map_err(&io)??;
+    Ok(Some(Inspected {
+        segment: number,
+        form: segment.form(),
+        bytes,
+        records,
+        message_bytes,
+        damaged: scanned.damaged,
+        end: scanned.end.max(SEGMENT_HEAD),
+        rest: scanned.rest,
+    }))
+}

@@ -1,0 +1,104 @@
+//! Whether a store can be written to, and what it takes of the disk.
+
+use std::io;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::disk::Disk;
+use super::error::of_io;
+use super::local::State;
+use super::log::segment_of;
+use super::{Error, Receipt, index};
+
+/// The file that is written to see whether one can be.
+const PROBE: &str = "probe";
+/// Its size: with less room no request would find any.
+static ROOM: [u8; 64 << 10] = [0; 64 << 10];
+
+/// The files of a store.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Segments of the log.
+    pub segments: u64,
+    /// Their bytes.
+    pub log_bytes: u64,
+    /// Bytes of the index and its journal.
+    pub index_bytes: u64,
+    /// Bytes that the file system has left for this process.
+    pub free_bytes: u64,
+    /// Of so many.
+    pub capacity_bytes: u64,
+}
+
+impl State {
+    /// Keeps why the last of these failed.
+    pub(super) fn note(&self, results: &[Result<Receipt, Error>]) {
+        // One request that is too large says nothing of the next.
+        let failed = |result: &Result<Receipt, Error>| {
+            result
+                .as_ref()
+                .err()
+                .filter(|error| !matches!(error, Error::TooLarge { .. }))
+                .cloned()
+        };
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        *failure = results.iter().rev().find_map(failed);
+    }
+}
+
+/// What a file that was written told is believed for so long: anybody may ask, as often as they like.
+const BELIEVED: Duration = Duration::from_secs(1);
+
+/// When it was last tried whether a file can be written, and what came of it.
+#[derive(Debug, Default)]
+pub(super) struct Probe(Mutex<Option<(Instant, Result<(), Error>)>>);
+
+impl Probe {
+    pub(super) fn ask(&self, disk: &dyn Disk, directory: &Path) -> Result<(), Error> {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((when, result)) = &*last
+            && when.elapsed() < BELIEVED
+        {
+            return result.clone();
+        }
+        let result = try_out(disk).map_err(|source| of_io("write to", directory, source));
+        *last = Some((Instant::now(), result.clone()));
+        result
+    }
+}
+
+/// Writes a file, and removes it.
+fn try_out(disk: &dyn Disk) -> io::Result<()> {
+    let file = match disk.create(PROBE) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => disk.open(PROBE),
+        file => file,
+    }?;
+    let written = file.write_all_at(&[&ROOM], 0);
+    drop(file);
+    written.and(disk.remove(PROBE))
+}
+
+pub(super) fn usage(directory: &Path) -> io::Result<Usage> {
+    let system = rustix::fs::statvfs(directory)?;
+    let mut usage = Usage {
+        free_bytes: system.f_bavail.saturating_mul(system.f_frsize),
+        capacity_bytes: system.f_blocks.saturating_mul(system.f_frsize),
+        ..Usage::default()
+    };
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Retention may have been faster.
+        let Ok(size) = entry.metadata().map(|data| data.len()) else {
+            continue;
+        };
+        if segment_of(&name).is_some() {
+            usage.segments += 1;
+            usage.log_bytes += size;
+        } else if name.starts_with(index::FILE) {
+            usage.index_bytes += size;
+        }
+    }
+    Ok(usage)
+}
