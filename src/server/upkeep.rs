@@ -1,5 +1,6 @@
 //! What the stores did while nobody waited, told in the log.
 
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::projects::Stores;
@@ -13,23 +14,23 @@ pub(super) async fn tell(stores: Stores) {
     let mut before: Vec<Maintained> = Vec::new();
     loop {
         tokio::time::sleep(LOOK).await;
-        let stores = stores.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone();
+        let stores = stores.read().unwrap_or_else(PoisonError::into_inner);
         before.resize_with(stores.len(), Maintained::default);
-        for (store, before) in stores.iter().zip(&mut before) {
-            let now = store.maintained();
-            tell_change(&store.directory().display().to_string(), before, &now);
+        for (open, before) in stores.iter().zip(&mut before) {
+            let now = open.store.maintained();
+            tell_change(&open.project.to_string(), before, &now);
             *before = now;
         }
     }
 }
 
-fn tell_change(store: &str, before: &Maintained, now: &Maintained) {
+fn tell_change(project: &str, before: &Maintained, now: &Maintained) {
     let compressed = now.compressed_segments - before.compressed_segments;
     if compressed > 0 {
         let from = now.compressed_from_bytes - before.compressed_from_bytes;
         let to = now.compressed_to_bytes - before.compressed_to_bytes;
         tracing::info!(
-            store,
+            project,
             segments = compressed,
             from_bytes = from,
             to_bytes = to,
@@ -39,11 +40,11 @@ fn tell_change(store: &str, before: &Maintained, now: &Maintained) {
     let removed = now.removed_segments - before.removed_segments;
     if removed > 0 {
         let bytes = now.removed_bytes - before.removed_bytes;
-        tracing::info!(store, segments = removed, bytes, "segments were removed, as retention says");
+        tracing::info!(project, segments = removed, bytes, "segments were removed, as retention says");
     }
     if now.damaged_segments > before.damaged_segments {
         tracing::error!(
-            store,
+            project,
             "a sealed segment is damaged and stays as it is; look at the disk, then run: spanbridge reindex"
         );
     }
@@ -51,6 +52,6 @@ fn tell_change(store: &str, before: &Maintained, now: &Maintained) {
     if let Some(error) = text(now)
         && text(before).as_ref() != Some(&error)
     {
-        tracing::error!(store, error, "maintenance of the store failed; it is tried again");
+        tracing::error!(project, error, "maintenance of the store failed; it is tried again");
     }
 }

@@ -190,12 +190,6 @@ impl Local {
         Self::open(options)
     }
 
-    /// Where it is.
-    #[must_use]
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
-
     /// Bytes of messages that were appended since the store was opened.
     #[must_use]
     pub fn appended_bytes(&self) -> u64 {
