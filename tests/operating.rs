@@ -259,13 +259,10 @@ fn manual_pages_completions_and_help_cover_every_command() {
         assert!(page.status.success(), "{name}");
         assert!(stdout(&page).contains(&format!(".TH spanbridge-{name} 1")), "{}", stdout(&page));
         assert!(stdout(&whole).contains(&format!("spanbridge\\-{name}(1)")), "{name}");
-        // The first line says what it does; an example says how.
+        // The first line says what it does, briefly; an example says how.
         let help = stdout(&spanbridge(&[name, "--help"]));
         let group = help.contains("Commands:");
-        assert!(
-            help.lines().next().is_some_and(|line| line.ends_with('.') || !line.is_empty()),
-            "{name}"
-        );
+        assert!(help.lines().next().is_some_and(|line| (10..=90).contains(&line.len())), "{name}");
         assert!(group || help.contains("Example"), "{name}:\n{help}");
     }
     assert_eq!(spanbridge(&["man", "nothing"]).status.code(), Some(2));
