@@ -28,7 +28,7 @@ use clap::{Parser, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
-  spanbridge serve                                            receive OTLP on 4317 (gRPC) and 4318 (HTTP)
+  spanbridge serve                                            receive OTLP on 4317 and 4318
   spanbridge ls                                               what came
   spanbridge show 5b8e                                        what the agent did in one trace
   spanbridge export --to contextforge --since 1h              documents of the last hour

@@ -31,7 +31,7 @@ pub(super) struct Completions {
     shell: Shell,
 }
 
-/// Write a file to run it as a service: a systemd unit, or what a container is built from.
+/// Write a systemd unit, or what a container is built from.
 #[derive(Debug, Args)]
 #[command(after_help = "Each begins with how to use it.
 

@@ -13,13 +13,14 @@ use crate::access::Project;
 use crate::store::{Filter, Local, OpenOptions, Store as _};
 
 const EXAMPLES: &str = "\
+The log is the data; the index can be made anew at any time.
 `serve` does it by itself where the index is missing, broken or of another version; this is for one that is doubted.
 
 Examples:
   spanbridge reindex
   spanbridge reindex --data-dir /var/lib/spanbridge --project acme/web";
 
-/// Make the index anew from the log. The log is the data; the index can be rebuilt at any time.
+/// Make the index anew from the log.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Reindex {

@@ -1,0 +1,220 @@
+//! The doctor, beside a bridge at work and on what is broken.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::serving::{Serving, spanbridge};
+use crate::{send, span, text};
+
+/// The doctor's exit status and findings.
+pub(crate) fn doctor(arguments: &[&str], variables: &[(&str, &str)]) -> (i32, Vec<Value>) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_spanbridge"));
+    command.args(["doctor", "--json"]).args(arguments);
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("OTEL_") || name.starts_with("SPANBRIDGE_")) {
+        command.env_remove(name);
+    }
+    let output = command.envs(variables.iter().copied()).output().expect("runs");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let findings = told["findings"].as_array().expect("findings").clone();
+    for finding in &findings {
+        let advice = finding["why"].is_string() && finding["mend"].is_string();
+        assert_eq!(advice, finding["status"] != "ok", "{finding}");
+    }
+    (output.status.code().expect("a status"), findings)
+}
+
+#[track_caller]
+pub(crate) fn expect(findings: &[Value], check: &str, status: &str, words: &str) {
+    let fits = |finding: &&Value| {
+        finding["check"] == check && finding["status"] == status && finding["what"].as_str().is_some_and(|what| what.contains(words))
+    };
+    assert!(
+        findings.iter().any(|finding| fits(&finding)),
+        "{check} {status} {words:?} in {findings:#?}"
+    );
+}
+
+pub(crate) const FREE: [&str; 6] = ["--otlp-grpc", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0", "--http", "127.0.0.1:0"];
+
+fn snapshot(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(directory).expect("lists").map(|entry| entry.expect("an entry"));
+    entries
+        .map(|entry| {
+            (
+                entry.file_name().to_string_lossy().into_owned(),
+                fs::read(entry.path()).expect("reads"),
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn the_doctor_beside_a_running_bridge() {
+    let directory = tempfile::tempdir().expect("a directory");
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o700)).expect("sets");
+    let serving = Serving::start(directory.path());
+    assert_eq!(send(&serving, &[span(1, 1)]), 200);
+    let address = |url: &str| url.strip_prefix("http://").expect("a URL").to_owned();
+    let (grpc, http, api) = (address(&serving.grpc), address(&serving.http), address(&serving.api));
+    let data = text(directory.path());
+    let call = ["--data-dir", data, "--otlp-grpc", &grpc, "--otlp-http", &http, "--http", &api];
+    let (status, findings) = doctor(&call, &[("OTEL_EXPORTER_OTLP_ENDPOINT", &serving.http)]);
+    assert_eq!(status, 0, "{findings:#?}");
+    expect(
+        &findings,
+        "directory",
+        "ok",
+        &format!("process {} (spanbridge) writes to it", serving.child.id()),
+    );
+    expect(&findings, "log", "ok", "1 segment read, 0 of them compressed; 1 record");
+    expect(&findings, "index", "ok", "whole, 1 trace");
+    expect(&findings, "ports", "ok", &format!("process {} (spanbridge)", serving.child.id()));
+    expect(&findings, "server", "ok", "it takes spans");
+    expect(&findings, "exporters", "ok", "is this bridge");
+    // Another data directory wants the same ports.
+    let other = tempfile::tempdir().expect("a directory");
+    let (status, findings) = doctor(
+        &[
+            "--data-dir",
+            text(other.path()),
+            "--otlp-grpc",
+            &grpc,
+            "--otlp-http",
+            &http,
+            "--http",
+            &api,
+        ],
+        &[],
+    );
+    assert_eq!(status, 1);
+    expect(&findings, "ports", "wrong", "is taken by process");
+    // The bridge took no notice, and took no harm.
+    assert_eq!(send(&serving, &[span(1, 2)]), 200);
+    serving.stop();
+}
+
+#[test]
+fn the_doctor_on_what_is_broken_changes_nothing() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data");
+    let serving = Serving::start(&data);
+    for id in 1..4 {
+        assert_eq!(send(&serving, &[span(1, id)]), 200);
+    }
+    serving.stop();
+    let call = [&["--data-dir", text(&data)][..], &FREE].concat();
+    let before = snapshot(&data);
+    let (status, findings) = doctor(&call, &[]);
+    assert_eq!((status, snapshot(&data) == before), (0, true), "{findings:#?}");
+    expect(&findings, "directory", "ok", "no bridge writes to it");
+
+    let project = data.join("projects/acme/web");
+    fs::create_dir_all(&project).expect("makes");
+    fs::copy(data.join("0000000001.log"), project.join("0000000001.log")).expect("copies");
+    let (_, findings) = doctor(&call, &[]);
+    expect(&findings, "log", "ok", "projects/acme/web: 1 segment read");
+    expect(&findings, "index", "warning", "projects/acme/web: there is none");
+    fs::remove_dir_all(data.join("projects")).expect("removes");
+
+    let segment = data.join("0000000001.log");
+    let whole = fs::read(&segment).expect("reads");
+    // In the message of the first record; the last record is cut.
+    let file = fs::File::options().write(true).open(&segment).expect("opens");
+    file.write_all_at(b"\xff", 16 + 40 + 3).expect("writes");
+    file.set_len(whole.len() as u64 - 5).expect("cuts");
+    fs::write(data.join("index.sqlite"), b"this is no database, it is a text of some length").expect("writes");
+    fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).expect("sets");
+    let before = snapshot(&data);
+    let (status, findings) = doctor(&call, &[]);
+    assert_eq!((status, snapshot(&data) == before), (1, true));
+    expect(&findings, "log", "wrong", "segment 1: ");
+    expect(&findings, "log", "warning", "are no whole record");
+    expect(&findings, "index", "wrong", "not a database");
+    expect(&findings, "directory", "warning", "mode 0755");
+    // What it says mends it.
+    assert!(spanbridge(&["reindex", "--data-dir", text(&data)]).status.success());
+    let (_, findings) = doctor(&call, &[]);
+    expect(&findings, "index", "ok", "whole, 1 trace");
+    fs::rename(&segment, data.join("0000000003.log")).expect("renames");
+    fs::write(&segment, b"SPBRLOG\x09").expect("writes");
+    let (status, findings) = doctor(&call, &[]);
+    assert_eq!(status, 1);
+    expect(&findings, "log", "wrong", "segments 2 to 2 are gone");
+}
+
+#[test]
+fn the_doctor_on_settings_and_variables() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data");
+    let file = directory.path().join("spanbridge.toml");
+    fs::write(&file, "retain_hour = 5\n").expect("writes");
+    let (status, findings) = doctor(&["--config", text(&file)], &[]);
+    assert_eq!(status, 1);
+    expect(&findings, "settings", "wrong", "did you mean `retain_hours`?");
+    let open = [
+        "--data-dir",
+        text(&data),
+        "--otlp-http",
+        "0.0.0.0:0",
+        "--otlp-grpc",
+        "127.0.0.1:0",
+        "--http",
+        "127.0.0.1:0",
+    ];
+    let (status, findings) = doctor(&open, &[]);
+    assert_eq!(status, 1);
+    expect(&findings, "settings", "wrong", "nobody is asked who they are");
+    let call = ["--data-dir", text(&data), "--only", "exporters"];
+    for (variables, status, words) in [
+        (
+            vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9999")],
+            "warning",
+            "is not this bridge",
+        ),
+        (vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4318")], "warning", "has no http://"),
+        (
+            vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "https://127.0.0.1:4318")],
+            "wrong",
+            "speaks no TLS",
+        ),
+        (
+            vec![("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:4318")],
+            "wrong",
+            "does not end in /v1/traces",
+        ),
+        (
+            vec![
+                ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://localhost:4317"),
+                ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+            ],
+            "ok",
+            "is this bridge",
+        ),
+        (vec![("OTEL_SDK_DISABLED", "true")], "wrong", "OTEL_SDK_DISABLED=true"),
+        (vec![("OTEL_EXPORTER_OTLP_PROTOCOL", "http")], "warning", "is none of OTLP's"),
+        (vec![], "ok", "none is set"),
+    ] {
+        let (code, findings) = doctor(&call, &variables);
+        expect(&findings, "exporters", status, words);
+        assert_eq!(code, i32::from(status == "wrong"), "{variables:?}");
+    }
+    // A certificate that has ended, and one that has not.
+    let key = rcgen::KeyPair::generate().expect("a key");
+    for (year, status, words) in [(2_020, "wrong", "ended"), (2_099, "ok", "is valid for")] {
+        let mut parameters = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).expect("parameters");
+        parameters.not_before = rcgen::date_time_ymd(2_019, 1, 1);
+        parameters.not_after = rcgen::date_time_ymd(year, 1, 1);
+        let certificate = parameters.self_signed(&key).expect("a certificate");
+        let (cert, pem) = (directory.path().join("cert.pem"), directory.path().join("key.pem"));
+        fs::write(&cert, certificate.pem()).expect("writes");
+        fs::write(&pem, key.serialize_pem()).expect("writes");
+        let tls = ["--tls-certificate", text(&cert), "--tls-key", text(&pem), "--only", "settings"];
+        let (_, findings) = doctor(&[&["--data-dir", text(&data)][..], &tls].concat(), &[]);
+        expect(&findings, "settings", status, words);
+    }
+}

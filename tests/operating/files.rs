@@ -1,0 +1,113 @@
+//! Manual pages, completions, the files for services, and help.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::serving::spanbridge;
+use crate::stdout;
+
+fn commands() -> Vec<String> {
+    let help = stdout(&spanbridge(&["help"]));
+    let list = help
+        .split("Commands:\n")
+        .nth(1)
+        .expect("commands")
+        .split("\n\n")
+        .next()
+        .expect("a list");
+    list.lines()
+        .filter_map(|line| line.strip_prefix("  ")?.split(' ').next())
+        .filter(|name| !name.is_empty() && *name != "help")
+        .map(ToOwned::to_owned)
+        .collect()
+}
+
+#[test]
+fn manual_pages_completions_and_help_cover_every_command() {
+    let commands = commands();
+    assert!(commands.len() >= 11 && commands.iter().any(|name| name == "doctor"), "{commands:?}");
+    let whole = spanbridge(&["man"]);
+    assert!(stdout(&whole).contains(".TH spanbridge 1"), "{}", stdout(&whole));
+    for name in &commands {
+        let page = spanbridge(&["man", name]);
+        assert!(page.status.success(), "{name}");
+        assert!(stdout(&page).contains(&format!(".TH spanbridge-{name} 1")), "{}", stdout(&page));
+        assert!(stdout(&whole).contains(&format!("spanbridge\\-{name}(1)")), "{name}");
+        // The first line says what it does, briefly; an example says how.
+        let help = stdout(&spanbridge(&[name, "--help"]));
+        let group = help.contains("Commands:");
+        assert!(help.lines().next().is_some_and(|line| (10..=90).contains(&line.len())), "{name}");
+        assert!(group || help.contains("Example"), "{name}:\n{help}");
+    }
+    assert_eq!(spanbridge(&["man", "nothing"]).status.code(), Some(2));
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = stdout(&spanbridge(&["completions", shell]));
+        for name in &commands {
+            assert!(script.contains(name.as_str()), "{shell}: {name}");
+        }
+        assert!(script.contains("retain-hours"), "{shell}: flags");
+    }
+    let bash = tempfile::NamedTempFile::new().expect("a file");
+    fs::write(bash.path(), stdout(&spanbridge(&["completions", "bash"]))).expect("writes");
+    let ask = format!(
+        "source '{}'; COMP_WORDS=(spanbridge do); COMP_CWORD=1; _spanbridge spanbridge do spanbridge; echo \"${{COMPREPLY[*]}}\"",
+        bash.path().display()
+    );
+    match Command::new("bash").args(["-c", &ask]).output() {
+        Ok(output) => assert_eq!(stdout(&output).trim(), "doctor", "{}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => eprintln!("the script was not run in bash: {error}"),
+    }
+}
+
+#[test]
+fn the_files_for_services_are_printed_and_fit_the_program() {
+    let unit = stdout(&spanbridge(&["packaging", "systemd"]));
+    for line in [
+        "DynamicUser=yes",
+        "ProtectSystem=strict",
+        "NoNewPrivileges=yes",
+        "ExecReload=/bin/kill -HUP $MAINPID",
+    ] {
+        assert!(unit.lines().any(|found| found == line), "{line}");
+    }
+    let container = stdout(&spanbridge(&["packaging", "containerfile"]));
+    let variables = container
+        .lines()
+        .filter_map(|line| line.trim().trim_start_matches("ENV ").split_once('='));
+    let ours: Vec<&str> = variables
+        .map(|(name, _)| name)
+        .filter(|name| name.starts_with("SPANBRIDGE_"))
+        .collect();
+    assert!(ours.len() >= 5, "{ours:?}");
+    let help = stdout(&spanbridge(&["serve", "--help"]));
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    for name in ours {
+        assert!(help.contains(&format!("[env: {name}=")), "{name} is no variable of serve");
+    }
+    // What it copies is there.
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let copied = container
+        .lines()
+        .filter_map(|line| line.strip_prefix("COPY "))
+        .filter(|line| !line.starts_with("--"));
+    for line in copied {
+        let words: Vec<&str> = line.split(' ').collect();
+        for from in &words[..words.len() - 1] {
+            assert!(root.join(from).exists(), "{from}");
+        }
+    }
+    let Ok(version) = Command::new("systemd-analyze").arg("--version").output() else {
+        eprintln!("the unit was not verified: there is no systemd-analyze");
+        return;
+    };
+    assert!(version.status.success());
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("spanbridge.service");
+    let here = unit.replace("/usr/local/bin/spanbridge", env!("CARGO_BIN_EXE_spanbridge"));
+    fs::write(&path, here.replace("Documentation=man:spanbridge(1)\n", "")).expect("writes");
+    let verified = Command::new("systemd-analyze").arg("verify").arg(&path).output().expect("runs");
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    let said = String::from_utf8_lossy(&verified.stderr);
+    assert!(!said.contains("spanbridge.service"), "{said}");
+}
