@@ -22,8 +22,8 @@ pub(super) struct EventView<'a> {
 pub(super) enum Raw<'a> {
     /// One value, with its key.
     Value(&'a str, &'a AnyValue),
-    /// One text that is said to be JSON, with its key.
-    JsonText(&'a str, &'a str),
+    /// One text that is said to be JSON.
+    JsonText(&'a str),
     /// Keys below a prefix, the prefix taken off.
     Group(Vec<(&'a str, &'a AnyValue)>),
     /// The span's name.
@@ -51,8 +51,9 @@ fn is_withheld(text: &str) -> bool {
     text == "HIDDEN:non-empty" || text.starts_with("[Scrubbed due to")
 }
 
-/// Opens what stands at a rule's place; `None` if nothing of use is there.
-pub(super) fn decode(rule: &Rule, raw: &Raw<'_>) -> Option<Decoded> {
+/// Opens what stands at a rule's place; `None` if nothing of use is there. `opened` is the JSON list or object at that place
+/// where another rule has opened it before: a rule that wants a member leaves it there, one that wants the whole takes it.
+pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: &mut Option<Value>) -> Option<Decoded> {
     match rule.codec {
         Codec::MessageEvent => {
             let Raw::Events(events) = raw else { return None };
@@ -84,8 +85,27 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>) -> Option<Decoded> {
         }
         _ => {}
     }
-    let value = value(rule, raw)?;
-    let value = at_paths(rule, value)?;
+    let value = match rule.codec {
+        Codec::Json | Codec::ByMime => {
+            let whole = opened.take().or_else(|| json(raw))?;
+            if rule.paths.is_empty() {
+                whole
+            } else {
+                let member = at_paths(rule, &whole).cloned();
+                // Other text may be read otherwise by a rule with another codec.
+                *opened = Some(whole).filter(|whole| whole.is_object() || whole.is_array());
+                member?
+            }
+        }
+        _ => {
+            let whole = value(rule, raw)?;
+            if rule.paths.is_empty() {
+                whole
+            } else {
+                at_paths(rule, &whole)?.clone()
+            }
+        }
+    };
     let value = mapped(rule, value)?;
     (!is_empty(&value) || keeps_empty(rule.field) && value.is_string()).then_some(Decoded::Value(value))
 }
@@ -110,7 +130,7 @@ fn text_of(raw: &Raw<'_>) -> Option<String> {
             AnyValue::String(text) => text.clone(),
             other => scalar_text(other)?,
         }),
-        Raw::Name(text) | Raw::JsonText(_, text) => Some((*text).to_owned()),
+        Raw::Name(text) | Raw::JsonText(text) => Some((*text).to_owned()),
         Raw::Event(event) => event.body.and_then(AnyValue::as_str).map(str::to_owned),
         Raw::Group(_) | Raw::Events(_) => None,
     }
@@ -150,11 +170,10 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         Codec::Money => text_of(raw)?.strip_suffix("USD").and_then(normalize::float),
         Codec::CommaSeparated => Some(text_of(raw)?.split(',').map(|part| Value::from(part.trim())).collect()),
         Codec::Texts => texts(raw),
-        Codec::Json | Codec::ByMime => json(raw),
         Codec::NotSchema => json(raw).filter(|value| !super::normalize::is_schema(value)),
-        Codec::JsonText => Some(parse_deep(&json(raw)?)),
+        Codec::JsonText => Some(parse_deep(json(raw)?)),
         Codec::ListOfJson => match raw {
-            Raw::Value(_, AnyValue::Array(items)) => Some(items.iter().map(|item| parse_deep(&item.to_json())).collect()),
+            Raw::Value(_, AnyValue::Array(items)) => Some(items.iter().map(|item| parse_deep(item.to_json())).collect()),
             other => Some(Value::Array(vec![json(other)?])),
         },
         Codec::Flat => match raw {
@@ -171,7 +190,7 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
             Raw::Group(group) => Some(Value::Object(
                 group
                     .iter()
-                    .map(|(key, value)| ((*key).to_owned(), parse_deep(&value.to_json())))
+                    .map(|(key, value)| ((*key).to_owned(), parse_deep(value.to_json())))
                     .collect(),
             )),
             _ => None,
@@ -181,6 +200,8 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
             Raw::Value(_, AnyValue::Array(items)) => Some((items.len() as u64).into()),
             _ => Some(1.into()),
         },
+        // Opened before.
+        Codec::Json | Codec::ByMime => None,
         Codec::MessageEvent | Codec::VercelOutput | Codec::BracketedTexts | Codec::PlainText | Codec::Time => None,
     }
 }
@@ -204,7 +225,7 @@ fn json(raw: &Raw<'_>) -> Option<Value> {
         }
         Raw::Value(_, value) => Some(value.to_json()),
         Raw::Name(name) => Some((*name).into()),
-        Raw::JsonText(_, text) => Some(serde_json::from_str(text).unwrap_or_else(|_| Value::String((*text).to_owned()))),
+        Raw::JsonText(text) => Some(serde_json::from_str(text).unwrap_or_else(|_| Value::String((*text).to_owned()))),
         Raw::Event(event) => {
             let mut map: Map<String, Value> = event.attributes.iter().map(|(key, value)| (key.clone(), value.to_json())).collect();
             if let Some(body) = event.body.filter(|body| !body.is_empty()) {
@@ -238,11 +259,8 @@ fn texts(raw: &Raw<'_>) -> Option<Value> {
     }
 }
 
-fn at_paths(rule: &Rule, value: Value) -> Option<Value> {
-    if rule.paths.is_empty() {
-        return Some(value);
-    }
-    rule.paths.iter().find_map(|path| at(&value, path)).cloned()
+fn at_paths<'a>(rule: &Rule, value: &'a Value) -> Option<&'a Value> {
+    rule.paths.iter().find_map(|path| at(value, path))
 }
 
 /// The member at a dotted path; `.` is the value itself.
@@ -343,7 +361,7 @@ fn vercel_output(group: &[(&str, &AnyValue)]) -> Option<Message> {
         message.parts.push(Part::Text(text));
     }
     if let Some(calls) = get("toolCalls") {
-        let list = parse_deep(&calls);
+        let list = parse_deep(calls);
         if let Value::Array(items) = &list {
             let chat = Map::from_iter([
                 ("role".to_owned(), "assistant".into()),

@@ -116,7 +116,7 @@ pub(super) fn iso_time(text: &str) -> Option<UnixNanos> {
 
 /// Arguments of a tool without the client's wrapping, and the call's id where the wrapping holds it.
 pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
-    let value = super::messages::parse_deep(&value);
+    let value = super::messages::parse_deep(value);
     let value = match &value {
         Value::String(text) => python_literal(text).unwrap_or(value),
         _ => value,
@@ -137,7 +137,7 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
             .find_map(|key| map.get(key))
             .and_then(Value::as_str)
             .map(str::to_owned);
-        return (super::messages::parse_deep(inner), id);
+        return (super::messages::parse_deep(inner.clone()), id);
     }
     if let Some(inputs @ Value::Object(_)) = map.get("inputs")
         && (map.contains_key("input_str") || map.contains_key("kwargs"))

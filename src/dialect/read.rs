@@ -1,6 +1,6 @@
 //! One span (and the log records that name it) into an operation.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde_json::Value;
 
@@ -41,6 +41,18 @@ pub struct ChildResult {
 struct Candidate<'r, 'a> {
     rule: &'r Rule,
     raw: Raw<'a>,
+    /// The place of the attribute, where `raw` is one.
+    attribute: Option<usize>,
+}
+
+impl<'r, 'a> Candidate<'r, 'a> {
+    fn new(rule: &'r Rule, raw: Raw<'a>) -> Self {
+        Self {
+            rule,
+            raw,
+            attribute: None,
+        }
+    }
 }
 
 /// Reads a span with all dialects at once.
@@ -61,6 +73,8 @@ struct Reader<'r, 'a> {
     registry: &'r Registry,
     span: &'a Span,
     attributes: Vec<(&'a str, &'a AnyValue)>,
+    /// The place of each key in `attributes`.
+    at: HashMap<&'a str, usize>,
     events: Vec<EventView<'a>>,
     logs: Vec<(EventView<'a>, &'a str)>,
 }
@@ -110,13 +124,15 @@ impl<'r, 'a> Reader<'r, 'a> {
             registry,
             span,
             attributes,
+            at,
             events,
             logs,
         }
     }
 
     fn get(&self, key: &str) -> Option<&'a AnyValue> {
-        self.attributes.iter().find(|(have, _)| *have == key).map(|(_, value)| *value)
+        let at = self.at.get(key)?;
+        self.attributes.get(*at).map(|(_, value)| *value)
     }
 
     /// What stands where rules look, by field and rank.
@@ -127,16 +143,11 @@ impl<'r, 'a> Reader<'r, 'a> {
         for index in self.registry.name_rules().iter().chain(self.registry.resource_rules()) {
             let Some(rule) = self.registry.rule(*index) else { continue };
             match rule.place {
-                Place::Name => candidates.push(Candidate {
-                    rule,
-                    raw: Raw::Name(&self.span.name),
-                }),
+                Place::Name if !self.holds(&rule.when, None) => {}
+                Place::Name => candidates.push(Candidate::new(rule, Raw::Name(&self.span.name))),
                 _ => {
                     if let Some(value) = self.span.resource.attributes.get(rule.key) {
-                        candidates.push(Candidate {
-                            rule,
-                            raw: Raw::Value("", value),
-                        });
+                        candidates.push(Candidate::new(rule, Raw::Value("", value)));
                     }
                 }
             }
@@ -157,18 +168,23 @@ impl<'r, 'a> Reader<'r, 'a> {
                 ..Operation::default()
             },
         );
-        let mut consumed: HashSet<&str> = HashSet::new();
+        let mut consumed = vec![false; self.attributes.len()];
+        let mut opened: Vec<Option<Value>> = vec![None; self.attributes.len()];
         let mut prefixes: Vec<&str> = Vec::new();
         let mut done: Option<Field> = None;
-        for Candidate { rule, raw } in &candidates {
+        for Candidate { rule, raw, attribute } in &candidates {
             if !self.holds(&rule.when, Some(kind)) {
                 continue;
             }
+            let mut none = None;
+            let slot = attribute.and_then(|at| opened.get_mut(at)).unwrap_or(&mut none);
             // A kind's key is read where its word is known; another word under it stays the user's own.
-            let is_read = rule.field != Field::Kind || rule.when == Condition::ALWAYS || codec::decode(rule, raw).is_some();
+            let is_read = rule.field != Field::Kind || rule.when == Condition::ALWAYS || codec::decode(rule, raw, slot).is_some();
             match raw {
-                Raw::Value(key, _) | Raw::JsonText(key, _) if is_read => {
-                    let _ = consumed.insert(key);
+                Raw::Value(..) | Raw::JsonText(_) if is_read => {
+                    if let Some(slot) = attribute.and_then(|at| consumed.get_mut(at)) {
+                        *slot = true;
+                    }
                 }
                 Raw::Group(_) => prefixes.push(rule.key),
                 _ => {}
@@ -176,19 +192,19 @@ impl<'r, 'a> Reader<'r, 'a> {
             if rule.field == Field::Kind || done == Some(rule.field) {
                 continue;
             }
-            let Some(decoded) = codec::decode(rule, raw) else { continue };
+            let Some(decoded) = codec::decode(rule, raw, slot) else { continue };
             let merges = writer.merges(rule.field);
             if writer.write(rule, raw, decoded) && !merges {
                 done = Some(rule.field);
             }
         }
         let (mut operation, child_results, sums_usage) = writer.finish();
-        for (key, value) in &self.attributes {
+        for ((key, value), consumed) in self.attributes.iter().zip(consumed) {
             if holds_non_finite(value) {
                 let detail = format!("{key} holds NaN or an infinity, which JSON has no word for: written as null");
                 findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail));
             }
-            if !consumed.contains(key) && !prefixes.iter().any(|prefix| key.starts_with(prefix)) {
+            if !consumed && !prefixes.iter().any(|prefix| key.starts_with(prefix)) {
                 let _ = operation.unmapped.insert((*key).to_owned(), value.to_json());
             }
         }
@@ -209,14 +225,18 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     fn attribute_candidates(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
         let mut groups: Vec<(usize, Vec<(&'a str, &'a AnyValue)>)> = Vec::new();
-        for (key, value) in &self.attributes {
+        for (at, (key, value)) in self.attributes.iter().enumerate() {
             for index in self.registry.exact(key) {
                 if let Some(rule) = self.registry.rule(*index) {
                     let raw = match value {
-                        AnyValue::String(text) if rule.codec == Codec::ByMime && self.is_json(key) => Raw::JsonText(key, text),
+                        AnyValue::String(text) if rule.codec == Codec::ByMime && self.is_json(key) => Raw::JsonText(text),
                         _ => Raw::Value(key, value),
                     };
-                    candidates.push(Candidate { rule, raw });
+                    candidates.push(Candidate {
+                        rule,
+                        raw,
+                        attribute: Some(at),
+                    });
                 }
             }
             for index in self.registry.prefixed(key) {
@@ -230,15 +250,15 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
         for (index, group) in groups {
             if let Some(rule) = self.registry.rule(index) {
-                candidates.push(Candidate {
-                    rule,
-                    raw: Raw::Group(group),
-                });
+                candidates.push(Candidate::new(rule, Raw::Group(group)));
             }
         }
     }
 
     fn event_candidates(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
+        if self.events.is_empty() && self.logs.is_empty() {
+            return;
+        }
         let mut messages: Vec<(&'r Rule, Vec<EventView<'a>>)> = Vec::new();
         let mut take = |rule: &'r Rule, event: EventView<'a>, out: &mut Vec<Candidate<'r, 'a>>| {
             if rule.codec == Codec::MessageEvent {
@@ -247,22 +267,13 @@ impl<'r, 'a> Reader<'r, 'a> {
                     None => messages.push((rule, vec![event])),
                 }
             } else if rule.key.is_empty() {
-                out.push(Candidate {
-                    rule,
-                    raw: Raw::Event(event),
-                });
+                out.push(Candidate::new(rule, Raw::Event(event)));
             } else if rule.key == "body" && event.body.is_some_and(|body| !body.is_empty()) {
                 if let Some(body) = event.body {
-                    out.push(Candidate {
-                        rule,
-                        raw: Raw::Value("", body),
-                    });
+                    out.push(Candidate::new(rule, Raw::Value("", body)));
                 }
             } else if let Some(value) = member(&event, rule.key) {
-                out.push(Candidate {
-                    rule,
-                    raw: Raw::Value("", value),
-                });
+                out.push(Candidate::new(rule, Raw::Value("", value)));
             }
         };
         // Of several events the last one holds, but the first token is the first.
@@ -289,20 +300,17 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
         for (rule, mut events) in messages {
             events.sort_by_key(|event| event.time);
-            candidates.push(Candidate {
-                rule,
-                raw: Raw::Events(events),
-            });
+            candidates.push(Candidate::new(rule, Raw::Events(events)));
         }
     }
 
     fn kind(&self, candidates: &[Candidate<'r, 'a>], findings: &mut Vec<Finding>) -> Kind {
         let mut strange: Option<String> = None;
-        for Candidate { rule, raw } in candidates.iter().filter(|candidate| candidate.rule.field == Field::Kind) {
+        for Candidate { rule, raw, .. } in candidates.iter().filter(|candidate| candidate.rule.field == Field::Kind) {
             if !self.holds(&rule.when, None) {
                 continue;
             }
-            if let Some(Decoded::Value(Value::String(word))) = codec::decode(rule, raw)
+            if let Some(Decoded::Value(Value::String(word))) = codec::decode(rule, raw, &mut None)
                 && let Some(kind) = Kind::from_name(&word)
             {
                 return kind;

@@ -15,13 +15,19 @@ pub(super) struct Unwrapped {
 /// Opens LangChain's tool messages, MCP and Bedrock content lists, Gemini's function responses, JSON in text.
 pub(super) fn unwrap(value: Value) -> Unwrapped {
     let mut out = Unwrapped {
-        value: parse_deep(&value),
+        value: parse_deep(value),
         ..Unwrapped::default()
     };
     // The bound keeps hostile nesting cheap; two levels were seen.
     for _ in 0..4 {
-        let Some(inner) = step(&out.value.clone(), &mut out) else { break };
-        out.value = parse_deep(&inner);
+        let value = std::mem::take(&mut out.value);
+        match step(&value, &mut out) {
+            Some(inner) => out.value = parse_deep(inner),
+            None => {
+                out.value = value;
+                break;
+            }
+        }
     }
     out
 }

@@ -130,21 +130,22 @@ impl<'a> Writer<'a> {
         {
             return false;
         }
-        let value = match value {
+        let read = match value {
             // Completion-style: [{prompt: {text}}]
             Value::Array(items)
                 if items
                     .iter()
                     .all(|item| item.get("prompt").or_else(|| item.get("completion")).is_some()) =>
             {
-                items
+                let texts: Value = items
                     .iter()
                     .filter_map(|item| item.pointer("/prompt/text").or_else(|| item.pointer("/completion/text")).cloned())
-                    .collect()
+                    .collect();
+                messages::read(&texts, direction)
             }
-            other => other.clone(),
+            other => messages::read(other, direction),
         };
-        match messages::read(&value, direction) {
+        match read {
             Some(list) => self.messages(rule.field, list),
             None => false,
         }
@@ -509,8 +510,8 @@ impl<'a> Writer<'a> {
         let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
             return;
         };
-        let silent = first.content().trim().is_empty();
-        let thoughtless = first.reasoning().is_none();
+        let silent = !first.has_words();
+        let thoughtless = !first.has_thoughts();
         if !silent && !thoughtless {
             return;
         }
@@ -697,7 +698,9 @@ fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
         ]
         .iter()
         .find_map(|key| inner.get(*key));
-        let schema = schema.map(|schema| schema.get("json").unwrap_or(schema)).map(messages::parse_deep);
+        let schema = schema
+            .map(|schema| schema.get("json").unwrap_or(schema).clone())
+            .map(messages::parse_deep);
         out.push(ToolDefinition {
             name: name.to_owned(),
             description: inner.get("description").and_then(Value::as_str).map(str::to_owned),
@@ -745,7 +748,7 @@ fn document(item: &Value) -> Document {
             ("id", Value::Number(id)) => document.id = Some(id.to_string()),
             ("content" | "page_content" | "text" | "pageContent", Value::String(words)) => document.content = Some(words.clone()),
             ("score" | "relevance_score", Value::Number(score)) => document.score = score.as_f64(),
-            ("metadata", metadata) => match messages::parse_deep(metadata) {
+            ("metadata", metadata) => match messages::parse_deep(metadata.clone()) {
                 Value::Object(map) => document.metadata.extend(map),
                 Value::Null => {}
                 other => {

@@ -25,7 +25,7 @@ impl Told {
                 EntryKind::Call(call) => run.steps.get(call.tool).map_or_else(Vec::new, asked),
             });
         let outer = [&run.question, &run.answer].into_iter().flatten().map(|said| text(&said.content));
-        Self(entries.chain(outer).map(|words| words.trim().to_owned()).collect())
+        Self(entries.chain(outer).map(trimmed).collect())
     }
 
     /// Which of an operation's input and output the conversations do not hold: `None` if they hold both.
@@ -58,6 +58,14 @@ impl Told {
             Value::Object(map) if map.len() == 1 => map.values().all(|value| value.is_string() && has(&text(value))),
             _ => false,
         }
+    }
+}
+
+fn trimmed(words: String) -> String {
+    if words.trim().len() == words.len() {
+        words
+    } else {
+        words.trim().to_owned()
     }
 }
 

@@ -181,6 +181,22 @@ impl Message {
         out
     }
 
+    /// Whether a text part holds more than whitespace.
+    #[must_use]
+    pub fn has_words(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|part| matches!(part, Part::Text(text) if !text.trim().is_empty()))
+    }
+
+    /// Whether a part holds words that the model thought.
+    #[must_use]
+    pub fn has_thoughts(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|part| matches!(part, Part::Reasoning { text: Some(text), .. } if !text.trim().is_empty()))
+    }
+
     /// The words that the model thought, joined by line breaks; `None` without any.
     #[must_use]
     pub fn reasoning(&self) -> Option<String> {

@@ -48,9 +48,9 @@ fn of_trace(trace_id: TraceId, trace: Trace, mut logs: Vec<LogRecord>, registry:
     let scopes = Scopes::of(&nodes);
     let mut conversations = conversation::all(&mut nodes, &scopes);
     let loose = stitch::tools(&mut nodes, &scopes, &mut conversations);
-    let mut made = steps::make(&nodes, &scopes, &conversations);
+    let mut made = steps::make(&mut nodes, &scopes, &conversations);
     super::failure::unsay_echoes(&mut made.list);
-    let spoken = entries::of(&nodes, &scopes, &conversations, &loose, &made);
+    let spoken = entries::of(&nodes, &scopes, &mut conversations, &loose, &made);
     for conversation in &conversations {
         for saying in conversation.sayings.iter().filter(|saying| saying.branch) {
             let span = saying.node.and_then(|node| nodes.get(node)).map(|node| node.span_id);
@@ -75,8 +75,7 @@ fn of_trace(trace_id: TraceId, trace: Trace, mut logs: Vec<LogRecord>, registry:
     findings.append(&mut nodes.findings);
 
     let sequence = order::of(&made.list);
-    let called_by = made.called_by.clone();
-    let of_node = made.of_node.clone();
+    let (called_by, of_node) = (made.called_by, made.of_node);
     let (mut list, place) = order::apply(made.list, &sequence);
     let moved = |index: Option<usize>| index.and_then(|old| place.get(old).copied());
     let mut out_scopes: Vec<Scope> = scopes

@@ -1,12 +1,15 @@
 //! What was said, each message once: the history that repeats in every model input is matched against what is known.
 
 use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use serde_json::Value;
 
 use super::fill;
 use super::names;
 use super::node::Nodes;
 use super::scope::Scopes;
-use crate::operation::{Kind, Message, Role, ToolCall};
+use crate::operation::{Kind, Message, Part, Role, ToolCall};
 
 /// One thing that was said, with node indices.
 #[derive(Debug, Clone)]
@@ -84,37 +87,58 @@ pub(super) fn all(nodes: &mut Nodes, scopes: &Scopes) -> Vec<Conversation> {
 fn continued(nodes: &Nodes, scopes: &Scopes, list: &[Conversation], scope: usize, index: usize) -> Option<usize> {
     let draft = scopes.list.get(scope)?;
     let input = nodes.get(index)?.operation.input_messages.as_ref()?;
+    if list.is_empty() {
+        return None;
+    }
+    let known: HashSet<String> = input.iter().flat_map(keys).collect();
     list.iter().enumerate().rev().find_map(|(at, conversation)| {
         let other = conversation.scopes.first().and_then(|owner| scopes.list.get(*owner))?;
         if other.tool != draft.tool {
             return None;
         }
-        let users: Vec<String> = conversation
+        let mut users = conversation
             .sayings
             .iter()
             .filter(|saying| saying.message.role == Role::User)
             .flat_map(|saying| keys(&saying.message))
-            .collect();
-        let known: Vec<String> = input.iter().flat_map(keys).collect();
-        let answered = conversation
+            .peekable();
+        let told = users.peek().is_some() && users.all(|key| known.contains(&key));
+        let mut answers = conversation
             .sayings
             .iter()
             .filter(|saying| saying.is_turn)
-            .flat_map(|saying| keys(&saying.message))
-            .any(|key| known.contains(&key));
-        (!users.is_empty() && answered && users.iter().all(|key| known.contains(key))).then_some(at)
+            .flat_map(|saying| keys(&saying.message));
+        (told && answers.any(|key| known.contains(&key))).then_some(at)
     })
 }
 
-fn squeezed(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// Appends the texts of a message as one, with one space for any whitespace between words and none around them.
+fn squeeze(message: &Message, out: &mut String) {
+    let begin = out.len();
+    let mut gap = false;
+    for part in &message.parts {
+        let Part::Text(text) = part else { continue };
+        gap |= text.starts_with(char::is_whitespace);
+        for word in text.split_whitespace() {
+            if gap && out.len() > begin {
+                out.push(' ');
+            }
+            out.push_str(word);
+            gap = true;
+        }
+        gap = text.ends_with(char::is_whitespace) || text.is_empty() && gap;
+    }
 }
 
 /// The names under which a message is known: its text, each of its calls.
 fn keys(message: &Message) -> Vec<String> {
     let mut out = Vec::new();
-    let text = squeezed(&message.content());
-    match message.role {
+    let said = |before: String| {
+        let mut key = before;
+        squeeze(message, &mut key);
+        key
+    };
+    match &message.role {
         Role::Assistant => {
             for call in &message.tool_calls {
                 if let Some(id) = &call.id {
@@ -122,17 +146,20 @@ fn keys(message: &Message) -> Vec<String> {
                 }
                 out.push(format!("n:{}:{}", call.name, canonical(call)));
             }
-            if !text.is_empty() {
-                out.push(format!("a:{text}"));
+            if message.has_words() {
+                out.push(said("a:".to_owned()));
             }
         }
-        Role::System | Role::Developer => out.push(format!("s:{text}")),
-        Role::User => out.push(format!(
-            "u:{text}{}",
-            if message.has_media() { media_key(message) } else { String::new() }
-        )),
+        Role::System | Role::Developer => out.push(said("s:".to_owned())),
+        Role::User => {
+            let mut key = said("u:".to_owned());
+            if message.has_media() {
+                key.push_str(&media_key(message));
+            }
+            out.push(key);
+        }
         Role::Tool => {}
-        Role::Other(ref word) => out.push(format!("o:{word}:{text}")),
+        Role::Other(word) => out.push(said(format!("o:{word}:"))),
     }
     out
 }
@@ -142,70 +169,87 @@ fn media_key(message: &Message) -> String {
         .parts
         .iter()
         .filter_map(|part| match part {
-            crate::operation::Part::Media(media) => Some(format!("\u{0}{}", media.url().unwrap_or_default())),
+            Part::Media(media) => Some(format!("\u{0}{}", media.url().unwrap_or_default())),
             _ => None,
         })
         .collect()
 }
 
+/// A call's arguments as text, members in the order of their names.
 fn canonical(call: &ToolCall) -> String {
-    fn sorted(value: &serde_json::Value) -> serde_json::Value {
+    fn write(value: &Value, out: &mut String) {
         match value {
-            serde_json::Value::Object(map) => {
-                let mut pairs: Vec<(&String, &serde_json::Value)> = map.iter().collect();
+            Value::Object(map) => {
+                let mut pairs: Vec<(&String, &Value)> = map.iter().collect();
                 pairs.sort_by_key(|(key, _)| *key);
-                serde_json::Value::Object(pairs.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
+                out.push('{');
+                for (key, value) in pairs {
+                    let _ = write!(out, "{key:?}:");
+                    write(value, out);
+                    out.push(',');
+                }
+                out.push('}');
             }
-            serde_json::Value::Array(items) => items.iter().map(sorted).collect(),
-            other => other.clone(),
+            Value::Array(items) => {
+                out.push('[');
+                for item in items {
+                    write(item, out);
+                    out.push(',');
+                }
+                out.push(']');
+            }
+            other => {
+                let _ = write!(out, "{other}");
+            }
         }
     }
-    call.arguments.as_ref().map(|value| sorted(value).to_string()).unwrap_or_default()
+    let mut out = String::new();
+    if let Some(value) = &call.arguments {
+        write(value, &mut out);
+    }
+    out
 }
 
 /// Answers whose ids fit only some of the calls before them were numbered on their own: they follow the calls' order.
-fn realign<'a>(messages: impl Iterator<Item = &'a mut Message>) {
+/// Gives the places of these answers with the ids of their calls.
+fn realigned(messages: &[Message]) -> HashMap<usize, String> {
+    let mut out: HashMap<usize, String> = HashMap::new();
     let counted = |name: &str, id: &str| {
         id.strip_prefix(name)
             .and_then(|rest| rest.strip_prefix('_'))
             .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|char| char.is_ascii_digit()))
     };
-    let settle = |calls: &[(String, String)], answers: &mut Vec<&mut Message>| {
+    let mut settle = |calls: &[(&str, &str)], answers: &mut Vec<(usize, &Message)>| {
+        let ids: HashSet<&str> = calls.iter().map(|(_, id)| *id).collect();
         let fitting = answers
             .iter()
-            .filter(|answer| {
-                answer
-                    .tool_call_id
-                    .as_ref()
-                    .is_some_and(|id| calls.iter().any(|(_, call)| call == id))
-            })
+            .filter(|(_, answer)| answer.tool_call_id.as_ref().is_some_and(|id| ids.contains(id.as_str())))
             .count();
         let by_place = answers
             .iter()
             .zip(calls)
-            .all(|(answer, (name, call))| counted(name, call) && answer.tool_call_id.as_ref().is_some_and(|id| counted(name, id)));
+            .all(|((_, answer), (name, call))| counted(name, call) && answer.tool_call_id.as_ref().is_some_and(|id| counted(name, id)));
         if answers.len() == calls.len() && fitting < calls.len() && (fitting > 0 || by_place) {
-            for (answer, (_, id)) in answers.iter_mut().zip(calls) {
-                answer.tool_call_id = Some(id.clone());
-            }
+            out.extend(answers.iter().zip(calls).map(|((place, _), (_, id))| (*place, (*id).to_owned())));
         }
         answers.clear();
     };
-    let mut calls: Vec<(String, String)> = Vec::new();
-    let mut answers: Vec<&mut Message> = Vec::new();
-    for message in messages {
+    let mut calls: Vec<(&str, &str)> = Vec::new();
+    let mut answers: Vec<(usize, &Message)> = Vec::new();
+    for (place, message) in messages.iter().enumerate() {
         if message.role == Role::Tool && message.tool_call_id.is_some() {
-            answers.push(message);
+            answers.push((place, message));
             continue;
         }
         settle(&calls, &mut answers);
         calls = message
             .tool_calls
             .iter()
-            .filter_map(|call| Some((call.name.clone(), call.id.clone()?)))
+            .filter_map(|call| Some((call.name.as_str(), call.id.as_deref()?)))
             .collect();
     }
     settle(&calls, &mut answers);
+    out
 }
 
 /// A walk through one model input.
@@ -239,8 +283,7 @@ impl Conversation {
     /// Takes a model call: what is new in its input, then its output.
     fn add(&mut self, nodes: &mut Nodes, index: usize) {
         let Some(node) = nodes.get(index) else { return };
-        let mut input = node.operation.input_messages.clone();
-        if let Some(messages) = &mut input {
+        if let Some(messages) = &node.operation.input_messages {
             let before = self.last_call.and_then(|last| nodes.get(last)).map(|last| &last.operation);
             let past = before.and_then(|operation| {
                 Some((
@@ -248,12 +291,10 @@ impl Conversation {
                     operation.output_messages.as_ref().and_then(|list| list.first()),
                 ))
             });
-            let bare = messages.clone();
-            super::roles::resolve(messages, past);
-            if *messages != bare
+            if let Some(messages) = super::roles::resolve(messages, past)
                 && let Some(node) = nodes.get_mut(index)
             {
-                node.operation.input_messages = Some(messages.clone());
+                node.operation.input_messages = Some(messages);
             }
         }
         let stored = nodes
@@ -269,39 +310,58 @@ impl Conversation {
             fresh: false,
             given: None,
         };
-        realign(input.iter_mut().flatten());
-        for message in input.unwrap_or_default() {
-            self.take(nodes, index, &mut walk, message);
+        // The walk changes other calls' answers, never this call's input: it is put back as it was.
+        let input = nodes.get_mut(index).and_then(|node| node.operation.input_messages.take());
+        let ids = realigned(input.as_deref().unwrap_or_default());
+        for (place, message) in input.iter().flatten().enumerate() {
+            match ids.get(&place) {
+                Some(id) => {
+                    let tool_call_id = Some(id.clone());
+                    let message = Message {
+                        tool_call_id,
+                        ..message.clone()
+                    };
+                    self.take(nodes, index, &mut walk, &message);
+                }
+                None => self.take(nodes, index, &mut walk, message),
+            }
         }
-        let output = nodes.get(index).and_then(|node| node.operation.output_messages.clone());
-        for message in output.unwrap_or_default().into_iter().take(1) {
-            let _ = self.say(message, Some(index), true, false);
+        if let Some(node) = nodes.get_mut(index) {
+            node.operation.input_messages = input;
+        }
+        let said = nodes.get(index).and_then(|node| node.operation.output_messages.as_ref()?.first());
+        if let Some(message) = said {
+            let _ = self.say(message.clone(), keys(message), Some(index), true, false);
         }
         self.last_call = Some(index);
     }
 
-    fn take(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, message: Message) {
+    fn take(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, message: &Message) {
         if message.role == Role::Tool {
             return self.answer(walk, index, message);
         }
-        if message.is_blank() || message.role == Role::Assistant && keys(&message).is_empty() {
+        if message.is_blank() {
+            return;
+        }
+        let names = keys(message);
+        if message.role == Role::Assistant && names.is_empty() {
             // A thought alone is a piece of a turn that is known by its words or calls.
             return;
         }
         if matches!(message.role, Role::System | Role::Developer) {
             // Another agent's prompt may stand before a history that began under the first one's: no place is left.
-            if !keys(&message).iter().any(|key| self.at.contains_key(key)) {
-                let _ = self.say(message, Some(index), false, false);
+            if !names.iter().any(|key| self.at.contains_key(key)) {
+                let _ = self.say(message.clone(), names, Some(index), false, false);
             }
             return;
         }
-        if let Some(known) = self.find(&message, walk) {
+        if let Some(known) = self.find(&names, walk) {
             walk.skipped |= self.is_left(walk.next(), known);
             let is_said = self.sayings.get(known).is_some_and(|saying| saying.message.role == Role::Assistant);
             walk.from = if is_said { known } else { known + 1 };
             if is_said {
-                self.learn_ids(known, &message);
-                self.complete(nodes, known, &message);
+                self.learn_ids(known, message);
+                self.complete(nodes, known, message);
                 if walk.turn != Some(known) {
                     walk.answered.clear();
                 }
@@ -310,10 +370,10 @@ impl Conversation {
             return;
         }
         if message.role == Role::Assistant {
-            return self.foreign(nodes, index, walk, message);
+            return self.foreign(nodes, index, walk, message, names);
         }
         let branch = self.branches(walk);
-        let _ = self.say(message, Some(index), false, branch);
+        let _ = self.say(message.clone(), names, Some(index), false, branch);
     }
 
     /// Whether a new message stands where known history was edited or cut.
@@ -333,9 +393,8 @@ impl Conversation {
             .any(|saying| !matches!(saying.message.role, Role::System | Role::Developer))
     }
 
-    /// The first saying from here on that is known by one of the message's names.
-    fn find(&self, message: &Message, walk: &Walk) -> Option<usize> {
-        let names = keys(message);
+    /// The first saying from here on that is known by one of these names.
+    fn find(&self, names: &[String], walk: &Walk) -> Option<usize> {
         let at = |key: &String| self.at.get(key)?.iter().copied().find(|at| (walk.from..walk.until).contains(at));
         let first = |wanted: &dyn Fn(&String) -> bool| names.iter().filter(|key| wanted(key)).filter_map(at).min();
         // An id is a stronger sign than words, and words than a call's arguments, which may repeat.
@@ -373,7 +432,7 @@ impl Conversation {
     }
 
     /// An assistant's message that no call of this trace is known to have said.
-    fn foreign(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, message: Message) {
+    fn foreign(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, message: &Message, names: Vec<String>) {
         // A piece of the answer that this walk gave to the call before.
         if let Some(given) = walk.given
             && walk.turn == Some(given)
@@ -395,13 +454,13 @@ impl Conversation {
                 if let Some(node) = nodes.get_mut(last) {
                     node.operation.output_messages = Some(vec![message.clone()]);
                 }
-                let at = self.say(message, Some(last), true, false);
+                let at = self.say(message.clone(), names, Some(last), true, false);
                 walk.given = Some(at);
                 at
             }
             None => {
                 let branch = self.branches(walk);
-                self.say(message, Some(index), false, branch)
+                self.say(message.clone(), names, Some(index), false, branch)
             }
         };
         walk.turn = Some(at);
@@ -415,12 +474,9 @@ impl Conversation {
             return;
         }
         let had_calls = saying.message.tool_calls.len();
-        let before = saying.message.clone();
         let text_only = message.tool_calls.is_empty();
-        if saying.message.content().trim().is_empty() || !text_only {
-            fill::enrich(std::slice::from_mut(&mut saying.message), std::slice::from_ref(message));
-        }
-        if saying.message == before {
+        let fills = !saying.message.has_words() || !text_only;
+        if !(fills && fill::enrich(&mut saying.message, message)) {
             return;
         }
         let (filled, node) = (saying.message.clone(), saying.node);
@@ -432,7 +488,7 @@ impl Conversation {
             *first = filled.clone();
         }
         if had_calls == 0 && !filled.tool_calls.is_empty() {
-            self.register(at, &filled);
+            self.register(at, keys(&filled));
         } else {
             let refs = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
             for (asked, call) in refs.into_iter().zip(filled.tool_calls) {
@@ -443,20 +499,19 @@ impl Conversation {
         }
     }
 
-    fn extend(&mut self, nodes: &mut Nodes, at: usize, by: usize, message: Message) {
+    fn extend(&mut self, nodes: &mut Nodes, at: usize, by: usize, message: &Message) {
         let Some(saying) = self.sayings.get_mut(at) else { return };
-        saying.message.parts.extend(message.parts);
-        saying.message.tool_calls.extend(message.tool_calls);
-        let whole = saying.message.clone();
+        saying.message.parts.extend(message.parts.iter().cloned());
+        saying.message.tool_calls.extend(message.tool_calls.iter().cloned());
+        let names = keys(&saying.message);
         if let Some(node) = nodes.get_mut(by) {
-            node.operation.output_messages = Some(vec![whole.clone()]);
+            node.operation.output_messages = Some(vec![saying.message.clone()]);
         }
-        self.register(at, &whole);
+        self.register(at, names);
     }
 
-    fn say(&mut self, message: Message, node: Option<usize>, is_turn: bool, branch: bool) -> usize {
+    fn say(&mut self, message: Message, names: Vec<String>, node: Option<usize>, is_turn: bool, branch: bool) -> usize {
         let at = self.sayings.len();
-        let registered = message.clone();
         if is_turn {
             self.spoke.extend(node);
         }
@@ -467,12 +522,13 @@ impl Conversation {
             branch,
             calls: Vec::new(),
         });
-        self.register(at, &registered);
+        self.register(at, names);
         at
     }
 
-    fn register(&mut self, at: usize, message: &Message) {
-        for key in keys(message) {
+    /// Makes a saying known by these names, and its calls by their ids.
+    fn register(&mut self, at: usize, names: Vec<String>) {
+        for key in names {
             let list = self.at.entry(key).or_default();
             if list.last() != Some(&at) {
                 list.push(at);
@@ -480,7 +536,7 @@ impl Conversation {
         }
         let Some(saying) = self.sayings.get_mut(at) else { return };
         let by = saying.is_turn.then_some(saying.node).flatten();
-        for (index, call) in message.tool_calls.iter().enumerate().skip(saying.calls.len()) {
+        for (index, call) in saying.message.tool_calls.iter().enumerate().skip(saying.calls.len()) {
             let asked = self.calls.len();
             saying.calls.push(asked);
             if let Some(id) = &call.id {
@@ -498,7 +554,7 @@ impl Conversation {
     }
 
     /// A tool's answer in a model input: it belongs to the call with its id, else to the next open call of the turn.
-    fn answer(&mut self, walk: &mut Walk, index: usize, message: Message) {
+    fn answer(&mut self, walk: &mut Walk, index: usize, message: &Message) {
         // An id may come again in a later turn.
         let in_turn = message.tool_call_id.as_ref().and_then(|id| {
             let calls = &self.sayings.get(walk.turn?)?.calls;
@@ -530,7 +586,7 @@ impl Conversation {
                 .iter()
                 .any(|(have, _)| have.tool_call_id == message.tool_call_id && have.result_value() == message.result_value());
             if !known {
-                self.stray.push((message, index));
+                self.stray.push((message.clone(), index));
             }
             return;
         };
@@ -549,7 +605,7 @@ impl Conversation {
         if let Some(slot) = self.calls.get_mut(asked)
             && slot.answer.is_none()
         {
-            slot.answer = Some((message, index));
+            slot.answer = Some((message.clone(), index));
         }
     }
 }

@@ -83,8 +83,11 @@ fn helpers(nodes: &mut Nodes) {
 /// A model call inside a model call is the same call; with several calls inside, the outer one is a wrapper.
 fn calls_under_calls(nodes: &mut Nodes) {
     let mut inner: HashMap<usize, Vec<usize>> = HashMap::new();
+    // With neither agent nor tool between.
+    let around = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool | Kind::Handoff | Kind::Llm));
     for index in nodes.of_kind(Kind::Llm) {
-        if let Some(outer) = call_around(nodes, index) {
+        let up = around.get(index).copied().flatten();
+        if let Some(outer) = up.filter(|up| nodes.kind(*up) == Kind::Llm) {
             inner.entry(outer).or_default().push(index);
         }
     }
@@ -117,14 +120,6 @@ fn overlap(nodes: &Nodes, list: &[usize]) -> bool {
         [a, b] => matches!((nodes.get(*a), nodes.get(*b)), (Some(a), Some(b)) if b.start < a.end_or_start()),
         _ => false,
     })
-}
-
-/// The model call around this one with neither agent nor tool between.
-fn call_around(nodes: &Nodes, index: usize) -> Option<usize> {
-    nodes
-        .ancestors(index)
-        .take_while(|up| !matches!(nodes.kind(*up), Kind::Agent | Kind::Tool | Kind::Handoff))
-        .find(|up| nodes.kind(*up) == Kind::Llm)
 }
 
 /// Model calls with one response id are one call: the one that holds more is kept.

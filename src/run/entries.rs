@@ -10,11 +10,11 @@ use super::{CallEntry, Entry, EntryKind, ResultEntry};
 use crate::operation::Kind;
 use crate::span::UnixNanos;
 
-/// The conversation of each scope, with step indices before ordering.
+/// The conversation of each scope, with step indices before ordering. Takes the messages of the sayings.
 pub(super) fn of(
     nodes: &Nodes,
     scopes: &Scopes,
-    conversations: &[Conversation],
+    conversations: &mut [Conversation],
     loose: &[(usize, usize)],
     steps: &Steps,
 ) -> Vec<Vec<Entry>> {
@@ -23,7 +23,7 @@ pub(super) fn of(
     for (at, tool) in loose {
         of_conversation.entry(*at).or_default().push(*tool);
     }
-    for (which, conversation) in conversations.iter().enumerate() {
+    for (which, conversation) in conversations.iter_mut().enumerate() {
         let mut entries = said(nodes, which, conversation, steps);
         let mine = of_conversation.remove(&which).unwrap_or_default();
         place(nodes, mine, steps, &mut entries);
@@ -43,15 +43,15 @@ pub(super) fn of(
     out
 }
 
-fn said(nodes: &Nodes, which: usize, conversation: &Conversation, steps: &Steps) -> Vec<Entry> {
+fn said(nodes: &Nodes, which: usize, conversation: &mut Conversation, steps: &Steps) -> Vec<Entry> {
     let mut out = Vec::new();
-    for saying in &conversation.sayings {
+    for saying in &mut conversation.sayings {
         let node = saying.node.and_then(|node| nodes.get(node));
         let step = saying
             .node
             .and_then(|node| steps.of_node.get(nodes.standing(node)).copied().flatten());
         let at = node.map_or(UnixNanos(0), |node| if saying.is_turn { node.end_or_start() } else { node.start });
-        let mut message = saying.message.clone();
+        let mut message = std::mem::take(&mut saying.message);
         let calls: Vec<(usize, &Asked)> = saying
             .calls
             .iter()
@@ -222,7 +222,8 @@ fn place(nodes: &Nodes, mut tools: Vec<usize>, steps: &Steps, entries: &mut Vec<
         {
             entries.extend(rest.next());
         }
-        let recorded = node.operation.tool.as_ref().and_then(|tool| tool.call_id.clone());
+        let used = steps.list.get(at).and_then(|step| step.operation.tool.as_ref());
+        let recorded = used.and_then(|tool| tool.call_id.clone());
         let id = recorded.unwrap_or_else(|| node.span_id.to_string());
         let attempt = attempts.entry(id.clone()).or_default();
         if *attempt == 0 {

@@ -18,7 +18,11 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
     or(&mut kept.model.provider, other.model.provider);
     or(&mut kept.input_messages, other.input_messages);
     match (&mut kept.output_messages, other.output_messages) {
-        (Some(have), Some(more)) => enrich(have, &more),
+        (Some(have), Some(more)) => {
+            if let (Some(first), Some(other)) = (have.first_mut(), more.first()) {
+                let _ = enrich(first, other);
+            }
+        }
         (slot, more) => or(slot, more),
     }
     or(&mut kept.input, other.input);
@@ -78,33 +82,43 @@ fn fill_tool(kept: &mut ToolUse, other: ToolUse) {
     or(&mut kept.mcp_server, other.mcp_server);
 }
 
-/// Thoughts, calls and texts that only the other telling of an answer holds.
-pub(super) fn enrich(have: &mut [Message], more: &[Message]) {
-    let (Some(first), Some(other)) = (have.first_mut(), more.first()) else {
-        return;
-    };
-    if first.tool_calls.is_empty() {
+fn or_copy<T: Clone>(slot: &mut Option<T>, other: Option<&T>) -> bool {
+    let fills = slot.is_none() && other.is_some();
+    if fills {
+        *slot = other.cloned();
+    }
+    fills
+}
+
+/// Thoughts, calls and texts that only the other telling of an answer holds. Whether there were any.
+pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
+    let mut changed = first.tool_calls.is_empty() && !other.tool_calls.is_empty();
+    if changed {
         first.tool_calls.clone_from(&other.tool_calls);
     }
     for call in &mut first.tool_calls {
         let twin = other.tool_calls.iter().find(|twin| twin.id.is_some() && twin.id == call.id);
         if let Some(twin) = twin {
-            or(&mut call.arguments, twin.arguments.clone());
-            or(&mut call.arguments_text, twin.arguments_text.clone());
+            changed |= or_copy(&mut call.arguments, twin.arguments.as_ref());
+            changed |= or_copy(&mut call.arguments_text, twin.arguments_text.as_ref());
         }
     }
-    if first.reasoning().is_none() {
+    if !first.has_thoughts() {
         let thoughts: Vec<Part> = other
             .parts
             .iter()
             .filter(|part| matches!(part, Part::Reasoning { text: Some(_), .. }))
             .cloned()
             .collect();
+        changed |= !thoughts.is_empty();
         let _ = first.parts.splice(0..0, thoughts);
     }
-    if first.content().trim().is_empty() {
+    if !first.has_words() {
+        let before = first.parts.len();
         first
             .parts
             .extend(other.parts.iter().filter(|part| matches!(part, Part::Text(_))).cloned());
+        changed |= first.parts.len() > before;
     }
+    changed
 }

@@ -143,6 +143,35 @@ impl Nodes {
         })
     }
 
+    /// For each node the nearest standing ancestor of such a kind. One walk for all: what is known of a node above is used.
+    pub(super) fn nearest_above(&self, is: impl Fn(Kind) -> bool) -> Vec<Option<usize>> {
+        let mut known: Vec<Option<Option<usize>>> = vec![None; self.list.len()];
+        let mut way = Vec::new();
+        for index in 0..self.list.len() {
+            let mut at = index;
+            let found = loop {
+                match known.get_mut(at) {
+                    Some(Some(found)) => break *found,
+                    // On a way that comes back to itself there is none.
+                    Some(slot) => *slot = Some(None),
+                    None => break None,
+                }
+                way.push(at);
+                match self.parent(at) {
+                    Some(up) if is(self.kind(up)) => break Some(up),
+                    Some(up) => at = up,
+                    None => break None,
+                }
+            };
+            for at in way.drain(..) {
+                if let Some(slot) = known.get_mut(at) {
+                    *slot = Some(found);
+                }
+            }
+        }
+        known.into_iter().map(Option::flatten).collect()
+    }
+
     /// Indices of standing nodes of a kind, by start.
     pub(super) fn of_kind(&self, kind: Kind) -> Vec<usize> {
         (0..self.list.len())

@@ -8,22 +8,22 @@ fn is_bare(message: &Message) -> bool {
     matches!(&message.role, Role::Other(word) if word.is_empty())
 }
 
-/// Gives each bare text of a call its role. `before`: the call before with its input and its answer.
-pub(super) fn resolve(input: &mut Vec<Message>, before: Option<(&[Message], Option<&Message>)>) {
+/// The messages of a call with a role for each bare text, `None` where there is no bare text. `before`: the call before
+/// with its input and its answer.
+pub(super) fn resolve(input: &[Message], before: Option<(&[Message], Option<&Message>)>) -> Option<Vec<Message>> {
     if !input.iter().any(is_bare) {
-        return;
+        return None;
     }
     let texts: Vec<String> = input.iter().map(Message::content).collect();
     if let Some((past, answer)) = before
         && let Some(messages) = follow(&texts, past, answer)
     {
-        *input = messages;
-        return;
+        return Some(messages);
     }
     // A first call: one text is the user's; of several the first is the system prompt and the others alternate,
     // ending with the user.
     let last = texts.len().saturating_sub(1);
-    *input = texts
+    let told = texts
         .into_iter()
         .enumerate()
         .map(|(at, text)| {
@@ -34,8 +34,8 @@ pub(super) fn resolve(input: &mut Vec<Message>, before: Option<(&[Message], Opti
             };
             Message::text(role, text)
         })
-        .collect();
-    input.retain(|message| !message.is_blank());
+        .filter(|message| !message.is_blank());
+    Some(told.collect())
 }
 
 /// The messages of a call that goes on from `past` and `answer`.

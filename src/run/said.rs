@@ -19,15 +19,12 @@ fn top(scopes: &[Scope]) -> Vec<&Scope> {
 
 /// The last user message before the first answer; else what only an agent or chain span holds.
 pub(super) fn question(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> Option<Said> {
-    let outer = root.and_then(|root| outer_words(steps, root, Direction::Input));
     for scope in top(scopes) {
         let mut found = None;
         let first = scope.conversation.iter().find_map(|entry| entry.step);
         for entry in &scope.conversation {
             match &entry.kind {
-                EntryKind::Message(message)
-                    if message.role == Role::User && entry.step == first && !message.content().trim().is_empty() =>
-                {
+                EntryKind::Message(message) if message.role == Role::User && entry.step == first && message.has_words() => {
                     found = entry.step.map(|step| Said {
                         content: Value::String(message.content()),
                         step,
@@ -43,8 +40,11 @@ pub(super) fn question(steps: &[Step], scopes: &[Scope], root: Option<usize>) ->
             return found;
         }
     }
-    let text = outer.clone().filter(|(content, _)| content.is_string());
-    let (content, step) = text.or_else(|| task(steps)).or(outer)?;
+    let outer = root.and_then(|root| outer_words(steps, root, Direction::Input));
+    let (content, step) = match outer {
+        Some(text) if text.0.is_string() => text,
+        other => task(steps).or(other)?,
+    };
     let at = steps.get(step).map_or(UnixNanos(0), |step| step.started_at);
     Some(Said {
         content,
@@ -62,7 +62,6 @@ fn task(steps: &[Step]) -> Option<(Value, usize)> {
 
 /// The last answer that asks for no tool; else what only an agent or chain span holds.
 pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> Option<Said> {
-    let outer = root.and_then(|root| outer_words(steps, root, Direction::Output));
     let last = top(scopes)
         .iter()
         .flat_map(|scope| &scope.conversation)
@@ -116,7 +115,7 @@ pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> O
             in_conversation: false,
         });
     }
-    let (content, step) = outer?;
+    let (content, step) = outer_words(steps, root?, Direction::Output)?;
     let at = steps.get(step).map_or(UnixNanos(0), Step::end_or_start);
     // A run that was stopped before its tools ends with the words that asked for them.
     let in_conversation = last.is_some_and(|(.., message)| content.as_str() == Some(message.content().as_str()));
@@ -169,10 +168,7 @@ fn in_messages(list: &[Message], direction: Direction) -> Option<Value> {
         Direction::Input => Role::User,
         Direction::Output => Role::Assistant,
     };
-    let last = list
-        .iter()
-        .rev()
-        .find(|message| message.role == role && !message.content().trim().is_empty())?;
+    let last = list.iter().rev().find(|message| message.role == role && message.has_words())?;
     Some(Value::String(last.content()))
 }
 

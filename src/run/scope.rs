@@ -42,7 +42,7 @@ impl Scopes {
             of: vec![0; nodes.list.len()],
         };
         let mut known: HashMap<Owner, usize> = HashMap::new();
-        let owners: Vec<Owner> = (0..nodes.list.len()).map(|index| owner(nodes, index)).collect();
+        let owners = owners(nodes);
         // The scope without an agent is the outermost one wherever it exists.
         let loose = (0..nodes.list.len()).any(|index| {
             nodes.stands(index)
@@ -131,20 +131,20 @@ fn above(nodes: &Nodes, owners: &[Owner], owner: Owner) -> Option<Owner> {
     owners.get(around?).copied()
 }
 
-/// Who owns a node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool.
-fn owner(nodes: &Nodes, index: usize) -> Owner {
-    let kind = nodes.kind(index);
-    if kind == Kind::Agent {
-        return Owner::Agent(index);
-    }
-    for up in nodes.ancestors(index) {
-        match nodes.kind(up) {
-            Kind::Agent => return Owner::Agent(up),
-            Kind::Tool if kind == Kind::Llm => return Owner::Tool(up),
-            _ => {}
-        }
-    }
-    Owner::Nobody
+/// Who owns each node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool.
+fn owners(nodes: &Nodes) -> Vec<Owner> {
+    let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
+    let nearest = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool));
+    let both = agents.into_iter().zip(nearest).enumerate();
+    both.map(|(index, (agent, nearest))| match nodes.kind(index) {
+        Kind::Agent => Owner::Agent(index),
+        Kind::Llm => match nearest {
+            Some(up) if nodes.kind(up) == Kind::Tool => Owner::Tool(up),
+            up => up.map_or(Owner::Nobody, Owner::Agent),
+        },
+        _ => agent.map_or(Owner::Nobody, Owner::Agent),
+    })
+    .collect()
 }
 
 /// Whether an agent was called by a tool call of this name.

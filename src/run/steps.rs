@@ -25,7 +25,8 @@ pub(super) struct Steps {
     pub(super) called_by: Vec<Option<usize>>,
 }
 
-pub(super) fn make(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation]) -> Steps {
+/// Takes the operations of the nodes that become steps: of such a node's operation only the kind stays.
+pub(super) fn make(nodes: &mut Nodes, scopes: &Scopes, conversations: &[Conversation]) -> Steps {
     let mut steps = Steps {
         of_node: vec![None; nodes.list.len()],
         called_by: vec![None; scopes.list.len()],
@@ -39,7 +40,7 @@ pub(super) fn make(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation
     steps
 }
 
-fn from_nodes(nodes: &Nodes, scopes: &Scopes, steps: &mut Steps) {
+fn from_nodes(nodes: &mut Nodes, scopes: &Scopes, steps: &mut Steps) {
     let mut kept = vec![false; nodes.list.len()];
     for index in 0..nodes.list.len() {
         if nodes.stands(index) && nodes.kind(index) != Kind::Plain {
@@ -55,14 +56,21 @@ fn from_nodes(nodes: &Nodes, scopes: &Scopes, steps: &mut Steps) {
         }
     }
     // By start, a parent may come after its child: places first, links after.
-    for (index, node) in nodes.list.iter().enumerate() {
-        if kept.get(index) != Some(&true) || !nodes.stands(index) {
+    for (index, node) in nodes.list.iter_mut().enumerate() {
+        if kept.get(index) != Some(&true) || node.merged_into.get().is_some() {
             continue;
         }
         if let Some(slot) = steps.of_node.get_mut(index) {
             *slot = Some(steps.list.len());
         }
-        let mut operation = node.operation.clone();
+        let kind = node.kind();
+        let mut operation = std::mem::replace(
+            &mut node.operation,
+            Operation {
+                kind,
+                ..Operation::default()
+            },
+        );
         if operation.kind == Kind::Agent && operation.agent.name.is_none() {
             operation.agent.name = names::agent_of_span(&operation.name);
         }
@@ -80,19 +88,17 @@ fn from_nodes(nodes: &Nodes, scopes: &Scopes, steps: &mut Steps) {
             call_index: None,
             inside_tool: None,
             called_by: None,
-            evidence: sorted(node.evidence.clone()),
+            evidence: sorted(std::mem::take(&mut node.evidence)),
             same_call_as: None,
         });
     }
-    for index in 0..nodes.list.len() {
+    let around = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool));
+    for (index, around) in around.into_iter().enumerate() {
         let Some(step) = steps.of_node.get(index).copied().flatten() else {
             continue;
         };
         let parent = nodes.parent(index).and_then(|up| steps.of_node.get(up).copied().flatten());
-        let tool = nodes
-            .ancestors(index)
-            .take_while(|up| nodes.kind(*up) != Kind::Agent)
-            .find(|up| nodes.kind(*up) == Kind::Tool);
+        let tool = around.filter(|up| nodes.kind(*up) == Kind::Tool);
         let inside = tool
             .filter(|_| is_lookup(nodes.kind(index)))
             .and_then(|tool| steps.of_node.get(tool).copied().flatten());
@@ -209,10 +215,11 @@ fn told_by_messages(
     agent: Option<usize>,
 ) -> Step {
     let call = nodes.get(by);
-    let agent_node = agent
-        .and_then(|scope| scopes.list.get(scope))
-        .and_then(|draft| draft.node)
-        .and_then(|node| nodes.get(node));
+    let agent = agent.and_then(|scope| scopes.list.get(scope)).and_then(|draft| draft.node);
+    let agent_node = agent.and_then(|node| nodes.get(node));
+    let agent_step = agent
+        .and_then(|node| steps.of_node.get(node).copied().flatten())
+        .and_then(|at| steps.list.get(at));
     let seen = asked.answer.as_ref().and_then(|(_, seen)| nodes.get(*seen)).map(|node| node.start);
     let after = call.map_or(UnixNanos(0), super::node::Node::end_or_start);
     let (start, end) = match agent_node {
@@ -221,7 +228,7 @@ fn told_by_messages(
     };
     let said = asked.answer.as_ref().map(|(answer, _)| answer.result_value());
     let failed = asked.answer.as_ref().is_some_and(|(answer, _)| answer.is_error);
-    let result = said.clone().or_else(|| agent_node.and_then(|agent| agent.operation.output.clone()));
+    let result = said.clone().or_else(|| agent_step.and_then(|agent| agent.operation.output.clone()));
     let by_id = call.map(|call| call.span_id.to_string()).unwrap_or_default();
     let call_id = asked.call.id.clone().unwrap_or_else(|| asked.index.to_string());
     Step {

@@ -10,17 +10,18 @@ use crate::operation::{Kind, TokenCount};
 /// Seen in Spring AI 1.1.6: within one chat client the usage of the n-th chat is the sum of calls 1 to n. Told by the
 /// dialect's table (`usage.running_sum`); 2.0 does not do it.
 pub(super) fn mend(nodes: &mut Nodes) {
-    let agent_of = |nodes: &Nodes, index: usize| nodes.ancestors(index).find(|up| nodes.kind(*up) == Kind::Agent);
-    let sums_up: HashSet<usize> = (0..nodes.list.len())
-        .filter(|index| nodes.get(*index).is_some_and(|node| node.sums_usage))
-        .filter_map(|index| agent_of(nodes, index))
-        .collect();
-    if sums_up.is_empty() {
+    if !nodes.list.iter().any(|node| node.sums_usage) {
         return;
     }
+    let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
+    let agent_of = |index: usize| agents.get(index).copied().flatten();
+    let sums_up: HashSet<usize> = (0..nodes.list.len())
+        .filter(|index| nodes.get(*index).is_some_and(|node| node.sums_usage))
+        .filter_map(agent_of)
+        .collect();
     let mut before: HashMap<usize, TokenCount> = HashMap::new();
     for index in nodes.of_kind(Kind::Llm) {
-        let Some(agent) = agent_of(nodes, index).filter(|agent| sums_up.contains(agent)) else {
+        let Some(agent) = agent_of(index).filter(|agent| sums_up.contains(agent)) else {
             continue;
         };
         let Some(node) = nodes.get_mut(index) else { continue };

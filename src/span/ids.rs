@@ -2,6 +2,11 @@
 
 use std::fmt;
 
+/// The hexadecimal digit of a number below 16.
+fn digit(number: u8) -> u8 {
+    if number < 10 { b'0' + number } else { b'a' + number - 10 }
+}
+
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident, $bytes:literal) => {
         $(#[$doc])*
@@ -42,7 +47,11 @@ macro_rules! id {
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+                let mut text = [0u8; $bytes * 2];
+                for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
+                    pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+                }
+                f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
             }
         }
 

@@ -60,6 +60,7 @@ pub(super) fn of(id: Option<String>, name: String, arguments: Option<&Value>) ->
         .as_ref()
         .or(arguments)
         .filter(|value| !value.is_null())
+        .cloned()
         .map(parse_deep)
         .filter(|value| value.as_str() != Some(""));
     ToolCall {
@@ -71,8 +72,8 @@ pub(super) fn of(id: Option<String>, name: String, arguments: Option<&Value>) ->
 }
 
 /// JSON text opened until it is no text of JSON any more; other values as they are.
-pub(crate) fn parse_deep(value: &Value) -> Value {
-    let mut current = value.clone();
+pub(crate) fn parse_deep(value: Value) -> Value {
+    let mut current = value;
     // Seen: twice. The bound keeps hostile input cheap.
     for _ in 0..4 {
         let Value::String(text) = &current else { break };

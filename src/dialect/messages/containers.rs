@@ -128,7 +128,7 @@ fn response_item(map: &Map<String, Value>) -> Option<Vec<Message>> {
     };
     match kind {
         "reasoning" | "function_call" | "custom_tool_call" | "mcp_call" | "function_call_output" | "custom_tool_call_output" => {
-            match parts::read(&Value::Object(map.clone())) {
+            match parts::of_object(map) {
                 parts::Piece::Part(part) => Some(assistant(Message {
                     parts: vec![part],
                     ..Message::default()
@@ -257,8 +257,7 @@ pub(in crate::dialect) fn one_turn(messages: Vec<Message>) -> Vec<Message> {
 
 /// Whether a message is a further item of the same answer: items come as thought, text, calls.
 fn goes_on(last: &Message, message: &Message) -> bool {
-    let says = |message: &Message| !message.content().trim().is_empty();
-    !says(message) && !message.tool_calls.is_empty() || !says(last) && last.tool_calls.is_empty() || message.is_blank()
+    !message.has_words() && !message.tool_calls.is_empty() || !last.has_words() && last.tool_calls.is_empty() || message.is_blank()
 }
 
 fn with_system(map: &Map<String, Value>, messages: Option<Vec<Message>>) -> Option<Vec<Message>> {

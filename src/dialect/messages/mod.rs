@@ -226,7 +226,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     // AutoGen keeps the words beside the calls in a member of their own.
     if let Some(words) = map.get("thought").and_then(Value::as_str)
         && !words.trim().is_empty()
-        && builder.message.content().trim().is_empty()
+        && !builder.message.has_words()
     {
         builder.message.parts.push(Part::Text(words.to_owned()));
     }
@@ -295,7 +295,8 @@ impl Builder {
             return self.call(call);
         }
         // Content blocks as JSON text (OpenLLMetry, strands); other JSON text is what was said.
-        if let Ok(Value::Array(items)) = serde_json::from_str::<Value>(text)
+        if text.trim_start().starts_with('[')
+            && let Ok(Value::Array(items)) = serde_json::from_str::<Value>(text)
             && !items.is_empty()
             && items.iter().all(parts::is_block)
         {

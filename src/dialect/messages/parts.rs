@@ -63,10 +63,15 @@ pub(super) fn read(value: &Value) -> Piece {
         Value::Null => return Piece::Nothing,
         other => return Piece::Part(Part::Other(other.clone())),
     };
-    if let Some(Value::Object(inner)) = map.get("message_content") {
-        return read_inner(inner, map);
+    of_object(map)
+}
+
+/// Reads one block that is an object.
+pub(super) fn of_object(map: &Map<String, Value>) -> Piece {
+    match map.get("message_content") {
+        Some(Value::Object(inner)) => read_inner(inner, map),
+        _ => read_inner(map, map),
     }
-    read_inner(map, map)
 }
 
 fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {

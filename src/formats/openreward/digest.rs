@@ -82,14 +82,17 @@ const START: [u32; 8] = [
 /// The SHA-256 of the bytes, in hexadecimal digits.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
-    let mut padded = bytes.to_vec();
+    let mut padded = Vec::with_capacity(bytes.len() + 72);
+    padded.extend_from_slice(bytes);
     padded.push(0x80);
     while padded.len() % 64 != 56 {
         padded.push(0);
     }
     padded.extend_from_slice(&(bytes.len() as u64).wrapping_mul(8).to_be_bytes());
     let state = padded.chunks_exact(64).fold(START, compress);
-    state.iter().map(|word| format!("{word:08x}")).collect()
+    let bytes = state.iter().flat_map(|word| word.to_be_bytes());
+    let digits = bytes.flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
 }
 
 /// `tb_` and 32 digits from trace, span, role and ordinal: the same block has the same id in every export.

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::span::Span;
+use crate::span::{Span, SpanId};
 use crate::trace::{Finding, FindingKind, Trace};
 
 pub(super) fn keep_one(trace: &mut Trace) {
     let mut kept: Vec<Span> = Vec::with_capacity(trace.spans.len());
+    // Made where a span id comes with several bodies, once a body.
+    let mut ranks: HashMap<SpanId, Rank> = HashMap::new();
+    let mut superseded: Vec<(Rank, Span)> = Vec::new();
     let mut at = HashMap::with_capacity(trace.spans.len());
     for span in std::mem::take(&mut trace.spans) {
         let slot = match at.get(&span.span_id) {
@@ -18,8 +21,13 @@ pub(super) fn keep_one(trace: &mut Trace) {
             }
         };
         let Some(have) = kept.get_mut(slot) else { continue };
+        if *have == span {
+            continue;
+        }
+        let had = ranks.entry(span.span_id).or_insert_with(|| rank(have));
+        let came = rank(&span);
         // NaN is not equal to itself, its text is.
-        if *have == span || rank(have) == rank(&span) {
+        if *had == came {
             continue;
         }
         trace.findings.push(Finding::new(
@@ -27,18 +35,21 @@ pub(super) fn keep_one(trace: &mut Trace) {
             FindingKind::DuplicateSpan,
             "the span came with different bodies; the one that ended later is used",
         ));
-        if rank(&span) > rank(have) {
-            trace.superseded.push(std::mem::replace(have, span));
+        if came > *had {
+            superseded.push((std::mem::replace(had, came), std::mem::replace(have, span)));
         } else {
-            trace.superseded.push(span);
+            superseded.push((came, span));
         }
     }
-    trace.superseded.sort_by_key(rank);
+    superseded.sort_by(|(a, _), (b, _)| a.cmp(b));
+    trace.superseded = superseded.into_iter().map(|(_, span)| span).collect();
     trace.superseded.dedup();
     trace.spans = kept;
 }
 
 /// The later end wins, then the fuller body; the text settles ties the same way in any order of arrival.
-fn rank(span: &Span) -> (u64, usize, String) {
+type Rank = (u64, usize, String);
+
+fn rank(span: &Span) -> Rank {
     (span.end.0, span.attributes.len() + span.events.len(), format!("{span:?}"))
 }
