@@ -90,13 +90,7 @@ impl Maintenance {
                     return;
                 }
                 let outcome = work.run(matches!(order, Ok(Order::Now(_))));
-                let failure = outcome.as_ref().err().cloned();
-                if let Some(error) = &failure
-                    && work.done.failure.is_none()
-                {
-                    tracing::error!(directory = %work.directory.display(), %error, "maintenance failed; it is tried again");
-                }
-                work.done.failure = failure;
+                work.done.failure = outcome.as_ref().err().cloned();
                 *shared.lock().unwrap_or_else(PoisonError::into_inner) = work.done.clone();
                 if let Ok(Order::Now(reply)) = order {
                     let _ = reply.send(outcome.map(|()| work.done.clone()));
