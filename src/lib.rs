@@ -53,4 +53,6 @@ pub mod docs {
     pub mod durability {}
     #[doc = include_str!("docs/operating.md")]
     pub mod operating {}
+    #[doc = include_str!("docs/performance.md")]
+    pub mod performance {}
 }
