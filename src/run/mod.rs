@@ -9,6 +9,7 @@ mod duplicate;
 mod entries;
 mod failure;
 mod fill;
+mod keys;
 mod logs;
 mod names;
 mod nearest;
