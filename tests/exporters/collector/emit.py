@@ -85,6 +85,7 @@ def main(transport, compression, endpoint, batches, pause):
                     "body": {"stringValue": "said"}, "attributes": attributes({"n": 7}),
                 }
                 post(collector, port, "/v1/traces", "Spans", {"spans": [first, second]})
+                time.sleep(1)  # The two have queues of their own: a first answer that is lost has to be the spans'.
                 post(collector, port, "/v1/logs", "Logs", {"logRecords": [record]})
                 print(trace, root, child, flush=True)
                 time.sleep(int(pause) / 1000)

@@ -57,7 +57,9 @@ for (let batch = 0; batch < Number(batches); batch += 1) {
   logger.emit({ timestamp: at(5e8), severityNumber: 9, body: 'said', attributes: { n: 7 }, context: inside });
   root.end(at(15e8));
   console.log(root.spanContext().traceId, root.spanContext().spanId, child.spanContext().spanId);
-  await Promise.allSettled([traces.forceFlush(), loggers.forceFlush()]);
+  // One after the other: a first answer that is lost has to be the spans'.
+  await Promise.allSettled([traces.forceFlush()]);
+  await Promise.allSettled([loggers.forceFlush()]);
   await sleep(Number(pause));
 }
 process.exit(failed ? 3 : 0);
