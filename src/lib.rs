@@ -16,6 +16,7 @@ pub mod access;
 pub mod cli;
 pub mod dialect;
 pub mod formats;
+mod hash;
 #[cfg(feature = "layer")]
 pub mod layer;
 pub mod operation;

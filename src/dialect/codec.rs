@@ -34,6 +34,14 @@ pub(super) enum Raw<'a> {
     Events(Vec<EventView<'a>>),
 }
 
+/// The JSON object or list in an attribute's text, once a rule has opened it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Opened {
+    value: Option<Value>,
+    /// How many rules may still ask for it.
+    pub(super) wanted: usize,
+}
+
 /// A value opened.
 #[derive(Debug, Clone)]
 pub(super) enum Decoded {
@@ -51,14 +59,21 @@ fn is_withheld(text: &str) -> bool {
     text == "HIDDEN:non-empty" || text.starts_with("[Scrubbed due to")
 }
 
-/// Opens what stands at a rule's place; `None` if nothing of use is there. `opened` is the JSON list or object at that place
-/// where another rule has opened it before: a rule that wants a member leaves it there, one that wants the whole takes it.
-pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: &mut Option<Value>) -> Option<Decoded> {
+/// Opens what stands at a rule's place; `None` if nothing of use is there.
+pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: &mut Opened) -> Option<Decoded> {
     match rule.codec {
         Codec::MessageEvent => {
             let Raw::Events(events) = raw else { return None };
             let messages: Vec<Message> = events.iter().flat_map(message_of_event).collect();
             return (!messages.is_empty()).then_some(Decoded::Messages(messages));
+        }
+        Codec::Flat
+            if matches!(rule.field, super::rule::Field::InputMessages | super::rule::Field::OutputMessages) && rule.paths.is_empty() =>
+        {
+            let Raw::Group(group) = raw else { return None };
+            if let Some(messages) = super::messages::flattened(group) {
+                return (!messages.is_empty()).then_some(Decoded::Messages(messages));
+            }
         }
         Codec::VercelOutput => {
             let Raw::Group(group) = raw else { return None };
@@ -87,25 +102,38 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: &mut Option<Value>) -> 
     }
     let value = match rule.codec {
         Codec::Json | Codec::ByMime => {
-            let whole = opened.take().or_else(|| json(raw))?;
-            if rule.paths.is_empty() {
-                whole
+            if opened.value.is_none() {
+                let whole = json(raw)?;
+                if !whole.is_object() && !whole.is_array() {
+                    // Other text may be read otherwise by a rule with another codec.
+                    return of_whole(rule, whole);
+                }
+                opened.value = Some(whole);
+            }
+            let whole = opened.value.as_ref()?;
+            if !rule.paths.is_empty() {
+                at_paths(rule, whole)?.clone()
+            } else if opened.wanted == 0 {
+                opened.value.take()?
             } else {
-                let member = at_paths(rule, &whole).cloned();
-                // Other text may be read otherwise by a rule with another codec.
-                *opened = Some(whole).filter(|whole| whole.is_object() || whole.is_array());
-                member?
+                whole.clone()
             }
         }
-        _ => {
-            let whole = value(rule, raw)?;
-            if rule.paths.is_empty() {
-                whole
-            } else {
-                at_paths(rule, &whole)?.clone()
-            }
-        }
+        _ => return of_whole(rule, value(rule, raw)?),
     };
+    useful(rule, value)
+}
+
+fn of_whole(rule: &Rule, whole: Value) -> Option<Decoded> {
+    let value = if rule.paths.is_empty() {
+        whole
+    } else {
+        at_paths(rule, &whole)?.clone()
+    };
+    useful(rule, value)
+}
+
+fn useful(rule: &Rule, value: Value) -> Option<Decoded> {
     let value = mapped(rule, value)?;
     (!is_empty(&value) || keeps_empty(rule.field) && value.is_string()).then_some(Decoded::Value(value))
 }
@@ -157,8 +185,14 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
             let wants_choice = rule.field == super::rule::Field::OutputMessages;
             Some(items.into_iter().filter(|item| is_choice(item) == wants_choice).collect())
         }
-        Codec::Int => number(raw, normalize::integer),
-        Codec::Float => number(raw, normalize::float),
+        Codec::Int => match raw {
+            Raw::Value(_, AnyValue::Int(number)) => Some((*number).into()),
+            other => number(other, normalize::integer),
+        },
+        Codec::Float => match raw {
+            Raw::Value(_, AnyValue::Double(number)) => serde_json::Number::from_f64(*number).map(Value::Number),
+            other => number(other, normalize::float),
+        },
         Codec::Bool => match raw {
             Raw::Value(_, AnyValue::Bool(flag)) => Some((*flag).into()),
             other => match text_of(other)?.to_ascii_lowercase().as_str() {

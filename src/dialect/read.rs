@@ -1,13 +1,12 @@
 //! One span (and the log records that name it) into an operation.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
-use super::codec::{self, Decoded, EventView, Raw};
+use super::codec::{self, Decoded, EventView, Opened, Raw};
 use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Place, Rule, fits};
 use super::write_field::Writer;
+use crate::hash::HashMap;
 use crate::operation::{Kind, Operation};
 use crate::span::{AnyValue, LogRecord, Span, UnixNanos};
 use crate::trace::{Finding, FindingKind};
@@ -16,7 +15,7 @@ use crate::trace::{Finding, FindingKind};
 #[derive(Debug, Clone)]
 pub struct Read {
     /// The operation.
-    pub operation: Operation,
+    pub operation: Box<Operation>,
     /// Oddities.
     pub findings: Vec<Finding>,
     /// Results of tools below this span that stand on this span (adk-rust).
@@ -82,7 +81,7 @@ struct Reader<'r, 'a> {
 impl<'r, 'a> Reader<'r, 'a> {
     fn new(registry: &'r Registry, span: &'a Span, logs: &[&'a LogRecord]) -> Self {
         // A key may stand twice: the last one holds, in the place of the first.
-        let mut at: HashMap<&str, usize> = HashMap::with_capacity(span.attributes.len());
+        let mut at: HashMap<&str, usize> = HashMap::with_capacity_and_hasher(span.attributes.len(), foldhash::fast::RandomState::default());
         let mut attributes: Vec<(&str, &AnyValue)> = Vec::with_capacity(span.attributes.len());
         for (key, value) in span.attributes.iter() {
             match at.entry(key.as_str()) {
@@ -137,7 +136,7 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     /// What stands where rules look, by field and rank.
     fn candidates(&self) -> Vec<Candidate<'r, 'a>> {
-        let mut candidates: Vec<Candidate<'r, 'a>> = Vec::new();
+        let mut candidates: Vec<Candidate<'r, 'a>> = Vec::with_capacity(2 * self.attributes.len());
         self.attribute_candidates(&mut candidates);
         self.event_candidates(&mut candidates);
         for index in self.registry.name_rules().iter().chain(self.registry.resource_rules()) {
@@ -157,27 +156,31 @@ impl<'r, 'a> Reader<'r, 'a> {
     }
 
     fn read(&self) -> Read {
-        let candidates = self.candidates();
+        let mut candidates = self.candidates();
         let mut findings = Vec::new();
         let kind = self.kind(&candidates, &mut findings);
+        candidates.retain(|candidate| self.holds(&candidate.rule.when, Some(kind)));
         let mut writer = Writer::new(
             self.span,
-            Operation {
+            Box::new(Operation {
                 kind,
                 name: self.span.name.clone(),
                 ..Operation::default()
-            },
+            }),
         );
         let mut consumed = vec![false; self.attributes.len()];
-        let mut opened: Vec<Option<Value>> = vec![None; self.attributes.len()];
+        let mut opened: Vec<Opened> = vec![Opened::default(); self.attributes.len()];
+        for candidate in &candidates {
+            if let Some(slot) = candidate.attribute.and_then(|at| opened.get_mut(at)) {
+                slot.wanted += 1;
+            }
+        }
         let mut prefixes: Vec<&str> = Vec::new();
         let mut done: Option<Field> = None;
         for Candidate { rule, raw, attribute } in &candidates {
-            if !self.holds(&rule.when, Some(kind)) {
-                continue;
-            }
-            let mut none = None;
+            let mut none = Opened::default();
             let slot = attribute.and_then(|at| opened.get_mut(at)).unwrap_or(&mut none);
+            slot.wanted = slot.wanted.saturating_sub(1);
             // A kind's key is read where its word is known; another word under it stays the user's own.
             let is_read = rule.field != Field::Kind || rule.when == Condition::ALWAYS || codec::decode(rule, raw, slot).is_some();
             match raw {
@@ -218,18 +221,23 @@ impl<'r, 'a> Reader<'r, 'a> {
 
     /// Whether the sibling `<..>.mime_type` of a key says that its text is JSON.
     fn is_json(&self, key: &str) -> bool {
-        let sibling = key.rsplit_once('.').map(|(group, _)| format!("{group}.mime_type"));
-        let mime = sibling.and_then(|sibling| self.get(&sibling)).and_then(AnyValue::as_str);
-        mime.is_some_and(|mime| mime.starts_with("application/json"))
+        let Some((group, _)) = key.rsplit_once('.') else { return false };
+        let is_sibling = |have: &str| have.strip_prefix(group) == Some(".mime_type");
+        let mime = self.attributes.iter().find(|(have, _)| is_sibling(have));
+        mime.and_then(|(_, mime)| mime.as_str())
+            .is_some_and(|mime| mime.starts_with("application/json"))
     }
 
     fn attribute_candidates(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
         let mut groups: Vec<(usize, Vec<(&'a str, &'a AnyValue)>)> = Vec::new();
         for (at, (key, value)) in self.attributes.iter().enumerate() {
+            let mut is_json: Option<bool> = None;
             for index in self.registry.exact(key) {
                 if let Some(rule) = self.registry.rule(*index) {
                     let raw = match value {
-                        AnyValue::String(text) if rule.codec == Codec::ByMime && self.is_json(key) => Raw::JsonText(text),
+                        AnyValue::String(text) if rule.codec == Codec::ByMime && *is_json.get_or_insert_with(|| self.is_json(key)) => {
+                            Raw::JsonText(text)
+                        }
                         _ => Raw::Value(key, value),
                     };
                     candidates.push(Candidate {
@@ -310,7 +318,7 @@ impl<'r, 'a> Reader<'r, 'a> {
             if !self.holds(&rule.when, None) {
                 continue;
             }
-            if let Some(Decoded::Value(Value::String(word))) = codec::decode(rule, raw, &mut None)
+            if let Some(Decoded::Value(Value::String(word))) = codec::decode(rule, raw, &mut Opened::default())
                 && let Some(kind) = Kind::from_name(&word)
             {
                 return kind;

@@ -1,9 +1,8 @@
 //! The tables of all dialects, indexed by key.
 
-use std::collections::HashMap;
-
 use super::generated;
 use super::rule::{Field, Place, Rule};
+use crate::hash::HashMap;
 
 /// Rules of all dialects, ready for lookups. Make one and share it.
 #[derive(Debug, Clone)]
@@ -29,8 +28,8 @@ impl Registry {
     pub fn of(rules: Vec<Rule>) -> Self {
         let mut registry = Self {
             rules,
-            exact: HashMap::new(),
-            prefixes: HashMap::new(),
+            exact: HashMap::default(),
+            prefixes: HashMap::default(),
             name_rules: Vec::new(),
             event_rules: Vec::new(),
             log_rules: Vec::new(),

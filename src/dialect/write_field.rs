@@ -16,7 +16,7 @@ use crate::span::{Span, UnixNanos};
 /// Fills an operation.
 pub(super) struct Writer<'a> {
     span: &'a Span,
-    operation: Operation,
+    operation: Box<Operation>,
     system: Option<Message>,
     failure: Failure,
     failed: bool,
@@ -29,7 +29,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(span: &'a Span, operation: Operation) -> Self {
+    pub(super) fn new(span: &'a Span, operation: Box<Operation>) -> Self {
         Self {
             span,
             operation,
@@ -87,7 +87,7 @@ impl<'a> Writer<'a> {
         true
     }
 
-    fn value(&mut self, rule: &Rule, raw: &Raw<'_>, value: Value) -> bool {
+    fn value(&mut self, rule: &Rule, raw: &Raw<'_>, mut value: Value) -> bool {
         match rule.field {
             Field::InputMessages | Field::OutputMessages => self.message_value(rule, &value),
             Field::System => {
@@ -99,11 +99,11 @@ impl<'a> Writer<'a> {
             Field::RawResponse => (value.is_object() || value.is_array()) && set(&mut self.operation.raw_response, value),
             Field::Kind | Field::Beside => false,
             field => {
-                self.scalar(field, &value)
-                    || self.tool(field, &value)
-                    || self.facts(rule, raw, &value)
-                    || self.training(field, &value)
-                    || self.memory(field, &value)
+                self.scalar(field, &mut value)
+                    || self.tool(field, &mut value)
+                    || self.facts(rule, raw, &mut value)
+                    || self.training(field, &mut value)
+                    || self.memory(field, &mut value)
             }
         }
     }
@@ -151,7 +151,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn scalar(&mut self, field: Field, value: &Value) -> bool {
+    fn scalar(&mut self, field: Field, value: &mut Value) -> bool {
         let operation = &mut self.operation;
         match field {
             Field::ModelRequested => text(&mut operation.model.requested, value),
@@ -201,12 +201,12 @@ impl<'a> Writer<'a> {
             Field::PromptId => text(&mut operation.prompt.id, value),
             Field::PromptVersion => text(&mut operation.prompt.version, value),
             Field::PromptTemplate => text(&mut operation.prompt.template, value),
-            Field::PromptVariables => set(&mut operation.prompt.variables, value.clone()),
+            Field::PromptVariables => set(&mut operation.prompt.variables, std::mem::take(value)),
             Field::Workflow => text(&mut operation.workflow, value),
             Field::GraphNode => text(&mut operation.graph_node, value),
             Field::TaskDescription => text(&mut operation.task.description, value),
             Field::TaskGoal => text(&mut operation.task.goal, value),
-            Field::TaskInput => set(&mut operation.task.input, value.clone()),
+            Field::TaskInput => set(&mut operation.task.input, std::mem::take(value)),
             Field::FailureMessage => text(&mut self.failure.message, value),
             Field::FailureType => text(&mut self.failure.error_type, value),
             Field::FailureStacktrace => text(&mut self.failure.stacktrace, value),
@@ -225,26 +225,26 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn tool(&mut self, field: Field, value: &Value) -> bool {
+    fn tool(&mut self, field: Field, value: &mut Value) -> bool {
         let tool = self.operation.tool.get_or_insert_with(ToolUse::default);
         match field {
             Field::ToolName => text(&mut tool.name, value),
             Field::ToolDescription => text(&mut tool.description, value),
             Field::ToolCallId => tool.call_id.is_some() || text(&mut tool.call_id, value),
             Field::McpServer => text(&mut tool.mcp_server, value),
-            Field::ToolParameters => normalize::is_schema(value) && set(&mut tool.parameters, value.clone()),
+            Field::ToolParameters => normalize::is_schema(value) && set(&mut tool.parameters, std::mem::take(value)),
             Field::ToolArguments => {
                 if value.as_str() == Some("N/A") || matches!(value, Value::Object(map) if map.is_empty()) && tool.arguments.is_some() {
                     return false;
                 }
-                let (arguments, id) = normalize::arguments(value.clone());
+                let (arguments, id) = normalize::arguments(std::mem::take(value));
                 if tool.call_id.is_none() {
                     tool.call_id = id;
                 }
                 set(&mut tool.arguments, arguments)
             }
             Field::ToolResult => {
-                let out = result::unwrap(value.clone());
+                let out = result::unwrap(std::mem::take(value));
                 if tool.call_id.is_none() {
                     tool.call_id = out.call_id;
                 }
@@ -260,14 +260,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn facts(&mut self, rule: &Rule, raw: &Raw<'_>, value: &Value) -> bool {
+    fn facts(&mut self, rule: &Rule, raw: &Raw<'_>, value: &mut Value) -> bool {
         let operation = &mut self.operation;
         match rule.field {
             Field::Parameters => match value {
                 Value::Object(map) => {
-                    for (name, member) in map {
-                        let _ = operation.parameters.entry(name.clone()).or_insert_with(|| member.clone());
-                    }
+                    add(&mut operation.parameters, std::mem::take(map));
                     true
                 }
                 _ => false,
@@ -286,12 +284,10 @@ impl<'a> Writer<'a> {
             }
             Field::Metadata => match value {
                 Value::Object(map) => {
-                    for (name, member) in map {
-                        let _ = operation.metadata.entry(name.clone()).or_insert_with(|| member.clone());
-                    }
+                    add(&mut operation.metadata, std::mem::take(map));
                     true
                 }
-                other => operation.metadata.insert("metadata".to_owned(), other.clone()).is_none(),
+                other => operation.metadata.insert("metadata".to_owned(), std::mem::take(other)).is_none(),
             },
             Field::FormatExtras => {
                 let Raw::Value(key, _) = raw else { return false };
@@ -352,17 +348,17 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn training(&mut self, field: Field, value: &Value) -> bool {
+    fn training(&mut self, field: Field, value: &mut Value) -> bool {
         let training = &mut self.operation.training;
         match field {
             Field::Reward => number(&mut training.reward, value),
             Field::Terminated => flag(&mut training.terminated, value),
             Field::Truncated => flag(&mut training.truncated, value),
-            Field::PromptTokenIds => set(&mut training.prompt_token_ids, value.clone()),
-            Field::CompletionTokenIds => set(&mut training.completion_token_ids, value.clone()),
-            Field::Logprobs => set(&mut training.logprobs, value.clone()),
+            Field::PromptTokenIds => set(&mut training.prompt_token_ids, std::mem::take(value)),
+            Field::CompletionTokenIds => set(&mut training.completion_token_ids, std::mem::take(value)),
+            Field::Logprobs => set(&mut training.logprobs, std::mem::take(value)),
             Field::Optimize => flag(&mut training.optimize, value),
-            Field::Ideal => set(&mut training.ideal, value.clone()),
+            Field::Ideal => set(&mut training.ideal, std::mem::take(value)),
             Field::Step => {
                 training.step = value.as_i64().or_else(|| value.as_str().and_then(|text| text.parse().ok()));
                 training.step.is_some()
@@ -371,32 +367,32 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn memory(&mut self, field: Field, value: &Value) -> bool {
+    fn memory(&mut self, field: Field, value: &mut Value) -> bool {
         match field {
             Field::StateKey => return text(&mut self.state().key, value),
-            Field::StateOldValue => return set(&mut self.state().old_value, value.clone()),
-            Field::StateNewValue => return set(&mut self.state().new_value, value.clone()),
+            Field::StateOldValue => return set(&mut self.state().old_value, std::mem::take(value)),
+            Field::StateNewValue => return set(&mut self.state().new_value, std::mem::take(value)),
             Field::StateReason => return text(&mut self.state().reason, value),
             Field::InterruptPrompt => return text(&mut self.interrupt().prompt, value),
-            Field::InterruptResponse => return set(&mut self.interrupt().response, value.clone()),
+            Field::InterruptResponse => return set(&mut self.interrupt().response, std::mem::take(value)),
             Field::InterruptWait => return count(&mut self.interrupt().wait_ms, value),
             Field::ResourceAmount => return number(&mut self.impact().amount, value),
             Field::ResourceUnit => return text(&mut self.impact().unit, value),
-            Field::ResourceBreakdown => return set(&mut self.impact().breakdown, value.clone()),
+            Field::ResourceBreakdown => return set(&mut self.impact().breakdown, std::mem::take(value)),
             _ => {}
         }
         let memory = self.operation.memory.get_or_insert_with(Memory::default);
         match field {
             Field::MemoryEntityType => text(&mut memory.entity_type, value),
             Field::MemoryEntityId => text(&mut memory.entity_id, value),
-            Field::MemoryNamespace => set(&mut memory.namespace, value.clone()),
+            Field::MemoryNamespace => set(&mut memory.namespace, std::mem::take(value)),
             Field::MemoryKey => text(&mut memory.key, value),
             Field::MemoryOperation => text(&mut memory.operation, value),
-            Field::MemoryData => set(&mut memory.data, value.clone()),
-            Field::MemoryChanges => set(&mut memory.changes, value.clone()),
-            Field::MemoryQuery => set(&mut memory.query, value.clone()),
-            Field::MemoryResults => set(&mut memory.results, value.clone()),
-            Field::MemoryScores => set(&mut memory.scores, value.clone()),
+            Field::MemoryData => set(&mut memory.data, std::mem::take(value)),
+            Field::MemoryChanges => set(&mut memory.changes, std::mem::take(value)),
+            Field::MemoryQuery => set(&mut memory.query, std::mem::take(value)),
+            Field::MemoryResults => set(&mut memory.results, std::mem::take(value)),
+            Field::MemoryScores => set(&mut memory.scores, std::mem::take(value)),
             Field::MemoryTotalAvailable => {
                 memory.total_available = value.as_i64();
                 memory.total_available.is_some()
@@ -418,7 +414,7 @@ impl<'a> Writer<'a> {
     }
 
     /// The operation, with what several fields say together.
-    pub(super) fn finish(mut self) -> (Operation, Vec<ChildResult>, bool) {
+    pub(super) fn finish(mut self) -> (Box<Operation>, Vec<ChildResult>, bool) {
         self.finish_usage();
         self.finish_failure();
         self.finish_thoughts();
@@ -588,14 +584,25 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// Adds the members whose names are new.
+fn add(to: &mut Map<String, Value>, members: Map<String, Value>) {
+    if to.is_empty() {
+        *to = members;
+        return;
+    }
+    for (name, member) in members {
+        let _ = to.entry(name).or_insert(member);
+    }
+}
+
 fn set(slot: &mut Option<Value>, value: Value) -> bool {
     *slot = Some(value);
     true
 }
 
-fn text(slot: &mut Option<String>, value: &Value) -> bool {
+fn text(slot: &mut Option<String>, value: &mut Value) -> bool {
     *slot = match value {
-        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::String(text) if !text.is_empty() => Some(std::mem::take(text)),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(flag) => Some(flag.to_string()),
         _ => None,

@@ -93,11 +93,11 @@ impl Build {
             parent,
             scope: self.run.scopes.len().saturating_sub(1),
             observed: Observed::Span,
-            operation: Operation {
+            operation: Box::new(Operation {
                 kind,
                 name: name.to_owned(),
                 ..Operation::default()
-            },
+            }),
             started_at: ms(from),
             ended_at: Some(ms(to)),
             turn: None,

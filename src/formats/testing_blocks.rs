@@ -69,11 +69,11 @@ pub(crate) fn step(number: u64, kind: Kind, start: u64, end: u64) -> Step {
         parent: (number != 0x174).then_some(0),
         scope: 0,
         observed: Observed::Span,
-        operation: Operation {
+        operation: Box::new(Operation {
             kind,
             name: format!("{} {number:x}", kind.name()),
             ..Operation::default()
-        },
+        }),
         started_at: ms(start),
         ended_at: Some(ms(end)),
         turn: None,

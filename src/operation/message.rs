@@ -37,14 +37,25 @@ impl Role {
     /// The role behind a client's word, in any case.
     #[must_use]
     pub fn from_word(word: &str) -> Self {
-        match word.to_ascii_lowercase().as_str() {
-            "system" => Self::System,
-            "developer" => Self::Developer,
-            "user" | "human" => Self::User,
-            "assistant" | "ai" | "model" => Self::Assistant,
-            "tool" | "function" => Self::Tool,
-            _ => Self::Other(word.to_owned()),
-        }
+        const KNOWN: &[(&str, Role)] = &[
+            ("user", Role::User),
+            ("assistant", Role::Assistant),
+            ("system", Role::System),
+            ("tool", Role::Tool),
+            ("developer", Role::Developer),
+            ("human", Role::User),
+            ("ai", Role::Assistant),
+            ("model", Role::Assistant),
+            ("function", Role::Tool),
+        ];
+        let known = KNOWN.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+        known.map_or_else(|| Self::Other(word.to_owned()), |(_, role)| role.clone())
+    }
+
+    /// The role behind what a client recorded, also where that is the name of an enum's member (`MessageRole.USER`).
+    #[must_use]
+    pub fn from_recorded(text: &str) -> Self {
+        Self::from_word(text.rsplit('.').next().unwrap_or(text))
     }
 }
 

@@ -1,7 +1,5 @@
 //! Spans and log records to runs, one a trace.
 
-use std::collections::HashMap;
-
 use serde_json::Map;
 
 use super::logs::{self, ByTrace};
@@ -9,6 +7,7 @@ use super::node::Nodes;
 use super::scope::Scopes;
 use super::{AgentInfo, Run, RunFailure, Scope, Step, conversation, duplicate, entries, order, said, steps, stitch, usage};
 use crate::dialect::Registry;
+use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::span::{LogRecord, Span, TraceId, UnixNanos};
 use crate::trace::{Finding, FindingKind, Trace};
@@ -294,7 +293,7 @@ fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>, worker: 
 /// Model calls that two traces tell of (two instrumentations, the client's spans as roots of their own): marked, both
 /// stay.
 fn same_calls(runs: &mut [Run]) {
-    let mut by_id: HashMap<String, Vec<(usize, usize)>> = HashMap::new();
+    let mut by_id: HashMap<String, Vec<(usize, usize)>> = HashMap::default();
     for (at, run) in runs.iter().enumerate() {
         for (index, step) in run.steps.iter().enumerate() {
             if let Some(id) = &step.operation.response_id {

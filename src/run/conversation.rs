@@ -1,12 +1,11 @@
 //! What was said, each message once: the history that repeats in every model input is matched against what is known.
 
-use std::collections::{HashMap, HashSet};
-
 use super::fill;
-use super::keys::{canonical, keys, realigned};
+use super::keys::{Key, Keys, Sign, canonical, realigned};
 use super::names;
 use super::node::Nodes;
 use super::scope::Scopes;
+use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role, ToolCall};
 
 /// One thing that was said, with node indices.
@@ -47,7 +46,7 @@ pub(super) struct Conversation {
     pub(super) calls: Vec<Asked>,
     /// Tool answers that name a call that nobody made.
     pub(super) stray: Vec<(Message, usize)>,
-    at: HashMap<String, Vec<usize>>,
+    at: HashMap<Key, Vec<usize>>,
     by_id: HashMap<String, usize>,
     last_call: Option<usize>,
     /// Model calls that are known to have said something.
@@ -57,13 +56,14 @@ pub(super) struct Conversation {
 /// Puts the conversations of all scopes together.
 pub(super) fn all(nodes: &mut Nodes, scopes: &Scopes) -> Vec<Conversation> {
     let mut list: Vec<Conversation> = Vec::new();
-    let mut of_scope: HashMap<usize, usize> = HashMap::new();
+    let mut of_scope: HashMap<usize, usize> = HashMap::default();
+    let mut keys = Keys::default();
     for index in nodes.of_kind(Kind::Llm) {
         let scope = scopes.scope_of(index);
         let at = match of_scope.get(&scope) {
             Some(at) => *at,
             None => {
-                let at = continued(nodes, scopes, &list, scope, index).unwrap_or_else(|| {
+                let at = continued(nodes, scopes, &list, scope, index, &mut keys).unwrap_or_else(|| {
                     list.push(Conversation::default());
                     list.len() - 1
                 });
@@ -75,38 +75,33 @@ pub(super) fn all(nodes: &mut Nodes, scopes: &Scopes) -> Vec<Conversation> {
             }
         };
         if let Some(conversation) = list.get_mut(at) {
-            conversation.add(nodes, index);
+            conversation.add(nodes, index, &mut keys);
         }
     }
     list
 }
 
 /// The conversation that goes on in this scope: its first input repeats all of another's users' words and an answer.
-fn continued(nodes: &Nodes, scopes: &Scopes, list: &[Conversation], scope: usize, index: usize) -> Option<usize> {
+fn continued(nodes: &Nodes, scopes: &Scopes, list: &[Conversation], scope: usize, index: usize, keys: &mut Keys) -> Option<usize> {
     let draft = scopes.list.get(scope)?;
     let input = nodes.get(index)?.operation.input_messages.as_ref()?;
     if list.is_empty() {
         return None;
     }
-    let known: HashSet<String> = input.iter().flat_map(keys).collect();
+    let known: HashSet<Key> = input.iter().flat_map(|message| keys.of(message)).collect();
     list.iter().enumerate().rev().find_map(|(at, conversation)| {
         let other = conversation.scopes.first().and_then(|owner| scopes.list.get(*owner))?;
         if other.tool != draft.tool {
             return None;
         }
-        let mut users = conversation
-            .sayings
-            .iter()
-            .filter(|saying| saying.message.role == Role::User)
-            .flat_map(|saying| keys(&saying.message))
-            .peekable();
-        let told = users.peek().is_some() && users.all(|key| known.contains(&key));
-        let mut answers = conversation
-            .sayings
-            .iter()
-            .filter(|saying| saying.is_turn)
-            .flat_map(|saying| keys(&saying.message));
-        (told && answers.any(|key| known.contains(&key))).then_some(at)
+        let mut repeats = |wanted: &dyn Fn(&Saying) -> bool| -> Vec<bool> {
+            let sayings = conversation.sayings.iter().filter(|saying| wanted(saying));
+            let names = sayings.flat_map(|saying| keys.of(&saying.message));
+            names.map(|key| known.contains(&key)).collect()
+        };
+        let users = repeats(&|saying| saying.message.role == Role::User);
+        let told = !users.is_empty() && !users.contains(&false);
+        (told && repeats(&|saying| saying.is_turn).contains(&true)).then_some(at)
     })
 }
 
@@ -139,7 +134,7 @@ impl Walk {
 
 impl Conversation {
     /// Takes a model call: what is new in its input, then its output.
-    fn add(&mut self, nodes: &mut Nodes, index: usize) {
+    fn add(&mut self, nodes: &mut Nodes, index: usize, keys: &mut Keys) {
         let Some(node) = nodes.get(index) else { return };
         if let Some(messages) = &node.operation.input_messages {
             let before = self.last_call.and_then(|last| nodes.get(last)).map(|last| &last.operation);
@@ -179,9 +174,9 @@ impl Conversation {
                         tool_call_id,
                         ..message.clone()
                     };
-                    self.take(nodes, index, &mut walk, &message);
+                    self.take(nodes, index, &mut walk, &message, keys);
                 }
-                None => self.take(nodes, index, &mut walk, message),
+                None => self.take(nodes, index, &mut walk, message, keys),
             }
         }
         if let Some(node) = nodes.get_mut(index) {
@@ -189,19 +184,19 @@ impl Conversation {
         }
         let said = nodes.get(index).and_then(|node| node.operation.output_messages.as_ref()?.first());
         if let Some(message) = said {
-            let _ = self.say(message.clone(), keys(message), Some(index), true, false);
+            let _ = self.say(message.clone(), keys.of(message), Some(index), true, false);
         }
         self.last_call = Some(index);
     }
 
-    fn take(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, message: &Message) {
+    fn take(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, message: &Message, keys: &mut Keys) {
         if message.role == Role::Tool {
             return self.answer(walk, index, message);
         }
         if message.is_blank() {
             return;
         }
-        let names = keys(message);
+        let names = keys.of(message);
         if message.role == Role::Assistant && names.is_empty() {
             // A thought alone is a piece of a turn that is known by its words or calls.
             return;
@@ -219,7 +214,7 @@ impl Conversation {
             walk.from = if is_said { known } else { known + 1 };
             if is_said {
                 self.learn_ids(known, message);
-                self.complete(nodes, known, message);
+                self.complete(nodes, known, message, keys);
                 if walk.turn != Some(known) {
                     walk.answered.clear();
                 }
@@ -228,7 +223,7 @@ impl Conversation {
             return;
         }
         if message.role == Role::Assistant {
-            return self.foreign(nodes, index, walk, message, names);
+            return self.foreign(nodes, index, walk, (message, names), keys);
         }
         let branch = self.branches(walk);
         let _ = self.say(message.clone(), names, Some(index), false, branch);
@@ -252,13 +247,13 @@ impl Conversation {
     }
 
     /// The first saying from here on that is known by one of these names.
-    fn find(&self, names: &[String], walk: &Walk) -> Option<usize> {
-        let at = |key: &String| self.at.get(key)?.iter().copied().find(|at| (walk.from..walk.until).contains(at));
-        let first = |wanted: &dyn Fn(&String) -> bool| names.iter().filter(|key| wanted(key)).filter_map(at).min();
+    fn find(&self, names: &[Key], walk: &Walk) -> Option<usize> {
+        let at = |key: &Key| self.at.get(key)?.iter().copied().find(|at| (walk.from..walk.until).contains(at));
+        let first = |wanted: fn(Sign) -> bool| names.iter().filter(|key| wanted(key.sign)).filter_map(at).min();
         // An id is a stronger sign than words, and words than a call's arguments, which may repeat.
-        first(&|key| key.starts_with("c:"))
-            .or_else(|| first(&|key| !key.starts_with("c:") && !key.starts_with("n:")))
-            .or_else(|| first(&|key| key.starts_with("n:")))
+        first(|sign| sign == Sign::CallId)
+            .or_else(|| first(|sign| matches!(sign, Sign::Words(_))))
+            .or_else(|| first(|sign| sign == Sign::Call))
     }
 
     /// The latest call with this id.
@@ -290,14 +285,14 @@ impl Conversation {
     }
 
     /// An assistant's message that no call of this trace is known to have said.
-    fn foreign(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, message: &Message, names: Vec<String>) {
+    fn foreign(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, (message, names): (&Message, Vec<Key>), keys: &mut Keys) {
         // A piece of the answer that this walk gave to the call before.
         if let Some(given) = walk.given
             && walk.turn == Some(given)
             && walk.answered.is_empty()
             && let Some(by) = self.sayings.get(given).and_then(|saying| saying.node)
         {
-            self.extend(nodes, given, by, message);
+            self.extend(nodes, given, by, message, keys);
             return;
         }
         let silent = self.last_call.filter(|last| {
@@ -326,7 +321,7 @@ impl Conversation {
     }
 
     /// A later input may hold more of an answer than the call's own span: its text, its calls' arguments.
-    fn complete(&mut self, nodes: &mut Nodes, at: usize, message: &Message) {
+    fn complete(&mut self, nodes: &mut Nodes, at: usize, message: &Message, keys: &mut Keys) {
         let Some(saying) = self.sayings.get_mut(at) else { return };
         if !saying.is_turn {
             return;
@@ -346,7 +341,7 @@ impl Conversation {
             *first = filled.clone();
         }
         if had_calls == 0 && !filled.tool_calls.is_empty() {
-            self.register(at, keys(&filled));
+            self.register(at, keys.of(&filled));
         } else {
             let refs = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
             for (asked, call) in refs.into_iter().zip(filled.tool_calls) {
@@ -357,18 +352,18 @@ impl Conversation {
         }
     }
 
-    fn extend(&mut self, nodes: &mut Nodes, at: usize, by: usize, message: &Message) {
+    fn extend(&mut self, nodes: &mut Nodes, at: usize, by: usize, message: &Message, keys: &mut Keys) {
         let Some(saying) = self.sayings.get_mut(at) else { return };
         saying.message.parts.extend(message.parts.iter().cloned());
         saying.message.tool_calls.extend(message.tool_calls.iter().cloned());
-        let names = keys(&saying.message);
+        let names = keys.of(&saying.message);
         if let Some(node) = nodes.get_mut(by) {
             node.operation.output_messages = Some(vec![saying.message.clone()]);
         }
         self.register(at, names);
     }
 
-    fn say(&mut self, message: Message, names: Vec<String>, node: Option<usize>, is_turn: bool, branch: bool) -> usize {
+    fn say(&mut self, message: Message, names: Vec<Key>, node: Option<usize>, is_turn: bool, branch: bool) -> usize {
         let at = self.sayings.len();
         if is_turn {
             self.spoke.extend(node);
@@ -385,7 +380,7 @@ impl Conversation {
     }
 
     /// Makes a saying known by these names, and its calls by their ids.
-    fn register(&mut self, at: usize, names: Vec<String>) {
+    fn register(&mut self, at: usize, names: Vec<Key>) {
         for key in names {
             let list = self.at.entry(key).or_default();
             if list.last() != Some(&at) {

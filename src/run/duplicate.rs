@@ -3,10 +3,9 @@
 //! The order of the steps: details first, so that a call's model and usage are known when calls are compared; wrappers
 //! before siblings, since a wrapper is the stronger sign; tools and agents last, they do not depend on calls.
 
-use std::collections::HashMap;
-
 use super::fill::fill;
 use super::node::Nodes;
+use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::trace::{Finding, FindingKind};
 
@@ -34,7 +33,7 @@ fn merge(nodes: &mut Nodes, lost: usize, kept: usize) {
     let mut evidence = std::mem::take(&mut node.evidence);
     evidence.insert(0, gone);
     let Some(node) = nodes.get_mut(kept) else { return };
-    fill(&mut node.operation, operation);
+    fill(&mut node.operation, *operation);
     if node.evidence.is_empty() {
         node.evidence = evidence;
     } else {
@@ -82,7 +81,7 @@ fn helpers(nodes: &mut Nodes) {
 
 /// A model call inside a model call is the same call; with several calls inside, the outer one is a wrapper.
 fn calls_under_calls(nodes: &mut Nodes) {
-    let mut inner: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut inner: HashMap<usize, Vec<usize>> = HashMap::default();
     // With neither agent nor tool between.
     let around = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool | Kind::Handoff | Kind::Llm));
     for index in nodes.of_kind(Kind::Llm) {
@@ -124,7 +123,7 @@ fn overlap(nodes: &Nodes, list: &[usize]) -> bool {
 
 /// Model calls with one response id are one call: the one that holds more is kept.
 fn same_response(nodes: &mut Nodes) {
-    let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut by_id: HashMap<String, Vec<usize>> = HashMap::default();
     for index in nodes.of_kind(Kind::Llm) {
         if let Some(id) = nodes.get(index).and_then(|node| node.operation.response_id.clone()) {
             by_id.entry(id).or_default().push(index);
@@ -149,7 +148,7 @@ fn same_response(nodes: &mut Nodes) {
 /// Two instrumentations of one client: same parent, other scope, one inside the other's time, one without messages.
 fn enclosed_siblings(nodes: &mut Nodes) {
     let calls = nodes.of_kind(Kind::Llm);
-    let mut by_parent: HashMap<Option<usize>, Vec<usize>> = HashMap::new();
+    let mut by_parent: HashMap<Option<usize>, Vec<usize>> = HashMap::default();
     for index in calls {
         by_parent.entry(nodes.parent(index)).or_default().push(index);
     }
@@ -230,7 +229,7 @@ fn tools_under_tools(nodes: &mut Nodes) {
 
 /// Two instrumentations of one execution: same call id, other scope, one inside the other's time.
 fn tools_twice(nodes: &mut Nodes) {
-    let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
+    let mut by_id: HashMap<String, Vec<usize>> = HashMap::default();
     for index in nodes.of_kind(Kind::Tool) {
         let id = nodes.get(index).and_then(|node| node.operation.tool.as_ref()?.call_id.clone());
         if let Some(id) = id {

@@ -1,12 +1,13 @@
 //! Conversations as entries: each message, then the results of its calls by the time at which they came.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use super::conversation::{Asked, Conversation};
 use super::node::Nodes;
 use super::scope::Scopes;
 use super::steps::{Steps, result_of};
 use super::{CallEntry, Entry, EntryKind, ResultEntry};
+use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::span::UnixNanos;
 
@@ -19,7 +20,7 @@ pub(super) fn of(
     steps: &Steps,
 ) -> Vec<Vec<Entry>> {
     let mut out: Vec<Vec<Entry>> = vec![Vec::new(); scopes.list.len()];
-    let mut of_conversation: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut of_conversation: HashMap<usize, Vec<usize>> = HashMap::default();
     for (at, tool) in loose {
         of_conversation.entry(*at).or_default().push(*tool);
     }
@@ -197,7 +198,7 @@ fn place(nodes: &Nodes, mut tools: Vec<usize>, steps: &Steps, entries: &mut Vec<
     }
     tools.sort_by_key(|tool| nodes.get(*tool).map(|node| (node.start, node.span_id)));
     let mut rest = std::mem::take(entries).into_iter();
-    let mut attempts: HashMap<String, usize> = HashMap::new();
+    let mut attempts: HashMap<String, usize> = HashMap::default();
     for tool in tools {
         let (Some(at), Some(node)) = (steps.of_node.get(tool).copied().flatten(), nodes.get(tool)) else {
             continue;

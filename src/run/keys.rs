@@ -1,10 +1,10 @@
 //! By what a message is known when it comes again: its words, its calls, the ids of its answers.
 
-use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
+use crate::hash::{HashMap, HashSet};
 use crate::operation::{Message, Part, Role, ToolCall};
 
 /// Appends the texts of a message as one, with one space for any whitespace between words and none around them.
@@ -25,38 +25,111 @@ fn squeeze(message: &Message, out: &mut String) {
     }
 }
 
-/// The names under which a message is known: its text, each of its calls.
-pub(super) fn keys(message: &Message) -> Vec<String> {
-    let mut out = Vec::new();
-    let said = |before: String| {
-        let mut key = before;
-        squeeze(message, &mut key);
-        key
-    };
-    match &message.role {
-        Role::Assistant => {
-            for call in &message.tool_calls {
-                if let Some(id) = &call.id {
-                    out.push(format!("c:{id}"));
+/// One name under which a message is known. Keys of one [`Keys`] are equal where their texts are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    pub(super) sign: Sign,
+    text: usize,
+}
+
+/// What a key is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Sign {
+    /// The id of a call.
+    CallId,
+    /// A call's tool and arguments.
+    Call,
+    /// Words, and who said them.
+    Words(Speaker),
+}
+
+/// Who said words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Speaker {
+    System,
+    User,
+    Assistant,
+    Other,
+}
+
+/// The texts of all keys so far. A history repeats the same texts in every model input: each is looked through once.
+#[derive(Debug, Default)]
+pub(super) struct Keys {
+    /// Words as recorded, and as they are compared.
+    words: HashMap<String, usize>,
+    /// Everything else.
+    others: HashMap<String, usize>,
+}
+
+impl Keys {
+    /// The names under which a message is known: its text, each of its calls.
+    pub(super) fn of(&mut self, message: &Message) -> Vec<Key> {
+        let mut out = Vec::new();
+        match &message.role {
+            Role::Assistant => {
+                for call in &message.tool_calls {
+                    if let Some(id) = &call.id {
+                        out.push(self.other(Sign::CallId, id.clone()));
+                    }
+                    out.push(self.other(Sign::Call, format!("{}:{}", call.name, canonical(call))));
                 }
-                out.push(format!("n:{}:{}", call.name, canonical(call)));
+                if message.has_words() {
+                    out.push(self.said(Speaker::Assistant, message));
+                }
             }
-            if message.has_words() {
-                out.push(said("a:".to_owned()));
+            Role::System | Role::Developer => out.push(self.said(Speaker::System, message)),
+            Role::User if message.has_media() => {
+                let mut text = String::new();
+                squeeze(message, &mut text);
+                text.push_str(&media_key(message));
+                out.push(self.other(Sign::Words(Speaker::User), text));
+            }
+            Role::User => out.push(self.said(Speaker::User, message)),
+            Role::Tool => {}
+            Role::Other(word) => {
+                let mut text = format!("{word}:");
+                squeeze(message, &mut text);
+                out.push(self.other(Sign::Words(Speaker::Other), text));
             }
         }
-        Role::System | Role::Developer => out.push(said("s:".to_owned())),
-        Role::User => {
-            let mut key = said("u:".to_owned());
-            if message.has_media() {
-                key.push_str(&media_key(message));
-            }
-            out.push(key);
-        }
-        Role::Tool => {}
-        Role::Other(word) => out.push(said(format!("o:{word}:"))),
+        out
     }
-    out
+
+    fn other(&mut self, sign: Sign, text: String) -> Key {
+        let next = self.next();
+        let text = *self.others.entry(text).or_insert(next);
+        Key { sign, text }
+    }
+
+    fn said(&mut self, speaker: Speaker, message: &Message) -> Key {
+        let mut texts = message.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text),
+            _ => None,
+        });
+        let only = texts.next().filter(|_| texts.next().is_none());
+        let known = only.and_then(|text| self.words.get(text.as_str()));
+        let text = match known {
+            Some(known) => *known,
+            None => {
+                let mut words = String::new();
+                squeeze(message, &mut words);
+                let next = self.next();
+                let recorded = only.filter(|text| **text != words);
+                let known = *self.words.entry(words).or_insert(next);
+                if let Some(text) = recorded {
+                    let _ = self.words.insert(text.clone(), known);
+                }
+                known
+            }
+        };
+        let sign = Sign::Words(speaker);
+        Key { sign, text }
+    }
+
+    /// A number that no text has.
+    fn next(&self) -> usize {
+        self.words.len() + self.others.len()
+    }
 }
 
 fn media_key(message: &Message) -> String {
@@ -108,7 +181,7 @@ pub(super) fn canonical(call: &ToolCall) -> String {
 /// Answers whose ids fit only some of the calls before them were numbered on their own: they follow the calls' order.
 /// Gives the places of these answers with the ids of their calls.
 pub(super) fn realigned(messages: &[Message]) -> HashMap<usize, String> {
-    let mut out: HashMap<usize, String> = HashMap::new();
+    let mut out: HashMap<usize, String> = HashMap::default();
     let counted = |name: &str, id: &str| {
         id.strip_prefix(name)
             .and_then(|rest| rest.strip_prefix('_'))

@@ -2,10 +2,11 @@
 //!
 //! Codex and Gemini CLI write what was said into log records without a span context.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::nearest::Nearest;
 use crate::dialect::{self, Field, Registry};
+use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::span::{AnyValue, Attributes, LogRecord, Span, SpanId, TraceId, UnixNanos};
 use crate::trace::{Finding, FindingKind, Trace};
@@ -38,7 +39,7 @@ pub(super) fn share_out(records: Vec<LogRecord>, traces: &mut ByTrace, registry:
         return loose;
     }
     let keys = registry.keys_of(Field::SessionId);
-    let mut of_session: HashMap<String, Vec<(UnixNanos, UnixNanos, TraceId)>> = HashMap::new();
+    let mut of_session: HashMap<String, Vec<(UnixNanos, UnixNanos, TraceId)>> = HashMap::default();
     for (id, (spans, _)) in traces.iter() {
         let begin = spans.iter().map(|span| span.start).min().unwrap_or_default();
         let end = spans.iter().map(|span| span.end).max().unwrap_or_default();
@@ -83,7 +84,7 @@ pub(super) fn of_spans<'a>(
     registry: &Registry,
 ) -> (HashMap<SpanId, Vec<&'a LogRecord>>, Vec<Finding>) {
     let ids: HashSet<SpanId> = trace.spans.iter().map(|span| span.span_id).collect();
-    let mut of_span: HashMap<SpanId, Vec<&LogRecord>> = HashMap::new();
+    let mut of_span: HashMap<SpanId, Vec<&LogRecord>> = HashMap::default();
     let mut findings = Vec::new();
     let mut places: Option<Places> = None;
     for record in records {
@@ -138,13 +139,13 @@ impl<'a> Places<'a> {
             }
         }
         let id_keys = registry.keys_of(Field::ToolCallId);
-        let mut of_call_id = HashMap::new();
+        let mut of_call_id = HashMap::default();
         for tool in &tools {
             for id in id_keys.iter().filter_map(|key| tool.attributes.text(key)) {
                 let _ = of_call_id.entry(id).or_insert(tool.span_id);
             }
         }
-        let mut of_count = HashMap::new();
+        let mut of_count = HashMap::default();
         for (number, call) in calls.iter().enumerate() {
             for count in counts(&call.attributes) {
                 let _ = of_count.entry(count).or_insert((number, call.span_id));

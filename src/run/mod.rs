@@ -134,7 +134,7 @@ pub struct Step {
     /// How we know of it.
     pub observed: Observed,
     /// What it did.
-    pub operation: Operation,
+    pub operation: Box<Operation>,
     /// When it began.
     pub started_at: UnixNanos,
     /// When it ended; `None` while it runs. Never before `started_at`.

@@ -1,9 +1,9 @@
 //! One span while a run is being made of a trace.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 
 use crate::dialect::{self, ChildResult, Registry};
+use crate::hash::HashMap;
 use crate::operation::{Kind, Operation};
 use crate::span::{LogRecord, Span, SpanId, UnixNanos};
 use crate::trace::{Finding, Trace};
@@ -12,7 +12,7 @@ use crate::trace::{Finding, Trace};
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) span_id: SpanId,
-    pub(super) operation: Operation,
+    pub(super) operation: Box<Operation>,
     /// The parent in the span tree.
     pub(super) tree_parent: Option<usize>,
     /// The node that this one became a part of.
@@ -59,7 +59,10 @@ pub(super) struct Nodes {
 
 impl Nodes {
     pub(super) fn read(registry: &Registry, trace: &Trace, logs: &HashMap<SpanId, Vec<&LogRecord>>) -> Self {
-        let mut nodes = Self::default();
+        let mut nodes = Self {
+            list: Vec::with_capacity(trace.spans.len()),
+            findings: Vec::new(),
+        };
         for (index, span) in trace.spans.iter().enumerate() {
             let records = logs.get(&span.span_id).map_or(&[][..], Vec::as_slice);
             let read = dialect::read(registry, span, records);
@@ -73,7 +76,7 @@ impl Nodes {
         nodes
     }
 
-    fn node(span: &Span, operation: Operation, child_results: Vec<ChildResult>, tree_parent: Option<usize>) -> Node {
+    fn node(span: &Span, operation: Box<Operation>, child_results: Vec<ChildResult>, tree_parent: Option<usize>) -> Node {
         Node {
             span_id: span.span_id,
             operation,

@@ -1,9 +1,8 @@
 //! Which agent each operation belongs to.
 
-use std::collections::{HashMap, HashSet};
-
 use super::names;
 use super::node::Nodes;
+use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 
 /// A scope while the run is being made: node indices instead of step indices.
@@ -41,7 +40,7 @@ impl Scopes {
             list: Vec::new(),
             of: vec![0; nodes.list.len()],
         };
-        let mut known: HashMap<Owner, usize> = HashMap::new();
+        let mut known: HashMap<Owner, usize> = HashMap::default();
         let owners = owners(nodes);
         // The scope without an agent is the outermost one wherever it exists.
         let loose = (0..nodes.list.len()).any(|index| {
@@ -75,7 +74,7 @@ impl Scopes {
     /// Opens the scope of an owner, and before it those of the owners above, so that a parent scope has the lower index.
     fn open(&mut self, nodes: &Nodes, owners: &[Owner], known: &mut HashMap<Owner, usize>, owner: Owner) {
         let mut way = Vec::new();
-        let mut seen = HashSet::new();
+        let mut seen = HashSet::default();
         let mut next = Some(owner);
         while let Some(owner) = next.filter(|owner| *owner != Owner::Nobody && !known.contains_key(owner) && seen.insert(*owner)) {
             way.push(owner);

@@ -1,7 +1,5 @@
 //! Nodes and tool calls that only messages tell of, made into steps.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::conversation::Conversation;
@@ -10,6 +8,7 @@ use super::node::Nodes;
 use super::scope::{self, Scopes};
 use super::stitch::words;
 use super::{Observed, Step};
+use crate::hash::HashMap;
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 use crate::span::UnixNanos;
 
@@ -41,6 +40,7 @@ pub(super) fn make(nodes: &mut Nodes, scopes: &Scopes, conversations: &[Conversa
 }
 
 fn from_nodes(nodes: &mut Nodes, scopes: &Scopes, steps: &mut Steps) {
+    steps.list.reserve(nodes.list.len());
     let mut kept = vec![false; nodes.list.len()];
     for index in 0..nodes.list.len() {
         if nodes.stands(index) && nodes.kind(index) != Kind::Plain {
@@ -66,10 +66,10 @@ fn from_nodes(nodes: &mut Nodes, scopes: &Scopes, steps: &mut Steps) {
         let kind = node.kind();
         let mut operation = std::mem::replace(
             &mut node.operation,
-            Operation {
+            Box::new(Operation {
                 kind,
                 ..Operation::default()
-            },
+            }),
         );
         if operation.kind == Kind::Agent && operation.agent.name.is_none() {
             operation.agent.name = names::agent_of_span(&operation.name);
@@ -136,7 +136,7 @@ fn dispatch(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation], step
         }
     }
     // A tool that no message tells of belongs to the latest call of its scope that began before it.
-    let mut calls: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut calls: HashMap<usize, Vec<usize>> = HashMap::default();
     for call in nodes.of_kind(Kind::Llm) {
         calls.entry(scopes.scope_of(call)).or_default().push(call);
     }
@@ -237,7 +237,7 @@ fn told_by_messages(
         parent: nodes.parent(by).and_then(|up| steps.of_node.get(up).copied().flatten()),
         scope: scopes.scope_of(by),
         observed: Observed::Messages,
-        operation: Operation {
+        operation: Box::new(Operation {
             kind: Kind::Tool,
             name: asked.call.name.clone(),
             tool: Some(ToolUse {
@@ -252,7 +252,7 @@ fn told_by_messages(
                 ..Failure::default()
             }),
             ..Operation::default()
-        },
+        }),
         started_at: start,
         ended_at: end,
         turn: None,
@@ -291,7 +291,7 @@ fn turns(steps: &mut Steps) {
         .filter(|at| steps.list.get(*at).is_some_and(|step| step.operation.kind == Kind::Llm))
         .collect();
     order.sort_by_key(|at| steps.list.get(*at).map(|step| (step.started_at, step.id.clone())));
-    let mut counts: HashMap<usize, u32> = HashMap::new();
+    let mut counts: HashMap<usize, u32> = HashMap::default();
     for at in order {
         if let Some(step) = steps.list.get_mut(at) {
             let count = counts.entry(step.scope).or_default();

@@ -1,20 +1,19 @@
 //! Tool calls in their three places made one: a model's output, a tool's span, the next model input.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::conversation::{Asked, Conversation};
 use super::names::{self, Fit};
 use super::node::Nodes;
 use super::scope::Scopes;
+use crate::hash::HashMap;
 use crate::operation::{Failure, Kind, ToolUse};
 use crate::trace::{Finding, FindingKind};
 
 /// Finds the tool span of each call, and lets each side fill what the other lacks. Gives the tools that no call asks
 /// for, with the conversation that they belong to (`usize::MAX`: none).
 pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Conversation]) -> Vec<(usize, usize)> {
-    let mut of_scope: HashMap<usize, usize> = HashMap::new();
+    let mut of_scope: HashMap<usize, usize> = HashMap::default();
     for (at, conversation) in conversations.iter().enumerate() {
         of_scope.extend(conversation.scopes.iter().map(|scope| (*scope, at)));
     }
@@ -71,7 +70,7 @@ struct Open(HashMap<String, Vec<usize>>);
 
 impl Open {
     fn of(conversation: &Conversation) -> Self {
-        let mut open: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut open: HashMap<String, Vec<usize>> = HashMap::default();
         for (at, asked) in conversation.calls.iter().enumerate() {
             if asked.tools.is_empty() {
                 open.entry(names::tail(&asked.call.name).to_owned()).or_default().push(at);

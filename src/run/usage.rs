@@ -1,8 +1,7 @@
 //! Token counts that a client sums up over calls, made each call's own again.
 
-use std::collections::{HashMap, HashSet};
-
 use super::node::Nodes;
+use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, TokenCount};
 
 /// Where the n-th call of an agent repeats the tokens of all calls before it, the earlier ones are taken off.
@@ -19,7 +18,7 @@ pub(super) fn mend(nodes: &mut Nodes) {
         .filter(|index| nodes.get(*index).is_some_and(|node| node.sums_usage))
         .filter_map(agent_of)
         .collect();
-    let mut before: HashMap<usize, TokenCount> = HashMap::new();
+    let mut before: HashMap<usize, TokenCount> = HashMap::default();
     for index in nodes.of_kind(Kind::Llm) {
         let Some(agent) = agent_of(index).filter(|agent| sums_up.contains(agent)) else {
             continue;

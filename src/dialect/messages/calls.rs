@@ -53,21 +53,25 @@ fn arguments(map: &Map<String, Value>) -> Option<&Value> {
 
 /// A call with arguments as recorded: an object, or text of one, quoted once or more.
 pub(super) fn of(id: Option<String>, name: String, arguments: Option<&Value>) -> ToolCall {
-    let arguments_text = arguments.and_then(Value::as_str).map(str::to_owned);
-    // What a model writes as arguments is JSON, also where it is a bare number.
-    let whole = arguments_text.as_ref().and_then(|text| serde_json::from_str::<Value>(text).ok());
-    let arguments = whole
-        .as_ref()
-        .or(arguments)
-        .filter(|value| !value.is_null())
-        .cloned()
-        .map(parse_deep)
-        .filter(|value| value.as_str() != Some(""));
+    match arguments {
+        Some(Value::String(text)) => of_written(id, name, text),
+        other => ToolCall {
+            id,
+            name,
+            arguments: other.filter(|value| !value.is_null()).cloned(),
+            arguments_text: None,
+        },
+    }
+}
+
+/// A call with arguments as the model wrote them. That is JSON, also where it is a bare number.
+pub(super) fn of_written(id: Option<String>, name: String, text: &str) -> ToolCall {
+    let written = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
     ToolCall {
         id,
         name,
-        arguments,
-        arguments_text,
+        arguments: Some(parse_deep(written)).filter(|value| !value.is_null() && value.as_str() != Some("")),
+        arguments_text: Some(text.to_owned()),
     }
 }
 

@@ -6,12 +6,14 @@
 
 mod calls;
 mod containers;
+mod flattened;
 mod parts;
 mod python_repr;
 
 use serde_json::{Map, Value};
 
 use crate::operation::{Message, Part, Role, ToolCall};
+use crate::span::AnyValue;
 
 pub(crate) use calls::parse_deep;
 
@@ -36,12 +38,21 @@ impl Direction {
 /// The messages in a value; `None` if nothing in it looks like a message.
 #[must_use]
 pub fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
-    let messages = containers::read(value, direction)?;
-    let messages: Vec<Message> = messages
-        .into_iter()
-        .filter(|message| !message.is_blank() || message.role == Role::Tool && message.tool_call_id.is_some())
-        .collect();
+    let mut messages = containers::read(value, direction)?;
+    messages.retain(says_something);
     (!messages.is_empty()).then_some(messages)
+}
+
+/// The messages in flattened keys (after the prefix); `None` if they have members that only [`read`] of their tree knows.
+#[must_use]
+pub(super) fn flattened(group: &[(&str, &AnyValue)]) -> Option<Vec<Message>> {
+    let mut messages = flattened::read(group)?;
+    messages.retain(says_something);
+    Some(messages)
+}
+
+fn says_something(message: &Message) -> bool {
+    !message.is_blank() || message.role == Role::Tool && message.tool_call_id.is_some()
 }
 
 /// A bare text as one message.
@@ -128,7 +139,7 @@ pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Opt
 
 fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
     if let Some(Value::String(word)) = map.get("role") {
-        return Some(Role::from_word(word.rsplit('.').next().unwrap_or(word)));
+        return Some(Role::from_recorded(word));
     }
     if let Some(Value::String(kind)) = map.get("type")
         && let Some(role) = langchain_role(kind)
@@ -275,11 +286,9 @@ impl Builder {
     }
 
     fn content(&mut self, content: &Value) {
-        if self.message.role == Role::Tool {
-            return self.tool_content(content);
-        }
         match content {
-            Value::String(text) => self.string(text),
+            Value::String(text) => self.text(text),
+            _ if self.message.role == Role::Tool => self.tool_content(content),
             Value::Array(items) => items.iter().for_each(|item| self.item(item)),
             Value::Object(map) => match map.get("parts").and_then(Value::as_array) {
                 Some(items) => items.iter().for_each(|item| self.item(item)),
@@ -287,6 +296,15 @@ impl Builder {
             },
             Value::Null => {}
             other => self.message.parts.push(Part::Text(other.to_string())),
+        }
+    }
+
+    /// Content that was recorded as text.
+    fn text(&mut self, text: &str) {
+        if self.message.role == Role::Tool {
+            self.message.parts.push(Part::Text(text.to_owned()));
+        } else {
+            self.string(text);
         }
     }
 
@@ -362,7 +380,6 @@ impl Builder {
             }
         }
         match content {
-            Value::String(text) => self.message.parts.push(Part::Text(text.clone())),
             Value::Array(_) => self.message.parts.extend(rest),
             Value::Object(map) if !map.contains_key("parts") => self.message.result = Some(content.clone()),
             Value::Object(_) => self.message.parts.extend(rest),

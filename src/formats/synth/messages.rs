@@ -526,11 +526,11 @@ fn unknown_tool(at: UnixNanos) -> Step {
         parent: None,
         scope: 0,
         observed: crate::run::Observed::Messages,
-        operation: crate::operation::Operation {
+        operation: Box::new(crate::operation::Operation {
             kind: Kind::Tool,
             name: "unknown".to_owned(),
             ..Default::default()
-        },
+        }),
         started_at: at,
         ended_at: Some(at),
         turn: None,

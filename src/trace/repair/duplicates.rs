@@ -1,16 +1,15 @@
 //! One body a span id: the one that ended later; the same bytes again are a no-op.
 
-use std::collections::HashMap;
-
+use crate::hash::HashMap;
 use crate::span::{Span, SpanId};
 use crate::trace::{Finding, FindingKind, Trace};
 
 pub(super) fn keep_one(trace: &mut Trace) {
     let mut kept: Vec<Span> = Vec::with_capacity(trace.spans.len());
     // Made where a span id comes with several bodies, once a body.
-    let mut ranks: HashMap<SpanId, Rank> = HashMap::new();
+    let mut ranks: HashMap<SpanId, Rank> = HashMap::default();
     let mut superseded: Vec<(Rank, Span)> = Vec::new();
-    let mut at = HashMap::with_capacity(trace.spans.len());
+    let mut at = HashMap::with_capacity_and_hasher(trace.spans.len(), foldhash::fast::RandomState::default());
     for span in std::mem::take(&mut trace.spans) {
         let slot = match at.get(&span.span_id) {
             Some(slot) => *slot,

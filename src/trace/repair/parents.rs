@@ -1,7 +1,6 @@
 //! Parents that are missing, or their own descendants.
 
-use std::collections::HashMap;
-
+use crate::hash::HashMap;
 use crate::span::SpanId;
 use crate::trace::{Finding, FindingKind, Trace};
 

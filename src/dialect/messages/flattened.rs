@@ -1,0 +1,201 @@
+//! Messages that stand in flattened keys (`0.message.role`, `0.message.content`, `0.message.tool_calls.0.tool_call.id`),
+//! read without a tree in between. Only the members that nearly every message has; a group with any other is left to the tree.
+
+use super::{Builder, calls};
+use crate::operation::{Message, Role, ToolCall};
+use crate::span::AnyValue;
+
+/// Members of one message.
+#[derive(Default)]
+struct Members<'a> {
+    index: u32,
+    /// Whether they stand below `message.`, as OpenInference writes them.
+    wrapped: bool,
+    role: Option<&'a str>,
+    content: Option<&'a str>,
+    name: Option<&'a str>,
+    tool_call_id: Option<&'a str>,
+    finish_reason: Option<&'a str>,
+    calls: Vec<Call<'a>>,
+}
+
+#[derive(Default)]
+struct Call<'a> {
+    index: u32,
+    /// Whether they stand below `tool_call.`, and name and arguments below `function.`.
+    wrapped: bool,
+    id: Option<&'a str>,
+    name: Option<&'a str>,
+    arguments: Option<&'a str>,
+}
+
+/// The messages that these keys (after the prefix) span: what [`super::read`] gives of their tree, blank messages included.
+/// `None` where that is for the tree to say.
+pub(super) fn read(group: &[(&str, &AnyValue)]) -> Option<Vec<Message>> {
+    let mut list: Vec<Members<'_>> = Vec::new();
+    for (key, value) in group {
+        let AnyValue::String(text) = value else { return None };
+        let (index, rest) = numbered(key)?;
+        let (wrapped, member) = unwrapped(rest, "message.");
+        let begun = || Members {
+            index,
+            wrapped,
+            ..Members::default()
+        };
+        let message = find_or_push(&mut list, |message| message.index == index, begun)?;
+        if message.wrapped != wrapped {
+            return None;
+        }
+        let slot = match member {
+            "role" => &mut message.role,
+            "content" => &mut message.content,
+            "name" => &mut message.name,
+            "tool_call_id" => &mut message.tool_call_id,
+            "finish_reason" => &mut message.finish_reason,
+            other => call_member(&mut message.calls, other.strip_prefix("tool_calls.")?)?,
+        };
+        *slot = Some(text);
+    }
+    list.sort_by_key(|message| message.index);
+    let mut out = Vec::with_capacity(list.len());
+    for message in list {
+        out.extend(message.build()?);
+    }
+    Some(out)
+}
+
+fn call_member<'l, 'a>(calls: &'l mut Vec<Call<'a>>, key: &str) -> Option<&'l mut Option<&'a str>> {
+    let (index, rest) = numbered(key)?;
+    let (wrapped, member) = unwrapped(rest, "tool_call.");
+    let begun = || Call {
+        index,
+        wrapped,
+        ..Call::default()
+    };
+    let call = find_or_push(calls, |call| call.index == index, begun).filter(|call| call.wrapped == wrapped)?;
+    match (member, wrapped) {
+        ("id", _) => Some(&mut call.id),
+        ("function.name", true) | ("name", false) => Some(&mut call.name),
+        ("function.arguments", true) | ("arguments", false) => Some(&mut call.arguments),
+        _ => None,
+    }
+}
+
+/// The last item that fits, else a new one: keys of one message mostly follow one another.
+fn find_or_push<T>(list: &mut Vec<T>, fits: impl Fn(&T) -> bool, begun: impl FnOnce() -> T) -> Option<&mut T> {
+    let at = list.iter().rposition(fits).unwrap_or_else(|| {
+        list.push(begun());
+        list.len() - 1
+    });
+    list.get_mut(at)
+}
+
+/// The index in front of a key, and the rest of the key.
+fn numbered(key: &str) -> Option<(u32, &str)> {
+    let (digits, rest) = key.split_once('.')?;
+    let canonical = digits.len() < 10 && digits.bytes().all(|digit| digit.is_ascii_digit()) && (digits == "0" || !digits.starts_with('0'));
+    Some((digits.parse().ok().filter(|_| canonical)?, rest))
+}
+
+fn unwrapped<'a>(key: &'a str, wrapper: &str) -> (bool, &'a str) {
+    key.strip_prefix(wrapper).map_or((false, key), |member| (true, member))
+}
+
+fn said(text: Option<&str>) -> Option<String> {
+    text.filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+impl Members<'_> {
+    fn build(mut self) -> Option<Vec<Message>> {
+        let mut builder = Builder::new(Role::from_recorded(self.role?));
+        builder.message.name = said(self.name);
+        builder.message.tool_call_id = said(self.tool_call_id);
+        builder.message.finish_reason = said(self.finish_reason);
+        if let Some(content) = self.content {
+            builder.text(content);
+        }
+        self.calls.sort_by_key(|call| call.index);
+        self.calls.into_iter().filter_map(Call::build).for_each(|call| builder.call(call));
+        Some(builder.finish())
+    }
+}
+
+impl Call<'_> {
+    fn build(self) -> Option<ToolCall> {
+        let name = said(self.name)?;
+        Some(match self.arguments {
+            Some(arguments) => calls::of_written(said(self.id), name, arguments),
+            None => calls::of(said(self.id), name, None),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{Direction, read as read_value};
+    use super::*;
+
+    const MEMBERS: &[&str] = &[
+        "role",
+        "content",
+        "name",
+        "tool_call_id",
+        "finish_reason",
+        "tool_calls.0.tool_call.id",
+        "tool_calls.0.tool_call.function.name",
+        "tool_calls.0.tool_call.function.arguments",
+        "tool_calls.10.tool_call.function.name",
+        "tool_calls.2.name",
+        "tool_calls.2.id",
+        "tool_calls.2.arguments",
+    ];
+    const TEXTS: &[&str] = &[
+        "user",
+        "assistant",
+        "tool",
+        "MessageRole.SYSTEM",
+        "",
+        " ",
+        "{\"a\": 1}",
+        "[{\"type\": \"text\", \"text\": \"x\"}]",
+        "\"{}\"",
+        "null",
+        "ResponseFunctionToolCall(arguments='{}', call_id='c', name='f', type='function_call')",
+    ];
+
+    proptest! {
+        /// The short way and the tree tell the same, wherever the short way tells anything.
+        #[test]
+        fn same_as_the_tree(
+            picks in proptest::collection::vec((0u32..12, any::<bool>(), 0..MEMBERS.len(), 0..TEXTS.len()), 0..24),
+            one_shape in any::<bool>(),
+        ) {
+            let mut pairs: Vec<(String, AnyValue)> = Vec::new();
+            for (index, wrapped, member, text) in picks {
+                let wrapper = if wrapped || one_shape { "message." } else { "" };
+                let key = format!("{index}.{wrapper}{}", MEMBERS[member]);
+                if pairs.iter().all(|(have, _)| *have != key) {
+                    pairs.push((key, AnyValue::from(TEXTS[text])));
+                }
+            }
+            // Most messages have a role.
+            for index in 0..12 {
+                let (key, first) = (format!("{index}.message.role"), format!("{index}."));
+                if one_shape && pairs.iter().any(|(have, _)| have.starts_with(&first)) && pairs.iter().all(|(have, _)| *have != key) {
+                    pairs.push((key, AnyValue::from("assistant")));
+                }
+            }
+            let group: Vec<(&str, &AnyValue)> = pairs.iter().map(|(key, value)| (key.as_str(), value)).collect();
+            for direction in [Direction::Input, Direction::Output] {
+                if let Some(list) = super::super::flattened(&group) {
+                    let tree = read_value(&crate::dialect::flat::tree(group.iter().copied()), direction).unwrap_or_default();
+                    prop_assert_eq!(list, tree);
+                } else {
+                    prop_assert!(!one_shape, "the short way gives up: {:?}", group);
+                }
+            }
+        }
+    }
+}
