@@ -1,5 +1,6 @@
 //! What a document costs: from decoded spans to the document and to its JSON text, as parts of prost's full decoding of the
-//! same spans (`cargo bench --bench assemble`). CPU of one thread, medians of interleaved rounds, spans of 4 KB.
+//! same spans (`cargo bench --bench assemble`). CPU of one thread, medians of interleaved rounds, spans of 4 KB. Dropping what
+//! was made is counted, for prost too.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
 mod support;
@@ -25,7 +26,7 @@ use support::{bodies, build, median};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 15;
 
 fn main() {
     let bodies = bodies(&build(), "typical", 16);
@@ -59,41 +60,40 @@ fn main() {
             }
         });
         note("decoded", seconds);
-        // The copies are made before the clock starts, and dropped after it stops.
-        let copies: Vec<Vec<Span>> = traces.values().cloned().collect();
-        let (run_seconds, runs) = timed(|| {
-            let of = |spans| run::from_batch(spans, Vec::new(), &registry);
-            copies.into_iter().map(of).collect::<Vec<Vec<Run>>>()
-        });
-        note("run", run_seconds);
-        let mut format = |id: &str, (document, text): (f64, f64)| {
-            note(&format!("{id} document"), run_seconds + document);
-            note(&format!("{id} text"), run_seconds + document + text);
+        let mut stage = |name: &str, work: &dyn Fn(Vec<Run>)| {
+            // The copies are made before the clock starts. One trace after the other, as an export does.
+            let copies: Vec<Vec<Span>> = traces.values().cloned().collect();
+            let all = || {
+                copies
+                    .into_iter()
+                    .for_each(|spans| work(run::from_batch(spans, Vec::new(), &registry)))
+            };
+            note(name, timed(all).0);
         };
-        format(ContextForge::ID, cost::<ContextForge>(&runs));
-        format(Invariant::ID, cost::<Invariant>(&runs));
-        format(OpenReward::ID, cost::<OpenReward>(&runs));
-        format(Reflex::ID, cost::<Reflex>(&runs));
-        format(Synth::ID, cost::<Synth>(&runs));
+        stage("run", &|runs| drop(black_box(runs)));
+        cost::<ContextForge>(&mut stage);
+        cost::<Invariant>(&mut stage);
+        cost::<OpenReward>(&mut stage);
+        cost::<Reflex>(&mut stage);
+        cost::<Synth>(&mut stage);
     }
-    let prost = times.get("prost").map_or(1.0, |of| median(of));
+    let prost = times.get("prost").cloned().unwrap_or_default();
     println!("\n| stage | us a span | of prost |\n|---|---:|---:|");
     for (stage, of) in &times {
-        println!("| {stage} | {:.1} | {:.2} |", median(of), median(of) / prost);
+        let parts: Vec<f64> = of.iter().zip(&prost).map(|(of, prost)| of / prost).collect();
+        println!("| {stage} | {:.1} | {:.2} |", median(of), median(&parts));
     }
 }
 
-/// Seconds for the documents of all traces, and for their texts.
-fn cost<F: Format>(runs: &[Vec<Run>]) -> (f64, f64) {
-    let (document, assembled) = timed(|| runs.iter().map(|runs| F::assemble(runs, &Options::default())).collect::<Vec<_>>());
-    let (text, texts) = timed(|| {
-        let documents = assembled.iter().flatten().map(|assembled| &assembled.document);
-        documents
-            .map(|document| serde_json::to_string(document).unwrap())
-            .collect::<Vec<_>>()
+fn cost<F: Format>(stage: &mut impl FnMut(&str, &dyn Fn(Vec<Run>))) {
+    stage(&format!("{} document", F::ID), &|runs| {
+        drop(black_box(F::assemble(&runs, &Options::default())));
     });
-    drop(texts);
-    (document, text)
+    stage(&format!("{} text", F::ID), &|runs| {
+        for assembled in F::assemble(&runs, &Options::default()) {
+            drop(black_box(serde_json::to_string(&assembled.document).unwrap()));
+        }
+    });
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {

@@ -37,7 +37,7 @@ pub(super) enum Raw<'a> {
 /// The JSON object or list in an attribute's text, once a rule has opened it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Opened {
-    value: Option<Value>,
+    pub(super) value: Option<Value>,
     /// How many rules may still ask for it.
     pub(super) wanted: usize,
 }

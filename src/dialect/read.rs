@@ -44,6 +44,38 @@ struct Candidate<'r, 'a> {
     attribute: Option<usize>,
 }
 
+/// The JSON texts of a span: which rules open the same one is known before the first does.
+struct Texts(Vec<(usize, Opened)>);
+
+impl Texts {
+    fn of(candidates: &[Candidate<'_, '_>]) -> Self {
+        let mut texts = Self(Vec::new());
+        for candidate in candidates {
+            let Some(at) = candidate.attribute.filter(|_| opens_json(candidate.rule)) else {
+                continue;
+            };
+            match texts.0.iter_mut().find(|(have, _)| *have == at) {
+                Some((_, opened)) => opened.wanted += 1,
+                None => texts.0.push((
+                    at,
+                    Opened {
+                        wanted: 1,
+                        ..Opened::default()
+                    },
+                )),
+            }
+        }
+        texts
+    }
+
+    /// The text of this attribute, for one more of its rules.
+    fn next(&mut self, at: usize) -> Option<&mut Opened> {
+        let (_, opened) = self.0.iter_mut().find(|(have, _)| *have == at)?;
+        opened.wanted = opened.wanted.saturating_sub(1);
+        Some(opened)
+    }
+}
+
 impl<'r, 'a> Candidate<'r, 'a> {
     fn new(rule: &'r Rule, raw: Raw<'a>) -> Self {
         Self {
@@ -151,7 +183,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                 }
             }
         }
-        candidates.sort_by_key(|candidate| (candidate.rule.field, candidate.rule.rank));
+        candidates.sort_by_cached_key(|candidate| (candidate.rule.field, candidate.rule.rank));
         candidates
     }
 
@@ -169,18 +201,13 @@ impl<'r, 'a> Reader<'r, 'a> {
             }),
         );
         let mut consumed = vec![false; self.attributes.len()];
-        let mut opened: Vec<Opened> = vec![Opened::default(); self.attributes.len()];
-        for candidate in &candidates {
-            if let Some(slot) = candidate.attribute.and_then(|at| opened.get_mut(at)) {
-                slot.wanted += 1;
-            }
-        }
+        let mut opened = Texts::of(&candidates);
         let mut prefixes: Vec<&str> = Vec::new();
         let mut done: Option<Field> = None;
         for Candidate { rule, raw, attribute } in &candidates {
             let mut none = Opened::default();
-            let slot = attribute.and_then(|at| opened.get_mut(at)).unwrap_or(&mut none);
-            slot.wanted = slot.wanted.saturating_sub(1);
+            let text = attribute.filter(|_| opens_json(rule));
+            let slot = text.and_then(|at| opened.next(at)).unwrap_or(&mut none);
             // A kind's key is read where its word is known; another word under it stays the user's own.
             let is_read = rule.field != Field::Kind || rule.when == Condition::ALWAYS || codec::decode(rule, raw, slot).is_some();
             match raw {
@@ -354,6 +381,10 @@ impl<'r, 'a> Reader<'r, 'a> {
                     .iter()
                     .any(|(key, pattern)| self.get(key).and_then(AnyValue::as_str).is_some_and(|text| fits(pattern, text))))
     }
+}
+
+fn opens_json(rule: &Rule) -> bool {
+    matches!(rule.codec, Codec::Json | Codec::ByMime)
 }
 
 fn holds_non_finite(value: &AnyValue) -> bool {

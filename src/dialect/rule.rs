@@ -83,11 +83,11 @@ impl Condition {
 /// Whether `text` fits `pattern`: equal, or with one `*` at the start or the end standing for anything.
 #[must_use]
 pub fn fits(pattern: &str, text: &str) -> bool {
-    match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
-        (Some(""), _) => true,
-        (_, Some(start)) => text.starts_with(start),
-        (Some(end), None) => text.ends_with(end),
-        (None, None) => pattern == text,
+    match pattern.as_bytes() {
+        [b'*'] => true,
+        [.., b'*'] => pattern.strip_suffix('*').is_some_and(|start| text.starts_with(start)),
+        [b'*', ..] => pattern.strip_prefix('*').is_some_and(|end| text.ends_with(end)),
+        _ => pattern == text,
     }
 }
 

@@ -13,6 +13,14 @@ fn squeeze(message: &Message, out: &mut String) {
     let mut gap = false;
     for part in &message.parts {
         let Part::Text(text) = part else { continue };
+        if is_squeezed(text) {
+            if gap && out.len() > begin {
+                out.push(' ');
+            }
+            out.push_str(text);
+            gap = false;
+            continue;
+        }
         gap |= text.starts_with(char::is_whitespace);
         for word in text.split_whitespace() {
             if gap && out.len() > begin {
@@ -23,6 +31,19 @@ fn squeeze(message: &Message, out: &mut String) {
         }
         gap = text.ends_with(char::is_whitespace) || text.is_empty() && gap;
     }
+}
+
+/// Whether a text is surely words with one space between them and none around: most texts are, and need no second look.
+fn is_squeezed(text: &str) -> bool {
+    // Control characters, and the first bytes of all whitespace beyond ASCII (U+0085, U+00A0, U+1680, U+2000 and on, U+3000).
+    let strange = |byte: &u8| *byte < b' ' || matches!(byte, 0xC2 | 0xE1 | 0xE2 | 0xE3);
+    let bytes = text.as_bytes();
+    let gaps = bytes.iter().zip(bytes.iter().skip(1));
+    !text.is_empty()
+        && bytes.first() != Some(&b' ')
+        && bytes.last() != Some(&b' ')
+        && !bytes.iter().fold(false, |found, byte| found | strange(byte))
+        && !gaps.fold(false, |found, (one, next)| found | (*one == b' ' && *next == b' '))
 }
 
 /// One name under which a message is known. Keys of one [`Keys`] are equal where their texts are.

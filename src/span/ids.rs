@@ -49,7 +49,9 @@ macro_rules! id {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 let mut text = [0u8; $bytes * 2];
                 for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
-                    pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 15)]);
+                    if let [high, low] = pair {
+                        (*high, *low) = (digit(byte >> 4), digit(byte & 15));
+                    }
                 }
                 f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
             }
