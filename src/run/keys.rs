@@ -11,39 +11,55 @@ use crate::operation::{Message, Part, Role, ToolCall};
 fn squeeze(message: &Message, out: &mut String) {
     let begin = out.len();
     let mut gap = false;
+    let mut add = |words: &str, gap: bool| {
+        if gap && out.len() > begin && !words.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(words);
+    };
     for part in &message.parts {
         let Part::Text(text) = part else { continue };
-        if is_squeezed(text) {
-            if gap && out.len() > begin {
-                out.push(' ');
-            }
-            out.push_str(text);
-            gap = false;
-            continue;
-        }
         gap |= text.starts_with(char::is_whitespace);
-        for word in text.split_whitespace() {
-            if gap && out.len() > begin {
-                out.push(' ');
+        let is_blank = match squeezed(text) {
+            Some(words) => {
+                add(&words, gap);
+                words.is_empty()
             }
-            out.push_str(word);
-            gap = true;
-        }
-        gap = text.ends_with(char::is_whitespace) || text.is_empty() && gap;
+            None => {
+                let mut words = text.split_whitespace().peekable();
+                let is_blank = words.peek().is_none();
+                for word in words {
+                    add(word, gap);
+                    gap = true;
+                }
+                is_blank
+            }
+        };
+        gap = text.ends_with(char::is_whitespace) || is_blank && gap;
     }
 }
 
-/// Whether a text is surely words with one space between them and none around: most texts are, and need no second look.
-fn is_squeezed(text: &str) -> bool {
-    // Control characters, and the first bytes of all whitespace beyond ASCII (U+0085, U+00A0, U+1680, U+2000 and on, U+3000).
-    let strange = |byte: &u8| *byte < b' ' || matches!(byte, 0xC2 | 0xE1 | 0xE2 | 0xE3);
-    let bytes = text.as_bytes();
-    let gaps = bytes.iter().zip(bytes.iter().skip(1));
-    !text.is_empty()
-        && bytes.first() != Some(&b' ')
-        && bytes.last() != Some(&b' ')
-        && !bytes.iter().fold(false, |found, byte| found | strange(byte))
-        && !gaps.fold(false, |found, (one, next)| found | (*one == b' ' && *next == b' '))
+/// A text with one space for any whitespace between words; `None` where it may hold whitespace beyond spaces, tabs and line
+/// ends. Passes without branches over the bytes: these are most of the text of most runs.
+fn squeezed(text: &str) -> Option<String> {
+    // Other control characters, and the first bytes of U+0085, U+00A0, U+1680, U+2000 and on, U+3000.
+    let strange = |byte: u8| {
+        (byte < b' ') & (byte != b'\n') & (byte != b'\t') & (byte != b'\r')
+            | (byte == 0xC2)
+            | (byte == 0xE1)
+            | (byte == 0xE2)
+            | (byte == 0xE3)
+    };
+    if text.as_bytes().iter().fold(false, |found, byte| found | strange(*byte)) {
+        return None;
+    }
+    let trimmed = text.as_bytes().trim_ascii();
+    let mut words: Vec<u8> = trimmed.iter().map(|byte| (*byte).max(b' ')).collect();
+    let pairs = words.iter().zip(words.get(1..).unwrap_or_default());
+    if pairs.fold(false, |found, (one, next)| found | (*one == b' ') & (*next == b' ')) {
+        words.dedup_by(|next, one| (*next == b' ') & (*one == b' '));
+    }
+    String::from_utf8(words).ok()
 }
 
 /// One name under which a message is known. Keys of one [`Keys`] are equal where their texts are.
@@ -239,4 +255,26 @@ pub(super) fn realigned(messages: &[Message]) -> HashMap<usize, String> {
     }
     settle(&calls, &mut answers);
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Words between any whitespace, whatever way is taken.
+        #[test]
+        fn texts_are_squeezed(texts in proptest::collection::vec("[ab \n\t\u{b}\u{a0}\u{3000}\u{e9}]{0,6}", 0..4)) {
+            let message = Message {
+                parts: texts.iter().cloned().map(Part::Text).collect(),
+                ..Message::default()
+            };
+            let mut out = "u:".to_owned();
+            squeeze(&message, &mut out);
+            let whole = texts.concat();
+            prop_assert_eq!(out, format!("u:{}", whole.split_whitespace().collect::<Vec<_>>().join(" ")));
+        }
+    }
 }
