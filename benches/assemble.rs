@@ -22,6 +22,10 @@ use spanbridge::run::{self, Run};
 use spanbridge::span::{Span, TraceId};
 use support::{bodies, build, median};
 
+/// The program's allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const ROUNDS: usize = 7;
 
 fn main() {

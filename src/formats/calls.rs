@@ -1,7 +1,9 @@
 //! What a tool was called with: the tool's own span says so, else the model call that asked for it.
 
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use super::json::{Object, Text};
 use crate::operation::{Failure, ToolCall};
 use crate::run::{EntryKind, Run, Step};
 
@@ -50,9 +52,77 @@ pub(crate) fn result<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
 }
 
 /// The failure in words, never blank.
-pub(crate) fn error_text(failure: &Failure) -> String {
-    let said = |text: &Option<String>| text.as_deref().filter(|text| !text.trim().is_empty()).map(str::to_owned);
-    said(&failure.message)
-        .or_else(|| said(&failure.error_type))
-        .unwrap_or_else(|| "error".to_owned())
+pub(crate) fn error_text(failure: &Failure) -> &str {
+    let mut said = [&failure.message, &failure.error_type].into_iter().filter_map(Option::as_deref);
+    said.find(|text| !text.trim().is_empty()).unwrap_or("error")
+}
+
+/// Arguments as an object: `{"input": value}` around any other value. The flag says whether it was put around.
+pub(crate) fn arguments_object(arguments: Option<&Value>) -> (Object<'_>, bool) {
+    match arguments {
+        Some(Value::Object(map)) => (map.into(), false),
+        None | Some(Value::Null) => (Object::new(), false),
+        Some(Value::String(text)) if text.is_empty() => (Object::new(), false),
+        Some(other) => (Object::from([("input", other.into())]), true),
+    }
+}
+
+/// The arguments of a call as JSON text, as [`ToolCall::arguments_json`] has it.
+pub(crate) fn arguments_json(call: &ToolCall) -> Text<'_> {
+    match (&call.arguments_text, &call.arguments) {
+        (Some(text), _) if serde_json::from_str::<Valid>(text).is_ok() => text.into(),
+        (_, Some(value)) => value.to_string().into(),
+        (_, None) => "{}".into(),
+    }
+}
+
+/// Any JSON value, read as [`Value`] is and not kept.
+struct Valid;
+
+impl<'de> Deserialize<'de> for Valid {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Valid {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
+        while let Some(Self) = items.next_element()? {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self, A::Error> {
+        while let Some((Self, Self)) = fields.next_entry()? {}
+        Ok(self)
+    }
 }

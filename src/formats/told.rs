@@ -4,17 +4,19 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
+use super::json::Text;
+use super::{calls, io};
 use crate::dialect::messages::{self, Direction};
 use crate::operation::{Message, Operation};
 use crate::run::{EntryKind, Run, Step};
 
 /// The words of a run's conversations, its question and its answer.
 #[derive(Debug, Default)]
-pub(in crate::formats) struct Told(HashSet<String>);
+pub(in crate::formats) struct Told<'a>(HashSet<Text<'a>>);
 
-impl Told {
+impl<'a> Told<'a> {
     /// The words of a run.
-    pub(in crate::formats) fn of(run: &Run) -> Self {
+    pub(in crate::formats) fn of(run: &'a Run) -> Self {
         let entries = run
             .scopes
             .iter()
@@ -61,20 +63,20 @@ impl Told {
     }
 }
 
-fn trimmed(words: String) -> String {
-    if words.trim().len() == words.len() {
-        words
-    } else {
-        words.trim().to_owned()
+fn trimmed(words: Text<'_>) -> Text<'_> {
+    match words {
+        Text::Borrowed(words) => words.trim().into(),
+        Text::Owned(words) if words.trim().len() == words.len() => words.into(),
+        Text::Owned(words) => words.trim().to_owned().into(),
     }
 }
 
 /// What a message says in words: its text, else its calls.
-fn texts(message: &Message) -> Vec<String> {
-    let mut out: Vec<String> = message
+fn texts(message: &Message) -> Vec<Text<'_>> {
+    let mut out: Vec<Text<'_>> = message
         .tool_calls
         .iter()
-        .map(|call| format!("{} {}", call.name, call.arguments_json()))
+        .map(|call| format!("{} {}", call.name, calls::arguments_json(call)).into())
         .collect();
     // What a sub-agent is asked is an argument of the call around it.
     let arguments = message.tool_calls.iter().filter_map(|call| call.arguments.as_ref());
@@ -83,26 +85,26 @@ fn texts(message: &Message) -> Vec<String> {
             .filter_map(Value::as_object)
             .flat_map(|map| map.values())
             .filter_map(Value::as_str)
-            .map(str::to_owned),
+            .map(Text::from),
     );
-    out.push(message.content());
+    out.push(io::content(message));
     out.extend(message.result.as_ref().map(text));
     out
 }
 
 /// What a tool is asked in words.
-fn asked(tool: &Step) -> Vec<String> {
+fn asked(tool: &Step) -> Vec<Text<'_>> {
     let arguments = tool.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
     match arguments {
-        Some(Value::String(text)) => vec![text.clone()],
-        Some(Value::Object(map)) => map.values().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(Value::String(text)) => vec![text.into()],
+        Some(Value::Object(map)) => map.values().filter_map(Value::as_str).map(Text::from).collect(),
         _ => Vec::new(),
     }
 }
 
-fn text(value: &Value) -> String {
+fn text(value: &Value) -> Text<'_> {
     match value {
-        Value::Null => String::new(),
-        other => super::io::text(other),
+        Value::Null => Text::default(),
+        other => io::text(other),
     }
 }

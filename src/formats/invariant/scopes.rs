@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::list::List;
-use crate::formats::calls;
-use crate::operation::{Kind, Message};
+use crate::formats::json::Json;
+use crate::formats::{calls, io};
+use crate::operation::Kind;
 use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
 
@@ -74,17 +73,17 @@ fn is_model_call(step: &Step) -> bool {
 }
 
 /// How an operation that no conversation tells of becomes events.
-enum Alone {
+enum Alone<'a> {
     Pair,
     /// The output of a call that stands in a turn.
     Output,
     /// The same for a handoff, by the id of the call.
-    Transfer(String),
+    Transfer(&'a str),
     Turn,
     Words(&'static str),
 }
 
-fn alone(run: &Run, index: usize, step: &Step) -> Option<Alone> {
+fn alone<'a>(run: &'a Run, index: usize, step: &'a Step) -> Option<Alone<'a>> {
     let said = [&run.question, &run.answer];
     if said.into_iter().flatten().any(|said| said.step == index) && !is_model_call(step) {
         return None;
@@ -92,7 +91,7 @@ fn alone(run: &Run, index: usize, step: &Step) -> Option<Alone> {
     match step.operation.kind {
         Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite if step.inside_tool.is_some() => None,
         Kind::Handoff => match transfer_call(run, step) {
-            Some(call_id) => (!is_answered(run, call_id)).then(|| Alone::Transfer(call_id.to_owned())),
+            Some(call_id) => (!is_answered(run, call_id)).then(|| Alone::Transfer(call_id)),
             None => Some(Alone::Pair),
         },
         Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite => Some(Alone::Pair),
@@ -158,16 +157,16 @@ fn below_a_tool(run: &Run, step: &Step) -> bool {
 
 enum Item<'a> {
     Entry(&'a Entry),
-    Alone(usize, Alone),
+    Alone(usize, Alone<'a>),
 }
 
 /// Writes a scope's conversation, and at their place in it the operations that it does not tell of.
-pub(super) fn write<'a>(run: &'a Run, scope: usize, own: &[usize], told: &BTreeSet<usize>, list: &mut List<'a>) {
+pub(super) fn write<'a>(run: &'a Run, scope: usize, own: &[usize], told: &BTreeSet<usize>, list: &mut List<'a, '_>) {
     let own = || own.iter().filter_map(|index| Some((*index, run.steps.get(*index)?)));
     let conversation = run.scopes.get(scope).map(|scope| scope.conversation.as_slice()).unwrap_or_default();
-    let mut entries: Vec<&Entry> = conversation.iter().collect();
+    let mut entries: Vec<&'a Entry> = conversation.iter().collect();
     results_by_time(&mut entries);
-    let mut alone_steps: Vec<(usize, usize, Alone)> = own()
+    let mut alone_steps: Vec<(usize, usize, Alone<'a>)> = own()
         .filter(|(index, _)| !told.contains(index))
         .filter_map(|(index, step)| Some((place(&entries, step), index, alone(run, index, step)?)))
         .collect();
@@ -182,7 +181,7 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, own: &[usize], told: &BTreeS
     }
     items.extend(alone_steps.map(|(_, index, how)| Item::Alone(index, how)));
 
-    let mut calls: Vec<&CallEntry> = Vec::new();
+    let mut calls: Vec<&'a CallEntry> = Vec::new();
     let mut rest = entries.as_slice();
     for item in &items {
         if let Item::Entry(Entry {
@@ -206,7 +205,7 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, own: &[usize], told: &BTreeS
             Item::Alone(index, Alone::Words(role)) => {
                 let content = run.steps.get(*index).and_then(|step| words(step, role));
                 if let Some(content) = content.filter(|content| !is_said(&entries, role, content)) {
-                    list.told(role, &content, *index);
+                    list.told(role, content, *index);
                 }
             }
         }
@@ -254,26 +253,32 @@ fn place(entries: &[&Entry], step: &Step) -> usize {
 }
 
 /// What a person or the agent said, as the operation itself tells.
-fn words(step: &Step, role: &str) -> Option<Value> {
+fn words<'a>(step: &'a Step, role: &str) -> Option<Json<'a>> {
     let operation = &step.operation;
-    let asked = operation.interrupt.as_ref().and_then(|asked| asked.response.clone());
     if operation.kind == Kind::Interrupt {
-        return asked.or_else(|| operation.output.clone());
+        let asked = operation.interrupt.as_ref().and_then(|asked| asked.response.as_ref());
+        return asked.or(operation.output.as_ref()).map(Json::from);
     }
     let went_in = (&operation.input_messages, &operation.input);
     let came_out = (&operation.output_messages, &operation.output);
     let sides = if role == "user" { [went_in, came_out] } else { [came_out, went_in] };
     sides.into_iter().find_map(|(messages, whole)| {
-        let text: String = messages.iter().flatten().map(Message::content).collect();
-        if text.trim().is_empty() { whole.clone() } else { Some(text.into()) }
+        let text: String = messages.iter().flatten().map(io::content).collect();
+        if text.trim().is_empty() {
+            whole.as_ref().map(Json::from)
+        } else {
+            Some(text.into())
+        }
     })
 }
 
 /// Whether a conversation has these words: then its own entry tells them.
-fn is_said(entries: &[&Entry], role: &str, content: &Value) -> bool {
+fn is_said(entries: &[&Entry], role: &str, content: &Json<'_>) -> bool {
     let Some(content) = content.as_str() else { return false };
     entries.iter().any(|entry| match &entry.kind {
-        EntryKind::Message(message) | EntryKind::Turn(message) => message.role.name() == role && message.content().trim() == content.trim(),
+        EntryKind::Message(message) | EntryKind::Turn(message) => {
+            message.role.name() == role && io::content(message).trim() == content.trim()
+        }
         _ => false,
     })
 }

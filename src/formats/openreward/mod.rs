@@ -78,9 +78,9 @@ pub struct OpenReward;
 
 impl Format for OpenReward {
     const ID: &'static str = "openreward";
-    type Document = document::Document;
+    type Document<'a> = document::Document;
 
-    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)
     }
 }

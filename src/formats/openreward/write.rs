@@ -34,7 +34,7 @@ pub(super) struct Writer<'a> {
     /// Sub-agents that stand too deep to be written in their place.
     pub(super) deep: HashSet<usize>,
     /// The words of the conversations.
-    pub(super) words: Told,
+    pub(super) words: Told<'a>,
     /// Tools offered to the latest model call of each stream.
     offered: HashMap<usize, Value>,
 }

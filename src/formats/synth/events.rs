@@ -27,7 +27,7 @@ pub(super) struct Happened {
 
 /// The events of a session while they are collected.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub(super) struct Events<'a> {
     pub(super) happened: Vec<Happened>,
     /// Facts of turns: chains that are one.
     pub(super) turn_facts: Vec<(usize, Value)>,
@@ -35,14 +35,14 @@ pub(super) struct Events {
     pub(super) session: Vec<Value>,
     pub(super) losses: Vec<Loss>,
     /// The words of the present run's conversations.
-    words: Told,
+    words: Told<'a>,
     /// Traces whose events are collected already.
     before: HashSet<TraceId>,
 }
 
-impl Events {
+impl<'a> Events<'a> {
     /// Collects the events of a run.
-    pub(super) fn collect(&mut self, run: &Run, turns: &Turns, messages: &Messages, options: &Options) {
+    pub(super) fn collect(&mut self, run: &'a Run, turns: &Turns, messages: &Messages, options: &Options) {
         let first = self.happened.len();
         self.words = Told::of(run);
         for (index, step) in run.steps.iter().enumerate() {

@@ -68,9 +68,9 @@ pub struct Synth;
 
 impl Format for Synth {
     const ID: &'static str = "synth";
-    type Document = document::SessionTrace;
+    type Document<'a> = document::SessionTrace;
 
-    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)
     }
 }

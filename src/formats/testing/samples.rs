@@ -490,7 +490,7 @@ fn samples_are_written_and_read() {
 fn reads_back<F: Format>(run: &Run, options: &Options) {
     for one in F::assemble(std::slice::from_ref(run), options) {
         let written = serde_json::to_value(&one.document).unwrap();
-        let read: F::Document = serde_json::from_value(written.clone()).unwrap();
+        let read: F::Document<'_> = serde_json::from_value(written.clone()).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap(), written);
     }
 }
