@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::json::Text;
+use super::json::{Text, trimmed};
 use super::{calls, io};
 use crate::dialect::messages::{self, Direction};
 use crate::operation::{Message, Operation};
@@ -60,14 +60,6 @@ impl<'a> Told<'a> {
             Value::Object(map) if map.len() == 1 => map.values().all(|value| value.is_string() && has(&text(value))),
             _ => false,
         }
-    }
-}
-
-fn trimmed(words: Text<'_>) -> Text<'_> {
-    match words {
-        Text::Borrowed(words) => words.trim().into(),
-        Text::Owned(words) if words.trim().len() == words.len() => words.into(),
-        Text::Owned(words) => words.trim().to_owned().into(),
     }
 }
 

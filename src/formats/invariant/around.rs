@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::list::List;
-use crate::formats::json::{Json, Object, Text};
+use crate::formats::json::{Json, Object, Text, trimmed};
 use crate::formats::{calls, facts};
 use crate::operation::Kind;
 use crate::run::Step;
@@ -100,11 +100,7 @@ impl<'a> List<'a, '_> {
 
 /// The text of a value, and of the one value in it.
 fn texts<'a>(value: &Json<'a>, out: &mut HashSet<Text<'a>>) {
-    let text = match value.clone().into_text() {
-        Text::Borrowed(text) => text.trim().into(),
-        Text::Owned(text) => text.trim().to_owned().into(),
-    };
-    out.insert(text);
+    out.insert(trimmed(value.clone().into_text()));
     if let Some(inner) = only(value) {
         texts(&inner, out);
     }

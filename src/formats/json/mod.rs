@@ -10,6 +10,15 @@ use serde_json::{Map, Number, Value};
 /// A text that a run holds, or one of its own.
 pub type Text<'a> = Cow<'a, str>;
 
+/// A text without blanks around it.
+pub(crate) fn trimmed(words: Text<'_>) -> Text<'_> {
+    match words {
+        Text::Borrowed(words) => words.trim().into(),
+        Text::Owned(words) if words.trim().len() == words.len() => words.into(),
+        Text::Owned(words) => words.trim().to_owned().into(),
+    }
+}
+
 /// A JSON value.
 #[derive(Debug, Clone, Default)]
 pub enum Json<'a> {
@@ -220,6 +229,13 @@ impl<'a> Object<'a> {
             Some(place) => place.push(item),
             None => self.own().push((key, Json::List(vec![item]))),
         }
+    }
+
+    /// Puts a key before all others; the value that stands there under it stays.
+    pub fn lead(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
+        let key = key.into();
+        let value = self.remove(&key).unwrap_or_else(|| value.into());
+        self.own().insert(0, (key, value));
     }
 
     /// Takes a key out; the others keep their order.

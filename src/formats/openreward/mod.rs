@@ -78,7 +78,7 @@ pub struct OpenReward;
 
 impl Format for OpenReward {
     const ID: &'static str = "openreward";
-    type Document<'a> = document::Document;
+    type Document<'a> = document::Document<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)

@@ -156,7 +156,7 @@ pub fn check(block: &Value, trace_id: &str, known: &dyn Known, limits: &Limits) 
     };
     let parent = parent(fields, sub_type, trace_id, known)?;
     let limit = |field: &str, label: &str, most: usize| -> Result<(), Refusal> {
-        let actual = payload.get(field).map_or(0, size);
+        let actual = payload.get(field).map_or(0, |value| size(&value.into()));
         if actual <= most {
             return Ok(());
         }
