@@ -261,7 +261,9 @@ impl Around {
     fn of(list: &List<'_>) -> Self {
         let is_answer = |draft: &Draft<'_>| {
             let payload = draft.block.payload.as_object();
-            payload.and_then(|payload| payload.get("role")).is_some_and(|role| role.as_str() == Some("assistant"))
+            payload
+                .and_then(|payload| payload.get("role"))
+                .is_some_and(|role| role.as_str() == Some("assistant"))
         };
         Self {
             authors: Authors::of(list),

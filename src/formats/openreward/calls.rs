@@ -43,10 +43,13 @@ impl<'a> Writer<'a, '_> {
             &call.name
         };
         if let Some(earlier) = recorded.and_then(|id| talk.calls.get(id)).copied() {
-            let same = list.block(earlier).and_then(|block| block.payload.as_object()).is_some_and(|payload| {
-                payload.get("name").is_some_and(|told| told.as_str() == Some(name))
-                    && payload.get("arguments").is_some_and(|told| told.as_object() == Some(&arguments))
-            });
+            let same = list
+                .block(earlier)
+                .and_then(|block| block.payload.as_object())
+                .is_some_and(|payload| {
+                    payload.get("name").is_some_and(|told| told.as_str() == Some(name))
+                        && payload.get("arguments").is_some_and(|told| told.as_object() == Some(&arguments))
+                });
             if same {
                 if let Some(asked) = asked {
                     let _ = talk.places.insert(asked, earlier);
@@ -142,7 +145,13 @@ impl<'a> Writer<'a, '_> {
         let _ = talk.calls.insert(wanted, place);
     }
 
-    pub(super) fn call_for_result(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: &Outcome<'a>, at: UnixNanos) -> usize {
+    pub(super) fn call_for_result(
+        &mut self,
+        list: &mut List<'a>,
+        talk: &mut Conversation<'a>,
+        entry: &Outcome<'a>,
+        at: UnixNanos,
+    ) -> usize {
         let span = entry.tool.and_then(|tool| self.span(tool));
         let step = entry.tool.and_then(|tool| self.step(tool));
         let name = step.map_or("unknown", tool_name);

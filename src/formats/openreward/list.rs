@@ -45,10 +45,7 @@ pub(super) struct List<'a> {
 impl<'a> List<'a> {
     /// An empty list.
     pub(super) fn new(trace: Text<'a>) -> Self {
-        Self {
-            trace,
-            ..Self::default()
-        }
+        Self { trace, ..Self::default() }
     }
 
     /// Adds a draft and gives its place.

@@ -52,10 +52,7 @@ fn tool(operation: &Operation) -> (Object<'_>, Json<'_>) {
 
 fn search(operation: &Operation) -> (Object<'_>, Json<'_>) {
     let search = operation.search.as_ref();
-    let query = search
-        .and_then(|search| search.query.as_ref())
-        .or(operation.input.as_ref())
-        .into();
+    let query = search.and_then(|search| search.query.as_ref()).or(operation.input.as_ref()).into();
     let found = search
         .and_then(|search| search.documents.as_deref())
         .map(documents)
@@ -91,11 +88,13 @@ fn memory(operation: &Operation) -> (Object<'_>, Json<'_>) {
     let results = memory.results.as_ref().map(Json::from).or(found);
     let results = results.or_else(|| operation.output.as_ref().map(Json::from));
     let results = results.unwrap_or_default();
-    let beside = || filled([
-        ("results", results.clone()),
-        ("scores", memory.scores.as_ref().into()),
-        ("total_available", memory.total_available.into()),
-    ]);
+    let beside = || {
+        filled([
+            ("results", results.clone()),
+            ("scores", memory.scores.as_ref().into()),
+            ("total_available", memory.total_available.into()),
+        ])
+    };
     let output = if memory.scores.is_some() || memory.total_available.is_some() {
         beside().into()
     } else {

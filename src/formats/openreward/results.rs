@@ -28,15 +28,7 @@ impl<'a> Writer<'a, '_> {
             None => self.call_for_result(list, talk, &entry, at),
         };
         let output = entry.failure.map_or_else(|| entry.result.clone(), error);
-        let place = self.push_result(
-            list,
-            talk.scope,
-            call,
-            output,
-            entry.tool,
-            at,
-            entry.attempt,
-        );
+        let place = self.push_result(list, talk.scope, call, output, entry.tool, at, entry.attempt);
         let Some(place) = place else { return };
         if let Some(failure) = entry.failure
             && let Some(block) = list.block(place)
@@ -180,8 +172,7 @@ fn error(failure: &Failure) -> Json<'_> {
 fn retold(list: &List<'_>, call: usize, entry: &Outcome<'_>) -> bool {
     let output = entry.failure.map_or_else(|| entry.result.clone(), error);
     let tells = |payload: &Object<'_>| payload.get("output").is_some_and(|told| *told == output);
-    list.results(call)
-        .any(|draft| draft.block.payload.as_object().is_some_and(tells))
+    list.results(call).any(|draft| draft.block.payload.as_object().is_some_and(tells))
 }
 
 fn blank(entry: &Outcome<'_>) -> bool {

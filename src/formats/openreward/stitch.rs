@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
 use super::document::{Block, SubType};
 use crate::formats::json::Json;
+use serde::{Deserialize, Serialize};
 
 /// The tree.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -125,7 +125,12 @@ fn key(block: &Block<'_>) -> (bool, u64, String, String) {
         .as_ref()
         .and_then(Json::as_str)
         .map_or_else(String::new, comparable);
-    (seq.is_none(), seq.unwrap_or(0), time, block.id.as_deref().unwrap_or_default().to_owned())
+    (
+        seq.is_none(),
+        seq.unwrap_or(0),
+        time,
+        block.id.as_deref().unwrap_or_default().to_owned(),
+    )
 }
 
 /// A UTC time whose text order is its order in time: `...00Z`, `...00.000Z` and `...00.000001Z` have different widths.

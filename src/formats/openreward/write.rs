@@ -218,7 +218,14 @@ impl<'a, 'p> Writer<'a, 'p> {
         }
     }
 
-    pub(super) fn turn(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, message: &'a Message, step: Option<usize>, at: UnixNanos) {
+    pub(super) fn turn(
+        &mut self,
+        list: &mut List<'a>,
+        talk: &mut Conversation<'a>,
+        message: &'a Message,
+        step: Option<usize>,
+        at: UnixNanos,
+    ) {
         let first = list.drafts.len();
         // Some clients record an answer without its role.
         let place = self.message(list, talk, message, &Role::Assistant, step, at);

@@ -50,6 +50,7 @@
 pub mod document;
 
 mod assemble;
+pub mod call;
 mod events;
 mod facts;
 mod messages;
@@ -68,7 +69,7 @@ pub struct Synth;
 
 impl Format for Synth {
     const ID: &'static str = "synth";
-    type Document<'a> = document::SessionTrace;
+    type Document<'a> = document::SessionTrace<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)
