@@ -4,6 +4,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::json::{Object, Text};
+use crate::formats::hash::HashMap;
 use crate::operation::{Failure, ToolCall};
 use crate::run::{EntryKind, Run, Step};
 
@@ -36,19 +37,36 @@ pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
         .or(step.operation.input.as_ref())
 }
 
-/// What the tool gave back, of any JSON type: the span says so, else the messages.
-pub(crate) fn result<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
-    let own = step.operation.tool.as_ref().and_then(|tool| tool.result.as_ref());
-    own.or(step.operation.output.as_ref()).or_else(|| {
-        let entries = &run.scopes.get(step.scope)?.conversation;
-        entries.iter().rev().find_map(|entry| match &entry.kind {
-            EntryKind::Result(told) => {
-                let tool = run.steps.get(told.tool?)?;
-                (tool.span_id == step.span_id && tool.id == step.id && !told.result.is_null()).then_some(&told.result)
+/// What the conversations tell of each tool's result, by the tool's step id.
+#[derive(Debug, Default)]
+pub(crate) struct Results<'a>(HashMap<&'a str, &'a Value>);
+
+impl<'a> Results<'a> {
+    /// The last result of each tool in the conversation of its scope.
+    pub(crate) fn of(run: &'a Run) -> Self {
+        let mut told = HashMap::default();
+        for (scope, entry) in run
+            .scopes
+            .iter()
+            .enumerate()
+            .flat_map(|(at, scope)| scope.conversation.iter().map(move |entry| (at, entry)))
+        {
+            if let EntryKind::Result(result) = &entry.kind
+                && !result.result.is_null()
+                && let Some(tool) = result.tool.and_then(|tool| run.steps.get(tool)).filter(|tool| tool.scope == scope)
+            {
+                told.insert(tool.id.as_str(), &result.result);
             }
-            _ => None,
-        })
-    })
+        }
+        Self(told)
+    }
+
+    /// What the tool gave back, of any JSON type: the span says so, else the messages.
+    pub(crate) fn get(&self, step: &'a Step) -> Option<&'a Value> {
+        let own = step.operation.tool.as_ref().and_then(|tool| tool.result.as_ref());
+        own.or(step.operation.output.as_ref())
+            .or_else(|| self.0.get(step.id.as_str()).copied())
+    }
 }
 
 /// The failure in words, never blank.

@@ -2,6 +2,7 @@
 //!
 //! A format takes everything and removes what it has written in fields of its own: so nothing is forgotten.
 
+use super::calls::Results;
 use super::io;
 use super::json::{Json, Object};
 use crate::operation::{Evaluation, Failure, Operation};
@@ -223,10 +224,10 @@ pub(crate) fn identity(step: &Step) -> Object<'_> {
 }
 
 /// What went in and what came out, as `input` and `output`.
-pub(crate) fn in_and_out<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
+pub(crate) fn in_and_out<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step) -> Object<'a> {
     let mut out = Object::new();
     put(&mut out, "input", io::input(run, step));
-    put(&mut out, "output", io::output(run, step));
+    put(&mut out, "output", io::output(results, step));
     out
 }
 

@@ -184,7 +184,7 @@ pub(crate) fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
 }
 
 /// What came out. Vectors stay out: their number says enough.
-pub(crate) fn output<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
+pub(crate) fn output<'a>(results: &calls::Results<'a>, step: &'a Step) -> Option<Json<'a>> {
     let operation = &step.operation;
     let whole = || operation.output.as_ref().map(Json::from);
     let messages = || operation.output_messages.as_deref().filter(|list| !list.is_empty()).map(chats);
@@ -193,7 +193,7 @@ pub(crate) fn output<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
         search.documents.as_deref().map(documents)
     };
     match operation.kind {
-        Kind::Tool => calls::result(run, step).map(Json::from),
+        Kind::Tool => results.get(step).map(Json::from),
         Kind::Retrieval | Kind::Rerank => found().or_else(whole),
         Kind::MemoryRead => operation
             .memory

@@ -1,18 +1,21 @@
 //! Whether what an agent or a chain says as a whole repeats the words of the run's conversations.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
 use super::json::{Text, trimmed};
 use super::{calls, io};
 use crate::dialect::messages::{self, Direction};
+use crate::formats::hash::HashSet;
 use crate::operation::{Message, Operation};
 use crate::run::{EntryKind, Run, Step};
 
 /// The words of a run's conversations, its question and its answer.
 #[derive(Debug, Default)]
-pub(in crate::formats) struct Told<'a>(HashSet<Text<'a>>);
+pub(in crate::formats) struct Told<'a> {
+    words: HashSet<Text<'a>>,
+    /// Whether any of them may be the text of a JSON object or list.
+    has_json: bool,
+}
 
 impl<'a> Told<'a> {
     /// The words of a run.
@@ -27,7 +30,9 @@ impl<'a> Told<'a> {
                 EntryKind::Call(call) => run.steps.get(call.tool).map_or_else(Vec::new, asked),
             });
         let outer = [&run.question, &run.answer].into_iter().flatten().map(|said| text(&said.content));
-        Self(entries.chain(outer).map(trimmed).collect())
+        let words: HashSet<Text<'a>> = entries.chain(outer).map(trimmed).collect();
+        let has_json = words.iter().any(|words| words.starts_with(['{', '[']));
+        Self { words, has_json }
     }
 
     /// Which of an operation's input and output the conversations do not hold: `None` if they hold both.
@@ -45,8 +50,9 @@ impl<'a> Told<'a> {
     }
 
     fn holds(&self, value: &Value, direction: Direction) -> bool {
-        let has = |words: &str| words.trim().is_empty() || self.0.contains(words.trim());
-        if value.is_null() || has(&text(value)) {
+        let has = |words: &str| words.trim().is_empty() || self.words.contains(words.trim());
+        let may_be_words = self.has_json || !(value.is_object() || value.is_array());
+        if value.is_null() || may_be_words && has(&text(value)) {
             return true;
         }
         if let Some(list) = messages::read(value, direction) {

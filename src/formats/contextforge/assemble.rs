@@ -1,12 +1,12 @@
 //! Runs to ContextForge documents.
 
-use std::collections::{HashMap, HashSet};
-
 use serde_json::Value;
 
 use super::document::{AgentInfo, Step as Written, TaskInfo, TraceRun};
 use super::said;
 use super::step::{self, Made};
+use crate::formats::calls::Results;
+use crate::formats::hash::{HashMap, HashSet};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, facts, order};
 use crate::operation::Kind;
@@ -16,16 +16,21 @@ use crate::span::{TraceId, UnixNanos};
 /// One run as one document.
 pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRun<'a>> {
     let mut losses = Vec::new();
-    let mut made: Vec<Option<Made<'a>>> = run.steps.iter().map(|step| step::make(run, step, options, &mut losses)).collect();
+    let results = Results::of(run);
+    let mut made: Vec<Option<Made<'a>>> = run
+        .steps
+        .iter()
+        .map(|step| step::make(run, &results, step, options, &mut losses))
+        .collect();
     let shown: Vec<bool> = made.iter().map(Option::is_some).collect();
     let parents = parents(run, &shown);
-    let metadata = run_metadata(run, &mut made, &parents);
+    let metadata = run_metadata(run, &results, &mut made, &parents);
     hand_prompts_on(run, &mut made);
 
     let mut list = Vec::new();
     let mut ids = Ids::default();
     let step_ids: Vec<Text<'a>> = run.steps.iter().map(|step| ids.unique(step.id.as_str())).collect();
-    let mut starts: HashMap<usize, UnixNanos> = HashMap::new();
+    let mut starts: HashMap<usize, UnixNanos> = HashMap::default();
     for place in order::by_start(run, |step| shown.get(step) == Some(&true)) {
         starts.insert(place.step, place.started_at);
         let Some(step) = run.steps.get(place.step) else { continue };
@@ -159,7 +164,7 @@ fn group(kind: Kind) -> Option<&'static str> {
 }
 
 /// The run's metadata. What operations without a step say stands with the nearest ancestor that is one, else here.
-fn run_metadata<'a>(run: &'a Run, made: &mut [Option<Made<'a>>], parents: &[Option<usize>]) -> Object<'a> {
+fn run_metadata<'a>(run: &'a Run, results: &Results<'a>, made: &mut [Option<Made<'a>>], parents: &[Option<usize>]) -> Object<'a> {
     let mut metadata = facts::of_run(run);
     for (index, step) in run.steps.iter().enumerate() {
         for judged in &step.operation.evaluations {
@@ -175,7 +180,7 @@ fn run_metadata<'a>(run: &'a Run, made: &mut [Option<Made<'a>>], parents: &[Opti
         let Some(group) = group(step.operation.kind) else { continue };
         let mut said = facts::all(run, step);
         said.remove("evaluations");
-        let mut words = facts::in_and_out(run, step);
+        let mut words = facts::in_and_out(run, results, step);
         if run.root == Some(index) {
             words.retain(|_, value| !is_told(run, value));
             if said.is_empty() && words.is_empty() {
@@ -206,7 +211,7 @@ fn root_input(run: &Run) -> Option<&Value> {
 
 /// A fetched prompt is the next model call's of the same agent.
 fn hand_prompts_on<'a>(run: &'a Run, made: &mut [Option<Made<'a>>]) {
-    let mut fetched: HashMap<usize, Json<'a>> = HashMap::new();
+    let mut fetched: HashMap<usize, Json<'a>> = HashMap::default();
     for (step, made) in run.steps.iter().zip(made) {
         match (step.operation.kind, made) {
             (Kind::Prompt, _) => {

@@ -23,7 +23,7 @@ impl<'a> Making<'a, '_> {
                 other.to_string().into()
             }
         };
-        let results = match io::output(self.run, self.step) {
+        let results = match io::output(self.results, self.step) {
             None | Some(Json::Null) => Vec::new(),
             Some(Json::List(items)) => items,
             Some(Json::Values(items)) => items.iter().map(Json::from).collect(),

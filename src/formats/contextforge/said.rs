@@ -1,12 +1,11 @@
 //! What people said, and the last answer, as steps of their own.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::assemble::{Draft, Ids, Side};
 use super::document::{Body, Step as Written, UserInput};
 use super::step::{self, Words};
+use crate::formats::hash::HashMap;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, io};
 use crate::operation::{Kind, Message, Role};

@@ -17,16 +17,24 @@ pub(super) struct Made<'a> {
 /// A step that is being made: everything it says stands in the metadata until a field takes it.
 pub(super) struct Making<'a, 'm> {
     pub(super) run: &'a Run,
+    pub(super) results: &'m calls::Results<'a>,
     pub(super) step: &'a Step,
     pub(super) metadata: Object<'a>,
     losses: &'m mut Vec<Loss>,
 }
 
 /// The step for an operation; `None` for one that ContextForge has no step for.
-pub(super) fn make<'a>(run: &'a Run, step: &'a Step, options: &Options, losses: &mut Vec<Loss>) -> Option<Made<'a>> {
+pub(super) fn make<'a>(
+    run: &'a Run,
+    results: &calls::Results<'a>,
+    step: &'a Step,
+    options: &Options,
+    losses: &mut Vec<Loss>,
+) -> Option<Made<'a>> {
     let operation = &step.operation;
     let mut making = Making {
         run,
+        results,
         step,
         metadata: facts::all(run, step),
         losses,
@@ -282,7 +290,7 @@ impl<'a> Making<'a, '_> {
         if failure.is_some_and(|failure| failure.error_type.is_none() && failure.stacktrace.is_none()) {
             self.metadata.remove("error");
         }
-        let result = calls::result(run, step).map(Json::from);
+        let result = self.results.get(step).map(Json::from);
         let unknown = step.ended_at.is_none() || (step.observed == Observed::Messages && result.is_none());
         Body::ToolCall(Box::new(ToolCall {
             tool_name: calls::tool_name(run, step).into(),

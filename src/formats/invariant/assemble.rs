@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Annotation, Document, Event, Push, Row, Tools};
 use super::list::{Draft, List};
-use super::scopes;
+use super::scopes::{self, Facts};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, facts};
 use crate::run::{Run, Said};
@@ -14,7 +14,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
     let lists = runs
         .iter()
         .filter(|run| run.has_agent_work())
-        .flat_map(|run| Assembly::of(run, options).finish());
+        .flat_map(|run| Assembly::of(run, &Facts::of(run), options).finish());
     match options.get("invariant.container") {
         Some("push") => push(lists.collect(), options).into_iter().collect(),
         Some("jsonl") => lists.map(Finished::row).collect(),
@@ -89,40 +89,36 @@ const DEPTH: usize = 16;
 struct Assembly<'a, 'o> {
     run: &'a Run,
     options: &'o Options,
-    told: BTreeSet<usize>,
+    facts: &'o Facts<'a>,
     scopes: BTreeMap<Option<usize>, Vec<usize>>,
-    /// The steps of each scope.
-    steps: Vec<Vec<usize>>,
     /// Sub-agents' lists that are documents of their own.
     own: Vec<(List<'a, 'o>, Object<'a>)>,
     main: List<'a, 'o>,
 }
 
 impl<'a, 'o> Assembly<'a, 'o> {
-    fn of(run: &'a Run, options: &'o Options) -> Self {
-        let steps = scopes::steps(run);
+    fn of(run: &'a Run, facts: &'o Facts<'a>, options: &'o Options) -> Self {
         let mut this = Self {
             run,
             options,
-            told: scopes::told(run),
-            scopes: scopes::lists(run, &steps),
-            steps,
+            facts,
+            scopes: facts.lists(run),
             own: Vec::new(),
-            main: List::new(run, options),
+            main: List::new(run, facts, options),
         };
-        let mut main = List::new(run, options);
+        let mut main = List::new(run, facts, options);
         let only_outside = |said: &&Said| !said.in_conversation;
         if let Some(said) = run.question.as_ref().filter(only_outside) {
             main.words("user", Json::from(&said.content), said.step, said.at);
         }
         for scope in this.scopes.remove(&None).unwrap_or_default() {
-            scopes::write(run, scope, this.steps_of(scope), &this.told, &mut main);
+            scopes::write(run, facts, scope, &mut main);
         }
         this.call_agents(&mut main, 0);
         // Agents whose calling tool is told nowhere speak after the others.
         while let Some((_, left)) = this.scopes.pop_first() {
             for scope in left {
-                scopes::write(run, scope, this.steps_of(scope), &this.told, &mut main);
+                scopes::write(run, facts, scope, &mut main);
             }
             this.call_agents(&mut main, 0);
         }
@@ -131,10 +127,6 @@ impl<'a, 'o> Assembly<'a, 'o> {
         }
         this.main = main;
         this
-    }
-
-    fn steps_of(&self, scope: usize) -> &[usize] {
-        self.steps.get(scope).map_or(&[], Vec::as_slice)
     }
 
     /// Puts the turns of called agents into the outputs of the tools that called them.
@@ -152,9 +144,9 @@ impl<'a, 'o> Assembly<'a, 'o> {
                 .filter_map(|tool| Some((*tool, self.scopes.remove(&Some(*tool))?)))
                 .collect();
             for (_, scopes) in called {
-                let mut inner = List::new(self.run, self.options);
+                let mut inner = List::new(self.run, self.facts, self.options);
                 for scope in &scopes {
-                    scopes::write(self.run, *scope, self.steps_of(*scope), &self.told, &mut inner);
+                    scopes::write(self.run, self.facts, *scope, &mut inner);
                 }
                 self.call_agents(&mut inner, depth + 1);
                 if inner.drafts.is_empty() {

@@ -1,9 +1,9 @@
 //! A list of events under construction: call ids once, each call one output, every event with the steps it tells of.
 
-use std::collections::{HashMap, HashSet};
-
 use super::content;
 use super::document::{Function, Message, ToolCall};
+use super::scopes::Facts;
+use crate::formats::hash::{HashMap, HashSet};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, Options, calls, io};
 use crate::operation;
@@ -53,6 +53,7 @@ pub(super) struct Output<'a> {
 /// Events in order.
 pub(super) struct List<'a, 'o> {
     pub(super) run: &'a Run,
+    pub(super) facts: &'o Facts<'a>,
     options: &'o Options,
     pub(super) drafts: Vec<Draft<'a>>,
     /// Calls by recorded id; a reused id names the latest call.
@@ -85,17 +86,18 @@ pub(super) fn call<'a>(id: Text<'a>, name: Text<'a>, arguments: Object<'a>) -> T
 }
 
 impl<'a, 'o> List<'a, 'o> {
-    pub(super) fn new(run: &'a Run, options: &'o Options) -> Self {
+    pub(super) fn new(run: &'a Run, facts: &'o Facts<'a>, options: &'o Options) -> Self {
         Self {
             run,
+            facts,
             options,
             drafts: Vec::new(),
-            bound: HashMap::new(),
-            written: HashMap::new(),
+            bound: HashMap::default(),
+            written: HashMap::default(),
             offered: Json::Null,
             unsettled: Vec::new(),
-            heard: (HashSet::new(), 0),
-            telling: HashMap::new(),
+            heard: (HashSet::default(), 0),
+            telling: HashMap::default(),
             peaks: (Vec::new(), 0),
             losses: Vec::new(),
         }

@@ -138,7 +138,7 @@ impl<'a> List<'a, '_> {
         let result = Output {
             call_id,
             tool: Some(index),
-            result: io::output(self.run, step).unwrap_or_default(),
+            result: io::output(self.facts.results(), step).unwrap_or_default(),
             failure: step.operation.failure.as_ref(),
         };
         self.output(Some(index), step.end_or_start(), result, false);
@@ -174,8 +174,8 @@ impl<'a> List<'a, '_> {
     pub(super) fn answer(&mut self, index: usize, call_id: &'a str) {
         let Some(step) = self.step(Some(index)) else { return };
         let result = match step.operation.kind {
-            Kind::Tool => calls::result(self.run, step).map(Json::from),
-            _ => io::output(self.run, step),
+            Kind::Tool => self.facts.results().get(step).map(Json::from),
+            _ => io::output(self.facts.results(), step),
         };
         let result = Output {
             call_id: call_id.into(),

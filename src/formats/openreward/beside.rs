@@ -1,12 +1,11 @@
 //! Judgements, guardrails and operations without a block: facts on the blocks around.
 
-use std::collections::HashMap;
-
 use super::document::SubType;
 use super::facts;
 use super::list::{Draft, List};
 use super::write::Writer;
 use crate::formats::LossReason;
+use crate::formats::hash::HashMap;
 use crate::formats::json::{Json, Object};
 use crate::operation::{Kind, Operation};
 use crate::run::Step;
@@ -178,7 +177,7 @@ pub(super) struct Authors(HashMap<usize, Vec<(usize, SubType)>>);
 
 impl Authors {
     pub(super) fn of(list: &List<'_>) -> Self {
-        let mut map: HashMap<usize, Vec<(usize, SubType)>> = HashMap::new();
+        let mut map: HashMap<usize, Vec<(usize, SubType)>> = HashMap::default();
         for (place, draft) in list.of_run() {
             if let Some(author) = draft.author {
                 map.entry(author).or_default().push((place, draft.sub_type));
@@ -216,7 +215,7 @@ struct Stream {
 
 impl Messages {
     fn of(list: &List<'_>, is_meant: impl Fn(&Draft<'_>) -> bool) -> Self {
-        let mut streams: HashMap<usize, Stream> = HashMap::new();
+        let mut streams: HashMap<usize, Stream> = HashMap::default();
         let meant = |draft: &Draft<'_>| draft.sub_type == SubType::Message && is_meant(draft);
         for (place, draft) in list.of_run().filter(|(_, draft)| meant(draft)) {
             let stream = streams.entry(draft.stream).or_insert_with(|| Stream {

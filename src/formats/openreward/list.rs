@@ -1,8 +1,9 @@
 //! A list of blocks while it is being written: times and sequence numbers are settled at the end.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use super::document::{Block, SubType};
+use crate::formats::hash::{HashMap, HashSet};
 use crate::formats::json::{Json, Text};
 use crate::span::UnixNanos;
 

@@ -59,6 +59,7 @@ mod beside;
 mod calls;
 mod facts;
 mod list;
+mod messages;
 mod nested;
 mod pairs;
 mod plan;

@@ -1,9 +1,10 @@
 //! What is written where: the conversations of a run, and between their entries what only spans tell of.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::formats::hash::{HashMap, HashSet};
 use crate::formats::io;
 use crate::formats::json::{Text, trimmed};
 use crate::operation::{Kind, Role};
@@ -110,7 +111,7 @@ impl<'a> Plan<'a> {
     fn add_lone_operations(&mut self, run: &'a Run, openings: &[usize]) {
         let told = told(run);
         let mut spoken = Spoken::of(run);
-        let mut lone: HashMap<usize, Vec<(UnixNanos, Item<'a>)>> = HashMap::new();
+        let mut lone: HashMap<usize, Vec<(UnixNanos, Item<'a>)>> = HashMap::default();
         for (index, step) in run.steps.iter().enumerate() {
             if told.contains(&index) {
                 continue;
@@ -285,7 +286,7 @@ struct Spoken<'a> {
 
 impl<'a> Spoken<'a> {
     fn of(run: &'a Run) -> Self {
-        let mut asked: HashMap<usize, usize> = HashMap::new();
+        let mut asked: HashMap<usize, usize> = HashMap::default();
         let mut transfers = Vec::new();
         for entry in run.scopes.iter().flat_map(|scope| &scope.conversation) {
             let (EntryKind::Turn(message), Some(turn)) = (&entry.kind, entry.step) else {

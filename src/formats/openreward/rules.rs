@@ -3,13 +3,12 @@
 //! Rule numbers are those of the page's list. R5 (blocks never change) and R25 (no truncation) have no check: there is no
 //! way to change or to cut a block. R28 to R30 are [`stitch`](super::stitch)'s.
 
-use std::collections::{HashMap, HashSet};
-
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::document::SubType;
 use super::limits::{Limits, size};
+use crate::formats::hash::{HashMap, HashSet};
 
 /// The blocks that are there already.
 pub trait Known {

@@ -1,9 +1,9 @@
 //! Runs to Reflex documents.
 
-use std::collections::{HashMap, HashSet};
-
 use super::document::{AgentTrace, NodeKind, TraceNode};
 use super::prompts::{self, Prompts};
+use crate::formats::calls::Results;
+use crate::formats::hash::{HashMap, HashSet};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, calls, facts, io, order};
 use crate::operation::{Kind, Message, Operation};
@@ -13,6 +13,7 @@ use crate::span::UnixNanos;
 /// One run as one document.
 pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTrace<'a>> {
     let mut losses = Vec::new();
+    let results = Results::of(run);
     let kept = kept(run);
     let ids = ids(run);
     let mut prompts = Prompts::default();
@@ -24,7 +25,7 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTr
         let (Some(step), true) = (run.steps.get(place.step), kept.get(place.step) == Some(&true)) else {
             continue;
         };
-        let mut node = node(run, step, &ids, place.started_at);
+        let mut node = node(run, &results, step, &ids, place.started_at);
         node.id = ids.get(place.step).cloned().unwrap_or_default();
         node.parent_id = parents
             .get(place.step)
@@ -73,7 +74,7 @@ fn kept(run: &Run) -> Vec<bool> {
 
 /// The number of each step's turn: its own, else that of the model call whose turn it is.
 fn turn_numbers(run: &Run) -> Vec<Option<i64>> {
-    let mut named: HashMap<(usize, u32), i64> = HashMap::new();
+    let mut named: HashMap<(usize, u32), i64> = HashMap::default();
     for step in run.steps.iter().filter(|step| is_model_call(&step.operation)) {
         if let (Some(turn), Some(number)) = (step.turn, step.operation.training.step) {
             named.entry((step.scope, turn)).or_insert(number);
@@ -91,7 +92,7 @@ fn turn_numbers(run: &Run) -> Vec<Option<i64>> {
 }
 
 fn ids(run: &Run) -> Vec<Text<'_>> {
-    let mut seen = HashSet::new();
+    let mut seen = HashSet::default();
     run.steps
         .iter()
         .map(|step| {
@@ -131,12 +132,12 @@ fn is_model_call(operation: &Operation) -> bool {
     operation.kind == Kind::Llm || (operation.kind == Kind::Decision && operation.model.name().is_some())
 }
 
-fn node<'a>(run: &'a Run, step: &'a Step, ids: &[Text<'a>], started_at: UnixNanos) -> TraceNode<'a> {
+fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &[Text<'a>], started_at: UnixNanos) -> TraceNode<'a> {
     let operation = &step.operation;
     let mut metadata = facts::all(run, step);
     let output = match model_output(operation, &mut metadata) {
         Some(output) => output,
-        None => io::output(run, step).unwrap_or_default(),
+        None => io::output(results, step).unwrap_or_default(),
     };
     let asked = || {
         let said = run.question.as_ref().filter(|said| !said.in_conversation)?;

@@ -1,8 +1,7 @@
 //! Which prompt a node used, and which prompt is to be optimised.
 
-use std::collections::HashMap;
-
 use super::document::{NodeKind, TraceNode};
+use crate::formats::hash::HashMap;
 use crate::formats::json::Text;
 use crate::formats::{Loss, LossReason, Options};
 use crate::operation::{Kind, Prompt};

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{AgentTrace, Reflex};
-use crate::formats::testing::{failure, samples, span, tokens};
+use crate::formats::testing::{failure, mixed_up, samples, span, tokens};
 use crate::formats::{Assembled, Format, Loss, LossReason, Options};
 use crate::run::Run;
 
@@ -210,7 +210,7 @@ fn reads_what_the_package_writes() {
 
 #[test]
 fn mixed_up_runs_break_no_rule() {
-    for run in samples::mixed_up() {
+    for run in mixed_up::mixed_up() {
         document(&run);
     }
 }

@@ -49,12 +49,14 @@
 
 pub mod document;
 
+mod actions;
 mod assemble;
 pub mod call;
 mod events;
 mod facts;
 mod messages;
 mod record;
+mod rewards;
 mod turns;
 
 #[cfg(test)]

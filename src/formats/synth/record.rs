@@ -1,12 +1,11 @@
 //! A model call as a call record: request, response, tokens, outcome.
 
-use std::collections::HashMap;
-
 use serde_json::Value;
 
 use super::call::{LlmCallRecord, LlmContentPart, LlmMessage, LlmRequestParams, LlmUsage, ToolCallSpec};
 use super::facts::{self, count, filled};
 use crate::formats::calls::{arguments_json, arguments_object};
+use crate::formats::hash::HashMap;
 use crate::formats::io::text;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, Options};
