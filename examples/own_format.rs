@@ -15,7 +15,7 @@ struct Transcript;
 
 impl Format for Transcript {
     const ID: &'static str = "transcript";
-    type Document = String;
+    type Document<'a> = String;
 
     fn assemble(runs: &[Run], _: &Options) -> Vec<Assembled<String>> {
         runs.iter().map(transcript).collect()

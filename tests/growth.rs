@@ -222,6 +222,94 @@ fn calls_beside_calls() {
     });
 }
 
+/// Calls of a model, each followed by one operation.
+fn in_turns(count: u64, call: impl Fn(u64) -> String, of: impl Fn(u64) -> Vec<(&'static str, String)>) -> Batch {
+    wide(count, |number| match number % 2 {
+        1 => said(CHAT, &[("gen_ai.output.messages", call(number))]),
+        _ => of(number),
+    })
+}
+
+#[test]
+fn people_who_answer_between_calls() {
+    grows_evenly(|count| {
+        in_turns(
+            count,
+            |number| answer(&format!("x{number}")),
+            |number| {
+                said(
+                    ("step_type", "interrupt"),
+                    &[("prompt", "go on?".to_owned()), ("response", format!("yes {number}"))],
+                )
+            },
+        )
+    });
+}
+
+#[test]
+fn people_who_speak_between_calls() {
+    grows_evenly(|count| {
+        in_turns(
+            count,
+            |number| answer(&format!("x{number}")),
+            |number| said(("step_type", "user_input"), &[("content", format!("and {number}?"))]),
+        )
+    });
+}
+
+#[test]
+fn searches_between_calls() {
+    grows_evenly(|count| {
+        in_turns(
+            count,
+            |number| answer(&format!("x{number}")),
+            |number| said(("step_type", "retrieval"), &[("query", format!("q{number}"))]),
+        )
+    });
+}
+
+#[test]
+fn handoffs_between_calls_that_ask_for_them() {
+    grows_evenly(|count| {
+        in_turns(
+            count,
+            |number| {
+                let call =
+                    json!({"type": "tool_call", "id": format!("c{number}"), "name": format!("transfer_to_a{number}"), "arguments": {}});
+                json!([{"role": "assistant", "parts": [call]}]).to_string()
+            },
+            |number| said(("step_type", "handoff"), &[("new_value", format!("a{}", number - 1))]),
+        )
+    });
+}
+
+#[test]
+fn judgements_between_calls() {
+    grows_evenly(|count| {
+        in_turns(
+            count,
+            |number| answer(&format!("x{number}")),
+            |number| said(("step_type", "guardrail"), &[("reward", format!("0.{number}"))]),
+        )
+    });
+}
+
+#[test]
+fn chains_between_calls_repeat_what_they_say() {
+    grows_evenly(|count| {
+        in_turns(
+            count,
+            |number| answer(&format!("x{number}")),
+            |number| {
+                said(
+                    ("openinference.span.kind", "CHAIN"),
+                    &[("output.value", format!("x{}", number - 1))],
+                )
+            },
+        )
+    });
+}
+
 #[test]
 fn calls_without_words() {
     grows_evenly(|count| wide(count, |_| said(CHAT, &[("gen_ai.request.model", "m".to_owned())])));

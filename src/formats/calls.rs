@@ -1,7 +1,10 @@
 //! What a tool was called with: the tool's own span says so, else the model call that asked for it.
 
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use super::json::{Object, Text};
+use crate::hash::HashMap;
 use crate::operation::{Failure, ToolCall};
 use crate::run::{EntryKind, Run, Step};
 
@@ -34,25 +37,110 @@ pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
         .or(step.operation.input.as_ref())
 }
 
-/// What the tool gave back, of any JSON type: the span says so, else the messages.
-pub(crate) fn result<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
-    let own = step.operation.tool.as_ref().and_then(|tool| tool.result.as_ref());
-    own.or(step.operation.output.as_ref()).or_else(|| {
-        let entries = &run.scopes.get(step.scope)?.conversation;
-        entries.iter().rev().find_map(|entry| match &entry.kind {
-            EntryKind::Result(told) => {
-                let tool = run.steps.get(told.tool?)?;
-                (tool.span_id == step.span_id && tool.id == step.id && !told.result.is_null()).then_some(&told.result)
+/// What the conversations tell of each tool's result, by the tool's step id.
+#[derive(Debug, Default)]
+pub(crate) struct Results<'a>(HashMap<&'a str, &'a Value>);
+
+impl<'a> Results<'a> {
+    /// The last result of each tool in the conversation of its scope.
+    pub(crate) fn of(run: &'a Run) -> Self {
+        let mut told = HashMap::default();
+        for (scope, entry) in run
+            .scopes
+            .iter()
+            .enumerate()
+            .flat_map(|(at, scope)| scope.conversation.iter().map(move |entry| (at, entry)))
+        {
+            if let EntryKind::Result(result) = &entry.kind
+                && !result.result.is_null()
+                && let Some(tool) = result.tool.and_then(|tool| run.steps.get(tool)).filter(|tool| tool.scope == scope)
+            {
+                told.insert(tool.id.as_str(), &result.result);
             }
-            _ => None,
-        })
-    })
+        }
+        Self(told)
+    }
+
+    /// What the tool gave back, of any JSON type: the span says so, else the messages.
+    pub(crate) fn get(&self, step: &'a Step) -> Option<&'a Value> {
+        let own = step.operation.tool.as_ref().and_then(|tool| tool.result.as_ref());
+        own.or(step.operation.output.as_ref())
+            .or_else(|| self.0.get(step.id.as_str()).copied())
+    }
 }
 
 /// The failure in words, never blank.
-pub(crate) fn error_text(failure: &Failure) -> String {
-    let said = |text: &Option<String>| text.as_deref().filter(|text| !text.trim().is_empty()).map(str::to_owned);
-    said(&failure.message)
-        .or_else(|| said(&failure.error_type))
-        .unwrap_or_else(|| "error".to_owned())
+pub(crate) fn error_text(failure: &Failure) -> &str {
+    let mut said = [&failure.message, &failure.error_type].into_iter().filter_map(Option::as_deref);
+    said.find(|text| !text.trim().is_empty()).unwrap_or("error")
+}
+
+/// Arguments as an object: `{"input": value}` around any other value. The flag says whether it was put around.
+pub(crate) fn arguments_object(arguments: Option<&Value>) -> (Object<'_>, bool) {
+    match arguments {
+        Some(Value::Object(map)) => (map.into(), false),
+        None | Some(Value::Null) => (Object::new(), false),
+        Some(Value::String(text)) if text.is_empty() => (Object::new(), false),
+        Some(other) => (Object::from([("input", other.into())]), true),
+    }
+}
+
+/// The arguments of a call as JSON text, as [`ToolCall::arguments_json`] has it.
+pub(crate) fn arguments_json(call: &ToolCall) -> Text<'_> {
+    match (&call.arguments_text, &call.arguments) {
+        (Some(text), _) if serde_json::from_str::<Valid>(text).is_ok() => text.into(),
+        (_, Some(value)) => value.to_string().into(),
+        (_, None) => "{}".into(),
+    }
+}
+
+/// Any JSON value, read as [`Value`] is and not kept.
+struct Valid;
+
+impl<'de> Deserialize<'de> for Valid {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Self)
+    }
+}
+
+impl<'de> Visitor<'de> for Valid {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
+        while let Some(Self) = items.next_element()? {}
+        Ok(self)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self, A::Error> {
+        while let Some((Self, Self)) = fields.next_entry()? {}
+        Ok(self)
+    }
 }

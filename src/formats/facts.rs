@@ -2,32 +2,30 @@
 //!
 //! A format takes everything and removes what it has written in fields of its own: so nothing is forgotten.
 
-use serde::Serialize;
-use serde_json::{Map, Value};
-
+use super::calls::Results;
 use super::io;
+use super::json::{Json, Object};
 use crate::operation::{Evaluation, Failure, Operation};
 use crate::run::{Observed, Run, Step};
 
-fn put<T: Serialize>(out: &mut Map<String, Value>, key: &str, value: Option<T>) {
-    if let Some(value) = value
-        .and_then(|value| serde_json::to_value(value).ok())
-        .filter(|value| !value.is_null())
-    {
-        out.insert(key.into(), value);
+fn put<'a>(out: &mut Object<'a>, key: &'static str, value: impl Into<Json<'a>>) {
+    let value = value.into();
+    if !value.is_null() {
+        out.add(key, value);
     }
 }
 
-fn put_map(out: &mut Map<String, Value>, key: &str, map: Map<String, Value>) {
+fn put_map<'a>(out: &mut Object<'a>, key: &'static str, map: impl Into<Object<'a>>) {
+    let map = map.into();
     if !map.is_empty() {
-        out.insert(key.into(), map.into());
+        out.add(key, map);
     }
 }
 
 /// Everything that a step says, but for its name, its times, what went in and what came out.
-pub(crate) fn all(run: &Run, step: &Step) -> Map<String, Value> {
+pub(crate) fn all<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;
-    let mut out = Map::new();
+    let mut out = Object::new();
     who(run, step, &mut out);
     model(operation, &mut out);
     tool(operation, &mut out);
@@ -35,20 +33,25 @@ pub(crate) fn all(run: &Run, step: &Step) -> Map<String, Value> {
     training(operation, &mut out);
     put(&mut out, "workflow", operation.workflow.as_deref());
     put(&mut out, "graph_node", operation.graph_node.as_deref());
-    put(&mut out, "tags", (!operation.tags.is_empty()).then_some(&operation.tags));
-    put_map(&mut out, "metadata", operation.metadata.clone());
-    put_map(&mut out, "spanbridge", operation.format_extras.clone());
-    put_map(&mut out, "attributes", operation.unmapped.clone());
-    let evaluations: Vec<Value> = operation.evaluations.iter().map(evaluation).collect();
-    put(&mut out, "evaluations", (!evaluations.is_empty()).then_some(evaluations));
+    if !operation.tags.is_empty() {
+        out.add("tags", operation.tags.as_slice());
+    }
+    put_map(&mut out, "metadata", &operation.metadata);
+    put_map(&mut out, "spanbridge", &operation.format_extras);
+    put_map(&mut out, "attributes", &operation.unmapped);
+    if !operation.evaluations.is_empty() {
+        out.add("evaluations", operation.evaluations.iter().map(evaluation).collect::<Json<'_>>());
+    }
     put(&mut out, "error", operation.failure.as_ref().map(error));
-    let evidence: Vec<String> = step.evidence.iter().map(ToString::to_string).collect();
-    put(&mut out, "evidence", (!evidence.is_empty()).then_some(evidence));
+    if !step.evidence.is_empty() {
+        let evidence = step.evidence.iter().map(ToString::to_string);
+        out.add("evidence", evidence.collect::<Json<'_>>());
+    }
     put(&mut out, "observed", (step.observed == Observed::Messages).then_some("messages"));
     out
 }
 
-fn who(run: &Run, step: &Step, out: &mut Map<String, Value>) {
+fn who<'a>(run: &'a Run, step: &'a Step, out: &mut Object<'a>) {
     let operation = &step.operation;
     // The agent's name is told where it is not the run's own agent, or is the agent itself.
     let agent = operation
@@ -71,7 +74,7 @@ fn who(run: &Run, step: &Step, out: &mut Map<String, Value>) {
     );
 }
 
-fn model(operation: &Operation, out: &mut Map<String, Value>) {
+fn model<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     let model = &operation.model;
     put(out, "model", model.name());
     put(
@@ -82,21 +85,19 @@ fn model(operation: &Operation, out: &mut Map<String, Value>) {
     put(out, "provider", model.provider.as_deref());
     put(out, "response_id", operation.response_id.as_deref());
     put(out, "finish_reason", operation.finish_reason.as_deref());
-    put_map(out, "parameters", operation.parameters.clone());
-    let tools: Vec<Value> = operation
-        .tool_definitions
-        .iter()
-        .map(|tool| {
-            let mut shown = Map::new();
-            put(&mut shown, "name", Some(&tool.name));
+    put_map(out, "parameters", &operation.parameters);
+    if !operation.tool_definitions.is_empty() {
+        let tools = operation.tool_definitions.iter().map(|tool| {
+            let mut shown = Object::with_capacity(3);
+            put(&mut shown, "name", &tool.name);
             put(&mut shown, "description", tool.description.as_deref());
             put(&mut shown, "parameters", tool.parameters.as_ref());
-            Value::Object(shown)
-        })
-        .collect();
-    put(out, "tool_definitions", (!tools.is_empty()).then_some(tools));
+            shown
+        });
+        out.add("tool_definitions", tools.collect::<Json<'_>>());
+    }
     let usage = &operation.usage;
-    let mut tokens = Map::new();
+    let mut tokens = Object::new();
     put(&mut tokens, "input", usage.input);
     put(&mut tokens, "output", usage.output);
     put(&mut tokens, "total", usage.total);
@@ -104,14 +105,14 @@ fn model(operation: &Operation, out: &mut Map<String, Value>) {
     put(&mut tokens, "cache_write", usage.cache_write);
     put(&mut tokens, "reasoning", usage.reasoning);
     put_map(out, "usage", tokens);
-    let mut cost = Map::new();
+    let mut cost = Object::new();
     put(&mut cost, "total", operation.cost.total);
     put(&mut cost, "input", operation.cost.input);
     put(&mut cost, "output", operation.cost.output);
     put_map(out, "cost", cost);
     put(out, "time_to_first_token", operation.time_to_first_token);
     let prompt = &operation.prompt;
-    let mut shown = Map::new();
+    let mut shown = Object::new();
     put(&mut shown, "id", prompt.id.as_deref());
     put(&mut shown, "version", prompt.version.as_deref());
     put(&mut shown, "template", prompt.template.as_deref());
@@ -119,7 +120,7 @@ fn model(operation: &Operation, out: &mut Map<String, Value>) {
     put_map(out, "prompt", shown);
 }
 
-fn tool(operation: &Operation, out: &mut Map<String, Value>) {
+fn tool<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     if let Some(tool) = &operation.tool {
         put(out, "tool_call_id", tool.call_id.as_deref());
         put(out, "mcp_server", tool.mcp_server.as_deref());
@@ -131,7 +132,7 @@ fn tool(operation: &Operation, out: &mut Map<String, Value>) {
     }
     put(out, "vector_count", operation.vector_count);
     if let Some(impact) = &operation.resource_impact {
-        let mut shown = Map::new();
+        let mut shown = Object::new();
         put(&mut shown, "amount", impact.amount);
         put(&mut shown, "unit", impact.unit.as_deref());
         put(&mut shown, "breakdown", impact.breakdown.as_ref());
@@ -139,9 +140,9 @@ fn tool(operation: &Operation, out: &mut Map<String, Value>) {
     }
 }
 
-fn state_and_memory(operation: &Operation, out: &mut Map<String, Value>) {
+fn state_and_memory<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     if let Some(memory) = &operation.memory {
-        let mut shown = Map::new();
+        let mut shown = Object::new();
         put(&mut shown, "entity_type", memory.entity_type.as_deref());
         put(&mut shown, "entity_id", memory.entity_id.as_deref());
         put(&mut shown, "namespace", memory.namespace.as_ref());
@@ -156,7 +157,7 @@ fn state_and_memory(operation: &Operation, out: &mut Map<String, Value>) {
         put_map(out, "memory", shown);
     }
     if let Some(state) = &operation.state {
-        let mut shown = Map::new();
+        let mut shown = Object::new();
         put(&mut shown, "key", state.key.as_deref());
         put(&mut shown, "old_value", state.old_value.as_ref());
         put(&mut shown, "new_value", state.new_value.as_ref());
@@ -164,7 +165,7 @@ fn state_and_memory(operation: &Operation, out: &mut Map<String, Value>) {
         put_map(out, "state", shown);
     }
     if let Some(interrupt) = &operation.interrupt {
-        let mut shown = Map::new();
+        let mut shown = Object::new();
         put(&mut shown, "prompt", interrupt.prompt.as_deref());
         put(&mut shown, "response", interrupt.response.as_ref());
         put(&mut shown, "wait_ms", interrupt.wait_ms);
@@ -172,7 +173,7 @@ fn state_and_memory(operation: &Operation, out: &mut Map<String, Value>) {
     }
 }
 
-fn training(operation: &Operation, out: &mut Map<String, Value>) {
+fn training<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     let training = &operation.training;
     put(out, "reward", training.reward);
     put(out, "terminated", training.terminated);
@@ -184,7 +185,7 @@ fn training(operation: &Operation, out: &mut Map<String, Value>) {
     put(out, "ideal", training.ideal.as_ref());
     put(out, "step", training.step);
     let task = &operation.task;
-    let mut shown = Map::new();
+    let mut shown = Object::new();
     put(&mut shown, "description", task.description.as_deref());
     put(&mut shown, "goal", task.goal.as_deref());
     put(&mut shown, "input", task.input.as_ref());
@@ -192,60 +193,60 @@ fn training(operation: &Operation, out: &mut Map<String, Value>) {
 }
 
 /// A failure as `{type, message, stacktrace}`.
-pub(crate) fn error(failure: &Failure) -> Map<String, Value> {
-    let mut out = Map::new();
+pub(crate) fn error(failure: &Failure) -> Object<'_> {
+    let mut out = Object::new();
     put(&mut out, "type", failure.error_type.as_deref());
-    out.insert("message".into(), super::calls::error_text(failure).into());
+    out.add("message", super::calls::error_text(failure));
     put(&mut out, "stacktrace", failure.stacktrace.as_deref());
     out
 }
 
 /// A judgement as an object.
-pub(crate) fn evaluation(evaluation: &Evaluation) -> Value {
-    let mut out = Map::new();
+pub(crate) fn evaluation(evaluation: &Evaluation) -> Object<'_> {
+    let mut out = Object::new();
     put(&mut out, "name", evaluation.name.as_deref());
     put(&mut out, "score", evaluation.score);
     put(&mut out, "label", evaluation.label.as_deref());
     put(&mut out, "explanation", evaluation.explanation.as_deref());
     put(&mut out, "annotator_kind", evaluation.annotator_kind.as_deref());
-    Value::Object(out)
+    out
 }
 
 /// Which operation, of what kind, when: for one that has no place of its own in a document.
-pub(crate) fn identity(step: &Step) -> Map<String, Value> {
-    let mut out = Map::new();
+pub(crate) fn identity(step: &Step) -> Object<'_> {
+    let mut out = Object::new();
     put(&mut out, "span_id", step.span_id.map(|id| id.to_string()));
-    put(&mut out, "kind", Some(step.operation.kind.name()));
-    put(&mut out, "name", Some(&step.operation.name));
-    put(&mut out, "started_at", Some(step.started_at.rfc3339()));
+    put(&mut out, "kind", step.operation.kind.name());
+    put(&mut out, "name", &step.operation.name);
+    put(&mut out, "started_at", step.started_at.rfc3339());
     put(&mut out, "ended_at", step.ended_at.map(|end| end.rfc3339()));
     out
 }
 
 /// What went in and what came out, as `input` and `output`.
-pub(crate) fn in_and_out(run: &Run, step: &Step) -> Map<String, Value> {
-    let mut out = Map::new();
+pub(crate) fn in_and_out<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step) -> Object<'a> {
+    let mut out = Object::new();
     put(&mut out, "input", io::input(run, step));
-    put(&mut out, "output", io::output(run, step));
+    put(&mut out, "output", io::output(results, step));
     out
 }
 
 /// Facts of the run itself: trace, session, person, resource, what the run floor collected.
-pub(crate) fn of_run(run: &Run) -> Map<String, Value> {
-    let mut out = Map::new();
-    put(&mut out, "otel.trace_id", Some(run.trace_id.to_string()));
+pub(crate) fn of_run(run: &Run) -> Object<'_> {
+    let mut out = Object::new();
+    put(&mut out, "otel.trace_id", run.trace_id.to_string());
     put(&mut out, "session_id", run.session_id.as_deref());
     put(&mut out, "user_id", run.user_id.as_deref());
-    put_map(&mut out, "resource", run.resource.clone());
-    for (key, value) in &run.metadata {
-        if !out.contains_key(key) {
-            out.insert(key.clone(), value.clone());
-        }
+    put_map(&mut out, "resource", &run.resource);
+    // Its keys are distinct: only those that stand here already can come again.
+    let beside: Vec<_> = run.metadata.iter().filter(|(key, _)| !out.contains_key(key)).collect();
+    for (key, value) in beside {
+        out.add(key, value);
     }
     if let Some(failed) = &run.failure {
         let mut failure = error(&failed.failure);
-        put(&mut failure, "span_id", Some(failed.span_id.to_string()));
-        out.insert("error".into(), failure.into());
+        put(&mut failure, "span_id", failed.span_id.to_string());
+        out.insert("error", failure);
     }
     out
 }

@@ -6,6 +6,7 @@ pub mod contextforge;
 mod facts;
 pub mod invariant;
 mod io;
+pub mod json;
 pub mod loss;
 pub mod openreward;
 mod order;
@@ -56,11 +57,11 @@ impl Options {
 pub trait Format {
     /// The format's name in the command line, in URLs and in file names.
     const ID: &'static str;
-    /// The document.
-    type Document: Serialize + DeserializeOwned;
+    /// The document; it borrows what the runs hold.
+    type Document<'a>: Serialize + DeserializeOwned;
 
     /// One run, or the runs of one session in causal order. Never fails: what does not fit is a loss.
-    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>>;
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>>;
 }
 
 /// A format whose document type is hidden: what command line, HTTP and tests go by.

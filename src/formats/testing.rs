@@ -1,6 +1,7 @@
 //! Runs for the tests of formats, built by hand: fixed ids and times.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests stop where data is not as built")]
 
+pub(crate) mod mixed_up;
 pub(crate) mod samples;
 
 use serde_json::{Map, Value};

@@ -1,20 +1,25 @@
 //! Whether what an agent or a chain says as a whole repeats the words of the run's conversations.
 
-use std::collections::HashSet;
-
 use serde_json::Value;
 
+use super::json::{Text, trimmed};
+use super::{calls, io};
 use crate::dialect::messages::{self, Direction};
+use crate::hash::HashSet;
 use crate::operation::{Message, Operation};
 use crate::run::{EntryKind, Run, Step};
 
 /// The words of a run's conversations, its question and its answer.
 #[derive(Debug, Default)]
-pub(in crate::formats) struct Told(HashSet<String>);
+pub(in crate::formats) struct Told<'a> {
+    words: HashSet<Text<'a>>,
+    /// Whether any of them may be the text of a JSON object or list.
+    has_json: bool,
+}
 
-impl Told {
+impl<'a> Told<'a> {
     /// The words of a run.
-    pub(in crate::formats) fn of(run: &Run) -> Self {
+    pub(in crate::formats) fn of(run: &'a Run) -> Self {
         let entries = run
             .scopes
             .iter()
@@ -25,7 +30,9 @@ impl Told {
                 EntryKind::Call(call) => run.steps.get(call.tool).map_or_else(Vec::new, asked),
             });
         let outer = [&run.question, &run.answer].into_iter().flatten().map(|said| text(&said.content));
-        Self(entries.chain(outer).map(trimmed).collect())
+        let words: HashSet<Text<'a>> = entries.chain(outer).map(trimmed).collect();
+        let has_json = words.iter().any(|words| words.starts_with(['{', '[']));
+        Self { words, has_json }
     }
 
     /// Which of an operation's input and output the conversations do not hold: `None` if they hold both.
@@ -43,8 +50,9 @@ impl Told {
     }
 
     fn holds(&self, value: &Value, direction: Direction) -> bool {
-        let has = |words: &str| words.trim().is_empty() || self.0.contains(words.trim());
-        if value.is_null() || has(&text(value)) {
+        let has = |words: &str| words.trim().is_empty() || self.words.contains(words.trim());
+        let may_be_words = self.has_json || !(value.is_object() || value.is_array());
+        if value.is_null() || may_be_words && has(&text(value)) {
             return true;
         }
         if let Some(list) = messages::read(value, direction) {
@@ -61,20 +69,12 @@ impl Told {
     }
 }
 
-fn trimmed(words: String) -> String {
-    if words.trim().len() == words.len() {
-        words
-    } else {
-        words.trim().to_owned()
-    }
-}
-
 /// What a message says in words: its text, else its calls.
-fn texts(message: &Message) -> Vec<String> {
-    let mut out: Vec<String> = message
+fn texts(message: &Message) -> Vec<Text<'_>> {
+    let mut out: Vec<Text<'_>> = message
         .tool_calls
         .iter()
-        .map(|call| format!("{} {}", call.name, call.arguments_json()))
+        .map(|call| format!("{} {}", call.name, calls::arguments_json(call)).into())
         .collect();
     // What a sub-agent is asked is an argument of the call around it.
     let arguments = message.tool_calls.iter().filter_map(|call| call.arguments.as_ref());
@@ -83,26 +83,26 @@ fn texts(message: &Message) -> Vec<String> {
             .filter_map(Value::as_object)
             .flat_map(|map| map.values())
             .filter_map(Value::as_str)
-            .map(str::to_owned),
+            .map(Text::from),
     );
-    out.push(message.content());
+    out.push(io::content(message));
     out.extend(message.result.as_ref().map(text));
     out
 }
 
 /// What a tool is asked in words.
-fn asked(tool: &Step) -> Vec<String> {
+fn asked(tool: &Step) -> Vec<Text<'_>> {
     let arguments = tool.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
     match arguments {
-        Some(Value::String(text)) => vec![text.clone()],
-        Some(Value::Object(map)) => map.values().filter_map(Value::as_str).map(str::to_owned).collect(),
+        Some(Value::String(text)) => vec![text.into()],
+        Some(Value::Object(map)) => map.values().filter_map(Value::as_str).map(Text::from).collect(),
         _ => Vec::new(),
     }
 }
 
-fn text(value: &Value) -> String {
+fn text(value: &Value) -> Text<'_> {
     match value {
-        Value::Null => String::new(),
-        other => super::io::text(other),
+        Value::Null => Text::default(),
+        other => io::text(other),
     }
 }

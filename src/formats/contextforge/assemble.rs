@@ -1,30 +1,36 @@
 //! Runs to ContextForge documents.
 
-use std::collections::{HashMap, HashSet};
-
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::document::{AgentInfo, Step as Written, TaskInfo, TraceRun};
 use super::said;
 use super::step::{self, Made};
+use crate::formats::calls::Results;
+use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, facts, order};
+use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::run::{Run, Said, Step};
 use crate::span::{TraceId, UnixNanos};
 
 /// One run as one document.
-pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<TraceRun> {
+pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRun<'a>> {
     let mut losses = Vec::new();
-    let mut made: Vec<Option<Made>> = run.steps.iter().map(|step| step::make(run, step, options, &mut losses)).collect();
+    let results = Results::of(run);
+    let mut made: Vec<Option<Made<'a>>> = run
+        .steps
+        .iter()
+        .map(|step| step::make(run, &results, step, options, &mut losses))
+        .collect();
     let shown: Vec<bool> = made.iter().map(Option::is_some).collect();
     let parents = parents(run, &shown);
-    let metadata = run_metadata(run, &mut made, &parents);
+    let metadata = run_metadata(run, &results, &mut made, &parents);
     hand_prompts_on(run, &mut made);
 
     let mut list = Vec::new();
     let mut ids = Ids::default();
-    let step_ids: Vec<String> = run.steps.iter().map(|step| ids.unique(&step.id)).collect();
-    let mut starts: HashMap<usize, UnixNanos> = HashMap::new();
+    let step_ids: Vec<Text<'a>> = run.steps.iter().map(|step| ids.unique(step.id.as_str())).collect();
+    let mut starts: HashMap<usize, UnixNanos> = HashMap::default();
     for place in order::by_start(run, |step| shown.get(step) == Some(&true)) {
         starts.insert(place.step, place.started_at);
         let Some(step) = run.steps.get(place.step) else { continue };
@@ -32,7 +38,7 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<TraceRun> {
             continue;
         };
         if place.moved {
-            metadata.insert("recorded_timestamp".into(), step.started_at.rfc3339().into());
+            metadata.insert("recorded_timestamp", step.started_at.rfc3339());
             let what = format!("steps[{}].timestamp", step.id);
             losses.push(Loss::new(step.span_id, what, LossReason::Coerced));
         }
@@ -42,7 +48,7 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<TraceRun> {
             place: (place.step, Side::Itself),
             step: Written {
                 step_id: step_ids.get(place.step).cloned().unwrap_or_default(),
-                timestamp: String::new(),
+                timestamp: Text::default(),
                 parent_step_id: parent_step_id.and_then(|parent| step_ids.get(parent).cloned()),
                 body,
                 metadata: (!metadata.is_empty()).then_some(metadata),
@@ -55,14 +61,14 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<TraceRun> {
     list.sort_by_key(|draft| (draft.at, draft.place));
 
     let document = TraceRun {
-        run_id: run_id(run.trace_id),
-        started_at: run.started_at.rfc3339(),
-        ended_at: run.ended_at.map(|end| end.max(run.started_at).rfc3339()),
+        run_id: run_id(run.trace_id).into(),
+        started_at: run.started_at.rfc3339().into(),
+        ended_at: run.ended_at.map(|end| end.max(run.started_at).rfc3339().into()),
         agent_info: agent_info(run, &mut losses),
         task_info: task_info(run),
         steps: list.into_iter().map(Draft::write).collect(),
         metadata: Some(metadata),
-        extra: Map::new(),
+        extra: Object::new(),
     };
     Assembled { document, losses }
 }
@@ -75,16 +81,16 @@ pub(super) enum Side {
     After,
 }
 
-pub(super) struct Draft {
+pub(super) struct Draft<'a> {
     pub(super) at: UnixNanos,
     pub(super) place: (usize, Side),
-    pub(super) step: Written,
+    pub(super) step: Written<'a>,
 }
 
-impl Draft {
-    fn write(self) -> Written {
+impl<'a> Draft<'a> {
+    fn write(self) -> Written<'a> {
         Written {
-            timestamp: self.at.rfc3339(),
+            timestamp: self.at.rfc3339().into(),
             ..self.step
         }
     }
@@ -92,15 +98,16 @@ impl Draft {
 
 /// Step ids, each once.
 #[derive(Default)]
-pub(super) struct Ids(HashSet<String>);
+pub(super) struct Ids<'a>(HashSet<Text<'a>>);
 
-impl Ids {
-    pub(super) fn unique(&mut self, id: &str) -> String {
-        let mut unique = id.to_owned();
+impl<'a> Ids<'a> {
+    pub(super) fn unique(&mut self, id: impl Into<Text<'a>>) -> Text<'a> {
+        let id = id.into();
+        let mut unique = id.clone();
         let mut count = 1u32;
         while !self.0.insert(unique.clone()) {
             count += 1;
-            unique = format!("{id}:{count}");
+            unique = format!("{id}:{count}").into();
         }
         unique
     }
@@ -157,23 +164,23 @@ fn group(kind: Kind) -> Option<&'static str> {
 }
 
 /// The run's metadata. What operations without a step say stands with the nearest ancestor that is one, else here.
-fn run_metadata(run: &Run, made: &mut [Option<Made>], parents: &[Option<usize>]) -> Map<String, Value> {
+fn run_metadata<'a>(run: &'a Run, results: &Results<'a>, made: &mut [Option<Made<'a>>], parents: &[Option<usize>]) -> Object<'a> {
     let mut metadata = facts::of_run(run);
     for (index, step) in run.steps.iter().enumerate() {
         for judged in &step.operation.evaluations {
             let mut evaluation = facts::evaluation(judged);
-            if let (Some(map), Some(span)) = (evaluation.as_object_mut(), step.span_id) {
-                map.insert("span_id".into(), span.to_string().into());
+            if let Some(span) = step.span_id {
+                evaluation.insert("span_id", span.to_string());
             }
-            push(&mut metadata, "evaluations", evaluation);
+            metadata.push("evaluations", evaluation);
         }
         if made.get(index).is_none_or(Option::is_some) {
             continue;
         }
         let Some(group) = group(step.operation.kind) else { continue };
         let mut said = facts::all(run, step);
-        said.shift_remove("evaluations");
-        let mut words = facts::in_and_out(run, step);
+        said.remove("evaluations");
+        let mut words = facts::in_and_out(run, results, step);
         if run.root == Some(index) {
             words.retain(|_, value| !is_told(run, value));
             if said.is_empty() && words.is_empty() {
@@ -186,41 +193,35 @@ fn run_metadata(run: &Run, made: &mut [Option<Made>], parents: &[Option<usize>])
         let above = parents.get(index).copied().flatten();
         let above = above.and_then(|above| made.get_mut(above)?.as_mut());
         let home = above.map_or(&mut metadata, |above| &mut above.metadata);
-        push(home, group, entry.into());
+        home.push(group, entry);
     }
     metadata
 }
 
 /// Whether a value of the root is the question, the answer or the task's input.
-fn is_told(run: &Run, value: &Value) -> bool {
-    let same = |said: &Option<Said>| said.as_ref().is_some_and(|said| said.content == *value);
-    same(&run.question) || same(&run.answer) || value.is_object() && root_input(run) == Some(value)
+fn is_told(run: &Run, value: &Json<'_>) -> bool {
+    let same = |said: &Option<Said>| said.as_ref().is_some_and(|said| *value == said.content);
+    let is_input = || root_input(run).is_some_and(|input| *value == *input);
+    same(&run.question) || same(&run.answer) || value.as_object().is_some() && is_input()
 }
 
 fn root_input(run: &Run) -> Option<&Value> {
     run.steps.get(run.root?)?.operation.input.as_ref()
 }
 
-fn push(map: &mut Map<String, Value>, key: &str, item: Value) {
-    match map.entry(key).or_insert_with(|| json!([])) {
-        Value::Array(list) => list.push(item),
-        taken => *taken = json!([taken.take(), item]),
-    }
-}
-
 /// A fetched prompt is the next model call's of the same agent.
-fn hand_prompts_on(run: &Run, made: &mut [Option<Made>]) {
-    let mut fetched: HashMap<usize, Value> = HashMap::new();
+fn hand_prompts_on<'a>(run: &'a Run, made: &mut [Option<Made<'a>>]) {
+    let mut fetched: HashMap<usize, Json<'a>> = HashMap::default();
     for (step, made) in run.steps.iter().zip(made) {
         match (step.operation.kind, made) {
             (Kind::Prompt, _) => {
-                if let Some(prompt) = facts::all(run, step).shift_remove("prompt") {
+                if let Some(prompt) = facts::all(run, step).remove("prompt") {
                     fetched.insert(step.scope, prompt);
                 }
             }
             (Kind::Llm, Some(made)) => {
                 if let Some(prompt) = fetched.remove(&step.scope) {
-                    made.metadata.entry("prompt").or_insert(prompt);
+                    made.metadata.insert_new("prompt", prompt);
                 }
             }
             _ => {}
@@ -228,33 +229,37 @@ fn hand_prompts_on(run: &Run, made: &mut [Option<Made>]) {
     }
 }
 
-fn agent_info(run: &Run, losses: &mut Vec<Loss>) -> AgentInfo {
-    let name = run.agent.name.clone().unwrap_or_else(|| {
+fn agent_info<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> AgentInfo<'a> {
+    let name = run.agent.name.as_deref().unwrap_or_else(|| {
         losses.push(Loss::new(None, "agent_info.name", LossReason::Synthesized));
-        "unknown".to_owned()
+        "unknown"
     });
     AgentInfo {
-        name,
-        version: run.agent.version.clone(),
-        framework: run.agent.framework.clone(),
-        framework_version: run.agent.framework_version.clone(),
-        extra: Map::new(),
+        name: name.into(),
+        version: run.agent.version.as_deref().map(Text::from),
+        framework: run.agent.framework.as_deref().map(Text::from),
+        framework_version: run.agent.framework_version.as_deref().map(Text::from),
+        extra: Object::new(),
     }
 }
 
-fn task_info(run: &Run) -> Option<TaskInfo> {
+fn task_info(run: &Run) -> Option<TaskInfo<'_>> {
     let tasks = || run.root.and_then(|root| run.steps.get(root)).into_iter().chain(&run.steps);
     let asked = run.question.as_ref().and_then(|said| step::words(&said.content));
-    let object = |value: &Value| value.as_object().cloned();
     let info = TaskInfo {
         description: tasks()
-            .find_map(|step| step.operation.task.description.clone())
+            .find_map(|step| step.operation.task.description.as_deref())
+            .map(Text::from)
             .or(asked.map(|asked| asked.text)),
-        goal: tasks().find_map(|step| step.operation.task.goal.clone()),
+        goal: tasks().find_map(|step| step.operation.task.goal.as_deref()).map(Text::from),
         input: tasks()
             .find_map(|step| object(step.operation.task.input.as_ref()?))
             .or_else(|| root_input(run).and_then(object)),
-        extra: Map::new(),
+        extra: Object::new(),
     };
     (info != TaskInfo::default()).then_some(info)
+}
+
+fn object(value: &Value) -> Option<Object<'_>> {
+    value.as_object().map(Object::from)
 }

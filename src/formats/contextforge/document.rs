@@ -2,142 +2,141 @@
 //!
 //! Field names, order and optional fields are the page's. Keys that the page does not know are kept in `extra`.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-
 use super::read;
+use crate::formats::json::{Json, Object, Text};
+use serde::{Deserialize, Serialize};
 
 /// One agent run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct TraceRun {
+pub struct TraceRun<'a> {
     /// UUID v4.
-    pub run_id: String,
+    pub run_id: Text<'a>,
     /// ISO 8601.
-    pub started_at: String,
+    pub started_at: Text<'a>,
     /// ISO 8601; absent while the run goes on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ended_at: Option<String>,
+    pub ended_at: Option<Text<'a>>,
     /// Who ran.
-    pub agent_info: AgentInfo,
+    pub agent_info: AgentInfo<'a>,
     /// What was to be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_info: Option<TaskInfo>,
+    pub task_info: Option<TaskInfo<'a>>,
     /// What happened, ordered by timestamp.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Step<'a>>,
     /// What else is known of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Map<String, Value>>,
+    pub metadata: Option<Object<'a>>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// Who ran.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct AgentInfo {
+pub struct AgentInfo<'a> {
     /// The agent's name.
-    pub name: String,
+    pub name: Text<'a>,
     /// The agent's version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
+    pub version: Option<Text<'a>>,
     /// `langchain`, `crewai`, `custom`, ...
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub framework: Option<String>,
+    pub framework: Option<Text<'a>>,
     /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub framework_version: Option<String>,
+    pub framework_version: Option<Text<'a>>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// What was to be done.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct TaskInfo {
+pub struct TaskInfo<'a> {
     /// In words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub description: Option<String>,
+    pub description: Option<Text<'a>>,
     /// What counts as success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub goal: Option<String>,
+    pub goal: Option<Text<'a>>,
     /// Structured input.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<Map<String, Value>>,
+    pub input: Option<Object<'a>>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// One step: what all steps have, and a body by `step_type`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Step {
+pub struct Step<'a> {
     /// Unique in the run.
-    pub step_id: String,
+    pub step_id: Text<'a>,
     /// ISO 8601.
-    pub timestamp: String,
+    pub timestamp: Text<'a>,
     /// The step that caused this one.
-    pub parent_step_id: Option<String>,
+    pub parent_step_id: Option<Text<'a>>,
     /// What happened.
-    pub body: Body,
+    pub body: Body<'a>,
     /// What else is known.
-    pub metadata: Option<Map<String, Value>>,
+    pub metadata: Option<Object<'a>>,
 }
 
 /// What happened, by `step_type`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
-pub enum Body {
+pub enum Body<'a> {
     /// `user_input`
-    UserInput(UserInput),
+    UserInput(UserInput<'a>),
     /// `llm_call`
-    LlmCall(Box<LlmCall>),
+    LlmCall(Box<LlmCall<'a>>),
     /// `tool_call`
-    ToolCall(Box<ToolCall>),
+    ToolCall(Box<ToolCall<'a>>),
     /// `retrieval`
-    Retrieval(Retrieval),
+    Retrieval(Retrieval<'a>),
     /// `memory_read`
-    MemoryRead(MemoryRead),
+    MemoryRead(MemoryRead<'a>),
     /// `memory_write`
-    MemoryWrite(Box<MemoryWrite>),
+    MemoryWrite(Box<MemoryWrite<'a>>),
     /// `state_change`
-    StateChange(StateChange),
+    StateChange(StateChange<'a>),
     /// `interrupt`
-    Interrupt(Interrupt),
+    Interrupt(Interrupt<'a>),
     /// `final_output`
-    FinalOutput(FinalOutput),
+    FinalOutput(FinalOutput<'a>),
     /// A type that nobody knows: readers pass over it, and we never make one.
     Unknown {
         /// The word.
         #[serde(skip)]
-        step_type: String,
+        step_type: Text<'a>,
         /// Everything else that stands in the step.
         #[serde(flatten)]
-        fields: Map<String, Value>,
+        fields: Object<'a>,
     },
 }
 
 /// A person's words.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct UserInput {
+pub struct UserInput<'a> {
     /// The words.
-    pub content: String,
+    pub content: Text<'a>,
     /// `text`, `file`, ...
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_type: Option<String>,
+    pub input_type: Option<Text<'a>>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// A call of a language model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct LlmCall {
+pub struct LlmCall<'a> {
     /// The model's name.
-    pub model: String,
+    pub model: Text<'a>,
     /// Text, or a list of message objects.
-    pub input: Value,
+    pub input: Json<'a>,
     /// Text, or an object.
-    pub output: Value,
+    pub output: Json<'a>,
     /// Tokens that went in.
     #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
     pub tokens_in: Option<u64>,
@@ -155,22 +154,22 @@ pub struct LlmCall {
     pub cost_estimate: Option<f64>,
     /// `openai`, ...
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub provider: Option<String>,
+    pub provider: Option<Text<'a>>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// The execution of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ToolCall {
+pub struct ToolCall<'a> {
     /// The tool's name.
-    pub tool_name: String,
+    pub tool_name: Text<'a>,
     /// What it was called with.
-    pub arguments: Map<String, Value>,
+    pub arguments: Object<'a>,
     /// What it gave back. The page requires the key, so we always write it; the package leaves it out.
     #[serde(default, deserialize_with = "read::present", skip_serializing_if = "Option::is_none")]
-    pub result: Option<Value>,
+    pub result: Option<Json<'a>>,
     /// How long it took.
     #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
@@ -179,37 +178,37 @@ pub struct ToolCall {
     pub success: Option<bool>,
     /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
+    pub error: Option<Text<'a>>,
     /// What it used up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resource_impact: Option<ResourceImpact>,
+    pub resource_impact: Option<ResourceImpact<'a>>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// What a tool used up.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct ResourceImpact {
+pub struct ResourceImpact<'a> {
     /// How much.
     pub amount: f64,
     /// Of what.
-    pub unit: String,
+    pub unit: Text<'a>,
     /// By part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub breakdown: Option<Map<String, Value>>,
+    pub breakdown: Option<Object<'a>>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// A search for documents.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Retrieval {
+pub struct Retrieval<'a> {
     /// What was looked for.
-    pub query: String,
+    pub query: Text<'a>,
     /// What was found.
-    pub results: Vec<RetrievalResult>,
+    pub results: Vec<RetrievalResult<'a>>,
     /// How many were found.
     #[serde(deserialize_with = "read::whole_required")]
     pub match_count: u64,
@@ -218,32 +217,32 @@ pub struct Retrieval {
     pub latency_ms: Option<u64>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// A document that was found.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct RetrievalResult {
+pub struct RetrievalResult<'a> {
     /// Its text.
-    pub content: String,
+    pub content: Text<'a>,
     /// 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     /// What else is known of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub metadata: Option<Map<String, Value>>,
+    pub metadata: Option<Object<'a>>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// A read of an agent's memory.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct MemoryRead {
+pub struct MemoryRead<'a> {
     /// Text or an object.
-    pub query: Value,
+    pub query: Json<'a>,
     /// What was found.
-    pub results: Vec<Value>,
+    pub results: Vec<Json<'a>>,
     /// How many were found.
     #[serde(deserialize_with = "read::whole_required")]
     pub match_count: u64,
@@ -255,102 +254,102 @@ pub struct MemoryRead {
     pub total_available: Option<i64>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// A write of an agent's memory.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct MemoryWrite {
+pub struct MemoryWrite<'a> {
     /// For example `user`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub entity_type: Option<String>,
+    pub entity_type: Option<Text<'a>>,
     /// Which entity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub entity_id: Option<String>,
+    pub entity_id: Option<Text<'a>>,
     /// The store's name space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub namespace: Option<Vec<String>>,
+    pub namespace: Option<Vec<Text<'a>>>,
     /// The key in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
+    pub key: Option<Text<'a>>,
     /// `add`, `update`, `delete` or `put`.
-    pub operation: String,
+    pub operation: Text<'a>,
     /// What was written.
-    pub data: Map<String, Value>,
+    pub data: Object<'a>,
     /// Old and new values by path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changes: Option<Vec<FieldChange>>,
+    pub changes: Option<Vec<FieldChange<'a>>>,
     /// The step that made it necessary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub triggered_by_step_id: Option<String>,
+    pub triggered_by_step_id: Option<Text<'a>>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// One changed value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct FieldChange {
+pub struct FieldChange<'a> {
     /// JSON path.
-    pub path: String,
+    pub path: Text<'a>,
     /// Before; absent or null: there was none.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub old_value: Value,
+    #[serde(default, skip_serializing_if = "Json::is_null")]
+    pub old_value: Json<'a>,
     /// After; absent or null: deleted.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub new_value: Value,
+    #[serde(default, skip_serializing_if = "Json::is_null")]
+    pub new_value: Json<'a>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// A value of the agent's state changed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct StateChange {
+pub struct StateChange<'a> {
     /// Which value.
-    pub state_key: String,
+    pub state_key: Text<'a>,
     /// Before.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub old_value: Value,
+    #[serde(default, skip_serializing_if = "Json::is_null")]
+    pub old_value: Json<'a>,
     /// After.
-    pub new_value: Value,
+    pub new_value: Json<'a>,
     /// Why.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Text<'a>>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// A person was asked.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Interrupt {
+pub struct Interrupt<'a> {
     /// What was asked.
-    pub prompt: String,
+    pub prompt: Text<'a>,
     /// Text or an object.
-    pub response: Value,
+    pub response: Json<'a>,
     /// How long the agent waited.
     #[serde(deserialize_with = "read::whole_required")]
     pub wait_duration_ms: u64,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// The run's answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct FinalOutput {
+pub struct FinalOutput<'a> {
     /// The answer, never null.
-    pub content: Value,
+    pub content: Json<'a>,
     /// `text`, `json`, ...
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub format: Option<String>,
+    pub format: Option<Text<'a>>,
     /// Keys that the page does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
-impl Body {
+impl Body<'_> {
     /// The word in `step_type`.
     #[must_use]
     pub fn step_type(&self) -> &str {

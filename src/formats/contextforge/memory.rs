@@ -1,30 +1,32 @@
 //! Steps of memory, of state, and of a person who is asked.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::document::{Body, FieldChange, Interrupt, MemoryRead, MemoryWrite, StateChange};
 use super::step::{Making, words};
+use crate::formats::json::{Json, Object, Text};
 use crate::formats::{LossReason, io};
 use crate::operation::Kind;
 
-impl Making<'_> {
-    pub(super) fn memory_read(&mut self) -> Body {
+impl<'a> Making<'a, '_> {
+    pub(super) fn memory_read(&mut self) -> Body<'a> {
         let operation = &self.step.operation;
         let memory = operation.memory.as_ref();
         let query = match io::input(self.run, self.step) {
-            None | Some(Value::Null) => {
+            None | Some(Json::Null) => {
                 self.lose("query", LossReason::Synthesized);
-                Value::String(String::new())
+                "".into()
             }
-            Some(kept @ (Value::String(_) | Value::Object(_))) => kept,
+            Some(kept @ (Json::Text(_) | Json::Object(_))) => kept,
             Some(other) => {
                 self.lose("query", LossReason::Coerced);
                 other.to_string().into()
             }
         };
-        let results = match io::output(self.run, self.step) {
-            None | Some(Value::Null) => Vec::new(),
-            Some(Value::Array(items)) => items,
+        let results = match io::output(self.results, self.step) {
+            None | Some(Json::Null) => Vec::new(),
+            Some(Json::List(items)) => items,
+            Some(Json::Values(items)) => items.iter().map(Json::from).collect(),
             Some(other) => vec![other],
         };
         self.taken("memory", &["query", "results", "total_available"]);
@@ -43,102 +45,113 @@ impl Making<'_> {
             results,
             relevance_scores: recorded.or_else(of_documents),
             total_available: memory.and_then(|memory| memory.total_available),
-            extra: Map::new(),
+            extra: Object::new(),
         })
     }
 
-    pub(super) fn memory_write(&mut self) -> Body {
-        let memory = self.step.operation.memory.clone().unwrap_or_default();
-        let data = match memory.data.or_else(|| self.step.operation.input.clone()) {
-            Some(Value::Object(map)) => map,
-            None | Some(Value::Null) => Map::new(),
+    pub(super) fn memory_write(&mut self) -> Body<'a> {
+        let step = self.step;
+        let memory = step.operation.memory.as_ref();
+        let said = memory.and_then(|memory| memory.data.as_ref());
+        let data = match said.or(step.operation.input.as_ref()) {
+            Some(Value::Object(map)) => map.into(),
+            None | Some(Value::Null) => Object::new(),
             Some(other) => {
                 self.lose("data", LossReason::Coerced);
-                Map::from_iter([("value".to_owned(), other)])
+                Object::from([("value", other.into())])
             }
         };
-        let operation = match memory.operation.as_deref().map(str::to_ascii_lowercase).as_deref() {
-            Some(word @ ("add" | "update" | "delete" | "put")) => word.to_owned(),
-            Some("create" | "upsert" | "insert") => "add".to_owned(),
+        let recorded = memory.and_then(|memory| memory.operation.as_deref());
+        let operation = match recorded.map(str::to_ascii_lowercase).as_deref() {
+            Some("update") => "update",
+            Some("delete") => "delete",
+            Some("put") => "put",
+            Some("add" | "create" | "upsert" | "insert") => "add",
             _ => {
                 self.lose("operation", LossReason::Synthesized);
-                "add".to_owned()
+                "add"
             }
         };
-        let recorded = memory.operation.filter(|word| *word != operation);
-        let namespace = memory.namespace.as_ref().and_then(texts);
-        let changes = memory.changes.as_ref().and_then(changes);
+        let namespace = memory.and_then(|memory| texts(memory.namespace.as_ref()?));
+        let changes = memory.and_then(|memory| changes(memory.changes.as_ref()?));
         let mut done = vec!["entity_type", "entity_id", "key", "operation", "data"];
         done.extend(namespace.is_some().then_some("namespace"));
         done.extend(changes.is_some().then_some("changes"));
         self.taken("memory", &done);
-        if let Some(word) = recorded {
-            self.note("operation", word.into());
+        if let Some(word) = recorded.filter(|word| *word != operation) {
+            self.note("operation", word);
         }
-        if let Some(output) = &self.step.operation.output {
-            self.note("output", output.clone());
+        if let Some(output) = &step.operation.output {
+            self.note("output", output);
         }
+        let text = |text: Option<&'a String>| text.map(Text::from);
         Body::MemoryWrite(Box::new(MemoryWrite {
-            entity_type: memory.entity_type,
-            entity_id: memory.entity_id,
+            entity_type: text(memory.and_then(|memory| memory.entity_type.as_ref())),
+            entity_id: text(memory.and_then(|memory| memory.entity_id.as_ref())),
             namespace,
-            key: memory.key,
-            operation,
+            key: text(memory.and_then(|memory| memory.key.as_ref())),
+            operation: operation.into(),
             data,
             changes,
             triggered_by_step_id: None,
-            extra: Map::new(),
+            extra: Object::new(),
         }))
     }
 
-    pub(super) fn state_change(&mut self) -> Body {
+    pub(super) fn state_change(&mut self) -> Body<'a> {
         let operation = &self.step.operation;
-        let state = operation.state.clone().unwrap_or_default();
+        let state = operation.state.as_ref();
         let handoff = operation.kind == Kind::Handoff;
-        let state_key = match state.key {
+        let state_key = match state.and_then(|state| state.key.as_deref()) {
             Some(key) => key,
-            None if handoff => "active_agent".to_owned(),
+            None if handoff => "active_agent",
             None => {
                 self.lose("state_key", LossReason::Synthesized);
-                operation.name.clone()
+                &operation.name
             }
         };
-        let named = || operation.agent.name.clone().filter(|_| handoff).map(Value::from);
-        let recorded = state.new_value.is_some();
-        let new_value = state.new_value.filter(|value| !value.is_null()).or_else(named).unwrap_or_else(|| {
-            let reason = if recorded { LossReason::Coerced } else { LossReason::Synthesized };
+        let named = || operation.agent.name.as_ref().filter(|_| handoff).map(Json::from);
+        let recorded = state.and_then(|state| state.new_value.as_ref());
+        let new_value = recorded.filter(|value| !value.is_null()).map(Json::from).or_else(named);
+        let new_value = new_value.unwrap_or_else(|| {
+            let reason = if recorded.is_some() {
+                LossReason::Coerced
+            } else {
+                LossReason::Synthesized
+            };
             self.lose("new_value", reason);
             "".into()
         });
-        self.metadata.shift_remove("state");
+        self.metadata.remove("state");
         if operation.kind != Kind::StateChange {
-            self.note("kind", operation.kind.name().into());
+            self.note("kind", operation.kind.name());
             for (key, value) in [("input", &operation.input), ("output", &operation.output)] {
                 if let Some(value) = value {
-                    self.note(key, value.clone());
+                    self.note(key, value);
                 }
             }
         }
         Body::StateChange(StateChange {
-            state_key,
-            old_value: state.old_value.unwrap_or_default(),
+            state_key: state_key.into(),
+            old_value: state.and_then(|state| state.old_value.as_ref()).into(),
             new_value,
-            reason: state.reason,
-            extra: Map::new(),
+            reason: state.and_then(|state| state.reason.as_deref()).map(Text::from),
+            extra: Object::new(),
         })
     }
 
-    pub(super) fn interrupt(&mut self) -> Body {
-        let asked = self.step.operation.interrupt.clone().unwrap_or_default();
-        let prompt = asked
-            .prompt
-            .or_else(|| words(self.step.operation.input.as_ref()?).map(|said| said.text));
+    pub(super) fn interrupt(&mut self) -> Body<'a> {
+        let operation = &self.step.operation;
+        let asked = operation.interrupt.as_ref();
+        let prompt = asked.and_then(|asked| asked.prompt.as_deref()).map(Text::from);
+        let prompt = prompt.or_else(|| words(operation.input.as_ref()?).map(|said| said.text));
         let prompt = prompt.unwrap_or_else(|| {
             self.lose("prompt", LossReason::Synthesized);
-            String::new()
+            Text::default()
         });
-        let response = match asked.response.or_else(|| self.step.operation.output.clone()) {
-            Some(kept @ (Value::String(_) | Value::Object(_))) => kept,
+        let said = asked.and_then(|asked| asked.response.as_ref());
+        let response = match said.or(operation.output.as_ref()) {
+            Some(kept @ (Value::String(_) | Value::Object(_))) => kept.into(),
             None | Some(Value::Null) => {
                 self.lose("response", LossReason::Synthesized);
                 "".into()
@@ -148,16 +161,17 @@ impl Making<'_> {
                 other.to_string().into()
             }
         };
-        let wait = asked.wait_ms.or_else(|| self.step.latency_ms()).unwrap_or_else(|| {
+        let wait = asked.and_then(|asked| asked.wait_ms).or_else(|| self.step.latency_ms());
+        let wait = wait.unwrap_or_else(|| {
             self.lose("wait_duration_ms", LossReason::Synthesized);
             0
         });
-        self.metadata.shift_remove("interrupt");
+        self.metadata.remove("interrupt");
         Body::Interrupt(Interrupt {
             prompt,
             response,
             wait_duration_ms: wait,
-            extra: Map::new(),
+            extra: Object::new(),
         })
     }
 }
@@ -166,15 +180,15 @@ fn numbers(value: &Value) -> Option<Vec<f64>> {
     value.as_array()?.iter().map(Value::as_f64).collect()
 }
 
-fn texts(value: &Value) -> Option<Vec<String>> {
+fn texts(value: &Value) -> Option<Vec<Text<'_>>> {
     match value {
-        Value::String(text) => Some(vec![text.clone()]),
-        Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+        Value::String(text) => Some(vec![text.into()]),
+        Value::Array(items) => items.iter().map(|item| item.as_str().map(Text::from)).collect(),
         _ => None,
     }
 }
 
-fn changes(value: &Value) -> Option<Vec<FieldChange>> {
+fn changes<'a>(value: &Value) -> Option<Vec<FieldChange<'a>>> {
     value
         .as_array()?
         .iter()

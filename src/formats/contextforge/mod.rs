@@ -48,9 +48,9 @@ pub struct ContextForge;
 
 impl Format for ContextForge {
     const ID: &'static str = "contextforge";
-    type Document = TraceRun;
+    type Document<'a> = TraceRun<'a>;
 
-    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<TraceRun<'a>>> {
         runs.iter()
             .filter(|run| run.has_agent_work())
             .map(|run| assemble::assemble(run, options))

@@ -5,8 +5,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::document::{ALIASES, Body, Step};
+use crate::formats::json::{Json, Object};
 
-impl Serialize for Step {
+impl Serialize for Step<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Written<'a> {
@@ -16,9 +17,9 @@ impl Serialize for Step {
             #[serde(skip_serializing_if = "Option::is_none")]
             parent_step_id: Option<&'a str>,
             #[serde(flatten)]
-            body: &'a Body,
+            body: &'a Body<'a>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            metadata: Option<&'a Map<String, Value>>,
+            metadata: Option<&'a Object<'a>>,
         }
         Written {
             step_id: &self.step_id,
@@ -32,7 +33,7 @@ impl Serialize for Step {
     }
 }
 
-impl<'de> Deserialize<'de> for Step {
+impl<'de> Deserialize<'de> for Step<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut map = Map::deserialize(deserializer)?;
         for (alias, field) in ALIASES {
@@ -58,8 +59,8 @@ impl<'de> Deserialize<'de> for Step {
             "interrupt" => Body::Interrupt(rest(map)?),
             "final_output" => Body::FinalOutput(rest(map)?),
             _ => Body::Unknown {
-                step_type: word,
-                fields: map,
+                step_type: word.into(),
+                fields: map.into(),
             },
         };
         Ok(Self {
@@ -98,8 +99,8 @@ fn rest<T: DeserializeOwned, E: serde::de::Error>(map: Map<String, Value>) -> Re
 }
 
 /// A key that stands there with null differs from one that does not stand there.
-pub(super) fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
+pub(super) fn present<'de, 'a, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json<'a>>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
 }
 
 /// A whole number, also where it is written with a fraction of zero.

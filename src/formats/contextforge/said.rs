@@ -1,26 +1,26 @@
 //! What people said, and the last answer, as steps of their own.
 
-use std::collections::HashMap;
-
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::assemble::{Draft, Ids, Side};
 use super::document::{Body, Step as Written, UserInput};
 use super::step::{self, Words};
-use crate::formats::{Loss, LossReason};
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::{Loss, LossReason, io};
+use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Role};
 use crate::run::{Entry, EntryKind, Run};
 use crate::span::{SpanId, UnixNanos};
 
-struct Inputs<'a> {
-    list: Vec<Draft>,
-    ids: &'a mut Ids,
-    losses: &'a mut Vec<Loss>,
+struct Inputs<'a, 'm> {
+    list: Vec<Draft<'a>>,
+    ids: &'m mut Ids<'a>,
+    losses: &'m mut Vec<Loss>,
 }
 
-impl Inputs<'_> {
-    fn say(&mut self, at: UnixNanos, place: usize, owner: &str, span: Option<SpanId>, words: Words) {
-        let step_id = self.ids.unique(&format!("{owner}:in"));
+impl<'a> Inputs<'a, '_> {
+    fn say(&mut self, at: UnixNanos, place: usize, owner: &str, span: Option<SpanId>, words: Words<'a>) {
+        let step_id = self.ids.unique(format!("{owner}:in"));
         if words.coerced {
             let what = format!("steps[{step_id}].content");
             self.losses.push(Loss::new(span, what, LossReason::Coerced));
@@ -30,27 +30,27 @@ impl Inputs<'_> {
             place: (place, Side::Before),
             step: Written {
                 step_id,
-                timestamp: String::new(),
+                timestamp: Text::default(),
                 parent_step_id: None,
                 body: Body::UserInput(UserInput {
                     content: words.text,
-                    input_type: Some("text".to_owned()),
-                    extra: Map::new(),
+                    input_type: Some("text".into()),
+                    extra: Object::new(),
                 }),
-                metadata: words.original.map(|original| Map::from_iter([("content".to_owned(), original)])),
+                metadata: words.original.map(|original| Object::from([("content", original)])),
             },
         });
     }
 }
 
 /// The question, not after the `first` step, and what people said later in conversations that are not a sub-agent's.
-pub(super) fn user_inputs(
-    run: &Run,
+pub(super) fn user_inputs<'a>(
+    run: &'a Run,
     first: Option<UnixNanos>,
     starts: &HashMap<usize, UnixNanos>,
-    ids: &mut Ids,
+    ids: &mut Ids<'a>,
     losses: &mut Vec<Loss>,
-) -> Vec<Draft> {
+) -> Vec<Draft<'a>> {
     let is_step = |step: usize| run.steps.get(step).is_some_and(|step| step.operation.kind == Kind::UserInput);
     let mut inputs = Inputs {
         list: Vec::new(),
@@ -87,16 +87,16 @@ pub(super) fn user_inputs(
 }
 
 /// The question with the pictures that its message holds beside it.
-fn question(content: &Value, message: Option<&Message>) -> Option<Words> {
+fn question<'a>(content: &'a Value, message: Option<&'a Message>) -> Option<Words<'a>> {
     let mut words = step::words(content)?;
     if let Some(message) = message.filter(|message| message.has_media()) {
         let whole = step::message_words(message)?;
-        words = if message.content().trim() == words.text.trim() {
+        words = if io::content(message).trim() == words.text.trim() {
             whole
         } else {
             let marks = step::media_marks(message);
             Words {
-                text: format!("{}\n{marks}", words.text),
+                text: format!("{}\n{marks}", words.text).into(),
                 ..whole
             }
         };
@@ -136,7 +136,7 @@ fn said_here(run: &Run) -> Vec<Conversation<'_>> {
             let EntryKind::Message(message) = &entry.kind else { continue };
             match found {
                 Some(found) if at == found => holds = Some(message),
-                Some(found) if at < found && (at < history || !message.content().trim().is_empty()) => {}
+                Some(found) if at < found && (at < history || message.has_words()) => {}
                 None if at < history => {}
                 _ => messages.push(entry),
             }
@@ -153,7 +153,7 @@ fn said_here(run: &Run) -> Vec<Conversation<'_>> {
 fn position(conversation: &[Entry], asked: &str) -> Option<usize> {
     let holds = |entry: &Entry, whole: bool| match &entry.kind {
         EntryKind::Message(message) if message.role == Role::User => {
-            let content = message.content();
+            let content = io::content(message);
             if whole { content.trim() == asked } else { content.contains(asked) }
         }
         _ => false,
@@ -164,7 +164,7 @@ fn position(conversation: &[Entry], asked: &str) -> Option<usize> {
 }
 
 /// The last answer; one with pictures as the model gave it.
-pub(super) fn final_output(run: &Run, ids: &mut Ids) -> Option<Draft> {
+pub(super) fn final_output<'a>(run: &'a Run, ids: &mut Ids<'a>) -> Option<Draft<'a>> {
     let said = run.answer.as_ref()?;
     if run
         .steps
@@ -176,17 +176,17 @@ pub(super) fn final_output(run: &Run, ids: &mut Ids) -> Option<Draft> {
     let owner = run.root.and_then(|root| run.steps.get(root)).or_else(|| run.steps.get(said.step))?;
     let turn = || run.steps.get(said.step)?.operation.output_messages.as_deref()?.first();
     let content = turn()
-        .filter(|message| message.has_media() && said.content.as_str() == Some(&message.content()))
-        .map(Message::chat_content);
+        .filter(|message| message.has_media() && said.content.as_str() == Some(&*io::content(message)))
+        .map(io::chat_content);
     let last = run.steps.iter().map(|step| step.started_at).max()?;
     Some(Draft {
         at: run.ended_at.unwrap_or(said.at).max(last),
         place: (usize::MAX, Side::After),
         step: Written {
-            step_id: ids.unique(&format!("{}:out", owner.id)),
-            timestamp: String::new(),
+            step_id: ids.unique(format!("{}:out", owner.id)),
+            timestamp: Text::default(),
             parent_step_id: None,
-            body: step::answer(content.as_ref().unwrap_or(&said.content))?,
+            body: step::answer(content.unwrap_or_else(|| Json::from(&said.content)))?,
             metadata: None,
         },
     })

@@ -1,38 +1,46 @@
 //! One operation as one step: the body by kind, and the metadata with all that the body has no field for.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use super::document::{Body, FinalOutput, LlmCall, ResourceImpact, Retrieval, RetrievalResult, ToolCall, UserInput};
+use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, Options, calls, facts, io};
-use crate::operation::message::arguments_object;
 use crate::operation::{Document, Kind, Message, Part};
 use crate::run::{Observed, Run, Step};
 
 /// What has become of one operation.
-pub(super) struct Made {
-    pub(super) body: Body,
-    pub(super) metadata: Map<String, Value>,
+pub(super) struct Made<'a> {
+    pub(super) body: Body<'a>,
+    pub(super) metadata: Object<'a>,
 }
 
 /// A step that is being made: everything it says stands in the metadata until a field takes it.
-pub(super) struct Making<'a> {
+pub(super) struct Making<'a, 'm> {
     pub(super) run: &'a Run,
+    pub(super) results: &'m calls::Results<'a>,
     pub(super) step: &'a Step,
-    pub(super) metadata: Map<String, Value>,
-    losses: &'a mut Vec<Loss>,
+    pub(super) metadata: Object<'a>,
+    losses: &'m mut Vec<Loss>,
 }
 
 /// The step for an operation; `None` for one that ContextForge has no step for.
-pub(super) fn make(run: &Run, step: &Step, options: &Options, losses: &mut Vec<Loss>) -> Option<Made> {
+pub(super) fn make<'a>(
+    run: &'a Run,
+    results: &calls::Results<'a>,
+    step: &'a Step,
+    options: &Options,
+    losses: &mut Vec<Loss>,
+) -> Option<Made<'a>> {
     let operation = &step.operation;
     let mut making = Making {
         run,
+        results,
         step,
         metadata: facts::all(run, step),
         losses,
     };
     // Judgements stand together in the run's metadata.
-    making.metadata.shift_remove("evaluations");
+    making.metadata.remove("evaluations");
     let body = match operation.kind {
         Kind::Llm => making.llm_call(),
         Kind::Decision if operation.model.name().is_some() => making.llm_call(),
@@ -51,14 +59,14 @@ pub(super) fn make(run: &Run, step: &Step, options: &Options, losses: &mut Vec<L
     };
     let name = &operation.name;
     if !name.is_empty() && !matches!(&body, Body::ToolCall(call) if call.tool_name == *name) {
-        making.note("span_name", name.as_str().into());
+        making.note("span_name", name.as_str());
     }
     let has_latency = matches!(
         body,
         Body::LlmCall(_) | Body::ToolCall(_) | Body::Retrieval(_) | Body::Interrupt(_) | Body::Unknown { .. }
     );
     if let Some(latency) = step.latency_ms().filter(|_| !has_latency) {
-        making.note("latency_ms", latency.into());
+        making.note("latency_ms", latency);
     }
     if step.observed == Observed::Messages {
         making.lose("timestamp", LossReason::Synthesized);
@@ -70,21 +78,21 @@ pub(super) fn make(run: &Run, step: &Step, options: &Options, losses: &mut Vec<L
 }
 
 /// A user's or an agent's words as text.
-pub(super) struct Words {
-    pub(super) text: String,
+pub(super) struct Words<'a> {
+    pub(super) text: Text<'a>,
     /// Whether they were no text.
     pub(super) coerced: bool,
     /// What they were, where the text does not show it whole.
-    pub(super) original: Option<Value>,
+    pub(super) original: Option<Json<'a>>,
 }
 
 /// A value as words; `None` if there are none.
-pub(super) fn words(value: &Value) -> Option<Words> {
+pub(super) fn words(value: &Value) -> Option<Words<'_>> {
     let (text, coerced) = match value {
         Value::Null => return None,
         Value::String(text) if text.trim().is_empty() => return None,
-        Value::String(text) => (text.clone(), false),
-        other => (other.to_string(), true),
+        Value::String(text) => (text.into(), false),
+        other => (other.to_string().into(), true),
     };
     Some(Words {
         text,
@@ -94,20 +102,24 @@ pub(super) fn words(value: &Value) -> Option<Words> {
 }
 
 /// A message as words, with marked text for what is no text.
-pub(super) fn message_words(message: &Message) -> Option<Words> {
+pub(super) fn message_words(message: &Message) -> Option<Words<'_>> {
+    let text = io::content(message);
     if !message.has_media() {
-        return words(&message.content().into());
+        return message.has_words().then_some(Words {
+            text,
+            coerced: false,
+            original: None,
+        });
     }
-    let text = message.content();
     let marks = media_marks(message);
     Some(Words {
         text: if text.trim().is_empty() {
-            marks
+            marks.into()
         } else {
-            format!("{text}\n{marks}")
+            format!("{text}\n{marks}").into()
         },
         coerced: true,
-        original: Some(message.chat_content()),
+        original: Some(io::chat_content(message)),
     })
 }
 
@@ -122,18 +134,29 @@ pub(super) fn media_marks(message: &Message) -> String {
 }
 
 /// The answer's body; `None` if there is none.
-pub(super) fn answer(content: &Value) -> Option<Body> {
-    let format = match content {
-        Value::Null => return None,
-        Value::String(text) if text.trim().is_empty() => return None,
-        Value::String(_) => "text",
+pub(super) fn answer(content: Json<'_>) -> Option<Body<'_>> {
+    let format = match &content {
+        Json::Null => return None,
+        Json::Text(text) if text.trim().is_empty() => return None,
+        Json::Text(_) => "text",
         _ => "json",
     };
     Some(Body::FinalOutput(FinalOutput {
-        content: content.clone(),
-        format: Some(format.to_owned()),
+        content,
+        format: Some(format.into()),
         ..FinalOutput::default()
     }))
+}
+
+/// What all messages say together.
+fn joined_words<'a>(messages: Option<&[Message]>) -> Option<Words<'a>> {
+    let joined = joined(messages);
+    let words = message_words(&joined)?;
+    Some(Words {
+        text: words.text.into_owned().into(),
+        coerced: words.coerced,
+        original: words.coerced.then(|| joined.chat_content().into()),
+    })
 }
 
 /// The parts of all messages as one message.
@@ -152,44 +175,44 @@ fn is_only_text(message: &Message) -> bool {
     message.tool_calls.is_empty() && !message.has_media() && message.name.is_none()
 }
 
-impl Making<'_> {
+impl<'a> Making<'a, '_> {
     pub(super) fn lose(&mut self, what: &str, reason: LossReason) {
         let place = format!("steps[{}].{what}", self.step.id);
         self.losses.push(Loss::new(self.step.span_id, place, reason));
     }
 
-    pub(super) fn note(&mut self, key: &str, value: Value) {
-        self.metadata.insert(key.to_owned(), value);
+    pub(super) fn note(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
+        self.metadata.insert(key, value);
     }
 
     /// Takes a name out of a group of facts; the group goes when it is empty.
     pub(super) fn taken(&mut self, group: &str, names: &[&str]) {
-        if let Some(Value::Object(map)) = self.metadata.get_mut(group) {
+        if let Some(Json::Object(map)) = self.metadata.get_mut(group) {
             for name in names {
-                map.shift_remove(*name);
+                map.remove(name);
             }
             if map.is_empty() {
-                self.metadata.shift_remove(group);
+                self.metadata.remove(group);
             }
         }
     }
 
-    fn llm_call(&mut self) -> Body {
+    fn llm_call(&mut self) -> Body<'a> {
         let operation = &self.step.operation;
-        let model = operation.model.name().map(str::to_owned).unwrap_or_else(|| {
+        let model = operation.model.name().unwrap_or_else(|| {
             self.lose("model", LossReason::Synthesized);
-            "unknown".to_owned()
+            "unknown"
         });
         let input = self.llm_input();
         let output = self.llm_output();
         match (input.is_some(), output.is_some()) {
-            (false, false) => self.note("content_captured", false.into()),
-            (false, true) => self.note("input_captured", false.into()),
-            (true, false) if operation.failure.is_none() => self.note("output_captured", false.into()),
+            (false, false) => self.note("content_captured", false),
+            (false, true) => self.note("input_captured", false),
+            (true, false) if operation.failure.is_none() => self.note("output_captured", false),
             _ => {}
         }
         for key in ["model", "provider"] {
-            self.metadata.shift_remove(key);
+            self.metadata.remove(key);
         }
         self.taken("usage", &["input", "output", "total"]);
         let usage = &operation.usage;
@@ -199,29 +222,29 @@ impl Making<'_> {
         }
         let parts = || cost.input.zip(cost.output).map(|(input, output)| input + output);
         Body::LlmCall(Box::new(LlmCall {
-            model,
-            input: input.unwrap_or_else(|| json!([])),
+            model: model.into(),
+            input: input.unwrap_or_else(|| Json::List(Vec::new())),
             output: output.unwrap_or_else(|| "".into()),
             tokens_in: usage.input,
             tokens_out: usage.output,
             tokens_total: usage.total.or(usage.input.zip(usage.output).map(|(a, b)| a.saturating_add(b))),
             latency_ms: self.step.latency_ms(),
             cost_estimate: cost.total.or_else(parts).filter(|cost| cost.is_finite()),
-            provider: operation.model.provider.clone(),
-            extra: Map::new(),
+            provider: operation.model.provider.as_deref().map(Text::from),
+            extra: Object::new(),
         }))
     }
 
-    fn llm_input(&mut self) -> Option<Value> {
+    fn llm_input(&mut self) -> Option<Json<'a>> {
         let operation = &self.step.operation;
         if let Some(messages) = &operation.input_messages {
             return Some(io::chats(messages));
         }
         match operation.input.as_ref()? {
             Value::Null => None,
-            text @ Value::String(_) => Some(text.clone()),
-            Value::Array(items) if items.iter().all(Value::is_object) => Some(items.clone().into()),
-            object @ Value::Object(_) => Some(json!([object])),
+            text @ Value::String(_) => Some(text.into()),
+            list @ Value::Array(items) if items.iter().all(Value::is_object) => Some(list.into()),
+            object @ Value::Object(_) => Some(Json::List(vec![object.into()])),
             other => {
                 self.lose("input", LossReason::Coerced);
                 Some(other.to_string().into())
@@ -229,15 +252,15 @@ impl Making<'_> {
         }
     }
 
-    fn llm_output(&mut self) -> Option<Value> {
+    fn llm_output(&mut self) -> Option<Json<'a>> {
         let operation = &self.step.operation;
         let Some((first, others)) = operation.output_messages.as_deref().and_then(<[Message]>::split_first) else {
             return match operation.output.as_ref()? {
                 Value::Null => None,
-                kept @ (Value::String(_) | Value::Object(_)) => Some(kept.clone()),
+                kept @ (Value::String(_) | Value::Object(_)) => Some(kept.into()),
                 other => {
                     self.lose("output", LossReason::Coerced);
-                    Some(json!({ "output": other }))
+                    Some(Object::from([("output", other.into())]).into())
                 }
             };
         };
@@ -247,52 +270,52 @@ impl Making<'_> {
         if let Some(reason) = &first.finish_reason
             && !self.metadata.contains_key("finish_reason")
         {
-            self.note("finish_reason", reason.as_str().into());
+            self.note("finish_reason", reason);
         }
         let (chat, reasoning) = io::chat_and_reasoning(first);
         self.metadata.extend(reasoning);
-        Some(if is_only_text(first) { first.content().into() } else { chat })
+        Some(if is_only_text(first) { io::content(first).into() } else { chat })
     }
 
-    fn tool_call(&mut self) -> Body {
+    fn tool_call(&mut self) -> Body<'a> {
         let (run, step) = (self.run, self.step);
-        let (arguments, wrapped) = arguments_object(calls::arguments(run, step));
+        let (arguments, wrapped) = calls::arguments_object(calls::arguments(run, step));
         if wrapped {
             self.lose("arguments", LossReason::Coerced);
         }
         if let Some(id) = calls::call_id(run, step) {
-            self.note("tool_call_id", id.into());
+            self.note("tool_call_id", id);
         }
         let failure = step.operation.failure.as_ref();
         if failure.is_some_and(|failure| failure.error_type.is_none() && failure.stacktrace.is_none()) {
-            self.metadata.shift_remove("error");
+            self.metadata.remove("error");
         }
-        let result = calls::result(run, step).cloned();
+        let result = self.results.get(step).map(Json::from);
         let unknown = step.ended_at.is_none() || (step.observed == Observed::Messages && result.is_none());
         Body::ToolCall(Box::new(ToolCall {
-            tool_name: calls::tool_name(run, step).to_owned(),
+            tool_name: calls::tool_name(run, step).into(),
             arguments,
             latency_ms: step.latency_ms().filter(|_| step.observed == Observed::Span),
             success: match failure {
                 Some(_) => Some(false),
                 None => (!unknown).then_some(true),
             },
-            error: failure.map(calls::error_text),
+            error: failure.map(|failure| calls::error_text(failure).into()),
             result: Some(result.unwrap_or_default()),
             resource_impact: self.resource_impact(),
-            extra: Map::new(),
+            extra: Object::new(),
         }))
     }
 
-    fn resource_impact(&mut self) -> Option<ResourceImpact> {
+    fn resource_impact(&mut self) -> Option<ResourceImpact<'a>> {
         let operation = &self.step.operation;
         if let Some(impact) = &operation.resource_impact {
             let amount = impact.amount.filter(|amount| amount.is_finite())?;
-            let unit = impact.unit.clone()?;
+            let unit = impact.unit.as_deref()?.into();
             let breakdown = match &impact.breakdown {
                 Some(Value::Object(map)) => {
                     self.taken("resource_impact", &["breakdown"]);
-                    Some(map.clone())
+                    Some(map.into())
                 }
                 _ => None,
             };
@@ -301,44 +324,44 @@ impl Making<'_> {
                 amount,
                 unit,
                 breakdown,
-                extra: Map::new(),
+                extra: Object::new(),
             });
         }
         let amount = operation.cost.total.filter(|cost| cost.is_finite())?;
         self.taken("cost", &["total"]);
         Some(ResourceImpact {
             amount,
-            unit: "USD".to_owned(),
+            unit: "USD".into(),
             ..ResourceImpact::default()
         })
     }
 
-    fn query_text(&mut self) -> String {
+    fn query_text(&mut self) -> Text<'a> {
         match io::input(self.run, self.step) {
-            None | Some(Value::Null) => {
+            None | Some(Json::Null) => {
                 self.lose("query", LossReason::Synthesized);
-                String::new()
+                Text::default()
             }
-            Some(Value::String(text)) => text,
+            Some(Json::Text(text)) => text,
             Some(other) => {
                 self.lose("query", LossReason::Coerced);
-                other.to_string()
+                other.to_string().into()
             }
         }
     }
 
-    fn retrieval(&mut self) -> Body {
+    fn retrieval(&mut self) -> Body<'a> {
         let operation = &self.step.operation;
         let query = self.query_text();
         if operation.kind == Kind::Rerank {
-            self.note("reranker", true.into());
+            self.note("reranker", true);
         }
         let documents = operation.search.as_ref().and_then(|search| search.documents.as_deref());
-        let results: Vec<RetrievalResult> = documents.unwrap_or_default().iter().map(result).collect();
+        let results: Vec<RetrievalResult<'a>> = documents.unwrap_or_default().iter().map(result).collect();
         if documents.is_none() {
             match &operation.output {
-                Some(output) if !output.is_null() => self.note("output", output.clone()),
-                _ => self.note("content_captured", false.into()),
+                Some(output) if !output.is_null() => self.note("output", output),
+                _ => self.note("content_captured", false),
             }
         }
         Body::Retrieval(Retrieval {
@@ -346,27 +369,27 @@ impl Making<'_> {
             match_count: match_count(operation, results.len()),
             results,
             latency_ms: self.step.latency_ms(),
-            extra: Map::new(),
+            extra: Object::new(),
         })
     }
 
-    fn embedding(&mut self) -> Body {
+    fn embedding(&mut self) -> Body<'a> {
         let query = self.step.operation.embedded_texts.join("\n");
         if query.is_empty() {
             self.lose("query", LossReason::Synthesized);
         }
-        self.note("embedding", true.into());
+        self.note("embedding", true);
         Body::Retrieval(Retrieval {
-            query,
+            query: query.into(),
             latency_ms: self.step.latency_ms(),
             ..Retrieval::default()
         })
     }
 
-    fn user_input(&mut self) -> Option<Body> {
+    fn user_input(&mut self) -> Option<Body<'a>> {
         let operation = &self.step.operation;
         let messages = operation.input_messages.as_deref().or(operation.output_messages.as_deref());
-        let said = message_words(&joined(messages))
+        let said = joined_words(messages)
             .or_else(|| words(operation.input.as_ref()?))
             .or_else(|| words(operation.output.as_ref()?))?;
         if said.coerced {
@@ -377,12 +400,12 @@ impl Making<'_> {
         }
         Some(Body::UserInput(UserInput {
             content: said.text,
-            input_type: Some("text".to_owned()),
-            extra: Map::new(),
+            input_type: Some("text".into()),
+            extra: Object::new(),
         }))
     }
 
-    fn final_output(&mut self) -> Option<Body> {
+    fn final_output(&mut self) -> Option<Body<'a>> {
         let operation = &self.step.operation;
         let messages = operation.output_messages.as_deref().or(operation.input_messages.as_deref());
         let said = joined(messages);
@@ -391,35 +414,32 @@ impl Making<'_> {
         } else {
             said.content().into()
         };
-        answer(&content)
-            .or_else(|| answer(operation.output.as_ref()?))
-            .or_else(|| answer(operation.input.as_ref()?))
+        answer(content.into())
+            .or_else(|| answer(operation.output.as_ref()?.into()))
+            .or_else(|| answer(operation.input.as_ref()?.into()))
     }
 }
 
 /// A document; a score outside 0..1 goes to the metadata.
-fn result(document: &Document) -> RetrievalResult {
-    let mut metadata = document.metadata.clone();
-    let mut note = |key: &str, value: Value| {
-        metadata.entry(key).or_insert(value);
-    };
+fn result(document: &Document) -> RetrievalResult<'_> {
+    let mut metadata = Object::from(&document.metadata);
     if let Some(id) = &document.id {
-        note("id", id.as_str().into());
+        metadata.insert_new("id", id);
     }
     if document.content.is_none() {
-        note("content_captured", false.into());
+        metadata.insert_new("content_captured", false);
     }
     let score = document.score.filter(|score| (0.0..=1.0).contains(score));
     if score.is_none()
         && let Some(recorded) = document.score.filter(|score| score.is_finite())
     {
-        note("score", recorded.into());
+        metadata.insert_new("score", recorded);
     }
     RetrievalResult {
-        content: document.content.clone().unwrap_or_default(),
+        content: document.content.as_deref().unwrap_or_default().into(),
         score,
         metadata: (!metadata.is_empty()).then_some(metadata),
-        extra: Map::new(),
+        extra: Object::new(),
     }
 }
 

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::ContextForge;
-use crate::formats::testing::{failure, ms, samples, span};
+use crate::formats::testing::{failure, mixed_up, ms, samples, span};
 use crate::formats::{Assembled, Format, Loss, LossReason, Options};
 use crate::run::{Run, RunFailure};
 
@@ -261,7 +261,7 @@ fn nothing_of_agents_gives_no_document() {
 
 #[test]
 fn mixed_up_runs_break_no_rule() {
-    for run in samples::mixed_up() {
+    for run in mixed_up::mixed_up() {
         document(&run);
     }
 }

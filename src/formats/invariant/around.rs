@@ -1,46 +1,54 @@
 //! Operations that have no event of their own: what they say stands in the metadata of the events around them.
 
-use std::collections::HashSet;
-
-use serde_json::{Value, json};
-
 use super::list::List;
-use crate::formats::{calls, facts, io};
+use crate::formats::json::{Json, Object, Text, trimmed};
+use crate::formats::{calls, facts};
+use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::Step;
 
-impl List<'_> {
+impl<'a> List<'a, '_> {
     /// What operations without an event say goes to the event around them, else to the one that follows in time.
     pub(super) fn settle(&mut self, steps: &[usize]) {
         self.hear();
+        let mut homes = HashMap::default();
         for &index in steps {
             let Some(step) = self.step(Some(index)) else { continue };
+            let home = self.event_around(index, &mut homes);
             let Some(said) = self.around(step) else { continue };
-            let mut around = (!self.telling.is_empty()).then_some(index);
-            let mut home = None;
-            while let Some(at) = around.filter(|_| home.is_none()) {
-                home = self.telling.get(&at).copied();
-                around = self.step(Some(at)).and_then(|step| step.parent).filter(|above| *above < at);
-            }
             let home = home.or_else(|| self.first_since(step.end_or_start()));
             let home = home.or_else(|| self.drafts.iter().rposition(|draft| !draft.gone));
             match home.and_then(|home| self.drafts.get_mut(home)) {
-                Some(draft) => match draft.metadata.entry("operations").or_insert_with(|| json!([])) {
-                    Value::Array(list) => list.push(said),
-                    other => *other = json!([other.take(), said]),
-                },
+                Some(draft) => draft.metadata.push("operations", said),
                 None => self.unsettled.push(index),
             }
         }
     }
 
+    /// The event of the nearest step around, the step itself first. `homes` holds what was found for the steps before, whose
+    /// parents stand before them.
+    fn event_around(&self, index: usize, homes: &mut HashMap<usize, Option<usize>>) -> Option<usize> {
+        let mut around = (!self.telling.is_empty()).then_some(index);
+        let mut home = None;
+        while let Some(at) = around {
+            let known = homes.get(&at).copied();
+            home = known.unwrap_or_else(|| self.telling.get(&at).copied());
+            if home.is_some() || known.is_some() {
+                break;
+            }
+            around = self.step(Some(at)).and_then(|step| step.parent).filter(|above| *above < at);
+        }
+        homes.insert(index, home);
+        home
+    }
+
     /// What an operation without an event says; `None` if that is nothing. Agents and chains hand on the words of their
     /// conversations: what an event tells already is not told again.
-    fn around(&self, step: &Step) -> Option<Value> {
+    fn around(&self, step: &'a Step) -> Option<Object<'a>> {
         if matches!(step.operation.kind, Kind::Plain | Kind::Detail) {
             return None;
         }
-        let mut said = facts::in_and_out(self.run, step);
+        let mut said = facts::in_and_out(self.run, self.facts.results(), step);
         let is_tool = step.operation.kind == Kind::Tool;
         if !said.is_empty() && (is_tool || matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)) {
             let outside = self.outside(step);
@@ -50,7 +58,7 @@ impl List<'_> {
         let mut out = facts::identity(step);
         (is_tool || !said.is_empty()).then(|| {
             out.extend(said);
-            out.into()
+            out
         })
     }
 
@@ -60,58 +68,68 @@ impl List<'_> {
         for draft in self.drafts.iter().skip(*until) {
             if let Some(content) = &draft.event.content {
                 texts(content, heard);
-                if let Value::Array(parts) = content {
-                    let texts = parts.iter().filter_map(|part| part.get("text")?.as_str());
-                    heard.insert(texts.collect::<String>().trim().to_owned());
+                if let Json::List(parts) = content {
+                    let mut words = String::new();
+                    for part in parts.iter().filter_map(Json::as_object) {
+                        words.push_str(part.get("text").as_deref().and_then(Json::as_str).unwrap_or_default());
+                    }
+                    heard.insert(words.trim().to_owned().into());
                 }
             }
             for call in draft.event.tool_calls.iter().flatten().flatten() {
-                texts(&Value::Object(call.function.arguments.clone()), heard);
+                texts(&Json::Object(call.function.arguments.clone()), heard);
             }
         }
         *until = self.drafts.len();
     }
 
     /// What stands outside of this list: the question, the answer, the call that made an agent run.
-    fn outside(&self, step: &Step) -> HashSet<String> {
+    fn outside(&self, step: &Step) -> Vec<Text<'a>> {
         let run = self.run;
-        let mut out = HashSet::new();
+        let mut out = Vec::new();
         for said in [&run.question, &run.answer].into_iter().flatten() {
-            texts(&said.content, &mut out);
+            texts(&Json::from(&said.content), &mut out);
         }
         let caller = run.scopes.get(step.scope).and_then(|scope| run.steps.get(scope.called_by?));
         if let Some(caller) = caller {
-            for value in [calls::arguments(run, caller), calls::result(run, caller)].into_iter().flatten() {
-                texts(value, &mut out);
+            for value in [calls::arguments(run, caller), self.facts.results().get(caller)]
+                .into_iter()
+                .flatten()
+            {
+                texts(&Json::from(value), &mut out);
             }
         }
         out
     }
 
-    fn is_told(&self, value: &Value, outside: &HashSet<String>) -> bool {
-        let text = io::text(value);
+    fn is_told(&self, value: &Json<'a>, outside: &[Text<'a>]) -> bool {
+        let text = value.clone().into_text();
         let text = text.trim();
         value.is_null()
             || text.is_empty()
             || self.heard.0.contains(text)
-            || outside.contains(text)
-            || only(value).is_some_and(|inner| self.is_told(inner, outside))
+            || outside.iter().any(|said| said == text)
+            || only(value).is_some_and(|inner| self.is_told(&inner, outside))
     }
 }
 
 /// The text of a value, and of the one value in it.
-fn texts(value: &Value, out: &mut HashSet<String>) {
-    out.insert(io::text(value).trim().to_owned());
+fn texts<'a>(value: &Json<'a>, out: &mut impl Extend<Text<'a>>) {
+    out.extend([trimmed(value.clone().into_text())]);
     if let Some(inner) = only(value) {
-        texts(inner, out);
+        texts(&inner, out);
     }
 }
 
 /// The value that another value is merely put around.
-fn only(value: &Value) -> Option<&Value> {
+fn only<'a>(value: &Json<'a>) -> Option<Json<'a>> {
     match value {
-        Value::Object(map) if map.len() == 1 => map.values().next(),
-        Value::Array(items) if items.len() == 1 => items.first(),
+        Json::Object(object) if object.len() == 1 => object.clone().into_iter().next().map(|(_, value)| value),
+        Json::Values([one]) => Some(one.into()),
+        Json::List(list) => match list.as_slice() {
+            [one] => Some(one.clone()),
+            _ => None,
+        },
         _ => None,
     }
 }

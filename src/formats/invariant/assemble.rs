@@ -2,20 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Map, Value, json};
-
 use super::document::{Annotation, Document, Event, Push, Row, Tools};
 use super::list::{Draft, List};
-use super::scopes;
-use crate::formats::{Assembled, Loss, LossReason, Options, facts, io};
+use super::scopes::{self, Facts};
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::{Assembled, Loss, LossReason, Options, facts};
 use crate::run::{Run, Said};
 
 /// All runs in the container that the options name.
-pub(super) fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Document>> {
+pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Document<'a>>> {
     let lists = runs
         .iter()
         .filter(|run| run.has_agent_work())
-        .flat_map(|run| Assembly::of(run, options).finish());
+        .flat_map(|run| Assembly::of(run, &Facts::of(run), options).finish());
     match options.get("invariant.container") {
         Some("push") => push(lists.collect(), options).into_iter().collect(),
         Some("jsonl") => lists.map(Finished::row).collect(),
@@ -24,22 +23,22 @@ pub(super) fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Documen
 }
 
 /// One list of events, ready for a container.
-struct Finished {
-    events: Vec<Draft>,
-    tools: Option<Tools>,
-    annotations: Vec<Annotation>,
-    metadata: Map<String, Value>,
+struct Finished<'a> {
+    events: Vec<Draft<'a>>,
+    tools: Option<Tools<'a>>,
+    annotations: Vec<Annotation<'a>>,
+    metadata: Object<'a>,
     losses: Vec<Loss>,
 }
 
-impl Finished {
-    fn events(events: Vec<Draft>, tools: Option<Tools>) -> Vec<Event> {
+impl<'a> Finished<'a> {
+    fn events(events: Vec<Draft<'a>>, tools: Option<Tools<'a>>) -> Vec<Event<'a>> {
         let messages = events.into_iter().map(|draft| Event::Message(Box::new(draft.write())));
         tools.map(Event::Tools).into_iter().chain(messages).collect()
     }
 
-    fn array(mut self) -> Assembled<Document> {
-        for key in self.metadata.keys() {
+    fn array(mut self) -> Assembled<Document<'a>> {
+        for (key, _) in self.metadata.iter() {
             self.losses.push(Loss::new(None, format!("metadata.{key}"), LossReason::NoPlace));
         }
         Assembled {
@@ -48,12 +47,12 @@ impl Finished {
         }
     }
 
-    fn row(self) -> Assembled<Document> {
+    fn row(self) -> Assembled<Document<'a>> {
         let row = Row {
             messages: Self::events(self.events, self.tools),
             annotations: self.annotations,
             metadata: self.metadata,
-            extra: Map::new(),
+            extra: Object::new(),
         };
         Assembled {
             document: Document::Row(row),
@@ -62,9 +61,9 @@ impl Finished {
     }
 }
 
-fn push(lists: Vec<Finished>, options: &Options) -> Option<Assembled<Document>> {
+fn push<'a>(lists: Vec<Finished<'a>>, options: &Options) -> Option<Assembled<Document<'a>>> {
     let mut body = Push {
-        dataset: options.get("invariant.dataset").map(str::to_owned),
+        dataset: options.get("invariant.dataset").map(|name| name.to_owned().into()),
         ..Push::default()
     };
     let (mut annotations, mut metadata, mut losses) = (Vec::new(), Vec::new(), Vec::new());
@@ -87,59 +86,51 @@ fn push(lists: Vec<Finished>, options: &Options) -> Option<Assembled<Document>> 
 const DEPTH: usize = 16;
 
 /// The lists of one run.
-struct Assembly<'a> {
+struct Assembly<'a, 'o> {
     run: &'a Run,
-    options: &'a Options,
-    told: BTreeSet<usize>,
+    options: &'o Options,
+    facts: &'o Facts<'a>,
     scopes: BTreeMap<Option<usize>, Vec<usize>>,
-    /// The steps of each scope.
-    steps: Vec<Vec<usize>>,
     /// Sub-agents' lists that are documents of their own.
-    own: Vec<(List<'a>, Map<String, Value>)>,
-    main: List<'a>,
+    own: Vec<(List<'a, 'o>, Object<'a>)>,
+    main: List<'a, 'o>,
 }
 
-impl<'a> Assembly<'a> {
-    fn of(run: &'a Run, options: &'a Options) -> Self {
-        let steps = scopes::steps(run);
+impl<'a, 'o> Assembly<'a, 'o> {
+    fn of(run: &'a Run, facts: &'o Facts<'a>, options: &'o Options) -> Self {
         let mut this = Self {
             run,
             options,
-            told: scopes::told(run),
-            scopes: scopes::lists(run, &steps),
-            steps,
+            facts,
+            scopes: facts.lists(run),
             own: Vec::new(),
-            main: List::new(run, options),
+            main: List::new(run, facts, options),
         };
-        let mut main = List::new(run, options);
+        let mut main = List::new(run, facts, options);
         let only_outside = |said: &&Said| !said.in_conversation;
         if let Some(said) = run.question.as_ref().filter(only_outside) {
-            main.words("user", &said.content, said.step, said.at);
+            main.words("user", Json::from(&said.content), said.step, said.at);
         }
         for scope in this.scopes.remove(&None).unwrap_or_default() {
-            scopes::write(run, scope, this.steps_of(scope), &this.told, &mut main);
+            scopes::write(run, facts, scope, &mut main);
         }
         this.call_agents(&mut main, 0);
         // Agents whose calling tool is told nowhere speak after the others.
         while let Some((_, left)) = this.scopes.pop_first() {
             for scope in left {
-                scopes::write(run, scope, this.steps_of(scope), &this.told, &mut main);
+                scopes::write(run, facts, scope, &mut main);
             }
             this.call_agents(&mut main, 0);
         }
         if let Some(said) = run.answer.as_ref().filter(only_outside) {
-            main.words("assistant", &said.content, said.step, said.at);
+            main.words("assistant", Json::from(&said.content), said.step, said.at);
         }
         this.main = main;
         this
     }
 
-    fn steps_of(&self, scope: usize) -> &[usize] {
-        self.steps.get(scope).map_or(&[], Vec::as_slice)
-    }
-
     /// Puts the turns of called agents into the outputs of the tools that called them.
-    fn call_agents(&mut self, list: &mut List<'a>, depth: usize) {
+    fn call_agents(&mut self, list: &mut List<'a, 'o>, depth: usize) {
         if depth == DEPTH {
             return;
         }
@@ -153,9 +144,9 @@ impl<'a> Assembly<'a> {
                 .filter_map(|tool| Some((*tool, self.scopes.remove(&Some(*tool))?)))
                 .collect();
             for (_, scopes) in called {
-                let mut inner = List::new(self.run, self.options);
+                let mut inner = List::new(self.run, self.facts, self.options);
                 for scope in &scopes {
-                    scopes::write(self.run, *scope, self.steps_of(*scope), &self.told, &mut inner);
+                    scopes::write(self.run, self.facts, *scope, &mut inner);
                 }
                 self.call_agents(&mut inner, depth + 1);
                 if inner.drafts.is_empty() {
@@ -168,25 +159,26 @@ impl<'a> Assembly<'a> {
                     let (drafts, losses) = inner.finish();
                     list.losses.extend(losses);
                     let events = serde_json::to_value(Finished::events(drafts, None));
-                    about.insert("events".into(), events.unwrap_or_default());
+                    about.insert("events", events.unwrap_or_default());
                 }
                 if let Some(draft) = list.drafts.get_mut(at) {
-                    draft.metadata.insert("subagent".into(), about.into());
+                    draft.metadata.insert("subagent", about);
                 }
             }
         }
     }
 
-    fn about(&self, scope: Option<usize>) -> Map<String, Value> {
+    fn about(&self, scope: Option<usize>) -> Object<'a> {
         let scope = scope.and_then(|scope| self.run.scopes.get(scope));
         let step = scope.and_then(|scope| self.run.steps.get(scope.step?));
-        let mut about = Map::new();
-        about.insert("agent".into(), json!(scope.and_then(|scope| scope.agent.as_ref())));
-        about.insert("span_id".into(), json!(step.and_then(|step| step.span_id).map(|id| id.to_string())));
-        about
+        let span_id = step.and_then(|step| step.span_id).map(|id| id.to_string());
+        Object::from([
+            ("agent", scope.and_then(|scope| scope.agent.as_ref()).into()),
+            ("span_id", span_id.into()),
+        ])
     }
 
-    fn finish(self) -> Vec<Finished> {
+    fn finish(self) -> Vec<Finished<'a>> {
         let Self {
             run, options, own, main, ..
         } = self;
@@ -194,7 +186,7 @@ impl<'a> Assembly<'a> {
         let mut out = vec![finish(run, options, main, metadata.clone())];
         for (list, about) in own {
             let mut metadata = metadata.clone();
-            metadata.insert("subagent".into(), about.into());
+            metadata.insert("subagent", about);
             out.push(finish(run, options, list, metadata));
         }
         out.retain(|list| !list.events.is_empty());
@@ -203,7 +195,7 @@ impl<'a> Assembly<'a> {
 }
 
 /// A finished list: judgements become annotations where the container has a place for them.
-fn finish(run: &Run, options: &Options, list: List<'_>, metadata: Map<String, Value>) -> Finished {
+fn finish<'a>(run: &'a Run, options: &Options, list: List<'a, '_>, metadata: Object<'a>) -> Finished<'a> {
     let (mut events, losses) = list.finish();
     let tools = if options.is("invariant.tools", "event") {
         offered(run)
@@ -219,15 +211,15 @@ fn finish(run: &Run, options: &Options, list: List<'_>, metadata: Map<String, Va
                 .operation
                 .training
                 .reward
-                .map(|reward| json!({"name": "reward", "score": reward}));
+                .map(|reward| Object::from([("name", "reward".into()), ("score", reward.into())]));
             for said in judged.chain(reward) {
                 if let Some(at) = event_of(run, &events, index) {
-                    annotations.push(annotation(&said, at + shift, step.span_id.map(|id| id.to_string())));
+                    annotations.push(annotation(said, at + shift, step.span_id.map(|id| id.to_string())));
                 }
             }
         }
         for draft in &mut events {
-            draft.metadata.shift_remove("evaluations");
+            draft.metadata.remove("evaluations");
         }
     }
     Finished {
@@ -240,7 +232,7 @@ fn finish(run: &Run, options: &Options, list: List<'_>, metadata: Map<String, Va
 }
 
 /// The event that tells of a step, else of the nearest step around it.
-fn event_of(run: &Run, events: &[Draft], index: usize) -> Option<usize> {
+fn event_of(run: &Run, events: &[Draft<'_>], index: usize) -> Option<usize> {
     let mut at = index;
     loop {
         if let Some(found) = events.iter().rposition(|draft| draft.steps.contains(&at)) {
@@ -254,9 +246,9 @@ fn event_of(run: &Run, events: &[Draft], index: usize) -> Option<usize> {
     }
 }
 
-fn annotation(said: &Value, at: usize, span_id: Option<String>) -> Annotation {
-    let word = |key: &str| said.get(key).map(io::text);
-    let mut content = word("name").unwrap_or_else(|| "evaluation".to_owned());
+fn annotation(mut said: Object<'_>, at: usize, span_id: Option<String>) -> Annotation<'_> {
+    let word = |key: &str| said.get(key).map(|value| value.into_owned().into_text());
+    let mut content = word("name").map_or_else(|| "evaluation".to_owned(), Text::into_owned);
     for value in ["score", "label"].into_iter().filter_map(word) {
         content.push_str(": ");
         content.push_str(&value);
@@ -265,37 +257,42 @@ fn annotation(said: &Value, at: usize, span_id: Option<String>) -> Annotation {
         content.push_str(". ");
         content.push_str(&explanation);
     }
-    let mut extra_metadata = said.as_object().cloned().unwrap_or_default();
     if let Some(span_id) = span_id {
-        extra_metadata.insert("span_id".into(), span_id.into());
+        said.insert("span_id", span_id);
     }
     Annotation {
-        content,
-        address: format!("messages[{at}]"),
-        extra_metadata: Some(extra_metadata),
-        extra: Map::new(),
+        content: content.into(),
+        address: format!("messages[{at}]").into(),
+        extra_metadata: Some(said),
+        extra: Object::new(),
     }
 }
 
 /// Every tool that was offered to a model, once.
-fn offered(run: &Run) -> Option<Tools> {
+fn offered(run: &Run) -> Option<Tools<'_>> {
     let mut seen = BTreeSet::new();
     let mut tools = Vec::new();
     for tool in run.steps.iter().flat_map(|step| &step.operation.tool_definitions) {
         if seen.insert(tool.name.as_str()) {
-            let mut shown = Map::from_iter([("name".to_owned(), Value::from(tool.name.as_str()))]);
+            let mut shown = Object::from([("name", (&tool.name).into())]);
             if let Some(description) = &tool.description {
-                shown.insert("description".into(), description.as_str().into());
+                shown.add("description", description);
             }
-            let schema = tool.parameters.clone().filter(Value::is_object);
-            shown.insert("inputSchema".into(), schema.unwrap_or_else(|| json!({"type": "object"})));
+            let schema = tool.parameters.as_ref().filter(|schema| schema.is_object()).map(Json::from);
+            shown.add(
+                "inputSchema",
+                schema.unwrap_or_else(|| Object::from([("type", "object".into())]).into()),
+            );
             tools.push(shown);
         }
     }
-    (!tools.is_empty()).then_some(Tools { tools, extra: Map::new() })
+    (!tools.is_empty()).then_some(Tools {
+        tools,
+        extra: Object::new(),
+    })
 }
 
-fn trace_metadata(run: &Run) -> Map<String, Value> {
+fn trace_metadata(run: &Run) -> Object<'_> {
     let mut metadata = facts::of_run(run);
     let agent = &run.agent;
     for (key, value) in [
@@ -305,7 +302,7 @@ fn trace_metadata(run: &Run) -> Map<String, Value> {
         ("framework_version", &agent.framework_version),
     ] {
         if let Some(value) = value {
-            metadata.entry(key).or_insert_with(|| json!(value));
+            metadata.insert_new(key, value);
         }
     }
     metadata

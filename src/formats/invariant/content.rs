@@ -1,43 +1,46 @@
 //! What events hold: text, text and images, and a tool's result as text.
 
-use serde_json::{Map, Value, json};
-
+use crate::formats::json::{Json, Object, Text};
 use crate::formats::{calls, facts, io};
 use crate::operation::{Failure, Kind, Message, Part};
 use crate::run::{Run, Step};
 
 /// A message's content as Invariant has it.
-pub(super) struct Content {
+pub(super) struct Content<'a> {
     /// Text, null, or a list of text and image parts.
-    pub(super) value: Value,
+    pub(super) value: Json<'a>,
     /// Parts that had to become text, as recorded.
-    pub(super) coerced: Vec<Value>,
+    pub(super) coerced: Vec<Json<'a>>,
 }
 
 /// Text where there is only text; else parts, those that are neither text nor image as marked text.
-pub(super) fn of_message(message: &Message) -> Content {
+pub(super) fn of_message(message: &Message) -> Content<'_> {
     if !message.has_media() {
         return Content {
-            value: message.chat_content(),
+            value: io::chat_content(message),
             coerced: Vec::new(),
         };
     }
     let mut coerced = Vec::new();
-    let mut parts: Vec<Value> = Vec::new();
+    let mut parts: Vec<Json<'_>> = Vec::new();
     for part in &message.parts {
         let written = match part {
-            Part::Text(text) => text_part(text),
+            Part::Text(text) => text_part(text.into()),
             Part::Reasoning { .. } => continue,
             Part::Media(media) => match media.url().filter(|_| media.modality == "image") {
-                Some(url) => json!({"type": "image_url", "image_url": {"url": url}}),
+                Some(url) => Object::from([
+                    ("type", "image_url".into()),
+                    ("image_url", Object::from([("url", url.into())]).into()),
+                ])
+                .into(),
                 None => {
-                    coerced.push(media.raw.clone());
-                    text_part(&io::media_mark(media))
+                    coerced.push(Json::from(&media.raw));
+                    text_part(io::media_mark(media).into())
                 }
             },
             Part::Other(value) => {
-                coerced.push(value.clone());
-                text_part(&io::part_mark(value))
+                coerced.push(Json::from(value));
+                text_part(io::part_mark(value).into())
             }
         };
         parts.push(written);
@@ -48,15 +51,15 @@ pub(super) fn of_message(message: &Message) -> Content {
     }
 }
 
-fn text_part(text: &str) -> Value {
-    json!({"type": "text", "text": text})
+fn text_part(text: Text<'_>) -> Json<'_> {
+    Object::from([("type", "text".into()), ("text", text.into())]).into()
 }
 
 /// The content with the reasoning before it.
-pub(super) fn with_reasoning(content: Value, reasoning: &str) -> Value {
+pub(super) fn with_reasoning<'a>(content: Json<'a>, reasoning: Text<'a>) -> Json<'a> {
     match content {
-        Value::String(text) if !text.is_empty() => format!("{reasoning}\n\n{text}").into(),
-        Value::Array(mut parts) => {
+        Json::Text(text) if !text.is_empty() => format!("{reasoning}\n\n{text}").into(),
+        Json::List(mut parts) => {
             parts.insert(0, text_part(reasoning));
             parts.into()
         }
@@ -65,46 +68,46 @@ pub(super) fn with_reasoning(content: Value, reasoning: &str) -> Value {
 }
 
 /// A tool's result as text: JSON values compact, a failure without a result as `Error: ...`.
-pub(super) fn of_result(result: &Value, failure: Option<&Failure>) -> String {
+pub(super) fn of_result<'a>(result: Json<'a>, failure: Option<&Failure>) -> Text<'a> {
     let text = match result {
-        Value::Null => String::new(),
-        other => io::text(other),
+        Json::Null => Text::default(),
+        other => other.into_text(),
     };
     let Some(failure) = failure else { return text };
     let error = calls::error_text(failure);
     if text.trim().is_empty() || text.trim() == error.trim() {
-        format!("Error: {error}")
+        format!("Error: {error}").into()
     } else {
         text
     }
 }
 
 /// What a step says beside its event's own fields, for the event's metadata.
-pub(super) fn metadata(run: &Run, step: &Step) -> Map<String, Value> {
-    let mut out = Map::new();
+pub(super) fn metadata<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
+    let mut out = Object::with_capacity(8);
     if let Some(span) = step.span_id {
-        out.insert("span_id".into(), span.to_string().into());
+        out.add("span_id", span.to_string());
     }
     let name = &step.operation.name;
     if !name.is_empty() && (step.operation.kind != Kind::Tool || calls::tool_name(run, step) != name) {
-        out.insert("span_name".into(), name.as_str().into());
+        out.add("span_name", name);
     }
     let mut said = facts::all(run, step);
-    said.shift_remove("tool_call_id");
-    if let Some(server) = said.shift_remove("mcp_server") {
-        out.insert("server".into(), server);
+    said.remove("tool_call_id");
+    if let Some(server) = said.remove("mcp_server") {
+        out.add("server", server);
     }
     // The analyzer's users look for text here.
-    if let Some(Value::Object(error)) = said.shift_remove("error") {
+    if let Some(Json::Object(mut error)) = said.remove("error") {
         for (from, to) in [("message", "error"), ("type", "error_type"), ("stacktrace", "stacktrace")] {
-            if let Some(value) = error.get(from) {
-                out.insert(to.into(), value.clone());
+            if let Some(value) = error.remove(from) {
+                out.add(to, value);
             }
         }
     }
     out.extend(said);
     if let Some(latency) = step.latency_ms() {
-        out.insert("latency_ms".into(), latency.into());
+        out.insert("latency_ms", latency);
     }
     out
 }

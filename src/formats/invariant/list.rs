@@ -1,22 +1,21 @@
 //! A list of events under construction: call ids once, each call one output, every event with the steps it tells of.
 
-use std::collections::{HashMap, HashSet};
-
-use serde_json::{Map, Value, json};
-
 use super::content;
 use super::document::{Function, Message, ToolCall};
+use super::scopes::Facts;
+use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, Options, calls, io};
+use crate::hash::{HashMap, HashSet};
 use crate::operation;
 use crate::run::{Entry, EntryKind, ResultEntry, Run, Step};
 use crate::span::{SpanId, UnixNanos};
 
 /// An event and what it tells of.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
+pub(super) struct Draft<'a> {
     /// Without its metadata.
-    pub(super) event: Message,
-    pub(super) metadata: Map<String, Value>,
+    pub(super) event: Message<'a>,
+    pub(super) metadata: Object<'a>,
     /// Steps that the event tells of.
     pub(super) steps: Vec<usize>,
     /// When.
@@ -25,8 +24,8 @@ pub(super) struct Draft {
     pub(super) gone: bool,
 }
 
-impl Draft {
-    pub(super) fn write(self) -> Message {
+impl<'a> Draft<'a> {
+    pub(super) fn write(self) -> Message<'a> {
         Message {
             metadata: (!self.metadata.is_empty()).then_some(self.metadata),
             ..self.event
@@ -35,27 +34,37 @@ impl Draft {
 }
 
 /// A call that stands in the list.
-struct Bound {
-    id: String,
-    name: String,
-    arguments: Map<String, Value>,
+struct Bound<'a> {
+    id: Text<'a>,
+    name: Text<'a>,
+    arguments: Object<'a>,
     output: Option<usize>,
 }
 
+/// What a tool gave back.
+pub(super) struct Output<'a> {
+    /// The call that it answers.
+    pub(super) call_id: Text<'a>,
+    pub(super) tool: Option<usize>,
+    pub(super) result: Json<'a>,
+    pub(super) failure: Option<&'a operation::Failure>,
+}
+
 /// Events in order.
-pub(super) struct List<'a> {
+pub(super) struct List<'a, 'o> {
     pub(super) run: &'a Run,
-    options: &'a Options,
-    pub(super) drafts: Vec<Draft>,
+    pub(super) facts: &'o Facts<'a>,
+    options: &'o Options,
+    pub(super) drafts: Vec<Draft<'a>>,
     /// Calls by recorded id; a reused id names the latest call.
-    bound: HashMap<String, Bound>,
+    bound: HashMap<Text<'a>, Bound<'a>>,
     /// Every id that was written.
-    written: HashMap<String, u32>,
-    offered: Value,
+    written: HashMap<Text<'a>, u32>,
+    offered: Json<'a>,
     /// Operations that found no event yet.
     pub(super) unsettled: Vec<usize>,
     /// What events tell, for the first so many of them.
-    pub(super) heard: (HashSet<String>, usize),
+    pub(super) heard: (HashSet<Text<'a>>, usize),
     /// The latest event that tells of a step.
     pub(super) telling: HashMap<usize, usize>,
     /// Events that are later than all before them, among the first so many.
@@ -63,31 +72,32 @@ pub(super) struct List<'a> {
     pub(super) losses: Vec<Loss>,
 }
 
-pub(super) fn call(id: &str, name: &str, arguments: Map<String, Value>) -> ToolCall {
+pub(super) fn call<'a>(id: Text<'a>, name: Text<'a>, arguments: Object<'a>) -> ToolCall<'a> {
     ToolCall {
-        id: id.to_owned(),
-        kind: "function".to_owned(),
+        id,
+        kind: "function".into(),
         function: Function {
-            name: name.to_owned(),
+            name,
             arguments,
-            extra: Map::new(),
+            extra: Object::new(),
         },
-        extra: Map::new(),
+        extra: Object::new(),
     }
 }
 
-impl<'a> List<'a> {
-    pub(super) fn new(run: &'a Run, options: &'a Options) -> Self {
+impl<'a, 'o> List<'a, 'o> {
+    pub(super) fn new(run: &'a Run, facts: &'o Facts<'a>, options: &'o Options) -> Self {
         Self {
             run,
+            facts,
             options,
             drafts: Vec::new(),
-            bound: HashMap::new(),
-            written: HashMap::new(),
-            offered: Value::Null,
+            bound: HashMap::default(),
+            written: HashMap::default(),
+            offered: Json::Null,
             unsettled: Vec::new(),
-            heard: (HashSet::new(), 0),
-            telling: HashMap::new(),
+            heard: (HashSet::default(), 0),
+            telling: HashMap::default(),
             peaks: (Vec::new(), 0),
             losses: Vec::new(),
         }
@@ -101,7 +111,7 @@ impl<'a> List<'a> {
         self.run.steps.get(index?)
     }
 
-    pub(super) fn push(&mut self, event: Message, metadata: Map<String, Value>, step: Option<usize>, at: UnixNanos) {
+    pub(super) fn push(&mut self, event: Message<'a>, metadata: Object<'a>, step: Option<usize>, at: UnixNanos) {
         self.push_draft(Draft {
             event,
             metadata,
@@ -111,7 +121,7 @@ impl<'a> List<'a> {
         });
     }
 
-    fn push_draft(&mut self, draft: Draft) {
+    fn push_draft(&mut self, draft: Draft<'a>) {
         let place = self.drafts.len();
         self.telling.extend(draft.steps.iter().map(|step| (*step, place)));
         self.drafts.push(draft);
@@ -140,19 +150,19 @@ impl<'a> List<'a> {
         }
     }
 
-    fn message(&mut self, entry: &Entry, message: &operation::Message, after: &[&Entry]) {
+    fn message(&mut self, entry: &'a Entry, message: &'a operation::Message, after: &[&'a Entry]) {
         let step = self.step(entry.step);
         let (content, mut metadata) = self.content(step, message);
         if entry.branch {
-            metadata.insert("branch".into(), true.into());
+            metadata.insert("branch", true);
         }
         let tool_calls = self.calls(entry.step, message, after, &mut metadata);
-        let mut extra = Map::new();
+        let mut extra = Object::new();
         if let Some(name) = &message.name {
-            extra.insert("name".into(), name.as_str().into());
+            extra.add("name", name);
         }
         let event = Message {
-            role: message.role.name().to_owned(),
+            role: message.role.name().into(),
             content: Some(content),
             tool_calls: tool_calls.map(Some),
             extra,
@@ -162,55 +172,55 @@ impl<'a> List<'a> {
         self.push(event, metadata, None, entry.at);
     }
 
-    fn turn(&mut self, entry: &Entry, message: &operation::Message, after: &[&Entry]) {
+    fn turn(&mut self, entry: &'a Entry, message: &'a operation::Message, after: &[&'a Entry]) {
         let step = self.step(entry.step);
         let (content, said) = self.content(step, message);
         let mut metadata = step.map(|step| self.turn_metadata(step)).unwrap_or_default();
         metadata.extend(said);
         if let Some(reason) = &message.finish_reason {
-            metadata.entry("finish_reason").or_insert_with(|| reason.as_str().into());
+            metadata.insert_new("finish_reason", reason);
         }
         let others = step.and_then(|step| step.operation.output_messages.as_deref()?.get(1..));
         if let Some(others) = others.filter(|others| !others.is_empty()) {
-            metadata.insert("choices".into(), io::chats(others));
+            metadata.insert("choices", io::chats(others));
         }
         if entry.branch {
-            metadata.insert("branch".into(), true.into());
+            metadata.insert("branch", true);
         }
         let tool_calls = self.calls(entry.step, message, after, &mut metadata);
         let event = Message {
-            role: "assistant".to_owned(),
+            role: "assistant".into(),
             content: Some(content),
             tool_calls: tool_calls.map(Some),
-            timestamp: Some(entry.at.rfc3339_offset()),
+            timestamp: Some(entry.at.rfc3339_offset().into()),
             ..Message::default()
         };
         self.push(event, metadata, entry.step, entry.at);
     }
 
-    pub(super) fn turn_metadata(&mut self, step: &Step) -> Map<String, Value> {
+    pub(super) fn turn_metadata(&mut self, step: &'a Step) -> Object<'a> {
         let mut metadata = content::metadata(self.run, step);
         // Offered tools are told with the first turn that has them.
         if let Some(tools) = metadata.get("tool_definitions") {
             if *tools == self.offered || self.options.is("invariant.tools", "event") {
-                metadata.shift_remove("tool_definitions");
+                metadata.remove("tool_definitions");
             } else {
-                self.offered = tools.clone();
+                self.offered = tools.into_owned();
             }
         }
         metadata
     }
 
-    fn content(&mut self, step: Option<&Step>, message: &operation::Message) -> (Value, Map<String, Value>) {
+    fn content(&mut self, step: Option<&Step>, message: &'a operation::Message) -> (Json<'a>, Object<'a>) {
         let content::Content { mut value, coerced } = content::of_message(message);
-        let (_, mut metadata) = io::chat_and_reasoning(message);
-        if let Some(thought) = message.reasoning().filter(|_| self.options.is("invariant.reasoning", "prepend")) {
-            value = content::with_reasoning(value, &thought);
+        let mut metadata = io::thoughts(message);
+        if let Some(thought) = io::reasoning(message).filter(|_| self.options.is("invariant.reasoning", "prepend")) {
+            value = content::with_reasoning(value, thought);
         }
         if !coerced.is_empty() {
             let span = step.and_then(|step| step.span_id);
             self.lose(span, "content: a part that is neither text nor image", LossReason::Coerced);
-            metadata.insert("parts".into(), coerced.into());
+            metadata.insert("parts", coerced);
         }
         (value, metadata)
     }
@@ -219,62 +229,62 @@ impl<'a> List<'a> {
     fn calls(
         &mut self,
         caller: Option<usize>,
-        message: &operation::Message,
-        after: &[&Entry],
-        metadata: &mut Map<String, Value>,
-    ) -> Option<Vec<ToolCall>> {
-        let mut out = Vec::new();
-        let mut repeated = Vec::new();
-        let mut made = Vec::new();
-        let mut renamed = Map::new();
+        message: &'a operation::Message,
+        after: &[&'a Entry],
+        metadata: &mut Object<'a>,
+    ) -> Option<Vec<ToolCall<'a>>> {
+        let mut out = Vec::with_capacity(message.tool_calls.len());
+        let mut repeated: Vec<Json<'a>> = Vec::new();
+        let mut made: Vec<Json<'a>> = Vec::new();
+        let mut renamed = Object::new();
+        let step = self.step(caller);
+        let span = step.and_then(|step| step.span_id);
         for (index, wanted) in message.tool_calls.iter().enumerate() {
-            let (arguments, wrapped) = wanted.arguments_object();
-            let step = self.step(caller);
-            let span = step.and_then(|step| step.span_id);
-            let recorded = wanted
-                .id
-                .clone()
-                .filter(|id| !id.is_empty())
-                .or_else(|| self.answered(caller, index, after));
-            let recorded = recorded.unwrap_or_else(|| format!("{}:{index}", step.map_or("call", |step| step.id.as_str())));
-            let is_made = wanted.id.as_ref().is_none_or(String::is_empty) || is_made(step, &recorded, index);
+            let (arguments, wrapped) = calls::arguments_object(wanted.arguments.as_ref());
+            let id = wanted.id.as_deref().filter(|id| !id.is_empty());
+            let recorded: Text<'a> = match id.or_else(|| self.answered(caller, index, after)) {
+                Some(id) => id.into(),
+                None => format!("{}:{index}", step.map_or("call", |step| step.id.as_str())).into(),
+            };
+            let is_made = id.is_none() || is_made(step, &recorded, index);
             if self.stands(&recorded, &wanted.name, &arguments) {
-                repeated.push(Value::from(recorded));
+                repeated.push(recorded.into());
                 continue;
             }
             if is_made {
                 self.lose(span, format!("tool_calls[{recorded}].id"), LossReason::Synthesized);
-                made.push(Value::from(recorded.as_str()));
+                made.push(recorded.clone().into());
             }
             if wrapped {
                 self.lose(span, format!("tool_calls[{recorded}].function.arguments"), LossReason::Coerced);
             }
-            let id = self.bind(&recorded, &wanted.name, arguments.clone());
+            let name = Text::from(&wanted.name);
+            let id = self.bind(recorded.clone(), name.clone(), arguments.clone());
             if id != recorded {
                 self.lose(span, format!("tool_calls[{recorded}].id"), LossReason::Coerced);
-                renamed.insert(id.clone(), recorded.into());
+                renamed.add(id.clone(), recorded);
             }
-            out.push(call(&id, &wanted.name, arguments));
+            out.push(call(id, name, arguments));
         }
         if !repeated.is_empty() {
-            metadata.insert("repeated_calls".into(), repeated.into());
+            metadata.insert("repeated_calls", repeated);
         }
         if !made.is_empty() {
-            metadata.insert("synthesized_call_ids".into(), made.into());
+            metadata.insert("synthesized_call_ids", made);
         }
         if !renamed.is_empty() {
-            metadata.insert("recorded_call_ids".into(), renamed.into());
+            metadata.insert("recorded_call_ids", renamed);
         }
         (!out.is_empty()).then_some(out)
     }
 
     /// The id under which a later entry answers a call that was recorded without one.
-    fn answered(&self, caller: Option<usize>, index: usize, after: &[&Entry]) -> Option<String> {
+    fn answered(&self, caller: Option<usize>, index: usize, after: &[&'a Entry]) -> Option<&'a str> {
         let caller = caller?;
         after.iter().find_map(|entry| match &entry.kind {
             EntryKind::Result(result) => {
                 let tool = self.step(result.tool)?;
-                (tool.dispatched_by == Some(caller) && tool.call_index == Some(index)).then(|| result.call_id.clone())
+                (tool.dispatched_by == Some(caller) && tool.call_index == Some(index)).then_some(result.call_id.as_str())
             }
             _ => None,
         })
@@ -291,49 +301,53 @@ impl<'a> List<'a> {
     }
 
     /// Whether this very call stands in the list.
-    pub(super) fn stands(&self, recorded: &str, name: &str, arguments: &Map<String, Value>) -> bool {
+    pub(super) fn stands(&self, recorded: &str, name: &str, arguments: &Object<'a>) -> bool {
         let known = self.bound.get(recorded);
         known.is_some_and(|known| known.name == name && known.arguments == *arguments)
     }
 
     /// Writes an id down, another one where it is taken by a different call.
-    pub(super) fn bind(&mut self, recorded: &str, name: &str, arguments: Map<String, Value>) -> String {
-        let mut id = recorded.to_owned();
+    pub(super) fn bind(&mut self, recorded: Text<'a>, name: Text<'a>, arguments: Object<'a>) -> Text<'a> {
+        let mut id = recorded.clone();
         while let Some(count) = self.written.get_mut(&id) {
             *count += 1;
-            id = format!("{recorded}:{count}");
+            id = format!("{recorded}:{count}").into();
         }
         self.written.insert(id.clone(), 1);
         let bound = Bound {
             id: id.clone(),
-            name: name.to_owned(),
+            name,
             arguments,
             output: None,
         };
-        self.bound.insert(recorded.to_owned(), bound);
+        self.bound.insert(recorded, bound);
         id
     }
 
-    fn result(&mut self, entry: &Entry, result: &ResultEntry) {
-        self.output(result.tool.or(entry.step), entry.at, result, entry.branch);
+    fn result(&mut self, entry: &'a Entry, result: &'a ResultEntry) {
+        let output = Output {
+            call_id: (&result.call_id).into(),
+            tool: result.tool,
+            result: (&result.result).into(),
+            failure: result.failure.as_ref(),
+        };
+        self.output(result.tool.or(entry.step), entry.at, output, entry.branch);
     }
 
-    pub(super) fn output(&mut self, index: Option<usize>, at: UnixNanos, result: &ResultEntry, branch: bool) {
+    pub(super) fn output(&mut self, index: Option<usize>, at: UnixNanos, result: Output<'a>, branch: bool) {
         if !self.is_bound(&result.call_id) {
             self.lone_calls_or_unknown(&result.call_id, result.tool, at);
         }
         let step = self.step(result.tool);
         let mut metadata = step.map(|step| content::metadata(self.run, step)).unwrap_or_default();
-        if let Some(failure) = &result.failure {
-            metadata.entry("error").or_insert_with(|| calls::error_text(failure).into());
+        if let Some(failure) = result.failure {
+            metadata.insert_new("error", calls::error_text(failure));
         }
         if branch {
-            metadata.insert("branch".into(), true.into());
+            metadata.insert("branch", true);
         }
-        let failure = result
-            .failure
-            .as_ref()
-            .or_else(|| step.and_then(|step| step.operation.failure.as_ref()));
+        let of_step = || step.and_then(|step| step.operation.failure.as_ref());
+        let failure = result.failure.or_else(of_step);
         let next = self.drafts.len();
         let Some(bound) = self.bound.get_mut(&result.call_id) else { return };
         let tool_call_id = bound.id.clone();
@@ -348,23 +362,23 @@ impl<'a> List<'a> {
                 *until = place;
             }
             steps.splice(0..0, before.steps.drain(..));
-            let told = before.metadata.shift_remove("earlier_results");
-            let mut list = match told {
-                Some(Value::Array(list)) => list,
+            let mut list = match before.metadata.remove("earlier_results") {
+                Some(Json::List(list)) => list,
                 _ => Vec::new(),
             };
-            list.push(json!({
-                "content": before.event.content,
-                "timestamp": before.event.timestamp,
-                "metadata": before.metadata,
-            }));
-            metadata.insert("earlier_results".into(), list.into());
+            let told = Object::from([
+                ("content", before.event.content.into()),
+                ("timestamp", before.event.timestamp.into()),
+                ("metadata", before.metadata.into()),
+            ]);
+            list.push(told.into());
+            metadata.insert("earlier_results", list);
         }
         let event = Message {
-            role: "tool".to_owned(),
+            role: "tool".into(),
             tool_call_id: Some(tool_call_id),
-            content: Some(content::of_result(&result.result, failure).into()),
-            timestamp: Some(at.rfc3339_offset()),
+            content: Some(content::of_result(result.result, failure).into()),
+            timestamp: Some(at.rfc3339_offset().into()),
             ..Message::default()
         };
         self.push_draft(Draft {
@@ -377,7 +391,7 @@ impl<'a> List<'a> {
     }
 
     /// The events without those that a later output replaced.
-    pub(super) fn finish(mut self) -> (Vec<Draft>, Vec<Loss>) {
+    pub(super) fn finish(mut self) -> (Vec<Draft<'a>>, Vec<Loss>) {
         let left = std::mem::take(&mut self.unsettled);
         self.settle(&left);
         for index in std::mem::take(&mut self.unsettled) {

@@ -53,9 +53,9 @@ pub struct Invariant;
 
 impl Format for Invariant {
     const ID: &'static str = "invariant";
-    type Document = Document;
+    type Document<'a> = Document<'a>;
 
-    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Document<'a>>> {
         assemble::assemble(runs, options)
     }
 }

@@ -2,34 +2,74 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::list::List;
-use crate::formats::calls;
-use crate::operation::{Kind, Message};
+use crate::formats::calls::{self, Results};
+use crate::formats::io;
+use crate::formats::json::{Json, Text, trimmed};
+use crate::hash::HashSet;
+use crate::operation::Kind;
 use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
 
-/// The scopes of each list: the run's own (`None`), and one list for each tool step that called agents.
-pub(super) fn lists(run: &Run, of_scope: &[Vec<usize>]) -> BTreeMap<Option<usize>, Vec<usize>> {
-    let mut lists: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
-    let mut homes: Vec<Option<usize>> = Vec::with_capacity(run.scopes.len());
-    for (index, scope) in run.scopes.iter().enumerate() {
-        // The tool step inside which a scope's words belong: its own caller, else that of the scope around it, which
-        // stands before it.
-        let around = || homes.get(scope.parent?).copied().flatten();
-        let home = scope.called_by.or_else(around);
-        homes.push(home);
-        lists.entry(home).or_default().push(index);
-    }
-    for scopes in lists.values_mut() {
-        scopes.sort_by_cached_key(|scope| begin(run, *scope, of_scope));
-    }
-    lists
+/// What is found once for a run and asked for by each of its lists.
+pub(super) struct Facts<'a> {
+    results: Results<'a>,
+    /// Steps that entries of conversations tell of.
+    told: BTreeSet<usize>,
+    /// The steps of each scope.
+    steps: Vec<Vec<usize>>,
+    /// For each step, whether a tool stands around it.
+    below_a_tool: Vec<bool>,
 }
 
-/// The steps of each scope.
-pub(super) fn steps(run: &Run) -> Vec<Vec<usize>> {
+impl<'a> Facts<'a> {
+    pub(super) fn of(run: &'a Run) -> Self {
+        Self {
+            results: Results::of(run),
+            told: told(run),
+            steps: steps(run),
+            below_a_tool: below_a_tool(run),
+        }
+    }
+
+    /// What the conversations tell of tools' results.
+    pub(super) fn results(&self) -> &Results<'a> {
+        &self.results
+    }
+
+    fn steps_of(&self, scope: usize) -> &[usize] {
+        self.steps.get(scope).map_or(&[], Vec::as_slice)
+    }
+
+    /// The scopes of each list: the run's own (`None`), and one list for each tool step that called agents.
+    pub(super) fn lists(&self, run: &Run) -> BTreeMap<Option<usize>, Vec<usize>> {
+        let mut lists: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
+        let mut homes: Vec<Option<usize>> = Vec::with_capacity(run.scopes.len());
+        for (index, scope) in run.scopes.iter().enumerate() {
+            // The tool step inside which a scope's words belong: its own caller, else that of the scope around it, which
+            // stands before it.
+            let around = || homes.get(scope.parent?).copied().flatten();
+            let home = scope.called_by.or_else(around);
+            homes.push(home);
+            lists.entry(home).or_default().push(index);
+        }
+        for scopes in lists.values_mut() {
+            scopes.sort_by_cached_key(|scope| self.begin(run, *scope));
+        }
+        lists
+    }
+
+    fn begin(&self, run: &Run, scope: usize) -> UnixNanos {
+        let first = run.scopes.get(scope).and_then(|scope| scope.conversation.first());
+        let steps = || self.steps_of(scope).iter().filter_map(|step| run.steps.get(*step));
+        first
+            .map(|entry| entry.at)
+            .or_else(|| steps().map(|step| step.started_at).min())
+            .unwrap_or_default()
+    }
+}
+
+fn steps(run: &Run) -> Vec<Vec<usize>> {
     let mut of_scope = vec![Vec::new(); run.scopes.len()];
     for (index, step) in run.steps.iter().enumerate() {
         if let Some(list) = of_scope.get_mut(step.scope) {
@@ -39,17 +79,17 @@ pub(super) fn steps(run: &Run) -> Vec<Vec<usize>> {
     of_scope
 }
 
-fn begin(run: &Run, scope: usize, of_scope: &[Vec<usize>]) -> UnixNanos {
-    let first = run.scopes.get(scope).and_then(|scope| scope.conversation.first());
-    let steps = || {
-        let steps = of_scope.get(scope)?.iter().filter_map(|step| run.steps.get(*step));
-        steps.map(|step| step.started_at).min()
-    };
-    first.map(|entry| entry.at).or_else(steps).unwrap_or_default()
+/// A parent stands before its children.
+fn below_a_tool(run: &Run) -> Vec<bool> {
+    let mut below: Vec<bool> = Vec::with_capacity(run.steps.len());
+    for step in &run.steps {
+        let above = step.parent.and_then(|above| Some((below.get(above)?, run.steps.get(above)?)));
+        below.push(above.is_some_and(|(below, above)| *below || above.operation.kind == Kind::Tool));
+    }
+    below
 }
 
-/// Steps that entries of conversations tell of.
-pub(super) fn told(run: &Run) -> BTreeSet<usize> {
+fn told(run: &Run) -> BTreeSet<usize> {
     let mut told = BTreeSet::new();
     for entry in run.scopes.iter().flat_map(|scope| &scope.conversation) {
         match &entry.kind {
@@ -74,17 +114,17 @@ fn is_model_call(step: &Step) -> bool {
 }
 
 /// How an operation that no conversation tells of becomes events.
-enum Alone {
+enum Alone<'a> {
     Pair,
     /// The output of a call that stands in a turn.
     Output,
     /// The same for a handoff, by the id of the call.
-    Transfer(String),
+    Transfer(&'a str),
     Turn,
     Words(&'static str),
 }
 
-fn alone(run: &Run, index: usize, step: &Step) -> Option<Alone> {
+fn alone<'a>(run: &'a Run, facts: &Facts<'a>, index: usize, step: &'a Step) -> Option<Alone<'a>> {
     let said = [&run.question, &run.answer];
     if said.into_iter().flatten().any(|said| said.step == index) && !is_model_call(step) {
         return None;
@@ -92,13 +132,13 @@ fn alone(run: &Run, index: usize, step: &Step) -> Option<Alone> {
     match step.operation.kind {
         Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite if step.inside_tool.is_some() => None,
         Kind::Handoff => match transfer_call(run, step) {
-            Some(call_id) => (!is_answered(run, call_id)).then(|| Alone::Transfer(call_id.to_owned())),
+            Some(call_id) => (!is_answered(run, call_id)).then(|| Alone::Transfer(call_id)),
             None => Some(Alone::Pair),
         },
         Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite => Some(Alone::Pair),
         // Its call stands in a turn: while it runs there is no more to tell.
         Kind::Tool if calls::asked(run, step).is_some() => step.ended_at.map(|_| Alone::Output),
-        Kind::Tool if !below_a_tool(run, step) => Some(Alone::Pair),
+        Kind::Tool if facts.below_a_tool.get(index) != Some(&true) => Some(Alone::Pair),
         Kind::Interrupt | Kind::UserInput => Some(Alone::Words("user")),
         Kind::FinalOutput => Some(Alone::Words("assistant")),
         _ if is_model_call(step) => Some(Alone::Turn),
@@ -143,33 +183,22 @@ fn is_running_tool(step: &Step) -> bool {
     step.operation.kind == Kind::Tool && step.ended_at.is_none()
 }
 
-fn below_a_tool(run: &Run, step: &Step) -> bool {
-    let mut limit = run.steps.len();
-    let mut at = step.parent;
-    while let Some(above) = at.filter(|above| *above < limit).and_then(|above| run.steps.get(above)) {
-        if above.operation.kind == Kind::Tool {
-            return true;
-        }
-        limit = at.unwrap_or(0);
-        at = above.parent;
-    }
-    false
-}
-
 enum Item<'a> {
     Entry(&'a Entry),
-    Alone(usize, Alone),
+    Alone(usize, Alone<'a>),
 }
 
 /// Writes a scope's conversation, and at their place in it the operations that it does not tell of.
-pub(super) fn write<'a>(run: &'a Run, scope: usize, own: &[usize], told: &BTreeSet<usize>, list: &mut List<'a>) {
+pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: usize, list: &mut List<'a, '_>) {
+    let (told, own) = (&facts.told, facts.steps_of(scope));
     let own = || own.iter().filter_map(|index| Some((*index, run.steps.get(*index)?)));
     let conversation = run.scopes.get(scope).map(|scope| scope.conversation.as_slice()).unwrap_or_default();
-    let mut entries: Vec<&Entry> = conversation.iter().collect();
+    let mut entries: Vec<&'a Entry> = conversation.iter().collect();
     results_by_time(&mut entries);
-    let mut alone_steps: Vec<(usize, usize, Alone)> = own()
+    let places = Places::of(&entries);
+    let mut alone_steps: Vec<(usize, usize, Alone<'a>)> = own()
         .filter(|(index, _)| !told.contains(index))
-        .filter_map(|(index, step)| Some((place(&entries, step), index, alone(run, index, step)?)))
+        .filter_map(|(index, step)| Some((places.of_step(step), index, alone(run, facts, index, step)?)))
         .collect();
     alone_steps.sort_by_key(|(place, index, _)| (*place, *index));
     let mut alone_steps = alone_steps.into_iter().peekable();
@@ -182,7 +211,8 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, own: &[usize], told: &BTreeS
     }
     items.extend(alone_steps.map(|(_, index, how)| Item::Alone(index, how)));
 
-    let mut calls: Vec<&CallEntry> = Vec::new();
+    let mut said_here: Option<HashSet<(&str, Text<'_>)>> = None;
+    let mut calls: Vec<&'a CallEntry> = Vec::new();
     let mut rest = entries.as_slice();
     for item in &items {
         if let Item::Entry(Entry {
@@ -205,8 +235,14 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, own: &[usize], told: &BTreeS
             Item::Alone(index, Alone::Turn) => list.silent_turn(*index),
             Item::Alone(index, Alone::Words(role)) => {
                 let content = run.steps.get(*index).and_then(|step| words(step, role));
-                if let Some(content) = content.filter(|content| !is_said(&entries, role, content)) {
-                    list.told(role, &content, *index);
+                let said = said_here.get_or_insert_with(|| said(&entries));
+                let is_said = |content: &Json<'_>| {
+                    content
+                        .as_str()
+                        .is_some_and(|content| said.contains(&(*role, content.trim().into())))
+                };
+                if let Some(content) = content.filter(|content| !is_said(content)) {
+                    list.told(role, content, *index);
                 }
             }
         }
@@ -220,7 +256,7 @@ pub(super) fn write<'a>(run: &'a Run, scope: usize, own: &[usize], told: &BTreeS
             if told.contains(index) {
                 is_running_tool(step) && silent()
             } else {
-                alone(run, *index, step).is_none() || silent()
+                alone(run, facts, *index, step).is_none() || silent()
             }
         })
         .map(|(index, _)| index)
@@ -239,41 +275,76 @@ fn results_by_time(entries: &mut [&Entry]) {
     }
 }
 
-/// After the words that begin the conversation, then by time. What was looked up serves the turn that follows: it stands
-/// after the words that this turn answers.
-fn place(entries: &[&Entry], step: &Step) -> usize {
-    let is_message = |entry: &&Entry| matches!(entry.kind, EntryKind::Message(_));
-    let begins = |entry: &&Entry| matches!(entry.kind, EntryKind::Turn(_) | EntryKind::Call(_));
-    let opening = entries.iter().take_while(|entry| is_message(entry)).count();
-    let looked_up = matches!(step.operation.kind, Kind::Retrieval | Kind::Rerank | Kind::MemoryRead);
-    let end = step.end_or_start();
-    let later = entries
-        .iter()
-        .position(|entry| entry.at >= end && (begins(entry) || is_message(entry) && !looked_up));
-    later.map_or(entries.len(), |later| later.max(opening))
+/// Where operations stand among entries: after the words that begin the conversation, then by time. What was looked up
+/// serves the turn that follows: it stands after the words that this turn answers.
+struct Places {
+    /// How many entries there are.
+    count: usize,
+    /// How many entries begin the conversation.
+    opening: usize,
+    /// Turns and calls that are later than all before them.
+    turns: Vec<(UnixNanos, usize)>,
+    /// The same with messages.
+    words: Vec<(UnixNanos, usize)>,
+}
+
+impl Places {
+    fn of(entries: &[&Entry]) -> Self {
+        let is_message = |entry: &Entry| matches!(entry.kind, EntryKind::Message(_));
+        let begins = |entry: &Entry| matches!(entry.kind, EntryKind::Turn(_) | EntryKind::Call(_));
+        Self {
+            count: entries.len(),
+            opening: entries.iter().take_while(|entry| is_message(entry)).count(),
+            turns: peaks(entries, begins),
+            words: peaks(entries, |entry| begins(entry) || is_message(entry)),
+        }
+    }
+
+    fn of_step(&self, step: &Step) -> usize {
+        let looked_up = matches!(step.operation.kind, Kind::Retrieval | Kind::Rerank | Kind::MemoryRead);
+        let later = if looked_up { &self.turns } else { &self.words };
+        let end = step.end_or_start();
+        let first = later.get(later.partition_point(|(at, _)| *at < end));
+        first.map_or(self.count, |(_, place)| self.opening.max(*place))
+    }
+}
+
+/// Entries of a kind that are later than all such entries before them: the first one at a time or later is among them.
+fn peaks(entries: &[&Entry], is_meant: impl Fn(&Entry) -> bool) -> Vec<(UnixNanos, usize)> {
+    let mut peaks: Vec<(UnixNanos, usize)> = Vec::new();
+    for (place, entry) in entries.iter().enumerate().filter(|(_, entry)| is_meant(entry)) {
+        if peaks.last().is_none_or(|(latest, _)| entry.at > *latest) {
+            peaks.push((entry.at, place));
+        }
+    }
+    peaks
 }
 
 /// What a person or the agent said, as the operation itself tells.
-fn words(step: &Step, role: &str) -> Option<Value> {
+fn words<'a>(step: &'a Step, role: &str) -> Option<Json<'a>> {
     let operation = &step.operation;
-    let asked = operation.interrupt.as_ref().and_then(|asked| asked.response.clone());
     if operation.kind == Kind::Interrupt {
-        return asked.or_else(|| operation.output.clone());
+        let asked = operation.interrupt.as_ref().and_then(|asked| asked.response.as_ref());
+        return asked.or(operation.output.as_ref()).map(Json::from);
     }
     let went_in = (&operation.input_messages, &operation.input);
     let came_out = (&operation.output_messages, &operation.output);
     let sides = if role == "user" { [went_in, came_out] } else { [came_out, went_in] };
     sides.into_iter().find_map(|(messages, whole)| {
-        let text: String = messages.iter().flatten().map(Message::content).collect();
-        if text.trim().is_empty() { whole.clone() } else { Some(text.into()) }
+        let text: String = messages.iter().flatten().map(io::content).collect();
+        if text.trim().is_empty() {
+            whole.as_ref().map(Json::from)
+        } else {
+            Some(text.into())
+        }
     })
 }
 
-/// Whether a conversation has these words: then its own entry tells them.
-fn is_said(entries: &[&Entry], role: &str, content: &Value) -> bool {
-    let Some(content) = content.as_str() else { return false };
-    entries.iter().any(|entry| match &entry.kind {
-        EntryKind::Message(message) | EntryKind::Turn(message) => message.role.name() == role && message.content().trim() == content.trim(),
-        _ => false,
-    })
+/// Who says which words in a conversation: its own entry tells them.
+fn said<'a>(entries: &[&'a Entry]) -> HashSet<(&'a str, Text<'a>)> {
+    let words = entries.iter().filter_map(|entry| match &entry.kind {
+        EntryKind::Message(message) | EntryKind::Turn(message) => Some((message.role.name(), trimmed(io::content(message)))),
+        _ => None,
+    });
+    words.collect()
 }

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::Invariant;
-use crate::formats::testing::{samples, span};
+use crate::formats::testing::{mixed_up, samples, span};
 use crate::formats::{Format, Loss, LossReason, Options};
 use crate::run::{EntryKind, Run};
 
@@ -348,7 +348,7 @@ fn reads_text_arguments_and_bare_calls() {
 
 #[test]
 fn mixed_up_runs_break_no_rule() {
-    for run in samples::mixed_up() {
+    for run in mixed_up::mixed_up() {
         for list in with(&run, &[]).0 {
             holds_the_rules(&list);
         }

@@ -9,27 +9,28 @@ use super::list::List;
 use super::plan::{Item, Plan};
 use super::words::words;
 use super::write::Writer;
+use crate::formats::json::Text;
 use crate::formats::{Assembled, Loss, LossReason, Options};
 use crate::operation::Message;
 use crate::run::{EntryKind, Run};
 
 /// One document for each run; one for all where each conversation goes on from the one before.
-pub(super) fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Document>> {
+pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Document<'a>>> {
     let limits = Limits::from_options(options);
     let inline = options.is("openreward.subagents", "inline");
-    let runs: Vec<&Run> = runs.iter().filter(|run| run.has_agent_work()).collect();
-    let plans: Vec<Plan<'_>> = runs.iter().map(|run| Plan::of(run)).collect();
-    let pairs: Vec<(&Run, &Plan<'_>)> = runs.iter().copied().zip(&plans).collect();
-    let groups: Vec<Vec<(&Run, &Plan<'_>, usize)>> = match chained(&plans) {
+    let runs: Vec<&'a Run> = runs.iter().filter(|run| run.has_agent_work()).collect();
+    let plans: Vec<Plan<'a>> = runs.iter().map(|run| Plan::of(run)).collect();
+    let pairs: Vec<(&'a Run, &Plan<'a>)> = runs.iter().copied().zip(&plans).collect();
+    let groups: Vec<Vec<(&'a Run, &Plan<'a>, usize)>> = match chained(&plans) {
         Some(skips) => vec![pairs.into_iter().zip(skips).map(|((run, plan), skip)| (run, plan, skip)).collect()],
         None => pairs.into_iter().map(|(run, plan)| vec![(run, plan, 0)]).collect(),
     };
     groups.into_iter().filter_map(|group| document(&group, limits, inline)).collect()
 }
 
-fn document(group: &[(&Run, &Plan<'_>, usize)], limits: Limits, inline: bool) -> Option<Assembled<Document>> {
+fn document<'a>(group: &[(&'a Run, &Plan<'a>, usize)], limits: Limits, inline: bool) -> Option<Assembled<Document<'a>>> {
     let trace = group.first().map(|(run, ..)| format!("tr_{}", run.trace_id)).unwrap_or_default();
-    let mut list = List::new(&trace);
+    let mut list = List::new(trace.into());
     let mut losses = Vec::new();
     for (run, plan, skip) in group {
         let mut writer = Writer::new(run, plan, limits, inline);
@@ -57,10 +58,10 @@ fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
         return None;
     }
     let mut skips = Vec::with_capacity(plans.len());
-    let mut before: Vec<Said> = Vec::new();
+    let mut before: Vec<Said<'_>> = Vec::new();
     for plan in plans {
         let [scope] = plan.top.as_slice() else { return None };
-        let said: Vec<Said> = plan.streams.get(*scope)?.iter().filter_map(said).collect();
+        let said: Vec<Said<'_>> = plan.streams.get(*scope)?.iter().filter_map(said).collect();
         // What stands between the entries would be skipped with them.
         if !said.starts_with(&before) || said.len() == before.len() {
             return None;
@@ -80,20 +81,20 @@ fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
 
 /// What makes two entries the same in two runs.
 #[derive(Debug, PartialEq)]
-enum Said {
-    Message(String, String, Vec<(String, Value)>),
+enum Said<'a> {
+    Message(&'a str, Text<'a>, Vec<(&'a str, Option<&'a Value>)>),
     Call,
     Result,
 }
 
-fn said(item: &Item<'_>) -> Option<Said> {
-    let message = |message: &Message| {
+fn said<'a>(item: &Item<'a>) -> Option<Said<'a>> {
+    let message = |message: &'a Message| {
         let calls = message
             .tool_calls
             .iter()
-            .map(|call| (call.name.clone(), call.arguments.clone().unwrap_or_default()))
+            .map(|call| (call.name.as_str(), call.arguments.as_ref().filter(|arguments| !arguments.is_null())))
             .collect();
-        Said::Message(message.role.name().to_owned(), words(message).text.trim().to_owned(), calls)
+        Said::Message(message.role.name(), words(message).text.trim().to_owned().into(), calls)
     };
     match item {
         Item::Entry { entry, .. } => Some(match &entry.kind {

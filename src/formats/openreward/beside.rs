@@ -1,21 +1,19 @@
 //! Judgements, guardrails and operations without a block: facts on the blocks around.
 
-use std::collections::HashMap;
-
-use serde_json::{Map, Value};
-
 use super::document::SubType;
 use super::facts;
-use super::list::List;
+use super::list::{Draft, List};
 use super::write::Writer;
 use crate::formats::LossReason;
+use crate::formats::json::{Json, Object};
+use crate::hash::HashMap;
 use crate::operation::{Kind, Operation};
 use crate::run::Step;
 use crate::span::UnixNanos;
 
-impl Writer<'_> {
+impl<'a> Writer<'a, '_> {
     /// Writes what hangs beside the blocks of this list; the outermost one also takes what has no stream of its own.
-    pub(super) fn beside(&mut self, list: &mut List, outermost: bool) {
+    pub(super) fn beside(&mut self, list: &mut List<'a>, outermost: bool) {
         let (run, plan) = (self.run, self.plan);
         let all = || (0..run.steps.len()).collect();
         let own = || plan.steps_of(&list.streams);
@@ -29,7 +27,7 @@ impl Writer<'_> {
             .collect();
         self.whole_run(list, outermost);
         self.judgements(list, &steps);
-        let authors = Authors::of(list);
+        let (authors, messages) = (Authors::of(list), Messages::of(list, |_| true));
         for (index, stream) in steps {
             let Some(step) = run.steps.get(index) else { continue };
             if self.told.contains(&index) || matches!(step.operation.kind, Kind::Plain) {
@@ -38,7 +36,7 @@ impl Writer<'_> {
             // Inside a tool: the tool's own business, but its facts are kept.
             let near = match step.inside_tool {
                 Some(tool) => authors.last(tool),
-                None => list.message_at(stream, step.end_or_start()),
+                None => messages.at(stream, step.end_or_start()).or(list.last_message),
             };
             let Some(place) = near.filter(|place| list.block(*place).is_some()) else {
                 self.lose(step.span_id, described(step), LossReason::NoPlace);
@@ -56,7 +54,7 @@ impl Writer<'_> {
     }
 
     /// The root's facts stand with the run's.
-    fn whole_run(&mut self, list: &List, outermost: bool) {
+    fn whole_run(&mut self, list: &List<'_>, outermost: bool) {
         let Some((index, step)) = self.run.root.and_then(|root| Some((root, self.run.steps.get(root)?))) else {
             return;
         };
@@ -74,9 +72,9 @@ impl Writer<'_> {
     }
 
     /// What a block's own operation says of it comes first, then what others say, at last what is said of the whole.
-    fn judgements(&mut self, list: &mut List, steps: &[(usize, usize)]) {
+    fn judgements(&mut self, list: &mut List<'a>, steps: &[(usize, usize)]) {
         let run = self.run;
-        let authors = Authors::of(list);
+        let around = Around::of(list);
         let rank = |step: &Step| match step.operation.kind {
             Kind::Evaluator => 1,
             Kind::Agent | Kind::Chain => 2,
@@ -85,35 +83,35 @@ impl Writer<'_> {
         for now in 0..=2 {
             for (index, stream) in steps {
                 if let Some(step) = run.steps.get(*index).filter(|step| rank(step) == now) {
-                    self.judge(list, &authors, *index, step, *stream);
+                    self.judge(list, &around, *index, step, *stream);
                 }
             }
         }
     }
 
     /// An operation without a block of its own, in short. What repeats the conversation is left out, and said so.
-    fn around(&mut self, step: &Step) -> Value {
+    fn around(&mut self, step: &'a Step) -> Object<'a> {
         let operation = &step.operation;
-        let mut map = Map::new();
-        facts::put(&mut map, "kind", operation.kind.name());
-        facts::put(&mut map, "name", operation.name.as_str());
+        let mut map = Object::new();
+        map.insert("kind", operation.kind.name());
+        map.insert("name", operation.name.as_str());
         map.extend(facts::origin(self.run, step));
         map.extend(facts::details(step));
         if let Some(failure) = &operation.failure {
-            facts::put(&mut map, "error", failure.text());
-            facts::put_filled(&mut map, "error_type", failure.error_type.clone().into());
+            map.insert("error", failure.text());
+            map.insert_filled("error_type", failure.error_type.as_ref());
         }
         let call = facts::model_call(operation);
-        facts::put_filled(&mut map, "model_call", call);
-        facts::put_filled(&mut map, "tools", facts::tools(&operation.tool_definitions));
-        facts::put_filled(&mut map, "facts", own_facts(operation));
+        map.insert_filled("model_call", call);
+        map.insert_filled("tools", facts::tools(&operation.tool_definitions));
+        map.insert_filled("facts", own_facts(operation));
         let repeats = matches!(
             operation.kind,
             Kind::Agent | Kind::Chain | Kind::Llm | Kind::Detail | Kind::Embedding
         );
         if !repeats {
-            facts::put_filled(&mut map, "input", operation.input.clone().unwrap_or_default());
-            facts::put_filled(&mut map, "output", operation.output.clone().unwrap_or_default());
+            map.insert_filled("input", operation.input.as_ref());
+            map.insert_filled("output", operation.output.as_ref());
         } else if matches!(operation.kind, Kind::Agent | Kind::Chain) {
             self.untold(step);
         } else if operation.input.is_some() || operation.output.is_some() {
@@ -123,18 +121,18 @@ impl Writer<'_> {
                 LossReason::NoPlace,
             );
         }
-        Value::Object(map)
+        map
     }
 
     /// Scores and rewards go to the block that they judge.
-    fn judge(&mut self, list: &mut List, authors: &Authors, index: usize, step: &Step, stream: usize) {
+    fn judge(&mut self, list: &mut List<'a>, around: &Around, index: usize, step: &'a Step, stream: usize) {
         let operation = &step.operation;
         let training = facts::training(&operation.training);
         let reward = facts::number(operation.training.reward);
-        if operation.evaluations.is_empty() && reward.is_null() && facts::is_empty(&training) {
+        if operation.evaluations.is_empty() && reward.is_null() && training.is_empty() {
             return;
         }
-        let Some(place) = judged(list, authors, index, step, stream) else {
+        let Some(place) = around.judged(index, step, stream) else {
             self.lose(step.span_id, "a judgement: no block to put it on", LossReason::NoPlace);
             return;
         };
@@ -142,14 +140,15 @@ impl Writer<'_> {
         let Some(block) = list.block(place) else { return };
         let score = operation.evaluations.iter().find_map(|evaluation| evaluation.score);
         let reward = if reward.is_null() { facts::number(score) } else { reward };
-        let has = |key: &str| block.extra.as_ref().is_some_and(|extra| extra.get(key).is_some());
+        let extra = block.extra.as_ref().and_then(Json::as_object);
+        let has = |key: &str| extra.is_some_and(|extra| extra.contains_key(key));
         let whole = self.run.root == Some(index) && facts::stands_for_run(operation.kind);
         let (rewarded, trained) = (has("reward"), has("training"));
         if !reward.is_null() && !rewarded {
             block.annotate_extra("reward", reward.clone());
         }
         // The whole run's are told with the run.
-        if !facts::is_empty(&training) && !whole {
+        if !training.is_empty() && !whole {
             if trained {
                 block.push_extra("trainings", training);
             } else {
@@ -158,8 +157,8 @@ impl Writer<'_> {
         }
         for evaluation in &operation.evaluations {
             let mut told = facts::evaluation(evaluation);
-            if let (Value::Object(map), Some(span)) = (&mut told, step.span_id) {
-                facts::put(map, "span_id", span.to_string());
+            if let Some(span) = step.span_id {
+                told.insert("span_id", span.to_string());
             }
             block.push_extra("evaluations", told);
         }
@@ -177,8 +176,8 @@ impl Writer<'_> {
 pub(super) struct Authors(HashMap<usize, Vec<(usize, SubType)>>);
 
 impl Authors {
-    pub(super) fn of(list: &List) -> Self {
-        let mut map: HashMap<usize, Vec<(usize, SubType)>> = HashMap::new();
+    pub(super) fn of(list: &List<'_>) -> Self {
+        let mut map: HashMap<usize, Vec<(usize, SubType)>> = HashMap::default();
         for (place, draft) in list.of_run() {
             if let Some(author) = draft.author {
                 map.entry(author).or_default().push((place, draft.sub_type));
@@ -205,22 +204,85 @@ impl Authors {
     }
 }
 
-/// The block that a step's judgement is about: its own, its parent's, else the latest answer.
-fn judged(list: &List, authors: &Authors, index: usize, step: &Step, stream: usize) -> Option<usize> {
-    let answers = || {
-        list.of_run().filter(|(_, draft)| {
-            draft.sub_type == SubType::Message
-                && draft.stream == stream
-                && draft.block.payload.get("role").and_then(Value::as_str) == Some("assistant")
-        })
-    };
-    let whole = matches!(step.operation.kind, Kind::Agent | Kind::Chain);
-    let until = if whole { UnixNanos(u64::MAX) } else { step.end_or_start() };
-    authors
-        .judged(index)
-        .or_else(|| step.parent.and_then(|parent| authors.judged(parent)))
-        .or_else(|| answers().rfind(|(_, draft)| draft.at <= until).map(|(place, _)| place))
-        .or_else(|| list.message_at(stream, until))
+/// The messages of each stream of the present run.
+struct Messages(HashMap<usize, Stream>);
+
+/// Messages by time, each with the place of the last one up to there; and the first of all.
+struct Stream {
+    by_time: Vec<(UnixNanos, usize)>,
+    first: usize,
+}
+
+impl Messages {
+    fn of(list: &List<'_>, is_meant: impl Fn(&Draft<'_>) -> bool) -> Self {
+        let mut streams: HashMap<usize, Stream> = HashMap::default();
+        let meant = |draft: &Draft<'_>| draft.sub_type == SubType::Message && is_meant(draft);
+        for (place, draft) in list.of_run().filter(|(_, draft)| meant(draft)) {
+            let stream = streams.entry(draft.stream).or_insert_with(|| Stream {
+                by_time: Vec::new(),
+                first: place,
+            });
+            stream.by_time.push((draft.at, place));
+        }
+        for stream in streams.values_mut() {
+            stream.by_time.sort_unstable();
+            let mut last = 0;
+            for (_, place) in &mut stream.by_time {
+                last = last.max(*place);
+                *place = last;
+            }
+        }
+        Self(streams)
+    }
+
+    /// The latest message of the stream that was there at that time.
+    fn before(&self, stream: usize, at: UnixNanos) -> Option<usize> {
+        let by_time = &self.0.get(&stream)?.by_time;
+        let until = by_time.partition_point(|(time, _)| *time <= at);
+        by_time.get(until.checked_sub(1)?).map(|(_, place)| *place)
+    }
+
+    /// The same, else the first one after.
+    fn at(&self, stream: usize, at: UnixNanos) -> Option<usize> {
+        self.before(stream, at).or_else(|| Some(self.0.get(&stream)?.first))
+    }
+}
+
+/// The blocks that judgements go to.
+struct Around {
+    authors: Authors,
+    messages: Messages,
+    answers: Messages,
+    last_message: Option<usize>,
+}
+
+impl Around {
+    fn of(list: &List<'_>) -> Self {
+        let is_answer = |draft: &Draft<'_>| {
+            let payload = draft.block.payload.as_object();
+            payload
+                .and_then(|payload| payload.get("role"))
+                .is_some_and(|role| role.as_str() == Some("assistant"))
+        };
+        Self {
+            authors: Authors::of(list),
+            messages: Messages::of(list, |_| true),
+            answers: Messages::of(list, is_answer),
+            last_message: list.last_message,
+        }
+    }
+
+    /// The block that a step's judgement is about: its own, its parent's, else the latest answer.
+    fn judged(&self, index: usize, step: &Step, stream: usize) -> Option<usize> {
+        let whole = matches!(step.operation.kind, Kind::Agent | Kind::Chain);
+        let until = if whole { UnixNanos(u64::MAX) } else { step.end_or_start() };
+        self.authors
+            .judged(index)
+            .or_else(|| step.parent.and_then(|parent| self.authors.judged(parent)))
+            .or_else(|| self.answers.before(stream, until))
+            .or_else(|| self.messages.at(stream, until))
+            .or(self.last_message)
+    }
 }
 
 fn described(step: &Step) -> String {
@@ -228,35 +290,30 @@ fn described(step: &Step) -> String {
 }
 
 /// What a step is about, by kind.
-fn own_facts(operation: &Operation) -> Value {
+fn own_facts(operation: &Operation) -> Object<'_> {
     let search = operation.search.as_ref();
-    let state = operation.state.as_ref().map_or(Value::Null, |state| {
+    let state = operation.state.as_ref().map(|state| {
         facts::filled([
-            ("key", state.key.clone().into()),
-            ("old_value", state.old_value.clone().unwrap_or_default()),
-            ("new_value", state.new_value.clone().unwrap_or_default()),
-            ("reason", state.reason.clone().into()),
+            ("key", state.key.as_ref().into()),
+            ("old_value", state.old_value.as_ref().into()),
+            ("new_value", state.new_value.as_ref().into()),
+            ("reason", state.reason.as_ref().into()),
         ])
     });
-    let interrupt = operation.interrupt.as_ref().map_or(Value::Null, |interrupt| {
+    let interrupt = operation.interrupt.as_ref().map(|interrupt| {
         facts::filled([
-            ("prompt", interrupt.prompt.clone().into()),
-            ("response", interrupt.response.clone().unwrap_or_default()),
+            ("prompt", interrupt.prompt.as_ref().into()),
+            ("response", interrupt.response.as_ref().into()),
             ("wait_ms", interrupt.wait_ms.into()),
         ])
     });
+    let documents = search.and_then(|search| search.documents.as_deref());
     facts::filled([
-        ("state", state),
-        ("interrupt", interrupt),
-        ("query", search.and_then(|search| search.query.clone()).unwrap_or_default()),
-        (
-            "documents",
-            search
-                .and_then(|search| search.documents.as_deref())
-                .map(facts::documents)
-                .unwrap_or_default(),
-        ),
-        ("embedded_texts", serde_json::json!(operation.embedded_texts)),
+        ("state", state.into()),
+        ("interrupt", interrupt.into()),
+        ("query", search.and_then(|search| search.query.as_ref()).into()),
+        ("documents", documents.map(facts::documents).into()),
+        ("embedded_texts", operation.embedded_texts.as_slice().into()),
         ("vector_count", operation.vector_count.into()),
     ])
 }

@@ -1,35 +1,33 @@
 //! TOOL_CALL blocks: ids that are unique in the trace, arguments that fit.
 
-use serde_json::{Map, Value, json};
-
 use super::digest::sha256;
 use super::document::SubType;
-use super::facts;
 use super::limits::size;
 use super::list::List;
-use super::write::{Conversation, Made, Writer, object};
+use super::write::{Conversation, Made, Outcome, Writer};
 use crate::formats::LossReason;
+use crate::formats::calls::arguments_object;
+use crate::formats::json::{Json, Object, Text};
 use crate::operation::ToolCall;
-use crate::operation::message::arguments_object;
-use crate::run::{CallEntry, ResultEntry, Step};
+use crate::run::{CallEntry, Step};
 use crate::span::UnixNanos;
 
-impl Writer<'_> {
+impl<'a> Writer<'a, '_> {
     /// A model's TOOL_CALL. `None` where it repeats an earlier one of the conversation.
     #[expect(clippy::too_many_arguments, reason = "one call's facts, each used once")]
     pub(super) fn call(
         &mut self,
-        list: &mut List,
-        talk: &mut Conversation,
-        call: &ToolCall,
+        list: &mut List<'a>,
+        talk: &mut Conversation<'a>,
+        call: &'a ToolCall,
         asked: Option<(usize, usize)>,
         step: Option<usize>,
         parent: usize,
-        mut metadata: Map<String, Value>,
+        mut metadata: Object<'a>,
         at: UnixNanos,
     ) -> Option<usize> {
         let span = step.and_then(|step| self.span(step));
-        let (arguments, coerced) = call.arguments_object();
+        let (arguments, coerced) = arguments_object(call.arguments.as_ref());
         if coerced {
             self.lose(
                 span,
@@ -45,10 +43,13 @@ impl Writer<'_> {
             &call.name
         };
         if let Some(earlier) = recorded.and_then(|id| talk.calls.get(id)).copied() {
-            let same = list.block(earlier).is_some_and(|block| {
-                block.payload.get("name").and_then(Value::as_str) == Some(name)
-                    && block.payload.get("arguments") == Some(&Value::Object(arguments.clone()))
-            });
+            let same = list
+                .block(earlier)
+                .and_then(|block| block.payload.as_object())
+                .is_some_and(|payload| {
+                    payload.get("name").is_some_and(|told| told.as_str() == Some(name))
+                        && payload.get("arguments").is_some_and(|told| told.as_object() == Some(&arguments))
+                });
             if same {
                 if let Some(asked) = asked {
                     let _ = talk.places.insert(asked, earlier);
@@ -62,21 +63,21 @@ impl Writer<'_> {
             }
         }
         let derived = asked.is_some_and(|(step, index)| self.id_is_derived(step, index));
-        let wanted = recorded.map_or_else(
-            || {
+        let wanted: Text<'a> = match recorded {
+            Some(id) => id.into(),
+            None => {
                 let index = asked.map_or(talk.calls.len(), |(_, index)| index);
-                format!("{}:{index}", self.span_text(step))
-            },
-            str::to_owned,
-        );
+                format!("{}:{index}", self.span_text(step)).into()
+            }
+        };
         if recorded.is_none() || derived {
-            facts::put(&mut metadata, "call_id_derived", true);
+            metadata.insert("call_id_derived", true);
             self.lose(span, format!("tool_call {name}: call_id"), LossReason::Synthesized);
         }
-        let prefix = self.prefix(talk.scope, recorded.is_some_and(|id| talk.calls.contains_key(id)), step);
-        let id = list.free_call_id(&wanted, &prefix);
+        let repeated = recorded.is_some_and(|id| talk.calls.contains_key(id));
+        let id = list.free_call_id(&wanted, || self.prefix(talk.scope, repeated, step));
         if id != wanted {
-            facts::put(&mut metadata, "call_id", wanted.as_str());
+            metadata.insert("call_id", wanted.clone());
         }
         let made = Made {
             sub_type: SubType::ToolCall,
@@ -90,13 +91,13 @@ impl Writer<'_> {
             .arguments_text
             .as_ref()
             .filter(|text| coerced || serde_json::to_string(&arguments).ok().as_ref() != Some(text))
-            .map(|text| json!({ "arguments": text }));
-        let place = self.push_call(list, talk.scope, made, &id, name, arguments, step);
+            .map(|text| Object::from([("arguments", text.into())]));
+        let place = self.push_call(list, talk.scope, made, id, name.into(), arguments, step);
         if let Some(raw) = raw
             && let Some(block) = list.block(place)
             && block.raw.is_none()
         {
-            block.raw = Some(raw);
+            block.raw = Some(raw.into());
         }
         let _ = talk.calls.insert(wanted, place);
         if let Some(asked) = asked {
@@ -106,16 +107,16 @@ impl Writer<'_> {
     }
 
     /// A call that only the tool's span tells of.
-    pub(super) fn lone_call(&mut self, list: &mut List, talk: &mut Conversation, entry: &CallEntry, at: UnixNanos) {
+    pub(super) fn lone_call(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: &'a CallEntry, at: UnixNanos) {
         let Some(step) = self.step(entry.tool) else { return };
         let span = step.span_id;
         let (parent, _) = self.parent(list, talk, Some(entry.tool), at, "no model call asks for it");
         let mut metadata = self.origin(Some(entry.tool));
-        facts::put(&mut metadata, "parent_reason", "no model call asks for it");
+        metadata.insert("parent_reason", "no model call asks for it");
         let tool = step.operation.tool.as_ref();
         let name = tool_name(step);
         if tool.and_then(|tool| tool.call_id.as_deref()) != Some(entry.call_id.as_str()) {
-            facts::put(&mut metadata, "call_id_derived", true);
+            metadata.insert("call_id_derived", true);
         }
         self.lose(
             span,
@@ -126,10 +127,11 @@ impl Writer<'_> {
         if coerced {
             self.lose(span, format!("tool_call {name}: arguments are no object"), LossReason::Coerced);
         }
-        let prefix = self.prefix(talk.scope, talk.calls.contains_key(&entry.call_id), Some(entry.tool));
-        let id = list.free_call_id(&entry.call_id, &prefix);
-        if id != entry.call_id {
-            facts::put(&mut metadata, "call_id", entry.call_id.as_str());
+        let wanted = Text::from(&entry.call_id);
+        let repeated = talk.calls.contains_key(&wanted);
+        let id = list.free_call_id(&wanted, || self.prefix(talk.scope, repeated, Some(entry.tool)));
+        if id != wanted {
+            metadata.insert("call_id", entry.call_id.as_str());
         }
         let made = Made {
             sub_type: SubType::ToolCall,
@@ -139,14 +141,20 @@ impl Writer<'_> {
             parent: Some(parent),
             metadata,
         };
-        let place = self.push_call(list, talk.scope, made, &id, &name, arguments, Some(entry.tool));
-        let _ = talk.calls.insert(entry.call_id.clone(), place);
+        let place = self.push_call(list, talk.scope, made, id, name.into(), arguments, Some(entry.tool));
+        let _ = talk.calls.insert(wanted, place);
     }
 
-    pub(super) fn call_for_result(&mut self, list: &mut List, talk: &mut Conversation, entry: &ResultEntry, at: UnixNanos) -> usize {
+    pub(super) fn call_for_result(
+        &mut self,
+        list: &mut List<'a>,
+        talk: &mut Conversation<'a>,
+        entry: &Outcome<'a>,
+        at: UnixNanos,
+    ) -> usize {
         let span = entry.tool.and_then(|tool| self.span(tool));
         let step = entry.tool.and_then(|tool| self.step(tool));
-        let name = step.map_or_else(|| "unknown".to_owned(), tool_name);
+        let name = step.map_or("unknown", tool_name);
         let (arguments, _) = arguments_object(step.and_then(|step| step.operation.tool.as_ref()?.arguments.as_ref()));
         self.lose(
             span,
@@ -155,14 +163,13 @@ impl Writer<'_> {
         );
         let (parent, _) = self.parent(list, talk, entry.tool, at, "result without a call");
         let mut metadata = self.origin(entry.tool);
-        facts::put(&mut metadata, "parent_reason", "result without a call");
+        metadata.insert("parent_reason", "result without a call");
         let wanted = if entry.call_id.is_empty() {
             self.span_text(entry.tool)
         } else {
             entry.call_id.clone()
         };
-        let prefix = self.prefix(talk.scope, false, entry.tool);
-        let id = list.free_call_id(&wanted, &prefix);
+        let id = list.free_call_id(&wanted, || self.prefix(talk.scope, false, entry.tool));
         let made = Made {
             sub_type: SubType::ToolCall,
             role: "call",
@@ -171,7 +178,7 @@ impl Writer<'_> {
             parent: Some(parent),
             metadata,
         };
-        let place = self.push_call(list, talk.scope, made, &id, &name, arguments, entry.tool);
+        let place = self.push_call(list, talk.scope, made, id, name.into(), arguments, entry.tool);
         let _ = talk.calls.insert(entry.call_id.clone(), place);
         place
     }
@@ -179,26 +186,27 @@ impl Writer<'_> {
     #[expect(clippy::too_many_arguments, reason = "one call's facts, each used once")]
     pub(super) fn push_call(
         &mut self,
-        list: &mut List,
+        list: &mut List<'a>,
         stream: usize,
-        mut made: Made,
-        id: &str,
-        name: &str,
-        arguments: Map<String, Value>,
+        mut made: Made<'a>,
+        id: Text<'a>,
+        name: Text<'a>,
+        arguments: Object<'a>,
         step: Option<usize>,
     ) -> usize {
-        let mut arguments = Value::Object(arguments);
+        let mut arguments = Json::Object(arguments);
         let bytes = size(&arguments);
         let mut whole = None;
         if bytes > self.limits.arguments {
             let text = arguments.to_string();
-            let stand_in = json!({"omitted_bytes": bytes, "sha256": sha256(text.as_bytes())});
-            whole = Some(json!({"arguments": std::mem::replace(&mut arguments, stand_in)}));
-            facts::put(&mut made.metadata, "arguments_omitted", true);
+            let stand_in = Object::from([("omitted_bytes", bytes.into()), ("sha256", sha256(text.as_bytes()).into())]);
+            let omitted = std::mem::replace(&mut arguments, stand_in.into());
+            whole = Some(Object::from([("arguments", omitted)]).into());
+            made.metadata.insert("arguments_omitted", true);
             let span = step.and_then(|step| self.span(step));
             self.lose(span, format!("tool_call {name}: arguments of {bytes} bytes"), LossReason::Coerced);
         }
-        let payload = object([("call_id", id.into()), ("name", name.into()), ("arguments", arguments)]);
+        let payload = Object::from([("call_id", id.into()), ("name", name.into()), ("arguments", arguments)]);
         let place = self.push(list, stream, made, payload, step);
         if let Some(block) = list.block(place) {
             block.raw = whole;
@@ -207,16 +215,15 @@ impl Writer<'_> {
     }
 
     /// What makes a call id of this conversation its own.
-    pub(super) fn prefix(&self, scope: usize, repeated: bool, step: Option<usize>) -> String {
+    pub(super) fn prefix(&self, scope: usize, repeated: bool, step: Option<usize>) -> Text<'a> {
         if repeated {
             return self.span_text(step);
         }
-        self.run
-            .scopes
-            .get(scope)
-            .and_then(|scope| scope.agent.clone())
-            .or_else(|| self.scope_span(scope).map(|span| span.to_string()))
-            .unwrap_or_else(|| format!("conversation-{scope}"))
+        let agent = self.run.scopes.get(scope).and_then(|scope| scope.agent.as_ref());
+        agent
+            .map(Text::from)
+            .or_else(|| self.scope_span(scope).map(|span| span.to_string().into()))
+            .unwrap_or_else(|| format!("conversation-{scope}").into())
     }
 
     /// Whether the model's output had no id where the conversation has one.
@@ -227,12 +234,11 @@ impl Writer<'_> {
     }
 }
 
-fn tool_name(step: &Step) -> String {
+fn tool_name(step: &Step) -> &str {
     let name = step.operation.tool.as_ref().and_then(|tool| tool.name.as_deref());
     [name, Some(step.operation.name.as_str())]
         .into_iter()
         .flatten()
         .find(|name| !name.trim().is_empty())
         .unwrap_or("unknown")
-        .to_owned()
 }

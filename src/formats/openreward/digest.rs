@@ -82,14 +82,20 @@ const START: [u32; 8] = [
 /// The SHA-256 of the bytes, in hexadecimal digits.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
-    let mut padded = Vec::with_capacity(bytes.len() + 72);
-    padded.extend_from_slice(bytes);
-    padded.push(0x80);
-    while padded.len() % 64 != 56 {
-        padded.push(0);
+    let (blocks, rest) = bytes.as_chunks::<64>();
+    let mut state = blocks.iter().fold(START, compress);
+    let mut last = [0u8; 128];
+    let length = (bytes.len() as u64).wrapping_mul(8).to_be_bytes();
+    let end = if rest.len() < 56 { 64 } else { 128 };
+    let written = rest.iter().chain(&[0x80]);
+    for (place, byte) in last.iter_mut().zip(written) {
+        *place = *byte;
     }
-    padded.extend_from_slice(&(bytes.len() as u64).wrapping_mul(8).to_be_bytes());
-    let state = padded.chunks_exact(64).fold(START, compress);
+    for (place, byte) in last.iter_mut().take(end).rev().zip(length.iter().rev()) {
+        *place = *byte;
+    }
+    let (blocks, _) = last.as_chunks::<64>();
+    state = blocks.iter().take(end / 64).fold(state, compress);
     let bytes = state.iter().flat_map(|word| word.to_be_bytes());
     let digits = bytes.flat_map(|byte| [byte >> 4, byte & 15]);
     digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
@@ -103,14 +109,22 @@ pub fn block_id(trace: &str, span: &str, role: &str, ordinal: u32) -> String {
     format!("tb_{id}")
 }
 
-fn compress(state: [u32; 8], block: &[u8]) -> [u32; 8] {
-    let mut window = [0u32; 16];
-    for (word, bytes) in window.iter_mut().zip(block.chunks_exact(4)) {
-        *word = bytes.iter().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+#[expect(clippy::indexing_slicing, reason = "the places are those of the array")]
+fn compress(state: [u32; 8], block: &[u8; 64]) -> [u32; 8] {
+    let mut words = [0u32; 64];
+    let (bytes, _) = block.as_chunks::<4>();
+    for (word, bytes) in words.iter_mut().zip(bytes) {
+        *word = u32::from_be_bytes(*bytes);
+    }
+    for next in 16..64 {
+        let (x, y) = (words[next - 15], words[next - 2]);
+        words[next] = words[next - 16]
+            .wrapping_add(x.rotate_right(7) ^ x.rotate_right(18) ^ (x >> 3))
+            .wrapping_add(words[next - 7])
+            .wrapping_add(y.rotate_right(17) ^ y.rotate_right(19) ^ (y >> 10));
     }
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = state;
-    for constant in ROUND {
-        let word = window[0];
+    for (constant, word) in ROUND.into_iter().zip(words) {
         let s1 = e.rotate_right(6) ^ e.rotate_right(11) ^ e.rotate_right(25);
         let t1 = h
             .wrapping_add(s1)
@@ -120,13 +134,6 @@ fn compress(state: [u32; 8], block: &[u8]) -> [u32; 8] {
         let s0 = a.rotate_right(2) ^ a.rotate_right(13) ^ a.rotate_right(22);
         let t2 = s0.wrapping_add((a & b) ^ (a & c) ^ (b & c));
         (h, g, f, e, d, c, b, a) = (g, f, e, d.wrapping_add(t1), c, b, a, t1.wrapping_add(t2));
-        let (x, y) = (window[1], window[14]);
-        let next = word
-            .wrapping_add(x.rotate_right(7) ^ x.rotate_right(18) ^ (x >> 3))
-            .wrapping_add(window[9])
-            .wrapping_add(y.rotate_right(17) ^ y.rotate_right(19) ^ (y >> 10));
-        window.rotate_left(1);
-        window[15] = next;
     }
     let mut out = state;
     for (word, add) in out.iter_mut().zip([a, b, c, d, e, f, g, h]) {

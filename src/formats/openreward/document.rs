@@ -4,53 +4,55 @@
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use crate::formats::json::{Json, Object, Text};
 
 /// Blocks in insertion order: a JSON array, or `{"blocks": [...]}`.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Document {
+pub struct Document<'a> {
     /// The blocks.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<Block<'a>>,
     /// Whether they stand in an object instead of a bare array.
     pub wrapped: bool,
 }
 
 /// One immutable row of `trace_blocks`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Block {
+pub struct Block<'a> {
     /// `tb_...`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
+    pub id: Option<Text<'a>>,
     /// `tr_...`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace_id: Option<String>,
+    pub trace_id: Option<Text<'a>>,
     /// `MESSAGE`, `ACT` or `OBSERVE`: the bucket for filters and lanes.
-    pub block_type: String,
+    pub block_type: Text<'a>,
     /// `MESSAGE`, `TOOL_CALL`, `TOOL_RESULT` or `THINK`: the meaning.
-    pub sub_type: String,
+    pub sub_type: Text<'a>,
     /// The client's data; its shape goes by `sub_type`.
-    pub payload: Value,
+    pub payload: Json<'a>,
     /// The block above; `Some(None)` is a written null.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub parent_block_id: Option<Option<String>>,
+    pub parent_block_id: Option<Option<Text<'a>>>,
     /// Annotations.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub metadata: Option<Value>,
+    pub metadata: Option<Json<'a>>,
     /// The provider's payload.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub raw: Option<Value>,
+    pub raw: Option<Json<'a>>,
     /// The client's free space, for example `reward`.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub extra: Option<Value>,
+    pub extra: Option<Json<'a>>,
     /// When it was inserted.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub created_at: Option<Value>,
+    pub created_at: Option<Json<'a>>,
     /// When it was last touched.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
-    pub updated_at: Option<Value>,
+    pub updated_at: Option<Json<'a>>,
     /// Columns that the page does not know.
     #[serde(flatten)]
-    pub other: Map<String, Value>,
+    pub other: Object<'a>,
 }
 
 /// The meaning of a block.
@@ -107,16 +109,16 @@ impl SubType {
     }
 }
 
-impl Block {
+impl<'a> Block<'a> {
     /// A block of this meaning, without parent, times or annotations.
     #[must_use]
-    pub fn new(sub_type: SubType, id: String, trace_id: &str, payload: Map<String, Value>) -> Self {
+    pub fn new(sub_type: SubType, id: Text<'a>, trace_id: Text<'a>, payload: Object<'a>) -> Self {
         Self {
             id: Some(id),
-            trace_id: Some(trace_id.to_owned()),
-            block_type: sub_type.block_type().to_owned(),
-            sub_type: sub_type.name().to_owned(),
-            payload: Value::Object(payload),
+            trace_id: Some(trace_id),
+            block_type: sub_type.block_type().into(),
+            sub_type: sub_type.name().into(),
+            payload: payload.into(),
             ..Self::default()
         }
     }
@@ -135,49 +137,45 @@ impl Block {
 
     /// The call that a TOOL_CALL makes or a TOOL_RESULT answers.
     #[must_use]
-    pub fn call_id(&self) -> Option<&str> {
-        self.payload.get("call_id")?.as_str()
+    pub fn call_id(&self) -> Option<Text<'a>> {
+        match self.payload.as_object()?.get("call_id")?.into_owned() {
+            Json::Text(id) => Some(id),
+            _ => None,
+        }
     }
 
     /// Writes an annotation.
-    pub fn annotate(&mut self, key: &str, value: impl Into<Value>) {
-        put(&mut self.metadata, key, value.into());
+    pub fn annotate(&mut self, key: impl Into<Text<'a>>, value: impl Into<Json<'a>>) {
+        change(&mut self.metadata, |metadata| metadata.insert(key, value));
     }
 
     /// Writes into the client's free space.
-    pub fn annotate_extra(&mut self, key: &str, value: impl Into<Value>) {
-        put(&mut self.extra, key, value.into());
+    pub fn annotate_extra(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
+        change(&mut self.extra, |extra| extra.insert(key, value));
     }
 
     /// Adds to a list among the annotations.
-    pub fn push(&mut self, key: &str, value: impl Into<Value>) {
-        push(&mut self.metadata, key, value.into());
+    pub fn push(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
+        change(&mut self.metadata, |metadata| metadata.push(key, value));
     }
 
     /// Adds to a list in the client's free space.
-    pub fn push_extra(&mut self, key: &str, value: impl Into<Value>) {
-        push(&mut self.extra, key, value.into());
+    pub fn push_extra(&mut self, key: &'static str, value: impl Into<Json<'a>>) {
+        change(&mut self.extra, |extra| extra.push(key, value));
     }
 }
 
-fn put(place: &mut Option<Value>, key: &str, value: Value) {
-    let mut map = match place.take() {
-        Some(Value::Object(map)) => map,
-        _ => Map::new(),
+/// Changes the object in a place; what is no object makes way for one.
+fn change<'a>(place: &mut Option<Json<'a>>, change: impl FnOnce(&mut Object<'a>)) {
+    let mut object = match place.take() {
+        Some(Json::Object(object)) => object,
+        _ => Object::new(),
     };
-    let _ = map.insert(key.to_owned(), value);
-    *place = Some(Value::Object(map));
+    change(&mut object);
+    *place = Some(object.into());
 }
 
-fn push(place: &mut Option<Value>, key: &str, value: Value) {
-    if let Some(Value::Array(list)) = place.as_mut().and_then(|map| map.get_mut(key)) {
-        list.push(value);
-        return;
-    }
-    put(place, key, vec![value].into());
-}
-
-impl Serialize for Document {
+impl Serialize for Document<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.wrapped {
             serializer.collect_map([("blocks", &self.blocks)])
@@ -187,7 +185,7 @@ impl Serialize for Document {
     }
 }
 
-impl<'de> Deserialize<'de> for Document {
+impl<'de> Deserialize<'de> for Document<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         fn blocks<T: DeserializeOwned, E: serde::de::Error>(value: Value) -> Result<T, E> {
             serde_json::from_value(value).map_err(E::custom)

@@ -1,8 +1,7 @@
 //! The byte limits, and texts cut to fit them. Nothing is ever shortened: what is cut goes on in the next block.
 
-use serde_json::Value;
-
 use crate::formats::Options;
+use crate::formats::json::Json;
 
 /// The most that a block may hold, in bytes. More than the limit is too much, the limit itself is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,10 +56,29 @@ impl Limits {
 
 /// How many bytes a value counts: a text its UTF-8 bytes, anything else its compact JSON.
 #[must_use]
-pub fn size(value: &Value) -> usize {
+pub fn size(value: &Json<'_>) -> usize {
     match value {
-        Value::String(text) => text.len(),
-        other => other.to_string().len(),
+        Json::Text(text) => text.len(),
+        other => {
+            let mut bytes = Count(0);
+            // Counting cannot fail, and a value has no keys but texts.
+            let _ = serde_json::to_writer(&mut bytes, other);
+            bytes.0
+        }
+    }
+}
+
+/// Counts what is written.
+struct Count(usize);
+
+impl std::io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

@@ -1,17 +1,17 @@
 //! A list of blocks while it is being written: times and sequence numbers are settled at the end.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
-
-use serde_json::Value;
+use std::collections::BTreeSet;
 
 use super::document::{Block, SubType};
+use crate::formats::json::{Json, Text};
+use crate::hash::{HashMap, HashSet};
 use crate::span::UnixNanos;
 
 /// A block to be.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct Draft<'a> {
     /// The block, without times.
-    pub(super) block: Block,
+    pub(super) block: Block<'a>,
     /// Its meaning.
     pub(super) sub_type: SubType,
     /// When it is due.
@@ -26,74 +26,73 @@ pub(super) struct Draft {
 
 /// Blocks of one trace, or of one sub-agent.
 #[derive(Debug, Default)]
-pub(super) struct List {
+pub(super) struct List<'a> {
     /// `tr_...`
-    pub(super) trace: String,
+    pub(super) trace: Text<'a>,
     /// The blocks in order.
-    pub(super) drafts: Vec<Draft>,
+    pub(super) drafts: Vec<Draft<'a>>,
     /// Call ids that are taken.
-    pub(super) call_ids: HashSet<String>,
+    pub(super) call_ids: HashSet<Text<'a>>,
     /// Streams that are written here.
     pub(super) streams: BTreeSet<usize>,
     /// Where the present run begins.
     pub(super) start: usize,
+    /// The latest message, of any stream.
+    pub(super) last_message: Option<usize>,
+    /// The results of each call.
+    results: HashMap<usize, Vec<usize>>,
 }
 
-impl List {
+impl<'a> List<'a> {
     /// An empty list.
-    pub(super) fn new(trace: &str) -> Self {
-        Self {
-            trace: trace.to_owned(),
-            ..Self::default()
-        }
+    pub(super) fn new(trace: Text<'a>) -> Self {
+        Self { trace, ..Self::default() }
     }
 
     /// Adds a draft and gives its place.
-    pub(super) fn push(&mut self, draft: Draft) -> usize {
+    pub(super) fn push(&mut self, draft: Draft<'a>) -> usize {
+        let place = self.drafts.len();
+        if draft.sub_type == SubType::Message {
+            self.last_message = Some(place);
+        }
+        if let Some(call) = draft.call {
+            self.results.entry(call).or_default().push(place);
+        }
         self.drafts.push(draft);
-        self.drafts.len() - 1
+        place
+    }
+
+    /// The results of a call.
+    pub(super) fn results(&self, call: usize) -> impl Iterator<Item = &Draft<'a>> {
+        let places = self.results.get(&call).into_iter().flatten();
+        places.filter_map(|place| self.drafts.get(*place))
     }
 
     /// The draft's block.
-    pub(super) fn block(&mut self, place: usize) -> Option<&mut Block> {
+    pub(super) fn block(&mut self, place: usize) -> Option<&mut Block<'a>> {
         self.drafts.get_mut(place).map(|draft| &mut draft.block)
     }
 
     /// The draft's id.
-    pub(super) fn id(&self, place: usize) -> Option<String> {
+    pub(super) fn id(&self, place: usize) -> Option<Text<'a>> {
         self.drafts.get(place).and_then(|draft| draft.block.id.clone())
     }
 
     /// The drafts of the present run with their places.
-    pub(super) fn of_run(&self) -> impl DoubleEndedIterator<Item = (usize, &Draft)> {
+    pub(super) fn of_run(&self) -> impl Iterator<Item = (usize, &Draft<'a>)> {
         self.drafts.iter().enumerate().skip(self.start)
     }
 
-    /// The latest message, of any stream.
-    pub(super) fn last_message(&self) -> Option<usize> {
-        self.drafts.iter().rposition(|draft| draft.sub_type == SubType::Message)
-    }
-
-    /// The latest message of the stream that was there at that time, else the first one after, else any.
-    pub(super) fn message_at(&self, stream: usize, at: UnixNanos) -> Option<usize> {
-        let is_message = |draft: &Draft| draft.sub_type == SubType::Message;
-        let own = || self.of_run().filter(|(_, draft)| is_message(draft) && draft.stream == stream);
-        own()
-            .rfind(|(_, draft)| draft.at <= at)
-            .or_else(|| own().next())
-            .map(|(place, _)| place)
-            .or_else(|| self.last_message())
-    }
-
     /// A call id that nobody has: the id itself, else with the prefix, else numbered.
-    pub(super) fn free_call_id(&mut self, id: &str, prefix: &str) -> String {
-        let mut free = id.to_owned();
+    pub(super) fn free_call_id(&mut self, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
+        let mut free = id.clone();
         let mut number = 1;
         while !self.call_ids.insert(free.clone()) {
+            let prefix = prefix();
             free = if number == 1 {
-                format!("{prefix}/{id}")
+                format!("{prefix}/{id}").into()
             } else {
-                format!("{prefix}/{id}#{number}")
+                format!("{prefix}/{id}#{number}").into()
             };
             number += 1;
         }
@@ -101,26 +100,18 @@ impl List {
     }
 
     /// The blocks: several results of one call are numbered, times strictly increase.
-    pub(super) fn finish(self) -> Vec<Block> {
+    pub(super) fn finish(self) -> Vec<Block<'a>> {
         let mut drafts = self.drafts;
-        let mut results: HashMap<usize, usize> = HashMap::new();
-        for draft in &drafts {
-            if let Some(call) = draft.call {
-                *results.entry(call).or_default() += 1;
+        for places in self.results.values().filter(|places| places.len() > 1) {
+            for (seq, place) in places.iter().enumerate() {
+                if let Some(Json::Object(payload)) = drafts.get_mut(*place).map(|draft| &mut draft.block.payload) {
+                    payload.insert("seq", seq);
+                }
             }
         }
-        let mut next: HashMap<usize, u64> = HashMap::new();
         let mut last = None;
         let mut times = Vec::with_capacity(drafts.len());
-        for draft in &mut drafts {
-            if let Some(call) = draft.call
-                && results.get(&call).is_some_and(|count| *count > 1)
-                && let Value::Object(payload) = &mut draft.block.payload
-            {
-                let seq = next.entry(call).or_default();
-                let _ = payload.insert("seq".into(), (*seq).into());
-                *seq += 1;
-            }
+        for draft in &drafts {
             let micros = draft.at.0 / 1_000;
             let micros = last.map_or(micros, |last: u64| micros.max(last.saturating_add(1)));
             last = Some(micros);
@@ -138,8 +129,8 @@ impl List {
                     text.push_str("000Z");
                 }
                 let mut block = draft.block;
-                block.created_at = Some(Value::String(text.clone()));
-                block.updated_at = Some(Value::String(text));
+                block.created_at = Some(text.clone().into());
+                block.updated_at = Some(text.into());
                 block
             })
             .collect()

@@ -59,6 +59,7 @@ mod beside;
 mod calls;
 mod facts;
 mod list;
+mod messages;
 mod nested;
 mod pairs;
 mod plan;
@@ -78,9 +79,9 @@ pub struct OpenReward;
 
 impl Format for OpenReward {
     const ID: &'static str = "openreward";
-    type Document = document::Document;
+    type Document<'a> = document::Document<'a>;
 
-    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)
     }
 }

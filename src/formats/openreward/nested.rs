@@ -1,19 +1,18 @@
 //! Sub-agents: inside the result of the call that started them, or after its turn.
 
-use serde_json::{Map, Value, json};
-
 use super::beside::Authors;
 use super::facts;
 use super::list::List;
 use super::write::{Conversation, Writer};
+use crate::formats::json::Json;
 
 /// How deep sub-agents stand in one another: JSON readers stop at 128 levels, an agent takes five. Those below come at the
 /// end.
 const DEPTH: usize = 16;
 
-impl Writer<'_> {
+impl<'a> Writer<'a, '_> {
     /// A sub-agent's work: inside the given block, or after the turn.
-    pub(super) fn sub_agent(&mut self, list: &mut List, talk: &mut Conversation, scope: usize, place: usize) {
+    pub(super) fn sub_agent(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, scope: usize, place: usize) {
         if self.written.contains(&scope) || self.is_too_deep(scope) {
             return;
         }
@@ -33,44 +32,34 @@ impl Writer<'_> {
         too_deep
     }
 
-    pub(super) fn nest(&mut self, list: &mut List, scope: usize, place: usize) {
-        let trace = list.trace.clone();
-        let mut inner = List::new(&trace);
+    pub(super) fn nest(&mut self, list: &mut List<'a>, scope: usize, place: usize) {
+        let mut inner = List::new(list.trace.clone());
         self.stream(&mut inner, scope, 0);
         self.beside(&mut inner, false);
-        let agent = self.run.scopes.get(scope).and_then(|scope| scope.agent.clone());
-        let told = facts::filled([
+        let agent = self.run.scopes.get(scope).and_then(|scope| scope.agent.as_ref());
+        let mut told = facts::filled([
             ("agent", agent.into()),
             ("span_id", self.scope_span(scope).map(|span| span.to_string()).into()),
         ]);
-        let mut told = match told {
-            Value::Object(map) => map,
-            _ => Map::new(),
-        };
         let blocks = serde_json::to_value(inner.finish()).unwrap_or_default();
-        facts::put(&mut told, "blocks", blocks);
+        told.insert("blocks", blocks);
         let Some(block) = list.block(place) else { return };
-        let several = match block.metadata.as_ref().and_then(|metadata| metadata.get("subagent")) {
-            None => Value::Object(told),
-            Some(Value::Array(before)) => {
-                let mut all = before.clone();
-                all.push(Value::Object(told));
-                Value::Array(all)
-            }
-            Some(first) => json!([first, told]),
-        };
-        block.annotate("subagent", several);
+        let before = block.metadata.as_mut().and_then(Json::as_object_mut);
+        match before.and_then(|metadata| metadata.get_mut("subagent")) {
+            None => block.annotate("subagent", told),
+            Some(before) => before.push(told),
+        }
     }
 
     /// Sub-agents that stand after their call's turn.
-    pub(super) fn flush(&mut self, list: &mut List, talk: &mut Conversation) {
+    pub(super) fn flush(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>) {
         for scope in std::mem::take(&mut talk.pending) {
             self.stream(list, scope, 0);
         }
     }
 
     /// Sub-agents of calls without a result.
-    pub(super) fn unanswered(&mut self, list: &mut List, talk: &Conversation) {
+    pub(super) fn unanswered(&mut self, list: &mut List<'a>, talk: &Conversation<'a>) {
         let plan = self.plan;
         let mut tools: Vec<(usize, usize)> = Vec::new();
         let open: Vec<usize> = plan
@@ -89,7 +78,7 @@ impl Writer<'_> {
             let by_id = || {
                 let id = step.operation.tool.as_ref()?.call_id.as_ref()?;
                 let belongs = plan.hosts.get(step.scope) == Some(&talk.scope);
-                talk.calls.get(id).filter(|_| belongs)
+                talk.calls.get(id.as_str()).filter(|_| belongs)
             };
             let own = || authors.first(*tool);
             if let Some(place) = by_place.copied().or_else(|| by_id().copied()).or_else(own) {

@@ -1,22 +1,22 @@
 //! Operations that no conversation tells of, as a tool call with its result.
 
-use serde_json::{Map, Value, json};
-
 use super::facts::{documents, filled, number};
+use crate::formats::calls::arguments_object;
+use crate::formats::json::{Json, Object};
 use crate::operation::{Kind, Operation};
 use crate::run::Step;
 
 /// A call and its result.
-pub(super) struct Pair {
-    pub(super) name: String,
-    pub(super) arguments: Map<String, Value>,
-    pub(super) output: Value,
+pub(super) struct Pair<'a> {
+    pub(super) name: &'a str,
+    pub(super) arguments: Object<'a>,
+    pub(super) output: Json<'a>,
     /// The operation's own words.
-    pub(super) raw: Value,
+    pub(super) raw: Object<'a>,
 }
 
 /// The pair that stands for a step.
-pub(super) fn pair(step: &Step) -> Pair {
+pub(super) fn pair(step: &Step) -> Pair<'_> {
     let operation = &step.operation;
     let (arguments, output) = match operation.kind {
         Kind::Tool => tool(operation),
@@ -24,51 +24,45 @@ pub(super) fn pair(step: &Step) -> Pair {
         Kind::Handoff => handoff(operation),
         _ => search(operation),
     };
-    let named = operation.tool.as_ref().and_then(|tool| tool.name.clone());
-    let name = [named, Some(operation.name.clone())]
+    let named = operation.tool.as_ref().and_then(|tool| tool.name.as_deref());
+    let name = [named, Some(operation.name.as_str())]
         .into_iter()
         .flatten()
         .find(|name| !name.trim().is_empty())
-        .unwrap_or_else(|| operation.kind.name().to_owned());
+        .unwrap_or(operation.kind.name());
     Pair {
         name,
-        arguments: match arguments {
-            Value::Object(map) => map,
-            _ => Map::new(),
-        },
+        arguments,
         output,
-        raw: json!({
-            "span_id": step.span_id.map(|span| span.to_string()),
-            "name": operation.name,
-            "kind": operation.kind.name(),
-            "input": operation.input,
-            "output": operation.output,
-        }),
+        raw: Object::from([
+            ("span_id", step.span_id.map(|span| span.to_string()).into()),
+            ("name", (&operation.name).into()),
+            ("kind", operation.kind.name().into()),
+            ("input", operation.input.as_ref().into()),
+            ("output", operation.output.as_ref().into()),
+        ]),
     }
 }
 
-fn tool(operation: &Operation) -> (Value, Value) {
+fn tool(operation: &Operation) -> (Object<'_>, Json<'_>) {
     let tool = operation.tool.as_ref();
-    let (arguments, _) = crate::operation::message::arguments_object(tool.and_then(|tool| tool.arguments.as_ref()));
-    (arguments.into(), tool.and_then(|tool| tool.result.clone()).unwrap_or_default())
+    let (arguments, _) = arguments_object(tool.and_then(|tool| tool.arguments.as_ref()));
+    (arguments, tool.and_then(|tool| tool.result.as_ref()).into())
 }
 
-fn search(operation: &Operation) -> (Value, Value) {
+fn search(operation: &Operation) -> (Object<'_>, Json<'_>) {
     let search = operation.search.as_ref();
-    let query = search
-        .and_then(|search| search.query.clone())
-        .or_else(|| operation.input.clone())
-        .unwrap_or_default();
+    let query = search.and_then(|search| search.query.as_ref()).or(operation.input.as_ref()).into();
     let found = search
         .and_then(|search| search.documents.as_deref())
         .map(documents)
-        .or_else(|| operation.output.clone())
+        .or_else(|| operation.output.as_ref().map(Json::from))
         .unwrap_or_default();
     let arguments = filled([("query", query), ("top_k", search.and_then(|search| search.top_k).into())]);
     (arguments, found)
 }
 
-fn memory(operation: &Operation) -> (Value, Value) {
+fn memory(operation: &Operation) -> (Object<'_>, Json<'_>) {
     let Some(memory) = &operation.memory else {
         return search(operation);
     };
@@ -76,42 +70,46 @@ fn memory(operation: &Operation) -> (Value, Value) {
     let read = operation.kind == Kind::MemoryRead;
     let query = memory
         .query
-        .clone()
-        .or_else(|| search.and_then(|search| search.query.clone()))
-        .or_else(|| operation.input.clone().filter(|_| read));
+        .as_ref()
+        .or_else(|| search.and_then(|search| search.query.as_ref()))
+        .or_else(|| operation.input.as_ref().filter(|_| read));
     let arguments = filled([
-        ("operation", memory.operation.clone().into()),
-        ("entity_type", memory.entity_type.clone().into()),
-        ("entity_id", memory.entity_id.clone().into()),
-        ("namespace", memory.namespace.clone().unwrap_or_default()),
-        ("key", memory.key.clone().into()),
-        ("data", memory.data.clone().unwrap_or_default()),
-        ("changes", memory.changes.clone().unwrap_or_default()),
-        ("query", query.unwrap_or_default()),
+        ("operation", memory.operation.as_ref().into()),
+        ("entity_type", memory.entity_type.as_ref().into()),
+        ("entity_id", memory.entity_id.as_ref().into()),
+        ("namespace", memory.namespace.as_ref().into()),
+        ("key", memory.key.as_ref().into()),
+        ("data", memory.data.as_ref().into()),
+        ("changes", memory.changes.as_ref().into()),
+        ("query", query.into()),
         ("top_k", search.and_then(|search| search.top_k).into()),
     ]);
     let found = search.and_then(|search| search.documents.as_deref()).map(documents);
-    let results = memory.results.clone().or(found).or_else(|| operation.output.clone());
-    let beside = filled([
-        ("results", results.clone().unwrap_or_default()),
-        ("scores", memory.scores.clone().unwrap_or_default()),
-        ("total_available", memory.total_available.into()),
-    ]);
+    let results = memory.results.as_ref().map(Json::from).or(found);
+    let results = results.or_else(|| operation.output.as_ref().map(Json::from));
+    let results = results.unwrap_or_default();
+    let beside = || {
+        filled([
+            ("results", results.clone()),
+            ("scores", memory.scores.as_ref().into()),
+            ("total_available", memory.total_available.into()),
+        ])
+    };
     let output = if memory.scores.is_some() || memory.total_available.is_some() {
-        beside
+        beside().into()
     } else {
-        results.unwrap_or_default()
+        results
     };
     (arguments, output)
 }
 
-fn handoff(operation: &Operation) -> (Value, Value) {
+fn handoff(operation: &Operation) -> (Object<'_>, Json<'_>) {
     let state = operation.state.as_ref();
-    let from = state.and_then(|state| state.old_value.clone()).unwrap_or_default();
-    let to = state.and_then(|state| state.new_value.clone()).unwrap_or_default();
-    let reason = state.and_then(|state| state.reason.clone()).into();
+    let from = state.and_then(|state| state.old_value.as_ref()).into();
+    let to = Json::from(state.and_then(|state| state.new_value.as_ref()));
+    let reason = state.and_then(|state| state.reason.as_ref()).into();
     let cost = number(operation.cost.total);
     let arguments = filled([("from", from), ("to", to.clone()), ("reason", reason), ("cost_usd", cost)]);
-    let output = operation.output.clone().or(Some(to).filter(|to| !to.is_null())).unwrap_or_default();
+    let output = operation.output.as_ref().map_or(to, Json::from);
     (arguments, output)
 }

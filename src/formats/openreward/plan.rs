@@ -1,9 +1,12 @@
 //! What is written where: the conversations of a run, and between their entries what only spans tell of.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::formats::io;
+use crate::formats::json::{Text, trimmed};
+use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Role};
 use crate::run::{Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
@@ -23,7 +26,7 @@ pub(super) enum Item<'a> {
     /// Words that no model call holds.
     Said {
         /// `user` or `assistant`.
-        role: Role,
+        role: &'static Role,
         /// The words.
         content: &'a Value,
         /// Whose they are.
@@ -107,7 +110,8 @@ impl<'a> Plan<'a> {
     /// Operations that no conversation tells of, at their time in the stream of their scope.
     fn add_lone_operations(&mut self, run: &'a Run, openings: &[usize]) {
         let told = told(run);
-        let mut claimed = HashSet::new();
+        let mut spoken = Spoken::of(run);
+        let mut lone: HashMap<usize, Vec<(UnixNanos, Item<'a>)>> = HashMap::default();
         for (index, step) in run.steps.iter().enumerate() {
             if told.contains(&index) {
                 continue;
@@ -116,11 +120,11 @@ impl<'a> Plan<'a> {
             let at = step.end_or_start();
             let item = match operation.kind {
                 Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite if step.inside_tool.is_none() => Item::Pair(index),
-                Kind::Tool if !asked_for(run, step) => Item::Pair(index),
-                Kind::Handoff if !transfer_call(run, index, &mut claimed) => Item::Pair(index),
+                Kind::Tool if !spoken.asks_for(step) => Item::Pair(index),
+                Kind::Handoff if !spoken.transfers(step) => Item::Pair(index),
                 Kind::Interrupt => match operation.interrupt.as_ref().and_then(|interrupt| interrupt.response.as_ref()) {
-                    Some(content) if !said_in_conversation(run, &Role::User, content) => Item::Said {
-                        role: Role::User,
+                    Some(content) if !spoken.has(&Role::User, content) => Item::Said {
+                        role: &Role::User,
                         content,
                         step: index,
                         at,
@@ -128,8 +132,8 @@ impl<'a> Plan<'a> {
                     _ => continue,
                 },
                 Kind::UserInput => match operation.input.as_ref().or(operation.output.as_ref()) {
-                    Some(content) if !said_in_conversation(run, &Role::User, content) && !is_said(run, content) => Item::Said {
-                        role: Role::User,
+                    Some(content) if !spoken.has(&Role::User, content) && !is_said(run, content) => Item::Said {
+                        role: &Role::User,
                         content,
                         step: index,
                         at: step.started_at,
@@ -137,8 +141,8 @@ impl<'a> Plan<'a> {
                     _ => continue,
                 },
                 Kind::FinalOutput => match operation.output.as_ref().or(operation.input.as_ref()) {
-                    Some(content) if !said_in_conversation(run, &Role::Assistant, content) && !is_said(run, content) => Item::Said {
-                        role: Role::Assistant,
+                    Some(content) if !spoken.has(&Role::Assistant, content) && !is_said(run, content) => Item::Said {
+                        role: &Role::Assistant,
                         content,
                         step: index,
                         at,
@@ -148,26 +152,19 @@ impl<'a> Plan<'a> {
                 _ => continue,
             };
             let host = self.hosts.get(step.scope).copied().unwrap_or(0);
-            let least = openings.get(host).copied().unwrap_or(0);
+            lone.entry(host).or_default().push((item_time(run, &item), item));
+        }
+        for (host, lone) in lone {
             if let Some(items) = self.streams.get_mut(host) {
-                let begin = match item {
-                    Item::Said { at, .. } => at,
-                    _ => step.started_at,
-                };
-                let place = items
-                    .iter()
-                    .enumerate()
-                    .skip(least)
-                    .find(|(_, other)| item_time(run, other) > begin)
-                    .map_or(items.len(), |(place, _)| place);
-                items.insert(place, item);
+                let least = openings.get(host).copied().unwrap_or(0);
+                *items = merged(run, std::mem::take(items), least, lone);
             }
         }
     }
 
     /// The question and the answer that only an agent or a chain holds, at the start and the end.
     fn add_outer_words(&mut self, run: &'a Run) {
-        let outer = |said: &'a crate::run::Said, role: Role| Item::Said {
+        let outer = |said: &'a crate::run::Said, role: &'static Role| Item::Said {
             role,
             content: &said.content,
             step: said.step,
@@ -181,14 +178,33 @@ impl<'a> Plan<'a> {
         if let Some(said) = question
             && let Some(items) = self.top.first().and_then(|scope| self.streams.get_mut(*scope))
         {
-            items.insert(0, outer(said, Role::User));
+            items.insert(0, outer(said, &Role::User));
         }
         if let Some(said) = answer
             && let Some(items) = self.top.last().and_then(|scope| self.streams.get_mut(*scope))
         {
-            items.push(outer(said, Role::Assistant));
+            items.push(outer(said, &Role::Assistant));
         }
     }
+}
+
+/// Items with those that stand alone before the first one that is later, but not before the first `least` ones.
+fn merged<'a>(run: &Run, items: Vec<Item<'a>>, least: usize, mut lone: Vec<(UnixNanos, Item<'a>)>) -> Vec<Item<'a>> {
+    // Stable: of two at one time the one that stands first in the run stays first.
+    lone.sort_by_key(|(at, _)| *at);
+    let mut out = Vec::with_capacity(items.len() + lone.len());
+    let mut lone = lone.into_iter().peekable();
+    for (place, item) in items.into_iter().enumerate() {
+        if place >= least {
+            let time = item_time(run, &item);
+            while let Some((_, item)) = lone.next_if(|(at, _)| *at < time) {
+                out.push(item);
+            }
+        }
+        out.push(item);
+    }
+    out.extend(lone.map(|(_, item)| item));
+    out
 }
 
 /// When an item is due.
@@ -257,56 +273,70 @@ fn told(run: &Run) -> HashSet<usize> {
         .collect()
 }
 
-/// Whether a turn of a conversation shows this tool's call: a running tool has no result yet.
-fn asked_for(run: &Run, step: &Step) -> bool {
-    let (Some(model), Some(place)) = (step.dispatched_by, step.call_index) else {
-        return false;
-    };
-    run.scopes
-        .iter()
-        .flat_map(|scope| &scope.conversation)
-        .any(|entry| match &entry.kind {
-            EntryKind::Turn(message) => entry.step == Some(model) && place < message.tool_calls.len(),
-            _ => false,
-        })
+/// What the conversations of a run hold, to be asked for often.
+struct Spoken<'a> {
+    run: &'a Run,
+    /// How many tools each model call's turn asks for.
+    asked: HashMap<usize, usize>,
+    /// Calls that pass the run on, in order, with the time from which a handoff may be theirs; each tells of one.
+    transfers: Vec<(UnixNanos, bool)>,
+    /// Who said which words; made when they are first asked for.
+    words: Option<HashSet<(&'a Role, Text<'a>)>>,
 }
 
-/// Whether a model asked for this handoff by a call of its own, which then tells of it. Each call tells of one.
-fn transfer_call(run: &Run, handoff: usize, claimed: &mut HashSet<(usize, usize)>) -> bool {
-    let Some(step) = run.steps.get(handoff) else { return false };
-    for scope in &run.scopes {
-        for entry in &scope.conversation {
+impl<'a> Spoken<'a> {
+    fn of(run: &'a Run) -> Self {
+        let mut asked: HashMap<usize, usize> = HashMap::default();
+        let mut transfers = Vec::new();
+        for entry in run.scopes.iter().flat_map(|scope| &scope.conversation) {
             let (EntryKind::Turn(message), Some(turn)) = (&entry.kind, entry.step) else {
                 continue;
             };
-            if entry.at > step.end_or_start() && run.steps.get(turn).is_some_and(|turn| turn.started_at > step.end_or_start()) {
-                continue;
-            }
-            for (index, call) in message.tool_calls.iter().enumerate() {
+            let most = asked.entry(turn).or_default();
+            *most = message.tool_calls.len().max(*most);
+            let began = run.steps.get(turn).map_or(UnixNanos(0), |turn| turn.started_at);
+            for call in &message.tool_calls {
                 let name = call.name.to_lowercase();
-                if (name.starts_with("transfer_to") || name.contains("handoff") || name.contains("transfer"))
-                    && claimed.insert((turn, index))
-                {
-                    return true;
+                if name.starts_with("transfer_to") || name.contains("handoff") || name.contains("transfer") {
+                    transfers.push((entry.at.min(began), false));
                 }
             }
         }
+        Self {
+            run,
+            asked,
+            transfers,
+            words: None,
+        }
     }
-    false
+
+    /// Whether a turn of a conversation shows this tool's call: a running tool has no result yet.
+    fn asks_for(&self, tool: &Step) -> bool {
+        let place = tool.dispatched_by.zip(tool.call_index);
+        place.is_some_and(|(model, place)| self.asked.get(&model).is_some_and(|count| place < *count))
+    }
+
+    /// Whether a model asked for this handoff by a call of its own, which then tells of it.
+    fn transfers(&mut self, handoff: &Step) -> bool {
+        let until = handoff.end_or_start();
+        let free = self.transfers.iter_mut().find(|(from, taken)| !taken && *from <= until);
+        free.map(|(_, taken)| *taken = true).is_some()
+    }
+
+    /// Whether a conversation has these words, or there are none.
+    fn has(&mut self, role: &'a Role, content: &'a Value) -> bool {
+        let text = trimmed(super::words::text_of(content));
+        text.is_empty() || self.words.get_or_insert_with(|| spoken_words(self.run)).contains(&(role, text))
+    }
 }
 
-fn said_in_conversation(run: &Run, role: &Role, content: &Value) -> bool {
-    let text = super::words::text_of(content);
-    let text = text.trim();
-    text.is_empty()
-        || run
-            .scopes
-            .iter()
-            .flat_map(|scope| &scope.conversation)
-            .any(|entry| match &entry.kind {
-                EntryKind::Message(message) | EntryKind::Turn(message) => message.role == *role && message.content().trim() == text,
-                _ => false,
-            })
+fn spoken_words(run: &Run) -> HashSet<(&Role, Text<'_>)> {
+    let entries = run.scopes.iter().flat_map(|scope| &scope.conversation);
+    let said = entries.filter_map(|entry| match &entry.kind {
+        EntryKind::Message(message) | EntryKind::Turn(message) => Some((&message.role, trimmed(io::content(message)))),
+        _ => None,
+    });
+    said.collect()
 }
 
 fn is_said(run: &Run, content: &Value) -> bool {

@@ -1,46 +1,36 @@
 //! TOOL_RESULT blocks, and pairs of call and result made of one operation.
 
-use serde_json::{Map, Value, json};
-
 use super::document::SubType;
 use super::facts;
 use super::limits::{pieces, size};
 use super::list::List;
-use super::write::{Conversation, Made, Writer, object};
+use super::write::{Conversation, Made, Outcome, Writer};
 use crate::formats::LossReason;
-use crate::run::ResultEntry;
+use crate::formats::json::{Json, Object};
+use crate::operation::Failure;
 use crate::span::UnixNanos;
 
-impl Writer<'_> {
-    pub(super) fn result(&mut self, list: &mut List, talk: &mut Conversation, entry: &ResultEntry, at: UnixNanos) {
+impl<'a> Writer<'a, '_> {
+    pub(super) fn result(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: Outcome<'a>, at: UnixNanos) {
         let tool = entry.tool.and_then(|tool| self.step(tool));
         let by_place = tool.and_then(|tool| talk.places.get(&(tool.dispatched_by?, tool.call_index?)).copied());
         let known = talk.calls.get(&entry.call_id).copied().or(by_place);
         let call = match known {
-            Some(call) if tool.is_none() && retold(list, call, entry) => {
+            Some(call) if tool.is_none() && retold(list, call, &entry) => {
                 self.lose(None, format!("tool_result {}: told again", entry.call_id), LossReason::Ambiguous);
                 return;
             }
             Some(call) => call,
-            None if tool.is_none() && blank(entry) => {
+            None if tool.is_none() && blank(&entry) => {
                 self.lose(None, "tool_result without a call and without content", LossReason::NoPlace);
                 return;
             }
-            None => self.call_for_result(list, talk, entry, at),
+            None => self.call_for_result(list, talk, &entry, at),
         };
-        let output = entry.failure.as_ref().map(|failure| json!({"error": failure.text()}));
-        let failed = output.is_some();
-        let place = self.push_result(
-            list,
-            talk.scope,
-            call,
-            output.unwrap_or_else(|| entry.result.clone()),
-            entry.tool,
-            at,
-            entry.attempt,
-        );
+        let output = entry.failure.map_or_else(|| entry.result.clone(), error);
+        let place = self.push_result(list, talk.scope, call, output, entry.tool, at, entry.attempt);
         let Some(place) = place else { return };
-        if let Some(failure) = &entry.failure
+        if let Some(failure) = entry.failure
             && let Some(block) = list.block(place)
         {
             block.annotate_extra("status", "error");
@@ -50,8 +40,8 @@ impl Writer<'_> {
             if let Some(trace) = &failure.stacktrace {
                 block.annotate("stacktrace", trace.as_str());
             }
-            if failed && !entry.result.is_null() && entry.result.as_str() != Some(failure.text()) {
-                block.annotate("result", entry.result.clone());
+            if !entry.result.is_null() && entry.result.as_str() != Some(failure.text()) {
+                block.annotate("result", entry.result);
             }
         }
         let Some(step) = entry.tool else { return };
@@ -62,16 +52,15 @@ impl Writer<'_> {
     }
 
     /// A TOOL_CALL and a TOOL_RESULT made of one operation.
-    pub(super) fn pair(&mut self, list: &mut List, talk: &mut Conversation, index: usize) {
+    pub(super) fn pair(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, index: usize) {
         let Some(step) = self.step(index) else { return };
         let pair = super::pairs::pair(step);
         let (parent, _) = self.parent(list, talk, Some(index), step.started_at, "an operation on its own");
         let mut metadata = self.origin(Some(index));
-        facts::put(&mut metadata, "parent_reason", "an operation on its own");
-        facts::put(&mut metadata, "kind", step.operation.kind.name());
+        metadata.insert("parent_reason", "an operation on its own");
+        metadata.insert("kind", step.operation.kind.name());
         let wanted = self.span_text(Some(index));
-        let prefix = self.prefix(talk.scope, false, Some(index));
-        let id = list.free_call_id(&wanted, &prefix);
+        let id = list.free_call_id(&wanted, || self.prefix(talk.scope, false, Some(index)));
         self.lose(
             step.span_id,
             format!("{} {}: told as a tool call", step.operation.kind.name(), pair.name),
@@ -85,11 +74,11 @@ impl Writer<'_> {
             parent: Some(parent),
             metadata,
         };
-        let call = self.push_call(list, talk.scope, made, &id, &pair.name, pair.arguments, Some(index));
+        let call = self.push_call(list, talk.scope, made, id, pair.name.into(), pair.arguments, Some(index));
         if let Some(block) = list.block(call)
             && block.raw.is_none()
         {
-            block.raw = Some(pair.raw);
+            block.raw = Some(pair.raw.into());
         }
         let failed = step.operation.failure.as_ref();
         if step.ended_at.is_none() && failed.is_none() && pair.output.is_null() {
@@ -97,12 +86,12 @@ impl Writer<'_> {
             let _ = self.told.insert(index);
             if let Some(block) = list.block(call) {
                 for (key, value) in facts::details(step) {
-                    block.annotate(&key, value);
+                    block.annotate(key, value);
                 }
             }
             return;
         }
-        let output = failed.map_or(pair.output, |failure| json!({"error": failure.text()}));
+        let output = failed.map_or(pair.output, error);
         if let Some(place) = self.push_result(list, talk.scope, call, output, Some(index), step.end_or_start(), 0)
             && failed.is_some()
             && let Some(block) = list.block(place)
@@ -115,31 +104,31 @@ impl Writer<'_> {
     #[expect(clippy::too_many_arguments, reason = "one result's facts, each used once")]
     pub(super) fn push_result(
         &mut self,
-        list: &mut List,
+        list: &mut List<'a>,
         stream: usize,
         call: usize,
-        output: Value,
+        output: Json<'a>,
         step: Option<usize>,
         at: UnixNanos,
         attempt: u32,
     ) -> Option<usize> {
-        let id = list.block(call).and_then(|block| block.call_id().map(str::to_owned))?;
+        let id = list.block(call)?.call_id()?;
         let mut metadata = self.origin(step);
         if let Some(tool) = step.and_then(|step| self.step(step)) {
             for (key, value) in facts::details(tool) {
-                facts::put(&mut metadata, &key, value);
+                metadata.insert(key, value);
             }
             if let Some(server) = tool.operation.tool.as_ref().and_then(|tool| tool.mcp_server.as_deref()) {
-                facts::put(&mut metadata, "server", server);
+                metadata.insert("server", server);
             }
         }
         if let Some(step) = step {
             let _ = self.told.insert(step);
         }
         if attempt > 0 {
-            facts::put(&mut metadata, "attempt", attempt);
+            metadata.insert("attempt", attempt);
         }
-        let made = |metadata: Map<String, Value>| Made {
+        let made = |metadata: Object<'a>| Made {
             sub_type: SubType::ToolResult,
             role: "result",
             author: step,
@@ -147,16 +136,15 @@ impl Writer<'_> {
             parent: Some(call),
             metadata,
         };
-        if size(&output) <= self.limits.result {
-            let payload = object([("call_id", id.into()), ("output", output)]);
+        let bytes = size(&output);
+        if bytes <= self.limits.result {
+            let payload = Object::from([("call_id", id.into()), ("output", output)]);
             return Some(self.push(list, stream, made(metadata), payload, step));
         }
         let span = step.and_then(|step| self.span(step));
-        self.lose(span, format!("tool_result output of {} bytes", size(&output)), LossReason::Split);
-        let (text, encoding) = match &output {
-            Value::String(text) => (text.clone(), "text"),
-            other => (other.to_string(), "json"),
-        };
+        self.lose(span, format!("tool_result output of {bytes} bytes"), LossReason::Split);
+        let encoding = if output.as_str().is_some() { "text" } else { "json" };
+        let text = output.into_text();
         let parts = pieces(&text, self.limits.result);
         let count = parts.len();
         let mut last = None;
@@ -166,25 +154,27 @@ impl Writer<'_> {
             } else {
                 self.origin(step)
             };
-            facts::put(&mut metadata, "part", json!({"index": index, "count": count, "encoding": encoding}));
-            let payload = object([("call_id", id.as_str().into()), ("delta", part.into())]);
+            let place = [("index", index.into()), ("count", count.into()), ("encoding", encoding.into())];
+            metadata.insert("part", Object::from(place));
+            let payload = Object::from([("call_id", id.clone().into()), ("delta", part.to_owned().into())]);
             last = Some(self.push(list, stream, made(metadata), payload, step));
         }
         last
     }
 }
 
-/// Whether a result that no execution stands behind is one that the call has already.
-fn retold(list: &List, call: usize, entry: &ResultEntry) -> bool {
-    let output = entry
-        .failure
-        .as_ref()
-        .map_or_else(|| entry.result.clone(), |failure| json!({"error": failure.text()}));
-    list.drafts
-        .iter()
-        .any(|draft| draft.call == Some(call) && draft.block.payload.get("output") == Some(&output))
+/// What a failure gives back.
+fn error(failure: &Failure) -> Json<'_> {
+    Object::from([("error", failure.text().into())]).into()
 }
 
-fn blank(entry: &ResultEntry) -> bool {
+/// Whether a result that no execution stands behind is one that the call has already.
+fn retold(list: &List<'_>, call: usize, entry: &Outcome<'_>) -> bool {
+    let output = entry.failure.map_or_else(|| entry.result.clone(), error);
+    let tells = |payload: &Object<'_>| payload.get("output").is_some_and(|told| *told == output);
+    list.results(call).any(|draft| draft.block.payload.as_object().is_some_and(tells))
+}
+
+fn blank(entry: &Outcome<'_>) -> bool {
     entry.failure.is_none() && (entry.result.is_null() || entry.result.as_str().is_some_and(|text| text.trim().is_empty()))
 }

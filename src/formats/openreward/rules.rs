@@ -3,13 +3,12 @@
 //! Rule numbers are those of the page's list. R5 (blocks never change) and R25 (no truncation) have no check: there is no
 //! way to change or to cut a block. R28 to R30 are [`stitch`](super::stitch)'s.
 
-use std::collections::{HashMap, HashSet};
-
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::document::SubType;
 use super::limits::{Limits, size};
+use crate::hash::{HashMap, HashSet};
 
 /// The blocks that are there already.
 pub trait Known {
@@ -156,7 +155,7 @@ pub fn check(block: &Value, trace_id: &str, known: &dyn Known, limits: &Limits) 
     };
     let parent = parent(fields, sub_type, trace_id, known)?;
     let limit = |field: &str, label: &str, most: usize| -> Result<(), Refusal> {
-        let actual = payload.get(field).map_or(0, size);
+        let actual = payload.get(field).map_or(0, |value| size(&value.into()));
         if actual <= most {
             return Ok(());
         }

@@ -5,58 +5,57 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
-
 use super::document::{Block, SubType};
+use crate::formats::json::Json;
+use serde::{Deserialize, Serialize};
 
 /// The tree.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Stitched {
+pub struct Stitched<'a> {
     /// The messages in order.
-    pub messages: Vec<StitchedMessage>,
+    pub messages: Vec<StitchedMessage<'a>>,
     /// Blocks whose parent is not there; empty if the rules hold.
-    pub orphans: Orphans,
+    pub orphans: Orphans<'a>,
 }
 
 /// A message and what hangs under it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct StitchedMessage {
+pub struct StitchedMessage<'a> {
     /// The message.
     #[serde(flatten)]
-    pub block: Block,
+    pub block: Block<'a>,
     /// Thoughts.
-    pub thinks: Vec<Block>,
+    pub thinks: Vec<Block<'a>>,
     /// Tool calls.
-    pub tool_calls: Vec<StitchedCall>,
+    pub tool_calls: Vec<StitchedCall<'a>>,
 }
 
 /// A tool call and its results.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct StitchedCall {
+pub struct StitchedCall<'a> {
     /// The call.
     #[serde(flatten)]
-    pub block: Block,
+    pub block: Block<'a>,
     /// Its results.
-    pub tool_results: Vec<Block>,
+    pub tool_results: Vec<Block<'a>>,
 }
 
 /// Blocks without a place in the tree.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct Orphans {
+pub struct Orphans<'a> {
     /// Calls whose message is not there.
-    pub tool_calls: Vec<Block>,
+    pub tool_calls: Vec<Block<'a>>,
     /// Results whose call is not there.
-    pub tool_results: Vec<Block>,
+    pub tool_results: Vec<Block<'a>>,
 }
 
 /// Stitches blocks that stand in insertion order.
 #[must_use]
-pub fn stitch(blocks: &[Block]) -> Stitched {
-    let mut sorted: Vec<&Block> = blocks.iter().collect();
+pub fn stitch<'a>(blocks: &[Block<'a>]) -> Stitched<'a> {
+    let mut sorted: Vec<&Block<'a>> = blocks.iter().collect();
     // Stable: of two equal keys the one inserted first stays first.
     sorted.sort_by_cached_key(|block| key(block));
-    let mut under: HashMap<&str, Vec<&Block>> = HashMap::new();
+    let mut under: HashMap<&str, Vec<&Block<'a>>> = HashMap::new();
     let mut messages = Vec::new();
     for block in &sorted {
         match (block.meaning(), block.parent()) {
@@ -65,7 +64,7 @@ pub fn stitch(blocks: &[Block]) -> Stitched {
             _ => {}
         }
     }
-    let children = |block: &Block, sub_type: SubType| -> Vec<Block> {
+    let children = |block: &Block<'a>, sub_type: SubType| -> Vec<Block<'a>> {
         block
             .id
             .as_deref()
@@ -83,7 +82,7 @@ pub fn stitch(blocks: &[Block]) -> Stitched {
             .filter_map(|block| block.id.as_deref())
             .collect()
     };
-    let orphans = |sub_type: SubType| -> Vec<Block> {
+    let orphans = |sub_type: SubType| -> Vec<Block<'a>> {
         let parents = sub_type.parent().map(ids).unwrap_or_default();
         sorted
             .iter()
@@ -114,16 +113,24 @@ pub fn stitch(blocks: &[Block]) -> Stitched {
 }
 
 /// Sequence number, time, id. Only results have a sequence number.
-fn key(block: &Block) -> (bool, u64, String, String) {
+fn key(block: &Block<'_>) -> (bool, u64, String, String) {
     let seq = (block.meaning() == Some(SubType::ToolResult))
-        .then(|| block.payload.get("seq").and_then(Value::as_u64))
+        .then(|| match block.payload.as_object()?.get("seq")?.into_owned() {
+            Json::Number(seq) => seq.as_u64(),
+            _ => None,
+        })
         .flatten();
     let time = block
         .created_at
         .as_ref()
-        .and_then(Value::as_str)
+        .and_then(Json::as_str)
         .map_or_else(String::new, comparable);
-    (seq.is_none(), seq.unwrap_or(0), time, block.id.clone().unwrap_or_default())
+    (
+        seq.is_none(),
+        seq.unwrap_or(0),
+        time,
+        block.id.as_deref().unwrap_or_default().to_owned(),
+    )
 }
 
 /// A UTC time whose text order is its order in time: `...00Z`, `...00.000Z` and `...00.000001Z` have different widths.
@@ -136,9 +143,9 @@ fn comparable(time: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
-    fn block(value: Value) -> Block {
+    fn block(value: Value) -> Block<'static> {
         serde_json::from_value(value).unwrap_or_default()
     }
 

@@ -1,23 +1,25 @@
 //! The text of a message, and what cannot be said in text.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use crate::formats::io;
+use crate::formats::json::{Json, Object, Text};
 use crate::operation::message::Media;
 use crate::operation::{Message, Part};
 
 /// A message in words.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Words {
+pub(super) struct Words<'a> {
     /// The text; media as a text that names them.
-    pub(super) text: String,
+    pub(super) text: Text<'a>,
     /// The content as recorded, where the text alone does not hold it.
-    pub(super) raw: Option<Value>,
+    pub(super) raw: Option<Json<'a>>,
 }
 
 /// What a message says.
-pub(super) fn words(message: &Message) -> Words {
+pub(super) fn words(message: &Message) -> Words<'_> {
     if !message.has_media() {
-        let mut text = message.content();
+        let mut text = io::content(message);
         if text.trim().is_empty()
             && let Some(result) = &message.result
         {
@@ -48,8 +50,8 @@ pub(super) fn words(message: &Message) -> Words {
         after_mark = true;
     }
     Words {
-        text,
-        raw: Some(message.chat_content()),
+        text: text.into(),
+        raw: Some(io::chat_content(message)),
     }
 }
 
@@ -68,27 +70,25 @@ fn media_mark(media: &Media) -> String {
 }
 
 /// A value as text: text as it is, anything else as compact JSON.
-pub(super) fn text_of(value: &Value) -> String {
+pub(super) fn text_of(value: &Value) -> Text<'_> {
     match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
+        Value::Null => Text::default(),
+        other => io::text(other),
     }
 }
 
 /// What a provider gives with thoughts beside their words: signatures, encrypted content.
-pub(super) fn opaque(message: &Message) -> Vec<Value> {
+pub(super) fn opaque(message: &Message) -> Vec<Json<'_>> {
     message
         .parts
         .iter()
         .filter_map(|part| match part {
             Part::Reasoning { text, opaque } if !opaque.is_empty() => {
-                let mut map = Map::new();
+                let mut map = Object::from(opaque);
                 if let Some(text) = text {
-                    let _ = map.insert("text".into(), text.as_str().into());
+                    map.lead("text", text);
                 }
-                map.extend(opaque.clone());
-                Some(Value::Object(map))
+                Some(map.into())
             }
             _ => None,
         })

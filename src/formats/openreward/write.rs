@@ -1,51 +1,52 @@
 //! Conversations into blocks.
 
-use std::collections::{HashMap, HashSet};
-
-use serde_json::{Map, Value, json};
-
 use super::digest::block_id;
 use super::document::{Block, SubType};
 use super::facts;
-use super::limits::{Limits, pieces};
+use super::limits::Limits;
 use super::list::{Draft, List};
 use super::plan::{Item, Plan};
-use super::words::{opaque, text_of, words};
+use super::words::{Words, text_of};
+use crate::formats::io;
+use crate::formats::json::{Json, Object, Text};
 use crate::formats::told::Told;
 use crate::formats::{Loss, LossReason};
-use crate::operation::{Message, Role};
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Failure, Message, Role};
 use crate::run::{Entry, EntryKind, ResultEntry, Run, Step};
 use crate::span::{SpanId, UnixNanos};
 
 /// Writes one run.
-pub(super) struct Writer<'a> {
+pub(super) struct Writer<'a, 'p> {
     pub(super) run: &'a Run,
-    pub(super) plan: &'a Plan<'a>,
+    pub(super) plan: &'p Plan<'a>,
     pub(super) limits: Limits,
     /// Whether sub-agents' blocks stand in the list itself.
     pub(super) inline: bool,
     pub(super) losses: Vec<Loss>,
     /// Steps that blocks tell of.
     pub(super) told: HashSet<usize>,
-    ordinals: HashMap<(String, &'static str), u32>,
+    ordinals: HashMap<(Option<usize>, &'static str), u32>,
+    /// The trace id in digits.
+    trace: String,
     pub(super) written: HashSet<usize>,
     /// How many streams stand around the one that is being written.
     pub(super) depth: usize,
     /// Sub-agents that stand too deep to be written in their place.
     pub(super) deep: HashSet<usize>,
     /// The words of the conversations.
-    pub(super) words: Told,
+    pub(super) words: Told<'a>,
     /// Tools offered to the latest model call of each stream.
-    offered: HashMap<usize, Value>,
+    offered: HashMap<usize, Json<'a>>,
 }
 
 /// One stream while it is written.
 #[derive(Default)]
-pub(super) struct Conversation {
+pub(super) struct Conversation<'a> {
     pub(super) scope: usize,
     pub(super) last_message: Option<usize>,
     /// The call's draft by the id that entries use.
-    pub(super) calls: HashMap<String, usize>,
+    pub(super) calls: HashMap<Text<'a>, usize>,
     /// The call's draft by the model call that asked and its place there.
     pub(super) places: HashMap<(usize, usize), usize>,
     /// Sub-agents to be written after the turn.
@@ -53,35 +54,58 @@ pub(super) struct Conversation {
 }
 
 /// What a block is made of, beside its payload.
-pub(super) struct Made {
+pub(super) struct Made<'a> {
     pub(super) sub_type: SubType,
     /// Its word in the block's id.
     pub(super) role: &'static str,
     pub(super) author: Option<usize>,
     pub(super) at: UnixNanos,
     pub(super) parent: Option<usize>,
-    pub(super) metadata: Map<String, Value>,
+    pub(super) metadata: Object<'a>,
 }
-impl<'a> Writer<'a> {
-    pub(super) fn new(run: &'a Run, plan: &'a Plan<'a>, limits: Limits, inline: bool) -> Self {
+
+/// What a tool gave back.
+pub(super) struct Outcome<'a> {
+    pub(super) call_id: Text<'a>,
+    pub(super) tool: Option<usize>,
+    pub(super) result: Json<'a>,
+    pub(super) failure: Option<&'a Failure>,
+    pub(super) attempt: u32,
+}
+
+impl<'a> From<&'a ResultEntry> for Outcome<'a> {
+    fn from(entry: &'a ResultEntry) -> Self {
+        Self {
+            call_id: (&entry.call_id).into(),
+            tool: entry.tool,
+            result: (&entry.result).into(),
+            failure: entry.failure.as_ref(),
+            attempt: entry.attempt,
+        }
+    }
+}
+
+impl<'a, 'p> Writer<'a, 'p> {
+    pub(super) fn new(run: &'a Run, plan: &'p Plan<'a>, limits: Limits, inline: bool) -> Self {
         Self {
             run,
             plan,
             limits,
             inline,
             losses: Vec::new(),
-            told: HashSet::new(),
-            ordinals: HashMap::new(),
-            written: HashSet::new(),
+            told: HashSet::default(),
+            ordinals: HashMap::default(),
+            trace: run.trace_id.to_string(),
+            written: HashSet::default(),
             depth: 0,
-            deep: HashSet::new(),
+            deep: HashSet::default(),
             words: Told::of(run),
-            offered: HashMap::new(),
+            offered: HashMap::default(),
         }
     }
 
     /// Writes the run's top-level conversations from the given item of the first one on.
-    pub(super) fn write(&mut self, list: &mut List, skip: usize) {
+    pub(super) fn write(&mut self, list: &mut List<'a>, skip: usize) {
         list.start = list.drafts.len();
         list.streams.clear();
         let plan = self.plan;
@@ -106,7 +130,7 @@ impl<'a> Writer<'a> {
         self.beside(list, true);
     }
 
-    pub(super) fn stream(&mut self, list: &mut List, scope: usize, skip: usize) {
+    pub(super) fn stream(&mut self, list: &mut List<'a>, scope: usize, skip: usize) {
         if !self.written.insert(scope) {
             return;
         }
@@ -115,7 +139,7 @@ impl<'a> Writer<'a> {
         self.depth -= 1;
     }
 
-    fn items(&mut self, list: &mut List, scope: usize, skip: usize) {
+    fn items(&mut self, list: &mut List<'a>, scope: usize, skip: usize) {
         let _ = list.streams.insert(scope);
         if let Some(index) = self.run.scopes.get(scope).and_then(|scope| scope.step)
             && self.step(index).is_none_or(|step| !facts::has_own(step))
@@ -132,17 +156,21 @@ impl<'a> Writer<'a> {
                 Item::Entry { entry, at } => self.entry(list, &mut talk, entry, *at),
                 Item::Pair(step) => self.pair(list, &mut talk, *step),
                 Item::Said { role, content, step, at } => {
-                    let message = Message::text(role.clone(), text_of(content));
-                    let interrupt = self.step(*step).and_then(|step| step.operation.interrupt.clone());
-                    if let Some(place) = self.message(list, &mut talk, &message, Some(*step), *at)
+                    let said = Words {
+                        text: text_of(content),
+                        raw: None,
+                    };
+                    let interrupt = self.step(*step).and_then(|step| step.operation.interrupt.as_ref());
+                    if let Some(place) = self.say(list, &mut talk, role, said, None, Some(*step), *at)
                         && let Some(block) = list.block(place)
                     {
                         let _ = self.told.insert(*step);
                         if let Some(interrupt) = interrupt {
-                            block.annotate("interrupt", json!({"prompt": interrupt.prompt, "wait_ms": interrupt.wait_ms}));
+                            let told = [("prompt", interrupt.prompt.as_ref().into()), ("wait_ms", interrupt.wait_ms.into())];
+                            block.annotate("interrupt", Object::from(told));
                         }
                         if !content.is_string() {
-                            block.raw = Some((*content).clone());
+                            block.raw = Some((*content).into());
                         }
                     }
                 }
@@ -152,22 +180,23 @@ impl<'a> Writer<'a> {
         self.unanswered(list, &talk);
     }
 
-    pub(super) fn entry(&mut self, list: &mut List, talk: &mut Conversation, entry: &Entry, at: UnixNanos) {
+    pub(super) fn entry(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: &'a Entry, at: UnixNanos) {
         match &entry.kind {
             EntryKind::Message(message) if message.role == Role::Tool => {
-                let result = ResultEntry {
-                    call_id: message.tool_call_id.clone().unwrap_or_default(),
+                let result = message.result.as_ref().map_or_else(|| io::content(message).into(), Json::from);
+                let told = Outcome {
+                    call_id: message.tool_call_id.as_deref().unwrap_or_default().into(),
                     tool: None,
-                    result: message.result_value(),
+                    result,
                     failure: None,
                     attempt: 0,
                 };
-                self.result(list, talk, &result, at);
+                self.result(list, talk, told, at);
             }
             EntryKind::Message(message) => {
                 self.flush(list, talk);
                 let before = list.drafts.len();
-                let place = self.message(list, talk, message, entry.step, at);
+                let place = self.message(list, talk, message, &message.role, entry.step, at);
                 self.thoughts_and_calls(list, talk, message, entry.step, place, at, false);
                 self.mark_branch(list, before, entry.branch);
             }
@@ -178,30 +207,27 @@ impl<'a> Writer<'a> {
                 self.mark_branch(list, before, entry.branch);
             }
             EntryKind::Call(call) => self.lone_call(list, talk, call, at),
-            EntryKind::Result(result) => self.result(list, talk, result, at),
+            EntryKind::Result(result) => self.result(list, talk, result.into(), at),
         }
     }
 
-    pub(super) fn mark_branch(&self, list: &mut List, first: usize, branch: bool) {
+    pub(super) fn mark_branch(&self, list: &mut List<'a>, first: usize, branch: bool) {
         if branch && let Some(block) = list.block(first) {
             block.annotate("branch", true);
         }
     }
 
-    pub(super) fn turn(&mut self, list: &mut List, talk: &mut Conversation, message: &Message, step: Option<usize>, at: UnixNanos) {
-        // Some clients record an answer without its role.
-        let spoken;
-        let message = if message.role == Role::Assistant {
-            message
-        } else {
-            spoken = Message {
-                role: Role::Assistant,
-                ..message.clone()
-            };
-            &spoken
-        };
+    pub(super) fn turn(
+        &mut self,
+        list: &mut List<'a>,
+        talk: &mut Conversation<'a>,
+        message: &'a Message,
+        step: Option<usize>,
+        at: UnixNanos,
+    ) {
         let first = list.drafts.len();
-        let place = self.message(list, talk, message, step, at);
+        // Some clients record an answer without its role.
+        let place = self.message(list, talk, message, &Role::Assistant, step, at);
         self.thoughts_and_calls(list, talk, message, step, place, at, true);
         let Some((index, step)) = step.and_then(|index| Some((index, self.step(index)?))) else {
             return;
@@ -209,219 +235,48 @@ impl<'a> Writer<'a> {
         for draft in list.drafts.iter_mut().skip(first) {
             draft.author = Some(index);
         }
-        let offered = facts::tools(&step.operation.tool_definitions);
-        let known = self.offered.get(&talk.scope) == Some(&offered);
+        let operation = &step.operation;
         let Some(block) = list.block(first) else { return };
+        let offered = facts::tools(&operation.tool_definitions);
+        let known = self.offered.get(&talk.scope) == Some(&offered);
+        if !known {
+            let _ = self.offered.insert(talk.scope, offered.clone());
+        }
         let _ = self.told.insert(index);
         for (key, value) in facts::details(step) {
-            block.annotate(&key, value);
+            block.annotate(key, value);
         }
-        let mut call = facts::model_call(&step.operation);
-        if let Value::Object(map) = &mut call {
-            if let Some(reason) = &message.finish_reason
-                && !map.contains_key("finish_reason")
-            {
-                facts::put(map, "finish_reason", reason.as_str());
-            }
-            if !known {
-                facts::put_filled(map, "tools", offered.clone());
-            }
+        let mut call = facts::model_call(operation);
+        if let Some(reason) = &message.finish_reason {
+            call.insert_new("finish_reason", reason);
         }
-        if !facts::is_empty(&call) {
+        if !known {
+            call.add_filled("tools", offered);
+        }
+        if !call.is_empty() {
             block.annotate("model_call", call);
         }
-        if let Some(failure) = &step.operation.failure {
+        if let Some(failure) = &operation.failure {
             block.annotate("error", failure.text());
         }
-        if let Some(response) = &step.operation.raw_response {
-            block.raw = Some(response.clone());
+        if let Some(response) = &operation.raw_response {
+            block.raw = Some(response.into());
         }
-        let _ = self.offered.insert(talk.scope, offered);
-        let choices = step.operation.output_messages.as_ref().map_or(0, Vec::len);
-        if choices > 1 {
-            let others: Vec<Value> = step
-                .operation
-                .output_messages
-                .iter()
-                .flatten()
-                .skip(1)
-                .map(Message::to_chat)
-                .collect();
-            block.annotate("choices", others);
+        let choices = operation.output_messages.as_deref().unwrap_or_default();
+        if let Some(others) = choices.get(1..).filter(|others| !others.is_empty()) {
+            block.annotate("choices", io::chats(others));
         }
     }
 
-    /// A MESSAGE, or several if its text is too long: the place of the last one. Nothing for blank text.
-    pub(super) fn message(
-        &mut self,
-        list: &mut List,
-        talk: &mut Conversation,
-        message: &Message,
-        step: Option<usize>,
-        at: UnixNanos,
-    ) -> Option<usize> {
-        let said = words(message);
-        let span = step.and_then(|step| self.span(step));
-        if said.text.trim().is_empty() {
-            if message.tool_calls.is_empty() && !message.is_blank() && message.reasoning().is_none() && opaque(message).is_empty() {
-                self.lose(span, format!("{} message without text", message.role.name()), LossReason::NoPlace);
-            }
-            return None;
-        }
-        let role = match &message.role {
-            Role::System | Role::Developer => "system",
-            Role::Assistant => "assistant",
-            _ => "user",
-        };
-        let mut metadata = self.origin(step);
-        if role != message.role.name() {
-            facts::put(&mut metadata, "role", message.role.name());
-            self.lose(span, format!("role {}", message.role.name()), LossReason::Coerced);
-        }
-        if let Some(name) = &message.name {
-            facts::put(&mut metadata, "name", name.as_str());
-        }
-        if said.raw.is_some() {
-            self.lose(span, format!("{role} message: parts that are no text"), LossReason::Coerced);
-        }
-        let parts: Vec<&str> = self.cut(&said.text, self.limits.message, span, "message content");
-        let count = parts.len();
-        let mut last = None;
-        for (index, part) in parts.into_iter().enumerate() {
-            let mut metadata = metadata.clone();
-            if count > 1 {
-                facts::put(&mut metadata, "part", json!({"index": index, "count": count}));
-            }
-            let made = Made {
-                sub_type: SubType::Message,
-                role,
-                author: None,
-                at,
-                parent: None,
-                metadata,
-            };
-            let payload = object([("role", role.into()), ("content", part.into())]);
-            let place = self.push(list, talk.scope, made, payload, step);
-            if index == 0
-                && let Some(block) = list.block(place)
-            {
-                block.raw = said.raw.clone();
-            }
-            last = Some(place);
-        }
-        talk.last_message = last;
-        last
-    }
-
-    /// What hangs under a message: under its own, else under the nearest one before.
-    #[expect(clippy::too_many_arguments, reason = "one turn's facts, each used once")]
-    pub(super) fn thoughts_and_calls(
-        &mut self,
-        list: &mut List,
-        talk: &mut Conversation,
-        message: &Message,
-        step: Option<usize>,
-        own: Option<usize>,
-        at: UnixNanos,
-        turn: bool,
-    ) {
-        let span = step.and_then(|step| self.span(step));
-        let thought = message.reasoning();
-        let hidden = opaque(message);
-        let mut metadata = self.origin(step);
-        if thought.is_none() && message.tool_calls.is_empty() {
-            if !hidden.is_empty() {
-                match own.and_then(|place| list.block(place)) {
-                    Some(block) => block.annotate("reasoning", hidden),
-                    None => self.lose(span, "reasoning without text", LossReason::NoPlace),
-                }
-            }
-            return;
-        }
-        let (parent, reason) = match own {
-            Some(place) => (place, None),
-            None => self.parent(list, talk, step, at, "assistant turn without text"),
-        };
-        if let Some(reason) = reason {
-            facts::put(&mut metadata, "parent_reason", reason);
-        }
-        let mut hidden = (!hidden.is_empty()).then(|| Value::Array(hidden));
-        if let Some(text) = thought {
-            let parts = self.cut(&text, self.limits.think, span, "think text");
-            let count = parts.len();
-            for (index, part) in parts.into_iter().enumerate() {
-                let mut metadata = metadata.clone();
-                if count > 1 {
-                    facts::put(&mut metadata, "part", json!({"index": index, "count": count}));
-                }
-                let made = Made {
-                    sub_type: SubType::Think,
-                    role: "think",
-                    author: None,
-                    at,
-                    parent: Some(parent),
-                    metadata,
-                };
-                let place = self.push(list, talk.scope, made, object([("text", part.into())]), step);
-                if let Some(hidden) = hidden.take()
-                    && let Some(block) = list.block(place)
-                {
-                    block.raw = Some(hidden);
-                }
-            }
-        }
-        for (index, call) in message.tool_calls.iter().enumerate() {
-            let asked = step.filter(|_| turn).map(|step| (step, index));
-            let place = self.call(list, talk, call, asked, step, parent, metadata.clone(), at);
-            if let Some(hidden) = hidden.take()
-                && let Some(block) = place.and_then(|place| list.block(place))
-            {
-                block.annotate("reasoning", hidden);
-            }
-        }
-    }
-
-    /// The message that something without one of its own hangs under, and why.
-    pub(super) fn parent(
-        &mut self,
-        list: &mut List,
-        talk: &mut Conversation,
-        step: Option<usize>,
-        at: UnixNanos,
-        reason: &'static str,
-    ) -> (usize, Option<&'static str>) {
-        if let Some(place) = talk.last_message {
-            return (place, Some(reason));
-        }
-        if let Some(place) = list.last_message() {
-            return (place, Some("no message of its own conversation"));
-        }
-        let span = step.and_then(|step| self.span(step));
-        self.lose(span, "a message to hang on: none was recorded", LossReason::Synthesized);
-        let mut metadata = self.origin(step);
-        facts::put(&mut metadata, "spanbridge_placeholder", true);
-        let made = Made {
-            sub_type: SubType::Message,
-            role: "placeholder",
-            author: None,
-            at,
-            parent: None,
-            metadata,
-        };
-        let payload = object([("role", "assistant".into()), ("content", "(no message was recorded)".into())]);
-        let place = self.push(list, talk.scope, made, payload, step);
-        talk.last_message = Some(place);
-        (place, Some(reason))
-    }
-
-    pub(super) fn push(&mut self, list: &mut List, stream: usize, made: Made, payload: Map<String, Value>, step: Option<usize>) -> usize {
-        let span = self.span_text(step);
-        let ordinal = self.ordinals.entry((span.clone(), made.role)).or_default();
-        let id = block_id(&self.run.trace_id.to_string(), &span, made.role, *ordinal);
+    pub(super) fn push(&mut self, list: &mut List<'a>, stream: usize, made: Made<'a>, payload: Object<'a>, step: Option<usize>) -> usize {
+        let step = step.filter(|step| self.step(*step).is_some());
+        let ordinal = self.ordinals.entry((step, made.role)).or_default();
+        let number = *ordinal;
         *ordinal += 1;
-        let mut block = Block::new(made.sub_type, id, &list.trace, payload);
+        let id = block_id(&self.trace, &self.span_text(step), made.role, number);
+        let mut block = Block::new(made.sub_type, id.into(), list.trace.clone(), payload);
         block.parent_block_id = made.parent.and_then(|parent| list.id(parent)).map(Some);
-        block.metadata = (!made.metadata.is_empty()).then_some(Value::Object(made.metadata));
+        block.metadata = (!made.metadata.is_empty()).then_some(made.metadata.into());
         list.push(Draft {
             block,
             sub_type: made.sub_type,
@@ -432,21 +287,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Text in pieces that fit and are not blank.
-    pub(super) fn cut<'t>(&mut self, text: &'t str, limit: usize, span: Option<SpanId>, what: &str) -> Vec<&'t str> {
-        let mut parts = pieces(text, limit);
-        if parts.len() > 1 {
-            self.lose(span, format!("{what} of {} bytes", text.len()), LossReason::Split);
-            let before = parts.len();
-            parts.retain(|part| !part.trim().is_empty());
-            if parts.len() < before {
-                self.lose(span, format!("{what}: a part of blanks alone"), LossReason::NoPlace);
-            }
-        }
-        parts
-    }
-
-    pub(super) fn origin(&self, step: Option<usize>) -> Map<String, Value> {
+    pub(super) fn origin(&self, step: Option<usize>) -> Object<'a> {
         step.and_then(|step| self.step(step))
             .map(|step| facts::origin(self.run, step))
             .unwrap_or_default()
@@ -460,11 +301,11 @@ impl<'a> Writer<'a> {
         self.step(step)?.span_id
     }
 
-    pub(super) fn span_text(&self, step: Option<usize>) -> String {
-        step.and_then(|step| self.step(step)).map_or_else(
-            || "run".to_owned(),
-            |step| step.span_id.map_or_else(|| step.id.clone(), |span| span.to_string()),
-        )
+    pub(super) fn span_text(&self, step: Option<usize>) -> Text<'a> {
+        match step.and_then(|step| self.step(step)) {
+            Some(step) => step.span_id.map_or_else(|| (&step.id).into(), |span| span.to_string().into()),
+            None => "run".into(),
+        }
     }
 
     pub(super) fn scope_span(&self, scope: usize) -> Option<SpanId> {
@@ -474,8 +315,4 @@ impl<'a> Writer<'a> {
     pub(super) fn lose(&mut self, span: Option<SpanId>, what: impl Into<String>, reason: LossReason) {
         self.losses.push(Loss::new(span, what, reason));
     }
-}
-
-pub(super) fn object<const N: usize>(pairs: [(&str, Value); N]) -> Map<String, Value> {
-    pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }

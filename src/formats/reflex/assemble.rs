@@ -1,31 +1,31 @@
 //! Runs to Reflex documents.
 
-use std::collections::{HashMap, HashSet};
-
-use serde_json::{Map, Value, json};
-
 use super::document::{AgentTrace, NodeKind, TraceNode};
 use super::prompts::{self, Prompts};
+use crate::formats::calls::Results;
+use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, calls, facts, io, order};
+use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Operation};
 use crate::run::{Observed, Run, Step};
 use crate::span::UnixNanos;
 
 /// One run as one document.
-pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<AgentTrace> {
+pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTrace<'a>> {
     let mut losses = Vec::new();
+    let results = Results::of(run);
     let kept = kept(run);
     let ids = ids(run);
     let mut prompts = Prompts::default();
     let turns = turn_numbers(run);
     let parents = parents(run, &kept);
-    let prompt_ids: Vec<Option<String>> = run.steps.iter().map(|step| prompts.of(step, kind(&step.operation))).collect();
-    let mut nodes: Vec<(usize, TraceNode)> = Vec::new();
+    let prompt_ids: Vec<Option<Text<'a>>> = run.steps.iter().map(|step| prompts.of(step, kind(&step.operation))).collect();
+    let mut nodes: Vec<(usize, TraceNode<'a>)> = Vec::new();
     for place in order::by_start(run, |step| kept.get(step) == Some(&true)) {
         let (Some(step), true) = (run.steps.get(place.step), kept.get(place.step) == Some(&true)) else {
             continue;
         };
-        let mut node = node(run, step, &ids, place.started_at);
+        let mut node = node(run, &results, step, &ids, place.started_at);
         node.id = ids.get(place.step).cloned().unwrap_or_default();
         node.parent_id = parents
             .get(place.step)
@@ -35,7 +35,7 @@ pub(super) fn assemble(run: &Run, options: &Options) -> Assembled<AgentTrace> {
         node.step = turns.get(place.step).copied().flatten();
         node.prompt_id = prompt_ids.get(place.step).cloned().flatten();
         if place.moved {
-            node.metadata.insert("recorded_started_at".into(), step.started_at.rfc3339().into());
+            node.metadata.insert("recorded_started_at", step.started_at.rfc3339());
             let what = format!("nodes[{}].started_at", node.id);
             losses.push(Loss::new(step.span_id, what, LossReason::Coerced));
         }
@@ -74,7 +74,7 @@ fn kept(run: &Run) -> Vec<bool> {
 
 /// The number of each step's turn: its own, else that of the model call whose turn it is.
 fn turn_numbers(run: &Run) -> Vec<Option<i64>> {
-    let mut named: HashMap<(usize, u32), i64> = HashMap::new();
+    let mut named: HashMap<(usize, u32), i64> = HashMap::default();
     for step in run.steps.iter().filter(|step| is_model_call(&step.operation)) {
         if let (Some(turn), Some(number)) = (step.turn, step.operation.training.step) {
             named.entry((step.scope, turn)).or_insert(number);
@@ -91,16 +91,16 @@ fn turn_numbers(run: &Run) -> Vec<Option<i64>> {
         .collect()
 }
 
-fn ids(run: &Run) -> Vec<String> {
-    let mut seen = HashSet::new();
+fn ids(run: &Run) -> Vec<Text<'_>> {
+    let mut seen = HashSet::default();
     run.steps
         .iter()
         .map(|step| {
-            let mut id = step.id.clone();
+            let mut id = Text::from(&step.id);
             let mut count = 1u32;
             while id.is_empty() || !seen.insert(id.clone()) {
                 count += 1;
-                id = format!("{}:{count}", step.id);
+                id = format!("{}:{count}", step.id).into();
             }
             id
         })
@@ -132,17 +132,17 @@ fn is_model_call(operation: &Operation) -> bool {
     operation.kind == Kind::Llm || (operation.kind == Kind::Decision && operation.model.name().is_some())
 }
 
-fn node(run: &Run, step: &Step, ids: &[String], started_at: UnixNanos) -> TraceNode {
+fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &[Text<'a>], started_at: UnixNanos) -> TraceNode<'a> {
     let operation = &step.operation;
     let mut metadata = facts::all(run, step);
     let output = match model_output(operation, &mut metadata) {
         Some(output) => output,
-        None => io::output(run, step).unwrap_or_default(),
+        None => io::output(results, step).unwrap_or_default(),
     };
     let asked = || {
         let said = run.question.as_ref().filter(|said| !said.in_conversation)?;
         let here = run.steps.get(said.step).is_some_and(|asked| asked.id == step.id);
-        here.then(|| said.content.clone())
+        here.then(|| Json::from(&said.content))
     };
     let input = io::input(run, step).or_else(asked);
     let placed = [
@@ -153,15 +153,16 @@ fn node(run: &Run, step: &Step, ids: &[String], started_at: UnixNanos) -> TraceN
         ("interrupt", "response"),
     ];
     for (group, key) in placed {
-        if let Some(Value::Object(map)) = metadata.get_mut(group)
-            && (map.get(key) == input.as_ref() || map.get(key) == Some(&output))
+        if let Some(Json::Object(map)) = metadata.get_mut(group)
+            && let Some(said) = map.get(key)
+            && (input.as_ref() == Some(&*said) || *said == output)
         {
-            map.shift_remove(key);
+            map.remove(key);
         }
     }
     metadata.retain(|_, value| value.as_object().is_none_or(|map| !map.is_empty()));
     for key in ["optimize", "step"] {
-        metadata.shift_remove(key);
+        metadata.remove(key);
     }
     let tokens = if is_model_call(operation) { operation.usage.sum() } else { None };
     if tokens.is_some() && operation.usage.total.is_none_or(|total| Some(total) == tokens) {
@@ -173,33 +174,33 @@ fn node(run: &Run, step: &Step, ids: &[String], started_at: UnixNanos) -> TraceN
         &operation.name
     };
     if name != operation.name {
-        metadata.insert("span_name".into(), operation.name.as_str().into());
+        metadata.insert("span_name", operation.name.as_str());
     }
     if operation.kind == Kind::Tool {
         if let Some(id) = calls::call_id(run, step) {
-            metadata.insert("tool_call_id".into(), id.into());
+            metadata.insert("tool_call_id", id);
         }
         if let Some(caller) = step.dispatched_by.and_then(|caller| ids.get(caller)) {
-            metadata.insert("dispatched_by".into(), caller.as_str().into());
+            metadata.insert("dispatched_by", caller.clone());
         }
     }
     if matches!(operation.kind, Kind::Guardrail | Kind::Evaluator | Kind::Unknown | Kind::Rerank) {
-        metadata.insert("kind".into(), operation.kind.name().into());
+        metadata.insert("kind", operation.kind.name());
     }
     if let Some(failure) = &operation.failure {
-        metadata.shift_remove("error");
+        metadata.remove("error");
         for (key, value) in [("error_code", &failure.error_type), ("stacktrace", &failure.stacktrace)] {
             if let Some(text) = value.as_deref().filter(|text| !text.is_empty()) {
-                metadata.insert(key.into(), text.into());
+                metadata.insert(key, text);
             }
         }
     }
     let ended_at = step.ended_at.map(|end| end.max(started_at));
     TraceNode {
-        name: name.to_owned(),
+        name: name.into(),
         input: input.unwrap_or_default(),
         output,
-        id: String::new(),
+        id: Text::default(),
         parent_id: None,
         kind: kind(operation),
         prompt_id: None,
@@ -208,9 +209,9 @@ fn node(run: &Run, step: &Step, ids: &[String], started_at: UnixNanos) -> TraceN
         tokens: tokens.unwrap_or(0),
         started_at: seconds(started_at),
         ended_at: ended_at.and_then(seconds),
-        error: operation.failure.as_ref().map(calls::error_text),
+        error: operation.failure.as_ref().map(|failure| calls::error_text(failure).into()),
         metadata,
-        extra: Map::new(),
+        extra: Object::new(),
     }
 }
 
@@ -219,26 +220,26 @@ fn seconds(time: UnixNanos) -> Option<f64> {
     (time.0 > 0).then(|| time.seconds())
 }
 
-fn taken(metadata: &mut Map<String, Value>, group: &str, key: &str) {
-    if let Some(Value::Object(map)) = metadata.get_mut(group) {
-        map.shift_remove(key);
+fn taken(metadata: &mut Object<'_>, group: &str, key: &str) {
+    if let Some(Json::Object(map)) = metadata.get_mut(group) {
+        map.remove(key);
         if map.is_empty() {
-            metadata.shift_remove(group);
+            metadata.remove(group);
         }
     }
 }
 
 /// What a model said: its first message; further choices and the reasoning stand in the metadata.
-fn model_output(operation: &Operation, metadata: &mut Map<String, Value>) -> Option<Value> {
+fn model_output<'a>(operation: &'a Operation, metadata: &mut Object<'a>) -> Option<Json<'a>> {
     if !is_model_call(operation) {
         return None;
     }
     let (first, others) = operation.output_messages.as_deref().and_then(<[Message]>::split_first)?;
     if !others.is_empty() {
-        metadata.insert("choices".into(), io::chats(others));
+        metadata.insert("choices", io::chats(others));
     }
     if let Some(reason) = &first.finish_reason {
-        metadata.entry("finish_reason").or_insert_with(|| reason.as_str().into());
+        metadata.insert_new("finish_reason", reason);
     }
     let (chat, reasoning) = io::chat_and_reasoning(first);
     metadata.extend(reasoning);
@@ -246,7 +247,7 @@ fn model_output(operation: &Operation, metadata: &mut Map<String, Value>) -> Opt
 }
 
 /// The reference output: the first that an operation names.
-fn ideal(run: &Run, losses: &mut Vec<Loss>) -> Option<String> {
+fn ideal<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> Option<Text<'a>> {
     let root = run.root.and_then(|root| run.steps.get(root));
     let mut ideals = root
         .into_iter()
@@ -265,7 +266,7 @@ fn ideal(run: &Run, losses: &mut Vec<Loss>) -> Option<String> {
     Some(io::text(first))
 }
 
-fn trace_metadata(run: &Run) -> Map<String, Value> {
+fn trace_metadata(run: &Run) -> Object<'_> {
     let mut metadata = facts::of_run(run);
     let agent = &run.agent;
     for (key, value) in [
@@ -275,7 +276,7 @@ fn trace_metadata(run: &Run) -> Map<String, Value> {
         ("framework_version", &agent.framework_version),
     ] {
         if let Some(value) = value {
-            metadata.entry(key).or_insert_with(|| json!(value));
+            metadata.insert_new(key, value);
         }
     }
     metadata

@@ -1,47 +1,48 @@
 //! Reflex's own types: a trace and its nodes. Every key of a node is written, as the package writes them.
 
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+
+use crate::formats::json::{Json, Object, Text};
 
 /// A complete record of one agent run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct AgentTrace {
+pub struct AgentTrace<'a> {
     /// What happened, in execution order; the tree is in `parent_id`.
-    pub nodes: Vec<TraceNode>,
+    pub nodes: Vec<TraceNode<'a>>,
     /// The reference output.
     #[serde(default)]
-    pub ideal: Option<String>,
+    pub ideal: Option<Text<'a>>,
     /// What is known of the trace as a whole.
     #[serde(default, deserialize_with = "null_is_default")]
-    pub metadata: Map<String, Value>,
+    pub metadata: Object<'a>,
     /// The package writes the sum of the nodes' tokens here, its schema forbids it: accepted and not written.
     #[serde(default, skip_serializing)]
-    pub tokens: Option<Value>,
+    pub tokens: Option<Json<'a>>,
 }
 
 /// One operation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct TraceNode {
+pub struct TraceNode<'a> {
     /// For people; need not be unique.
-    pub name: String,
+    pub name: Text<'a>,
     /// What went in.
     #[serde(default)]
-    pub input: Value,
+    pub input: Json<'a>,
     /// What came out.
     #[serde(default)]
-    pub output: Value,
+    pub output: Json<'a>,
     /// Unique; empty: the reader counts `n0`, `n1`, ...
     #[serde(default)]
-    pub id: String,
+    pub id: Text<'a>,
     /// The node around it; null for a root.
     #[serde(default)]
-    pub parent_id: Option<String>,
+    pub parent_id: Option<Text<'a>>,
     /// What it did.
     #[serde(default, deserialize_with = "null_is_default")]
     pub kind: NodeKind,
     /// Identity of the prompt; several nodes may share one.
     #[serde(default)]
-    pub prompt_id: Option<String>,
+    pub prompt_id: Option<Text<'a>>,
     /// Index in a plan-act loop.
     #[serde(default)]
     pub step: Option<i64>,
@@ -59,13 +60,13 @@ pub struct TraceNode {
     pub ended_at: Option<f64>,
     /// Why it failed; null on success.
     #[serde(default)]
-    pub error: Option<String>,
+    pub error: Option<Text<'a>>,
     /// What else is known: `mcp_server`, `tool_call_id`, `error_code`, `latency_ms` and the producer's own.
     #[serde(default, deserialize_with = "null_is_default")]
-    pub metadata: Map<String, Value>,
+    pub metadata: Object<'a>,
     /// Keys that the schema does not know.
     #[serde(flatten)]
-    pub extra: Map<String, Value>,
+    pub extra: Object<'a>,
 }
 
 /// What a node did.

@@ -43,9 +43,9 @@ pub struct Reflex;
 
 impl Format for Reflex {
     const ID: &'static str = "reflex";
-    type Document = AgentTrace;
+    type Document<'a> = AgentTrace<'a>;
 
-    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<AgentTrace<'a>>> {
         runs.iter()
             .filter(|run| run.has_agent_work())
             .map(|run| assemble::assemble(run, options))

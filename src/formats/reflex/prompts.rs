@@ -1,23 +1,23 @@
 //! Which prompt a node used, and which prompt is to be optimised.
 
-use std::collections::HashMap;
-
 use super::document::{NodeKind, TraceNode};
+use crate::formats::json::Text;
 use crate::formats::{Loss, LossReason, Options};
+use crate::hash::HashMap;
 use crate::operation::{Kind, Prompt};
 use crate::run::{Run, Step};
 
 /// Prompt ids of steps in causal order: a fetched prompt is the next model call's of the same agent.
 #[derive(Default)]
-pub(super) struct Prompts {
-    fetched: HashMap<usize, String>,
+pub(super) struct Prompts<'a> {
+    fetched: HashMap<usize, Text<'a>>,
 }
 
-impl Prompts {
+impl<'a> Prompts<'a> {
     /// The prompt id of the next step.
-    pub(super) fn of(&mut self, step: &Step, kind: NodeKind) -> Option<String> {
+    pub(super) fn of(&mut self, step: &'a Step, kind: NodeKind) -> Option<Text<'a>> {
         let prompt = &step.operation.prompt;
-        let named = prompt.id.clone().filter(|id| !id.trim().is_empty());
+        let named = prompt.id.as_deref().filter(|id| !id.trim().is_empty()).map(Text::from);
         if step.operation.kind == Kind::Prompt {
             if let Some(id) = named.or_else(|| by_template(prompt)) {
                 self.fetched.insert(step.scope, id);
@@ -32,18 +32,18 @@ impl Prompts {
     }
 }
 
-fn by_template(prompt: &Prompt) -> Option<String> {
+fn by_template(prompt: &Prompt) -> Option<Text<'_>> {
     let template = prompt.template.as_deref().filter(|template| !template.trim().is_empty())?;
     // FNV-1a: the same on every machine and in every version.
     let hash = template.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    Some(format!("template-{hash:016x}"))
+    Some(format!("template-{hash:016x}").into())
 }
 
 /// Marks the one prompt that is to be optimised on all nodes that use it: the option's, else the first that spans name.
-pub(super) fn mark_target(run: &Run, nodes: &mut [(usize, TraceNode)], options: &Options, losses: &mut Vec<Loss>) {
-    let mut target = options.get("reflex.optimize").map(str::to_owned);
+pub(super) fn mark_target<'a>(run: &Run, nodes: &mut [(usize, TraceNode<'a>)], options: &Options, losses: &mut Vec<Loss>) {
+    let mut target: Option<Text<'a>> = options.get("reflex.optimize").map(|id| id.to_owned().into());
     let chosen = target.is_some();
     for (index, node) in nodes.iter_mut() {
         let Some(step) = run.steps.get(*index) else { continue };
@@ -58,7 +58,7 @@ pub(super) fn mark_target(run: &Run, nodes: &mut [(usize, TraceNode)], options: 
             _ => continue,
         }
         if node.prompt_id != target {
-            node.metadata.insert("optimize".into(), true.into());
+            node.metadata.insert("optimize", true);
         }
     }
     for (_, node) in nodes {

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::{AgentTrace, Reflex};
-use crate::formats::testing::{failure, samples, span, tokens};
+use crate::formats::testing::{failure, mixed_up, samples, span, tokens};
 use crate::formats::{Assembled, Format, Loss, LossReason, Options};
 use crate::run::Run;
 
@@ -20,12 +20,12 @@ fn with(run: &Run, options: &Options) -> (Value, Vec<Loss>) {
 }
 
 fn holds_the_rules(trace: &AgentTrace) {
-    let ids: Vec<&str> = trace.nodes.iter().map(|node| node.id.as_str()).collect();
+    let ids: Vec<&str> = trace.nodes.iter().map(|node| &*node.id).collect();
     let mut last = 0.0;
     for (index, node) in trace.nodes.iter().enumerate() {
-        assert!(!ids[..index].contains(&node.id.as_str()) && !node.id.is_empty());
+        assert!(!ids[..index].contains(&&*node.id) && !node.id.is_empty());
         if let Some(parent) = &node.parent_id {
-            assert!(ids[..index].contains(&parent.as_str()), "{}: parent {parent}", node.id);
+            assert!(ids[..index].contains(&&**parent), "{}: parent {parent}", node.id);
         }
         let start = node.started_at.unwrap();
         assert!(last <= start && node.ended_at.is_none_or(|end| end >= start));
@@ -210,7 +210,7 @@ fn reads_what_the_package_writes() {
 
 #[test]
 fn mixed_up_runs_break_no_rule() {
-    for run in samples::mixed_up() {
+    for run in mixed_up::mixed_up() {
         document(&run);
     }
 }

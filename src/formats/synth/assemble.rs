@@ -1,25 +1,26 @@
 //! Runs to a session trace.
 
-use serde_json::{Map, Value};
+use std::sync::Arc;
 
 use super::document::{SessionTimeStep, SessionTrace};
 use super::events::{Events, Happened};
 use super::facts;
 use super::messages::{Messages, Said};
 use super::turns::Turns;
+use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Options};
 use crate::run::Run;
 use crate::span::UnixNanos;
 
 /// One session trace of all runs: their turns follow one another.
-pub(super) fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<SessionTrace>> {
-    let runs: Vec<&Run> = runs.iter().filter(|run| run.has_agent_work()).collect();
+pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<SessionTrace<'a>>> {
+    let runs: Vec<&'a Run> = runs.iter().filter(|run| run.has_agent_work()).collect();
     let Some(first) = runs.first() else { return Vec::new() };
     let mut messages = Messages::default();
     let mut events = Events::default();
-    let mut happened: Vec<Happened> = Vec::new();
-    let mut said: Vec<Said> = Vec::new();
-    let mut turn_facts: Vec<(usize, Value)> = Vec::new();
+    let mut happened: Vec<Happened<'a>> = Vec::new();
+    let mut said: Vec<Said<'a>> = Vec::new();
+    let mut turn_facts: Vec<(usize, Object<'a>)> = Vec::new();
     let mut turns_before = 0;
     for run in &runs {
         let turns = Turns::of(run);
@@ -62,27 +63,29 @@ pub(super) fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Session
             store_word(one);
         }
     }
-    let mut steps: Vec<SessionTimeStep> = Vec::new();
+    let (event_turns, event_history): (Vec<usize>, Vec<_>) = happened.into_iter().map(|one| (one.turn, Arc::new(one.event))).unzip();
+    let (said_turns, message_history): (Vec<usize>, Vec<_>) = said.into_iter().map(|one| (one.turn, Arc::new(one.message))).unzip();
+    let mut steps: Vec<SessionTimeStep<'a>> = Vec::new();
     let mut facts_of = by_turn(turns_before, turn_facts.into_iter());
-    let mut events_of = by_turn(turns_before, happened.iter().map(|one| (one.turn, one.event.clone())));
-    let mut messages_of = by_turn(turns_before, said.iter().map(|one| (one.turn, one.message.clone())));
+    let mut events_of = by_turn(turns_before, event_turns.into_iter().zip(event_history.iter().cloned()));
+    let mut messages_of = by_turn(turns_before, said_turns.into_iter().zip(message_history.iter().cloned()));
     for (turn, span) in spans.iter().enumerate() {
         let (Some(span), Some(step_id)) = (span, name(turn)) else {
             continue;
         };
-        let chains: Vec<Value> = taken(&mut facts_of, turn);
-        let mut step_metadata = Map::new();
-        facts::put_filled(&mut step_metadata, "chains", chains.into());
+        let chains: Json<'a> = taken(&mut facts_of, turn).into_iter().collect();
+        let mut step_metadata = Object::new();
+        step_metadata.insert_filled("chains", chains);
         let index = i64::try_from(steps.len()).unwrap_or(i64::MAX);
         steps.push(SessionTimeStep {
-            step_id,
+            step_id: step_id.into(),
             step_index: index,
-            timestamp: span.start.rfc3339_offset(),
+            timestamp: span.start.rfc3339_offset().into(),
             turn_number: Some(index.saturating_add(1)),
             events: taken(&mut events_of, turn),
             markov_blanket_messages: taken(&mut messages_of, turn),
             step_metadata,
-            completed_at: span.end.map(UnixNanos::rfc3339_offset),
+            completed_at: span.end.map(|end| end.rfc3339_offset().into()),
         });
     }
     let mut losses = messages.losses;
@@ -94,10 +97,11 @@ pub(super) fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Session
             .map(|run| run.started_at)
             .min()
             .unwrap_or(first.started_at)
-            .rfc3339_offset(),
+            .rfc3339_offset()
+            .into(),
         session_time_steps: steps,
-        event_history: happened.into_iter().map(|one| one.event).collect(),
-        markov_blanket_message_history: said.into_iter().map(|one| one.message).collect(),
+        event_history,
+        markov_blanket_message_history: message_history,
         metadata: metadata(&runs, first),
         session_metadata: (!events.session.is_empty()).then_some(events.session),
     };
@@ -111,7 +115,7 @@ struct Span {
 }
 
 /// The time of each turn; `None` where nothing happened and nothing was said.
-fn spans(count: usize, happened: &[Happened], said: &[Said]) -> Vec<Option<Span>> {
+fn spans(count: usize, happened: &[Happened<'_>], said: &[Said<'_>]) -> Vec<Option<Span>> {
     let mut spans: Vec<Option<Span>> = std::iter::repeat_with(|| None).take(count).collect();
     let mut running = vec![false; count];
     let moments = happened
@@ -153,39 +157,38 @@ fn by_turn<T>(count: usize, values: impl Iterator<Item = (usize, T)>) -> Vec<Vec
 }
 
 /// The trace's id, or the session's for several traces.
-fn session_id(runs: &[&Run], first: &Run) -> String {
+fn session_id<'a>(runs: &[&Run], first: &'a Run) -> Text<'a> {
     match &first.session_id {
-        Some(session) if runs.len() > 1 => session.clone(),
-        _ => first.trace_id.to_string(),
+        Some(session) if runs.len() > 1 => session.into(),
+        _ => first.trace_id.to_string().into(),
     }
 }
 
-fn metadata(runs: &[&Run], first: &Run) -> Map<String, Value> {
+fn metadata<'a>(runs: &[&'a Run], first: &'a Run) -> Object<'a> {
     let mut map = facts::of_run(first);
     if runs.len() > 1 {
-        let others: Vec<Value> = runs.iter().skip(1).map(|run| Value::Object(facts::of_run(run))).collect();
-        facts::put(&mut map, "later_runs", others);
+        let others = runs.iter().skip(1).map(|run| facts::of_run(run));
+        map.insert("later_runs", others.collect::<Json<'a>>());
     }
     map
 }
 
 /// The store links by `step_id` alone: it stands first.
-fn lead(metadata: &mut Map<String, Value>, step_id: Option<String>) {
-    let Some(step_id) = step_id else { return };
-    let rest = std::mem::take(metadata);
-    facts::put(metadata, "step_id", step_id);
-    metadata.extend(rest);
+fn lead(metadata: &mut Object<'_>, step_id: Option<String>) {
+    if let Some(step_id) = step_id {
+        metadata.lead("step_id", step_id);
+    }
 }
 
 /// The libsql store's word; the page's goes to `metadata.boundary_type`.
-fn store_word(said: &mut Said) {
-    let word = match said.message.message_type.as_str() {
+fn store_word(said: &mut Said<'_>) {
+    let word = match &*said.message.message_type {
         "user_input" => "user",
         "agent_response" => "assistant",
         "action" => "tool_use",
         "result" | "observation" => "tool_result",
         _ => return,
     };
-    let page = std::mem::replace(&mut said.message.message_type, word.to_owned());
-    facts::put(&mut said.message.metadata, "boundary_type", page);
+    let page = std::mem::replace(&mut said.message.message_type, word.into());
+    said.message.metadata.insert("boundary_type", page);
 }

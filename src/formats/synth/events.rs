@@ -1,48 +1,48 @@
 //! Operations as events.
 
-use std::collections::HashSet;
-
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::document::{EnvironmentEvent, Event, LmcaisEvent, RuntimeEvent, TimeRecord};
-use super::facts::{self, count, put, put_filled};
+use super::facts::{self, count};
 use super::messages::Messages;
 use super::record::{cost, record, total_tokens};
 use super::turns::Turns;
+use crate::formats::json::{Json, Object, Text};
 use crate::formats::told::Told;
 use crate::formats::{Loss, LossReason, Options};
+use crate::hash::HashSet;
 use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step};
 use crate::span::{TraceId, UnixNanos};
 
 /// An event, its turn and its exact time.
 #[derive(Debug)]
-pub(super) struct Happened {
+pub(super) struct Happened<'a> {
     pub(super) turn: usize,
     pub(super) at: UnixNanos,
     /// When it was over; `None` while it runs.
     pub(super) until: Option<UnixNanos>,
-    pub(super) event: Event,
+    pub(super) event: Event<'a>,
 }
 
 /// The events of a session while they are collected.
 #[derive(Debug, Default)]
-pub(super) struct Events {
-    pub(super) happened: Vec<Happened>,
+pub(super) struct Events<'a> {
+    pub(super) happened: Vec<Happened<'a>>,
     /// Facts of turns: chains that are one.
-    pub(super) turn_facts: Vec<(usize, Value)>,
+    pub(super) turn_facts: Vec<(usize, Object<'a>)>,
     /// Outcomes of the session.
-    pub(super) session: Vec<Value>,
+    pub(super) session: Vec<Json<'a>>,
     pub(super) losses: Vec<Loss>,
     /// The words of the present run's conversations.
-    words: Told,
+    words: Told<'a>,
     /// Traces whose events are collected already.
     before: HashSet<TraceId>,
 }
 
-impl Events {
+impl<'a> Events<'a> {
     /// Collects the events of a run.
-    pub(super) fn collect(&mut self, run: &Run, turns: &Turns, messages: &Messages, options: &Options) {
+    pub(super) fn collect(&mut self, run: &'a Run, turns: &Turns, messages: &Messages<'a>, options: &Options) {
         let first = self.happened.len();
         self.words = Told::of(run);
         for (index, step) in run.steps.iter().enumerate() {
@@ -84,11 +84,11 @@ impl Events {
         let _ = self.before.insert(run.trace_id);
     }
 
-    fn push(&mut self, turn: usize, at: UnixNanos, until: Option<UnixNanos>, event: Event) {
+    pub(super) fn push(&mut self, turn: usize, at: UnixNanos, until: Option<UnixNanos>, event: Event<'a>) {
         self.happened.push(Happened { turn, at, until, event });
     }
 
-    fn lose(&mut self, step: &Step, what: &str, reason: LossReason) {
+    pub(super) fn lose(&mut self, step: &Step, what: &str, reason: LossReason) {
         let what = format!("{} {}: {what}", step.operation.kind.name(), step.operation.name);
         self.losses.push(Loss::new(step.span_id, what, reason));
     }
@@ -102,9 +102,17 @@ impl Events {
         }
     }
 
-    fn model(&mut self, run: &Run, turns: &Turns, index: usize, step: &Step, messages: &Messages, options: &Options) -> Event {
+    fn model(
+        &mut self,
+        run: &'a Run,
+        turns: &Turns,
+        index: usize,
+        step: &'a Step,
+        messages: &Messages<'a>,
+        options: &Options,
+    ) -> Event<'a> {
         let operation = &step.operation;
-        let provider = operation.model.provider.clone();
+        let provider = operation.model.provider.as_ref().map(Text::from);
         let name = provider
             .as_ref()
             .map_or_else(|| "llm".to_owned(), |provider| format!("llm:{provider}"));
@@ -112,7 +120,7 @@ impl Events {
         who(&mut metadata, run, step);
         let cost = cost(operation);
         // The store keeps whole cents: the exact sum stands here too.
-        put_filled(&mut metadata, "cost_usd", facts::number(cost));
+        metadata.insert_filled("cost_usd", facts::number(cost));
         if operation.cost.total.is_some_and(|cost| !cost.is_finite()) {
             self.lose(step, "cost_usd is no finite number", LossReason::Coerced);
         }
@@ -122,7 +130,7 @@ impl Events {
         let ids = messages.call_ids.get(&index).map(Vec::as_slice).unwrap_or_default();
         let record = record(run, step, ids, options, &mut self.losses);
         Event::Model(Box::new(LmcaisEvent {
-            system_instance_id: turns.system(step, &name),
+            system_instance_id: turns.system(step, &name).into(),
             time_record: time(step.started_at),
             metadata,
             event_metadata: None,
@@ -133,22 +141,22 @@ impl Events {
             total_tokens: count(total_tokens(operation)),
             cost_usd: cost,
             latency_ms: count(step.latency_ms()),
-            span_id: step.span_id.map(|span| span.to_string()),
-            trace_id: Some(run.trace_id.to_string()),
+            span_id: step.span_id.map(|span| span.to_string().into()),
+            trace_id: Some(run.trace_id.to_string().into()),
             system_state_before: None,
             system_state_after: None,
             call_records: vec![record],
         }))
     }
 
-    fn runtime(&mut self, turns: &Turns, step: &Step) -> Event {
+    fn runtime(&mut self, turns: &Turns, step: &'a Step) -> Event<'a> {
         let operation = &step.operation;
         let mut metadata = described(step);
         match operation.kind {
             Kind::Agent | Kind::Chain => self.repeats(step),
             _ => {
-                put_filled(&mut metadata, "input", operation.input.clone().unwrap_or_default());
-                put_filled(&mut metadata, "output", operation.output.clone().unwrap_or_default());
+                metadata.insert_filled("input", operation.input.as_ref());
+                metadata.insert_filled("output", operation.output.as_ref());
             }
         }
         let name = operation
@@ -158,7 +166,7 @@ impl Events {
             .filter(|_| operation.kind == Kind::Agent)
             .unwrap_or(&operation.name);
         Event::Runtime(RuntimeEvent {
-            system_instance_id: turns.system(step, &format!("{}:{name}", operation.kind.name())),
+            system_instance_id: turns.system(step, &format!("{}:{name}", operation.kind.name())).into(),
             time_record: time(step.started_at),
             metadata,
             event_metadata: None,
@@ -167,7 +175,7 @@ impl Events {
     }
 
     /// The decision to call tools: places of the called tools among those offered.
-    fn decision(&mut self, turns: &Turns, step: &Step, turn: usize) {
+    fn decision(&mut self, turns: &Turns, step: &'a Step, turn: usize) {
         let offered = &step.operation.tool_definitions;
         let called = step
             .operation
@@ -181,18 +189,18 @@ impl Events {
         for call in called {
             let place = offered.iter().position(|tool| tool.name == call.name);
             actions.extend(place.and_then(|place| i64::try_from(place).ok()));
-            names.push(Value::String(call.name.clone()));
+            names.push(Json::from(&call.name));
         }
         if names.is_empty() {
             return;
         }
         let at = step.end_or_start();
-        let mut metadata = Map::new();
-        put(&mut metadata, "kind", "decision");
-        put(&mut metadata, "tools", names);
-        put_filled(&mut metadata, "decided_in", step.span_id.map(|span| span.to_string()).into());
+        let mut metadata = Object::new();
+        metadata.insert("kind", "decision");
+        metadata.insert("tools", names);
+        metadata.insert_filled("decided_in", step.span_id.map(|span| span.to_string()));
         let event = RuntimeEvent {
-            system_instance_id: turns.system(step, "runtime"),
+            system_instance_id: turns.system(step, "runtime").into(),
             time_record: time(at),
             metadata,
             event_metadata: None,
@@ -202,7 +210,7 @@ impl Events {
     }
 
     /// Whether a chain is a turn of its own accord (`turn`, `step 3`, `cycle`): then it is a fact of the turns below it.
-    fn is_turn(&mut self, turns: &Turns, index: usize, step: &Step) -> bool {
+    fn is_turn(&mut self, turns: &Turns, index: usize, step: &'a Step) -> bool {
         let name = step.operation.name.to_lowercase();
         let word = name
             .trim_end_matches(|c: char| c.is_ascii_digit())
@@ -211,155 +219,43 @@ impl Events {
             return false;
         }
         let mut told = described(step);
-        put_filled(&mut told, "span_id", step.span_id.map(|span| span.to_string()).into());
+        told.insert_filled("span_id", step.span_id.map(|span| span.to_string()));
         let below = turns.below(index);
         for turn in &below {
-            self.turn_facts.push((*turn, Value::Object(told.clone())));
+            self.turn_facts.push((*turn, told.clone()));
         }
         if !below.is_empty() {
             self.repeats(step);
         }
         !below.is_empty()
     }
-
-    /// Rewards and judgements: of the session as a whole, or an event of the environment.
-    fn judge(&mut self, run: &Run, turns: &Turns, index: usize, step: &Step, turn: usize) {
-        let operation = &step.operation;
-        let training = &operation.training;
-        let whole = run.root == Some(index);
-        if training.reward.is_some_and(|reward| !reward.is_finite()) {
-            self.lose(step, "reward is no finite number", LossReason::Coerced);
-        }
-        let told = own_feedback(operation) && !whole;
-        let rewarded = training.reward.is_some() || training.terminated.is_some() || training.truncated.is_some();
-        if whole && rewarded {
-            let told = facts::filled([
-                ("type", "outcome_reward".into()),
-                ("total_reward", facts::number(training.reward)),
-                ("terminated", training.terminated.into()),
-                ("truncated", training.truncated.into()),
-            ]);
-            self.session.push(told);
-        } else if rewarded && !told {
-            let mut metadata = Map::new();
-            put(&mut metadata, "kind", "reward");
-            self.reward(turns, step, turn, "environment", training.reward, metadata);
-        }
-        let mut judge = Map::new();
-        if operation.kind == Kind::Evaluator {
-            judge = described(step);
-            put_filled(&mut judge, "input", operation.input.clone().unwrap_or_default());
-            put_filled(&mut judge, "output", operation.output.clone().unwrap_or_default());
-        }
-        for evaluation in &operation.evaluations {
-            let told = facts::evaluation(evaluation);
-            if whole {
-                let mut entry = Map::new();
-                put(&mut entry, "type", "evaluation");
-                entry.extend(told);
-                self.session.push(Value::Object(entry));
-                continue;
-            }
-            let mut metadata = Map::new();
-            put(&mut metadata, "kind", "evaluation");
-            put(&mut metadata, "evaluation", told);
-            metadata.extend(judge.clone());
-            // Once is enough.
-            let _ = (judge.remove("input"), judge.remove("output"));
-            let name = evaluation.name.as_deref().unwrap_or(&operation.name);
-            self.reward(turns, step, turn, &format!("evaluator:{name}"), evaluation.score, metadata);
-        }
-    }
-
-    fn reward(&mut self, turns: &Turns, step: &Step, turn: usize, name: &str, reward: Option<f64>, mut metadata: Map<String, Value>) {
-        put_filled(&mut metadata, "judged_span_id", step.span_id.map(|span| span.to_string()).into());
-        let at = step.end_or_start();
-        let event = EnvironmentEvent {
-            system_instance_id: turns.system(step, name),
-            time_record: time(at),
-            metadata,
-            reward: reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
-            ..EnvironmentEvent::default()
-        };
-        self.push(turn, at, Some(at), Event::Environment(event));
-    }
-
-    /// The last score of a finished run ends the episode, unless the spans say otherwise or another event ended it.
-    fn end_of_episode(&mut self, first: usize, run: &Run) {
-        let says = |ended: bool| run.steps.iter().any(|step| step.operation.training.terminated == Some(ended));
-        let elsewhere = |step: &Step| {
-            own_feedback(&step.operation) && (step.operation.kind == Kind::Guardrail || step.operation.training.terminated == Some(true))
-        };
-        let cut = |step: &Step| step.operation.training.truncated == Some(true) && !own_feedback(&step.operation);
-        let told = says(false) || run.steps.iter().any(|step| step.operation.training.truncated.is_some());
-        let ended = says(true) || (!told && run.ended_at.is_some());
-        let terminated = ended && !run.steps.iter().any(elsewhere);
-        let truncated = run.steps.iter().any(cut);
-        if !terminated && !truncated {
-            return;
-        }
-        let score = |happened: &Happened| match &happened.event {
-            Event::Environment(event) => matches!(
-                event.metadata.get("kind").and_then(Value::as_str),
-                Some("reward" | "evaluation" | "evaluator")
-            ),
-            _ => false,
-        };
-        let last = self
-            .happened
-            .iter_mut()
-            .skip(first)
-            .filter(|happened| score(happened))
-            .max_by_key(|happened| happened.at);
-        if let Some(Happened {
-            event: Event::Environment(event),
-            ..
-        }) = last
-        {
-            event.terminated = terminated;
-            event.truncated = truncated;
-        }
-    }
-}
-
-/// Whether an operation's own event holds its reward and says whether the episode ended.
-fn own_feedback(operation: &Operation) -> bool {
-    match operation.kind {
-        Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => true,
-        Kind::Guardrail => blocks(operation),
-        _ => false,
-    }
 }
 
 /// Feedback of a tool, a search or a memory.
-fn environment(turns: &Turns, index: usize, step: &Step, messages: &Messages) -> Event {
+fn environment<'a>(turns: &Turns, index: usize, step: &'a Step, messages: &Messages<'a>) -> Event<'a> {
     let operation = &step.operation;
     let tool = operation.tool.as_ref();
-    let mut metadata = Map::new();
-    put_filled(&mut metadata, "span_id", step.span_id.map(|span| span.to_string()).into());
-    let recorded = tool.and_then(|tool| tool.call_id.clone());
+    let mut metadata = Object::new();
+    metadata.insert_filled("span_id", step.span_id.map(|span| span.to_string()));
+    let recorded = tool.and_then(|tool| tool.call_id.as_ref()).map(Text::from);
     let told = messages.tool_ids.get(&index);
-    put_filled(&mut metadata, "tool_call_id", recorded.clone().or_else(|| told.cloned()).into());
+    metadata.insert_filled("tool_call_id", recorded.clone().or_else(|| told.cloned()));
     if let (Some(recorded), Some(told)) = (&recorded, told)
         && recorded != told
     {
-        put(&mut metadata, "call_id", told.as_str());
+        metadata.insert("call_id", told.clone());
     }
-    put_filled(&mut metadata, "duration_ms", step.latency_ms().into());
+    metadata.insert_filled("duration_ms", step.latency_ms());
     facts::error(&mut metadata, operation);
     metadata.extend(facts::of_step(step));
     metadata.extend(facts::about(operation));
     let (word, result) = match operation.kind {
         Kind::Tool => {
-            put_filled(&mut metadata, "server", tool.and_then(|tool| tool.mcp_server.clone()).into());
+            metadata.insert_filled("server", tool.and_then(|tool| tool.mcp_server.as_ref()));
             if told.is_none() {
-                put_filled(
-                    &mut metadata,
-                    "arguments",
-                    tool.and_then(|tool| tool.arguments.clone()).unwrap_or_default(),
-                );
+                metadata.insert_filled("arguments", tool.and_then(|tool| tool.arguments.as_ref()));
             }
-            ("tool", tool.and_then(|tool| tool.result.clone()))
+            ("tool", tool.and_then(|tool| tool.result.as_ref()).map(Json::from))
         }
         kind => {
             let found = operation
@@ -367,17 +263,17 @@ fn environment(turns: &Turns, index: usize, step: &Step, messages: &Messages) ->
                 .as_ref()
                 .and_then(|search| search.documents.as_deref())
                 .map(facts::documents);
-            let results = operation.memory.as_ref().and_then(|memory| memory.results.clone());
+            let results = || operation.memory.as_ref()?.results.as_ref().map(Json::from);
             let result = found
-                .map(|found| json!({ "documents": found }))
-                .or(results)
-                .or_else(|| operation.output.clone());
+                .map(|found| Object::from([("documents", found)]).into())
+                .or_else(results)
+                .or_else(|| operation.output.as_ref().map(Json::from));
             (kind.name(), result)
         }
     };
     let name = tool.and_then(|tool| tool.name.as_deref()).unwrap_or(&operation.name);
     Event::Environment(EnvironmentEvent {
-        system_instance_id: turns.system(step, &format!("{word}:{name}")),
+        system_instance_id: turns.system(step, &format!("{word}:{name}")).into(),
         time_record: time(step.end_or_start()),
         metadata,
         event_metadata: None,
@@ -390,53 +286,53 @@ fn environment(turns: &Turns, index: usize, step: &Step, messages: &Messages) ->
 }
 
 /// An object as it is, unless it could be taken for a wrapped value; anything else wrapped.
-fn state(value: Value) -> Value {
+fn state(value: Json<'_>) -> Json<'_> {
     match value {
-        Value::Object(map) if !(map.len() == 1 && map.contains_key("result")) => Value::Object(map),
-        other => json!({ "result": other }),
+        Json::Object(map) if !(map.len() == 1 && map.contains_key("result")) => map.into(),
+        other => Object::from([("result", other)]).into(),
     }
 }
 
 /// A guardrail that stopped the run.
-fn stop(turns: &Turns, step: &Step) -> Event {
+fn stop<'a>(turns: &Turns, step: &'a Step) -> Event<'a> {
     let mut metadata = described(step);
-    put_filled(&mut metadata, "duration_ms", step.latency_ms().into());
-    put_filled(&mut metadata, "input", step.operation.input.clone().unwrap_or_default());
+    metadata.insert_filled("duration_ms", step.latency_ms());
+    metadata.insert_filled("input", step.operation.input.as_ref());
     Event::Environment(EnvironmentEvent {
-        system_instance_id: turns.system(step, &format!("guardrail:{}", step.operation.name)),
+        system_instance_id: turns.system(step, &format!("guardrail:{}", step.operation.name)).into(),
         time_record: time(step.end_or_start()),
         metadata,
         reward: step.operation.training.reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
         terminated: true,
         truncated: step.operation.training.truncated.unwrap_or(false),
-        system_state_after: step.operation.output.clone().map(state),
+        system_state_after: step.operation.output.as_ref().map(|output| state(output.into())),
         ..EnvironmentEvent::default()
     })
 }
 
 /// Whether a guardrail says that it was tripped.
-fn blocks(operation: &Operation) -> bool {
-    let says = |value: &Value| {
+pub(super) fn blocks(operation: &Operation) -> bool {
+    let says = |map: &Map<String, Value>| {
         ["tripwire_triggered", "triggered", "blocked"]
             .iter()
-            .any(|key| value.get(key) == Some(&Value::Bool(true)))
+            .any(|key| map.get(*key) == Some(&Value::Bool(true)))
     };
     operation.failure.is_some()
-        || operation.output.as_ref().is_some_and(says)
-        || says(&Value::Object(operation.metadata.clone()))
-        || says(&Value::Object(operation.unmapped.clone()))
+        || operation.output.as_ref().and_then(Value::as_object).is_some_and(says)
+        || says(&operation.metadata)
+        || says(&operation.unmapped)
 }
 
 /// What a decision of the runtime, or a judgement, says of itself.
-fn described(step: &Step) -> Map<String, Value> {
+pub(super) fn described(step: &Step) -> Object<'_> {
     let operation = &step.operation;
-    let mut metadata = Map::new();
-    put(&mut metadata, "kind", operation.kind.name());
-    put(&mut metadata, "name", operation.name.as_str());
-    put_filled(&mut metadata, "span_id", step.span_id.map(|span| span.to_string()).into());
-    put_filled(&mut metadata, "agent", operation.agent.name.clone().into());
-    put_filled(&mut metadata, "agent_id", operation.agent.id.clone().into());
-    put_filled(&mut metadata, "duration_ms", step.latency_ms().into());
+    let mut metadata = Object::new();
+    metadata.insert("kind", operation.kind.name());
+    metadata.insert("name", operation.name.as_str());
+    metadata.insert_filled("span_id", step.span_id.map(|span| span.to_string()));
+    metadata.insert_filled("agent", operation.agent.name.as_ref());
+    metadata.insert_filled("agent_id", operation.agent.id.as_ref());
+    metadata.insert_filled("duration_ms", step.latency_ms());
     facts::error(&mut metadata, operation);
     metadata.extend(facts::of_step(step));
     metadata.extend(facts::about(operation));
@@ -444,16 +340,12 @@ fn described(step: &Step) -> Map<String, Value> {
 }
 
 /// The agent, where it is not the session's.
-fn who(metadata: &mut Map<String, Value>, run: &Run, step: &Step) {
-    let agent = run.scopes.get(step.scope).and_then(|scope| scope.agent.clone());
-    put_filled(
-        metadata,
-        "agent",
-        agent.filter(|agent| run.agent.name.as_ref() != Some(agent)).into(),
-    );
+fn who<'a>(metadata: &mut Object<'a>, run: &'a Run, step: &Step) {
+    let agent = run.scopes.get(step.scope).and_then(|scope| scope.agent.as_ref());
+    metadata.insert_filled("agent", agent.filter(|agent| run.agent.name.as_ref() != Some(*agent)));
 }
 
-fn time(at: UnixNanos) -> TimeRecord {
+pub(super) fn time(at: UnixNanos) -> TimeRecord {
     TimeRecord {
         event_time: at.seconds(),
         message_time: None,

@@ -1,63 +1,61 @@
 //! What crosses the boundaries between person, agent and environment.
 
-use std::collections::{HashMap, HashSet};
+use serde_json::Value;
 
-use serde_json::{Map, Value, json};
-
+use super::actions::{Lone, Told};
 use super::document::{Message as SessionMessage, MessageContent, TimeRecord};
-use super::facts::{self, put, put_filled};
-use super::record::text;
+use super::facts;
 use super::turns::Turns;
-use crate::formats::{Loss, LossReason};
-use crate::operation::message::arguments_object;
+use crate::formats::Loss;
+use crate::formats::io;
+use crate::formats::json::{Json, Object, Text, trimmed};
+use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role};
-use crate::run::{Entry, EntryKind, ResultEntry, Run, Scope, Step};
+use crate::run::{Entry, EntryKind, Run, Scope, Step};
 use crate::span::{SpanId, UnixNanos};
 
 /// A message, its turn and its exact time.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct Said<'a> {
     pub(super) turn: usize,
     pub(super) at: UnixNanos,
-    pub(super) message: SessionMessage,
+    pub(super) message: SessionMessage<'a>,
 }
+
+/// The kinds of messages that are words.
+const WORDS: [&str; 2] = ["user_input", "agent_response"];
 
 /// The messages of a session while they are collected.
 #[derive(Debug, Default)]
-pub(super) struct Messages {
+pub(super) struct Messages<'a> {
     /// In the order of the conversations.
-    pub(super) said: Vec<Said>,
+    pub(super) said: Vec<Said<'a>>,
     /// For each model call's tool calls the id as recorded and the id under which it is told, in order.
-    pub(super) call_ids: HashMap<usize, Vec<(Option<String>, String)>>,
+    pub(super) call_ids: HashMap<usize, Vec<(Option<&'a str>, Text<'a>)>>,
     /// The id under which each tool step is told.
-    pub(super) tool_ids: HashMap<usize, String>,
+    pub(super) tool_ids: HashMap<usize, Text<'a>>,
     /// What was put in another way.
     pub(super) losses: Vec<Loss>,
-    taken: HashSet<String>,
+    pub(super) taken: HashSet<Text<'a>>,
+    /// The id that entries use for a call of the present conversation, by the id under which it is told.
+    pub(super) keys: HashMap<Text<'a>, Text<'a>>,
     /// The tool step that ran each call, by model call and place in its output.
-    ran: HashMap<(usize, usize), usize>,
+    pub(super) ran: HashMap<(usize, usize), usize>,
+    /// What is said in words, for the first so many messages.
+    words: (HashSet<(&'static str, Text<'a>)>, usize),
 }
 
-/// A tool call that was told, and where.
-struct Told {
-    id: String,
-    name: String,
-    arguments: Value,
-    at: UnixNanos,
-    turn: usize,
-    /// Place of the result message, if one came.
-    result: Option<usize>,
-}
-
-impl Messages {
+impl<'a> Messages<'a> {
     /// Forgets what belongs to one run; call ids stay taken.
     pub(super) fn next_run(&mut self) {
         self.call_ids.clear();
         self.tool_ids.clear();
+        self.keys.clear();
+        self.words = <_>::default();
     }
 
     /// Collects the messages of a run.
-    pub(super) fn collect(&mut self, run: &Run, turns: &Turns) {
+    pub(super) fn collect(&mut self, run: &'a Run, turns: &Turns) {
         self.ran.clear();
         for (index, step) in run.steps.iter().enumerate() {
             if let (Some(by), Some(place)) = (step.dispatched_by, step.call_index) {
@@ -65,7 +63,13 @@ impl Messages {
             }
         }
         if let Some(question) = run.question.as_ref().filter(|question| !question.in_conversation) {
-            self.words("user_input", &question.content, 0, question.at, span(run, Some(question.step)));
+            self.words(
+                "user_input",
+                Json::from(&question.content),
+                0,
+                question.at,
+                span(run, Some(question.step)),
+            );
         }
         for (index, scope) in run.scopes.iter().enumerate() {
             self.conversation(run, turns, index, scope);
@@ -74,7 +78,7 @@ impl Messages {
         if let Some(answer) = run.answer.as_ref().filter(|answer| !answer.in_conversation) {
             self.words(
                 "agent_response",
-                &answer.content,
+                Json::from(&answer.content),
                 turns.last(),
                 answer.at,
                 span(run, Some(answer.step)),
@@ -82,7 +86,7 @@ impl Messages {
         }
     }
 
-    fn conversation(&mut self, run: &Run, turns: &Turns, index: usize, scope: &Scope) {
+    fn conversation(&mut self, run: &'a Run, turns: &Turns, index: usize, scope: &'a Scope) {
         let outer = scope.called_by.is_none();
         let entries = &scope.conversation;
         let opening = entries
@@ -91,7 +95,7 @@ impl Messages {
             .count();
         let history = history(entries.get(..opening).unwrap_or_default());
         let start = scope.step.and_then(|step| run.steps.get(step)).map(|step| step.started_at);
-        let mut told: HashMap<String, Told> = HashMap::new();
+        let mut told: HashMap<Text<'a>, Told<'a>> = HashMap::default();
         let mut turn = turns.turn(entries.first().and_then(|entry| entry.step));
         for (place, entry) in entries.iter().enumerate() {
             turn = match &entry.kind {
@@ -126,208 +130,19 @@ impl Messages {
                 }
                 EntryKind::Call(call) => {
                     let Some(step) = run.steps.get(call.tool) else { continue };
-                    let told_call = self.lone_action(run, step, &call.call_id, turn, index);
+                    let told_call = self.lone_action(run, Lone::of(step), &call.call_id, turn, index);
                     let _ = self.tool_ids.insert(call.tool, told_call.id.clone());
-                    let _ = told.insert(call.call_id.clone(), told_call);
+                    self.tell(&mut told, (&call.call_id).into(), told_call);
                 }
                 EntryKind::Result(result) => self.result(run, result, entry.at, turn, &mut told, index),
             }
         }
     }
 
-    /// The tool calls of a message.
-    #[expect(clippy::too_many_arguments, reason = "one message's facts, each used once")]
-    fn actions(
-        &mut self,
-        run: &Run,
-        message: &Message,
-        entry: &Entry,
-        asked: Option<usize>,
-        turn: usize,
-        told: &mut HashMap<String, Told>,
-        scope: usize,
-    ) {
-        for (place, call) in message.tool_calls.iter().enumerate() {
-            let tool = asked.and_then(|asked| self.ran.get(&(asked, place)).copied());
-            let (arguments, _) = call.arguments_object();
-            let arguments = Value::Object(arguments);
-            let recorded = call.id.clone().filter(|id| !id.is_empty());
-            let repeated = recorded.as_ref().and_then(|id| told.get(id));
-            if let Some(earlier) = repeated
-                && earlier.name == call.name
-                && earlier.arguments == arguments
-            {
-                if let Some(asked) = asked {
-                    self.call_ids.entry(asked).or_default().push((recorded.clone(), earlier.id.clone()));
-                }
-                self.losses.push(Loss::new(
-                    span(run, entry.step),
-                    format!("action {}: asked for again with the same id", call.name),
-                    LossReason::Ambiguous,
-                ));
-                continue;
-            }
-            let owner = span_text(run, entry.step);
-            let wanted = recorded.clone().unwrap_or_else(|| format!("{owner}:{place}"));
-            let prefix = if repeated.is_some() { owner } else { prefix(run, scope) };
-            let id = self.free_id(&wanted, &prefix);
-            let mut metadata = Map::new();
-            put(&mut metadata, "call_id", id.as_str());
-            if recorded.is_none() {
-                put(&mut metadata, "call_id_derived", true);
-            } else if id != wanted {
-                put(&mut metadata, "recorded_call_id", wanted.as_str());
-            }
-            put_filled(&mut metadata, "span_id", span(run, entry.step).map(|span| span.to_string()).into());
-            // A tool may run inside its model call: what is asked for comes first.
-            let started = tool.and_then(|tool| run.steps.get(tool)).map(|tool| tool.started_at);
-            let at = started.map_or(entry.at, |started| started.min(entry.at));
-            if let Some(asked) = asked {
-                self.call_ids.entry(asked).or_default().push((recorded.clone(), id.clone()));
-            }
-            if let Some(tool) = tool {
-                let _ = self.tool_ids.insert(tool, id.clone());
-            }
-            let payload = json!({"name": call.name, "arguments": arguments});
-            self.payload("action", &payload, turn, at, metadata);
-            let told_call = Told {
-                id,
-                name: call.name.clone(),
-                arguments,
-                at,
-                turn,
-                result: None,
-            };
-            let _ = told.insert(wanted, told_call);
-        }
-    }
-
-    /// A call that no model's output shows.
-    fn lone_action(&mut self, run: &Run, step: &Step, call_id: &str, turn: usize, scope: usize) -> Told {
-        let tool = step.operation.tool.as_ref();
-        let name = tool
-            .and_then(|tool| tool.name.clone())
-            .unwrap_or_else(|| step.operation.name.clone());
-        let (arguments, coerced) = arguments_object(tool.and_then(|tool| tool.arguments.as_ref()));
-        if coerced {
-            let what = format!("action {name}: arguments are no object");
-            self.losses.push(Loss::new(step.span_id, what, LossReason::Coerced));
-        }
-        let what = format!("action {name}: no model call asks for it");
-        self.losses.push(Loss::new(step.span_id, what, LossReason::Synthesized));
-        let id = self.free_id(call_id, &prefix(run, scope));
-        let mut metadata = Map::new();
-        put(&mut metadata, "call_id", id.as_str());
-        if id != call_id {
-            put(&mut metadata, "recorded_call_id", call_id);
-        }
-        put_filled(&mut metadata, "span_id", step.span_id.map(|span| span.to_string()).into());
-        let arguments = Value::Object(arguments);
-        let payload = json!({"name": name, "arguments": arguments});
-        self.payload("action", &payload, turn, step.started_at, metadata);
-        Told {
-            id,
-            name,
-            arguments,
-            at: step.started_at,
-            turn,
-            result: None,
-        }
-    }
-
-    /// A tool's result. Of several the last is the message, the earlier ones are its metadata.
-    fn result(&mut self, run: &Run, entry: &ResultEntry, at: UnixNanos, turn: usize, told: &mut HashMap<String, Told>, scope: usize) {
-        let tool = entry.tool.and_then(|tool| run.steps.get(tool));
-        let known = entry.tool.and_then(|tool| self.tool_ids.get(&tool).cloned());
-        let blank = entry.failure.is_none() && (entry.result.is_null() || entry.result.as_str().is_some_and(|text| text.trim().is_empty()));
-        if blank && tool.is_none() && !told.contains_key(&entry.call_id) {
-            let what = "result without a call and without content";
-            self.losses.push(Loss::new(None, what, LossReason::NoPlace));
-            return;
-        }
-        let key = if told.contains_key(&entry.call_id) {
-            entry.call_id.clone()
-        } else {
-            let by_tool = told
-                .iter()
-                .find(|(_, told)| Some(&told.id) == known.as_ref())
-                .map(|(key, _)| key.clone());
-            by_tool.unwrap_or_else(|| {
-                let unknown = Step {
-                    observed: crate::run::Observed::Messages,
-                    ..unknown_tool(at)
-                };
-                let told_call = self.lone_action(run, tool.unwrap_or(&unknown), &entry.call_id, turn, scope);
-                let _ = told.insert(entry.call_id.clone(), told_call);
-                entry.call_id.clone()
-            })
-        };
-        let Some(call) = told.get_mut(&key) else { return };
-        if let Some(tool) = entry.tool {
-            let _ = self.tool_ids.insert(tool, call.id.clone());
-        }
-        let mut metadata = Map::new();
-        put(&mut metadata, "call_id", call.id.as_str());
-        put_filled(
-            &mut metadata,
-            "span_id",
-            tool.and_then(|tool| tool.span_id).map(|span| span.to_string()).into(),
-        );
-        if entry.attempt > 0 {
-            put(&mut metadata, "attempt", entry.attempt);
-        }
-        let content = match &entry.failure {
-            None => value_content(&entry.result),
-            Some(failure) => {
-                put(&mut metadata, "error", failure.text());
-                put_filled(&mut metadata, "error_type", failure.error_type.clone().into());
-                let mut payload = Map::new();
-                put(&mut payload, "error", failure.text());
-                if !entry.result.is_null() && entry.result.as_str() != Some(failure.text()) {
-                    put(&mut payload, "result", entry.result.clone());
-                }
-                json_content(&Value::Object(payload))
-            }
-        };
-        if let Some(place) = call.result
-            && let Some(earlier) = self.said.get_mut(place)
-        {
-            // The same words again, and no execution behind them: told twice, not done twice.
-            if tool.is_none() && earlier.message.content == content {
-                let what = format!("result {}: told again", call.id);
-                self.losses.push(Loss::new(None, what, LossReason::Ambiguous));
-                return;
-            }
-            let before = earlier.message.clone();
-            let mut attempts = match earlier.message.metadata.remove("attempts") {
-                Some(Value::Array(list)) => list,
-                _ => Vec::new(),
-            };
-            let mut told = facts::filled([
-                ("event_time", facts::number(Some(before.time_record.event_time))),
-                ("text", before.content.text.into()),
-                ("json_payload", before.content.json_payload.into()),
-            ]);
-            if let Value::Object(map) = &mut told {
-                for (name, value) in earlier.message.metadata.iter().filter(|(name, _)| *name != "call_id") {
-                    put(map, name, value.clone());
-                }
-            }
-            attempts.push(told);
-            put(&mut metadata, "attempts", attempts);
-            earlier.at = at.max(call.at);
-            earlier.turn = turn;
-            earlier.message = message("result", content, earlier.at, metadata);
-            return;
-        }
-        call.result = Some(self.said.len());
-        let turn = if tool.is_some() { turn } else { call.turn };
-        let at = at.max(call.at);
-        self.push(turn, at, message("result", content, at, metadata));
-    }
-
     /// What only operations of their own tell of.
-    fn lone(&mut self, run: &Run, turns: &Turns) {
+    fn lone(&mut self, run: &'a Run, turns: &Turns) {
+        let entries = run.scopes.iter().flat_map(|scope| &scope.conversation);
+        let entered: HashSet<usize> = entries.filter_map(|entry| entry.step).collect();
         for (index, step) in run.steps.iter().enumerate() {
             let operation = &step.operation;
             let turn = turns.turn(Some(index));
@@ -352,93 +167,77 @@ impl Messages {
                 ),
                 _ => continue,
             };
-            let entered = run
-                .scopes
-                .iter()
-                .flat_map(|scope| &scope.conversation)
-                .any(|entry| entry.step == Some(index));
-            if let Some(content) = content.filter(|content| !entered && !self.is_told(word, content)) {
-                self.words(word, content, turn, at, step.span_id);
+            if let Some(content) = content.filter(|content| !entered.contains(&index) && !self.is_told(word, content)) {
+                self.words(word, content.into(), turn, at, step.span_id);
             }
         }
     }
 
     /// What a search found, if the spans say so.
-    fn observation(&mut self, step: &Step, turn: usize) {
+    fn observation(&mut self, step: &'a Step, turn: usize) {
         let search = step.operation.search.as_ref();
         let memory = step.operation.memory.as_ref();
         let found = search
             .and_then(|search| search.documents.as_deref())
             .map(facts::documents)
-            .or_else(|| memory.and_then(|memory| memory.results.clone()))
+            .or_else(|| memory.and_then(|memory| memory.results.as_ref()).map(Json::from))
             .unwrap_or_default();
         let query = search
-            .and_then(|search| search.query.clone())
-            .or_else(|| memory.and_then(|memory| memory.query.clone()))
-            .unwrap_or_default();
-        let payload = facts::filled([("query", query), ("documents", found.clone())]);
-        if found.is_null() || found.as_array().is_some_and(Vec::is_empty) {
+            .and_then(|search| search.query.as_ref())
+            .or_else(|| memory.and_then(|memory| memory.query.as_ref()));
+        let is_list = matches!(found, Json::List(_) | Json::Values(_));
+        if found.is_null() || is_list && found.is_empty() {
             return;
         }
-        let mut metadata = Map::new();
-        put_filled(&mut metadata, "span_id", step.span_id.map(|span| span.to_string()).into());
-        self.payload("observation", &payload, turn, step.end_or_start(), metadata);
+        let payload = facts::filled([("query", query.into()), ("documents", found)]);
+        let mut metadata = Object::new();
+        metadata.insert_filled("span_id", step.span_id.map(|span| span.to_string()));
+        let at = step.end_or_start();
+        self.push(turn, at, message("observation", json_content(&payload.into()), at, metadata));
     }
 
-    fn is_told(&self, word: &str, content: &Value) -> bool {
-        let text = text(content);
-        text.trim().is_empty()
-            || self.said.iter().any(|said| {
-                said.message.message_type == word && said.message.content.text.as_deref().is_some_and(|told| told.trim() == text.trim())
-            })
+    fn is_told(&mut self, word: &'static str, content: &'a Value) -> bool {
+        let text = trimmed(io::text(content));
+        if text.is_empty() {
+            return true;
+        }
+        let (words, until) = &mut self.words;
+        for said in self.said.iter().skip(*until) {
+            let word = WORDS.into_iter().find(|word| *word == said.message.message_type);
+            if let (Some(word), Some(told)) = (word, &said.message.content.text) {
+                let _ = words.insert((word, trimmed(told.clone())));
+            }
+        }
+        *until = self.said.len();
+        words.contains(&(word, text))
     }
 
     /// A chat message's words.
-    fn text(&mut self, word: &str, said: &Message, turn: usize, at: UnixNanos, span: Option<SpanId>) {
-        let words = said.content();
-        let content = if !words.trim().is_empty() {
-            text_content(words)
+    fn text(&mut self, word: &'static str, said: &'a Message, turn: usize, at: UnixNanos, span: Option<SpanId>) {
+        let content = if said.has_words() {
+            text_content(io::content(said))
         } else if said.has_media() {
-            json_content(&said.chat_content())
+            json_content(&io::chat_content(said))
         } else {
             return;
         };
-        let mut metadata = Map::new();
-        put_filled(&mut metadata, "span_id", span.map(|span| span.to_string()).into());
-        put_filled(&mut metadata, "name", said.name.clone().into());
+        let mut metadata = Object::new();
+        metadata.insert_filled("span_id", span.map(|span| span.to_string()));
+        metadata.insert_filled("name", said.name.as_ref());
         if let Role::Other(role) = &said.role {
-            put(&mut metadata, "role", role.as_str());
+            metadata.insert("role", role);
         }
         self.push(turn, at, message(word, content, at, metadata));
     }
 
-    fn words(&mut self, word: &str, content: &Value, turn: usize, at: UnixNanos, span: Option<SpanId>) {
-        let mut metadata = Map::new();
-        put_filled(&mut metadata, "span_id", span.map(|span| span.to_string()).into());
+    fn words(&mut self, word: &'static str, content: Json<'a>, turn: usize, at: UnixNanos, span: Option<SpanId>) {
+        let mut metadata = Object::new();
+        metadata.insert_filled("span_id", span.map(|span| span.to_string()));
         self.push(turn, at, message(word, value_content(content), at, metadata));
     }
 
-    fn payload(&mut self, word: &str, payload: &Value, turn: usize, at: UnixNanos, metadata: Map<String, Value>) {
-        self.push(turn, at, message(word, json_content(payload), at, metadata));
-    }
-
-    fn push(&mut self, turn: usize, at: UnixNanos, message: SessionMessage) {
+    pub(super) fn push(&mut self, turn: usize, at: UnixNanos, message: SessionMessage<'a>) {
         self.said.push(Said { turn, at, message });
-    }
-
-    /// An id that no call of the session has.
-    fn free_id(&mut self, id: &str, prefix: &str) -> String {
-        let mut free = id.to_owned();
-        let mut number = 1;
-        while !self.taken.insert(free.clone()) {
-            free = if number == 1 {
-                format!("{prefix}/{id}")
-            } else {
-                format!("{prefix}/{id}#{number}")
-            };
-            number += 1;
-        }
-        free
     }
 }
 
@@ -447,7 +246,7 @@ impl Messages {
 fn history(opening: &[Entry]) -> HashSet<usize> {
     let role = |entry: &Entry, role: Role| matches!(&entry.kind, EntryKind::Message(message) if message.role == role);
     let Some(last) = opening.iter().rposition(|entry| role(entry, Role::Assistant)) else {
-        return HashSet::new();
+        return HashSet::default();
     };
     let mut old: HashSet<usize> = (0..opening.len())
         .filter(|place| *place <= last || opening.get(*place).is_some_and(|entry| matches!(entry.kind, EntryKind::Result(_))))
@@ -459,18 +258,18 @@ fn history(opening: &[Entry]) -> HashSet<usize> {
     old
 }
 
-fn message(word: &str, content: MessageContent, at: UnixNanos, mut metadata: Map<String, Value>) -> SessionMessage {
+pub(super) fn message<'a>(word: &'static str, content: MessageContent<'a>, at: UnixNanos, mut metadata: Object<'a>) -> SessionMessage<'a> {
     let (from, to) = match word {
         "user_input" => ("human", "agent"),
         "agent_response" => ("agent", "human"),
         "action" => ("agent", "environment"),
         _ => ("environment", "agent"),
     };
-    put(&mut metadata, "from_system_role", from);
-    put(&mut metadata, "to_system_role", to);
+    metadata.insert("from_system_role", from);
+    metadata.insert("to_system_role", to);
     SessionMessage {
         content,
-        message_type: word.to_owned(),
+        message_type: word.into(),
         time_record: TimeRecord {
             event_time: at.seconds(),
             message_time: None,
@@ -479,66 +278,27 @@ fn message(word: &str, content: MessageContent, at: UnixNanos, mut metadata: Map
     }
 }
 
-fn text_content(text: String) -> MessageContent {
+fn text_content(text: Text<'_>) -> MessageContent<'_> {
     MessageContent {
         text: Some(text),
         json_payload: None,
     }
 }
 
-fn json_content(value: &Value) -> MessageContent {
+pub(super) fn json_content<'a>(value: &Json<'_>) -> MessageContent<'a> {
     MessageContent {
         text: None,
-        json_payload: Some(value.to_string()),
+        json_payload: Some(value.to_string().into()),
     }
 }
 
-fn value_content(value: &Value) -> MessageContent {
+pub(super) fn value_content(value: Json<'_>) -> MessageContent<'_> {
     match value {
-        Value::String(text) => text_content(text.clone()),
-        other => json_content(other),
+        Json::Text(text) => text_content(text),
+        other => json_content(&other),
     }
 }
 
-fn span(run: &Run, step: Option<usize>) -> Option<SpanId> {
+pub(super) fn span(run: &Run, step: Option<usize>) -> Option<SpanId> {
     run.steps.get(step?)?.span_id
-}
-
-fn span_text(run: &Run, step: Option<usize>) -> String {
-    step.and_then(|step| run.steps.get(step)).map_or_else(
-        || "run".to_owned(),
-        |step| step.span_id.map_or_else(|| step.id.clone(), |span| span.to_string()),
-    )
-}
-
-fn prefix(run: &Run, scope: usize) -> String {
-    run.scopes
-        .get(scope)
-        .and_then(|scope| scope.agent.clone())
-        .unwrap_or_else(|| format!("conversation-{scope}"))
-}
-
-/// Stands for a tool that nothing but a result tells of.
-fn unknown_tool(at: UnixNanos) -> Step {
-    Step {
-        id: String::new(),
-        span_id: None,
-        parent: None,
-        scope: 0,
-        observed: crate::run::Observed::Messages,
-        operation: Box::new(crate::operation::Operation {
-            kind: Kind::Tool,
-            name: "unknown".to_owned(),
-            ..Default::default()
-        }),
-        started_at: at,
-        ended_at: Some(at),
-        turn: None,
-        dispatched_by: None,
-        call_index: None,
-        inside_tool: None,
-        called_by: None,
-        evidence: Vec::new(),
-        same_call_as: None,
-    }
 }

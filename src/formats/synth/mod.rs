@@ -49,11 +49,14 @@
 
 pub mod document;
 
+mod actions;
 mod assemble;
+pub mod call;
 mod events;
 mod facts;
 mod messages;
 mod record;
+mod rewards;
 mod turns;
 
 #[cfg(test)]
@@ -68,9 +71,9 @@ pub struct Synth;
 
 impl Format for Synth {
     const ID: &'static str = "synth";
-    type Document = document::SessionTrace;
+    type Document<'a> = document::SessionTrace<'a>;
 
-    fn assemble(runs: &[Run], options: &Options) -> Vec<Assembled<Self::Document>> {
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)
     }
 }

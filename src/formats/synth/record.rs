@@ -1,50 +1,54 @@
 //! A model call as a call record: request, response, tokens, outcome.
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::document::{LlmCallRecord, LlmContentPart, LlmMessage, LlmRequestParams, LlmUsage, ToolCallSpec};
-use super::facts::{self, count, filled, put, put_filled};
+use super::call::{LlmCallRecord, LlmContentPart, LlmMessage, LlmRequestParams, LlmUsage, ToolCallSpec};
+use super::facts::{self, count, filled};
+use crate::formats::calls::{arguments_json, arguments_object};
+use crate::formats::io::text;
+use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, Options};
+use crate::hash::HashMap;
 use crate::operation::{Failure, Message, Operation, Part, ToolDefinition};
 use crate::run::{Run, Step};
 
 /// The record of a model call. `call_ids` gives the ids under which the session tells the calls, with the recorded ones, by place.
-pub(super) fn record(
-    run: &Run,
-    step: &Step,
-    call_ids: &[(Option<String>, String)],
+pub(super) fn record<'a>(
+    run: &'a Run,
+    step: &'a Step,
+    call_ids: &[(Option<&'a str>, Text<'a>)],
     options: &Options,
     losses: &mut Vec<Loss>,
-) -> LlmCallRecord {
+) -> LlmCallRecord<'a> {
     let operation = &step.operation;
-    let span = step.span_id.map(|span| span.to_string());
-    let mut metadata = Map::new();
+    let span: Option<Text<'a>> = step.span_id.map(|span| span.to_string().into());
+    let mut metadata = Object::new();
     if operation.input_messages.is_none() && operation.output_messages.is_none() && operation.input.is_none() && operation.output.is_none()
     {
-        put(&mut metadata, "content_captured", false);
+        metadata.insert("content_captured", false);
     }
-    put_filled(&mut metadata, "requested_model", requested(operation));
-    put_filled(&mut metadata, "time_to_first_token", facts::number(operation.time_to_first_token));
+    metadata.insert_filled("requested_model", requested(operation));
+    metadata.insert_filled("time_to_first_token", facts::number(operation.time_to_first_token));
     let output = operation.output_messages.as_deref().unwrap_or_default();
     let mut record = LlmCallRecord {
-        call_id: span.clone().unwrap_or_else(|| step.id.clone()),
-        api_type: api_type(operation).to_owned(),
-        provider: operation.model.provider.clone(),
-        model_name: operation.model.name().unwrap_or_default().to_owned(),
-        started_at: Some(step.started_at.rfc3339_offset()),
-        completed_at: step.ended_at.map(|end| end.rfc3339_offset()),
+        call_id: span.clone().unwrap_or_else(|| (&step.id).into()),
+        api_type: api_type(operation).into(),
+        provider: operation.model.provider.as_ref().map(Text::from),
+        model_name: operation.model.name().unwrap_or_default().into(),
+        started_at: Some(step.started_at.rfc3339_offset().into()),
+        completed_at: step.ended_at.map(|end| end.rfc3339_offset().into()),
         latency_ms: count(step.latency_ms()),
         input_messages: operation.input_messages.iter().flatten().map(message).collect(),
         output_messages: output.iter().take(1).map(message_without_calls).map(answer).collect(),
         usage: usage(operation),
         finish_reason: finish_reason(operation),
         choice_index: (!output.is_empty()).then_some(0),
-        response_raw_json: operation.raw_response.as_ref().map(Value::to_string),
+        response_raw_json: operation.raw_response.as_ref().map(|raw| raw.to_string().into()),
         span_id: span,
-        trace_id: Some(run.trace_id.to_string()),
-        provider_request_id: operation.response_id.clone(),
-        outcome: outcome(step).map(str::to_owned),
-        error: operation.failure.as_ref().map(error),
+        trace_id: Some(run.trace_id.to_string().into()),
+        provider_request_id: operation.response_id.as_ref().map(Text::from),
+        outcome: outcome(step).map(Text::from),
+        error: operation.failure.as_ref().map(|failure| error(failure).into()),
         token_traces: token_traces(operation),
         metadata,
         ..LlmCallRecord::default()
@@ -56,7 +60,7 @@ pub(super) fn record(
         record.input_text = operation.input.as_ref().map(text);
     }
     if options.is("synth.output_text", "raw") {
-        record.output_text = operation.raw_response.as_ref().map(Value::to_string);
+        record.output_text = operation.raw_response.as_ref().map(|raw| raw.to_string().into());
     }
     if record.output_text.is_none() && operation.output_messages.is_none() {
         record.output_text = operation.output.as_ref().map(text);
@@ -64,6 +68,7 @@ pub(super) fn record(
     let (params, tool_choice) = request(operation);
     record.request_params = params;
     record.tool_choice = tool_choice;
+    let by_id: HashMap<&str, &(Option<&str>, Text<'a>)> = call_ids.iter().filter_map(|told| Some((told.0?, told))).collect();
     for (index, call) in output
         .first()
         .map(|message| message.tool_calls.as_slice())
@@ -71,8 +76,8 @@ pub(super) fn record(
         .iter()
         .enumerate()
     {
-        let (arguments, coerced) = call.arguments_object();
-        let mut metadata = Map::new();
+        let (arguments, coerced) = arguments_object(call.arguments.as_ref());
+        let mut metadata = Object::new();
         if coerced {
             losses.push(Loss::new(
                 step.span_id,
@@ -81,26 +86,28 @@ pub(super) fn record(
             ));
         }
         // A conversation may hold more calls of this turn than its own, or not all.
-        let by_id = || call_ids.iter().rfind(|(recorded, _)| *recorded == call.id);
-        let by_place = || call_ids.get(index).filter(|_| call.id.is_none());
-        let told = call.id.as_ref().and_then(|_| by_id()).or_else(by_place).map(|(_, told)| told);
+        let told = match call.id.as_deref() {
+            Some(id) => by_id.get(id).copied(),
+            None => call_ids.get(index),
+        };
+        let told = told.map(|(_, told)| told);
         if call.id.is_none() && told.is_some() {
-            put(&mut metadata, "call_id_derived", true);
+            metadata.insert("call_id_derived", true);
             losses.push(Loss::new(
                 step.span_id,
                 format!("tool call {}: call_id", call.name),
                 LossReason::Synthesized,
             ));
         } else if let Some(told) = told
-            && call.id.as_ref() != Some(told)
+            && call.id.as_deref() != Some(&**told)
         {
-            put(&mut metadata, "message_call_id", told.as_str());
+            metadata.insert("message_call_id", told.clone());
         }
         record.output_tool_calls.push(ToolCallSpec {
-            name: call.name.clone(),
-            arguments_json: call.arguments_json(),
-            arguments: Some(Value::Object(arguments)),
-            call_id: call.id.clone().or_else(|| told.cloned()),
+            name: (&call.name).into(),
+            arguments_json: arguments_json(call),
+            arguments: Some(arguments.into()),
+            call_id: call.id.as_ref().map(Text::from).or_else(|| told.cloned()),
             index: i64::try_from(index).ok(),
             parent_call_id: None,
             metadata,
@@ -109,11 +116,11 @@ pub(super) fn record(
     record
 }
 
-fn requested(operation: &Operation) -> Value {
+fn requested(operation: &Operation) -> Json<'_> {
     operation
         .model
         .requested
-        .clone()
+        .as_deref()
         .filter(|requested| operation.model.name() != Some(requested))
         .into()
 }
@@ -132,12 +139,12 @@ fn api_type(operation: &Operation) -> &'static str {
 }
 
 /// OpenAI's words, which the record's API types have.
-fn finish_reason(operation: &Operation) -> Option<String> {
+fn finish_reason(operation: &Operation) -> Option<Text<'_>> {
     let reason = operation
         .finish_reason
-        .clone()
-        .or_else(|| operation.output_messages.as_ref()?.first()?.finish_reason.clone())?;
-    Some(if reason == "tool_call" { "tool_calls".to_owned() } else { reason })
+        .as_deref()
+        .or_else(|| operation.output_messages.as_ref()?.first()?.finish_reason.as_deref())?;
+    Some(if reason == "tool_call" { "tool_calls" } else { reason }.into())
 }
 
 fn outcome(step: &Step) -> Option<&'static str> {
@@ -154,13 +161,17 @@ fn outcome(step: &Step) -> Option<&'static str> {
     })
 }
 
-fn error(failure: &Failure) -> Value {
-    json!({
-        "code": null,
-        "message": failure.text(),
-        "type": failure.error_type,
-        "raw": failure.stacktrace.as_ref().map(|trace| json!({ "stacktrace": trace })),
-    })
+fn error(failure: &Failure) -> Object<'_> {
+    let raw = failure
+        .stacktrace
+        .as_ref()
+        .map(|trace| Object::from([("stacktrace", trace.into())]));
+    Object::from([
+        ("code", Json::Null),
+        ("message", failure.text().into()),
+        ("type", failure.error_type.as_ref().into()),
+        ("raw", raw.into()),
+    ])
 }
 
 /// Tokens, the total never below its parts.
@@ -200,16 +211,16 @@ fn usage(operation: &Operation) -> Option<LlmUsage> {
 }
 
 /// One object for what the training facts say; where they have no log probabilities, one for each choice of the response.
-fn token_traces(operation: &Operation) -> Option<Vec<Value>> {
+fn token_traces(operation: &Operation) -> Option<Vec<Json<'_>>> {
     let training = &operation.training;
     let trace = filled([
-        ("prompt_token_ids", training.prompt_token_ids.clone().unwrap_or_default()),
-        ("completion_token_ids", training.completion_token_ids.clone().unwrap_or_default()),
-        ("logprobs", training.logprobs.clone().unwrap_or_default()),
+        ("prompt_token_ids", training.prompt_token_ids.as_ref().into()),
+        ("completion_token_ids", training.completion_token_ids.as_ref().into()),
+        ("logprobs", training.logprobs.as_ref().into()),
     ]);
     let mut traces = Vec::new();
-    if trace.as_object().is_some_and(|map| !map.is_empty()) {
-        traces.push(trace);
+    if !trace.is_empty() {
+        traces.push(trace.into());
     }
     if training.logprobs.is_none() {
         traces.extend(operation.raw_response.iter().flat_map(response_logprobs));
@@ -218,29 +229,31 @@ fn token_traces(operation: &Operation) -> Option<Vec<Value>> {
 }
 
 /// Log probabilities in the body of a chat completion, a completion or an answer of the Responses API.
-fn response_logprobs(body: &Value) -> Vec<Value> {
-    let members = |value: &Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+fn response_logprobs(body: &Value) -> Vec<Json<'_>> {
+    fn members<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+        value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
     let told = |value: &Value| match value {
         Value::Array(list) => !list.is_empty(),
         Value::Object(map) => map.values().any(|value| !value.is_null()),
         _ => false,
     };
-    let choices = members(body, "choices").into_iter().enumerate().filter_map(|(index, choice)| {
+    let choices = members(body, "choices").iter().enumerate().filter_map(|(index, choice)| {
         let all = choice.get("logprobs")?;
         let content = all.get("content").filter(|content| told(content)).unwrap_or(all);
-        let index = choice.get("index").cloned().unwrap_or_else(|| index.into());
-        told(content).then(|| json!({"choice_index": index, "logprobs": content}))
+        let index = choice.get("index").map_or_else(|| index.into(), Json::from);
+        told(content).then(|| Object::from([("choice_index", index), ("logprobs", content.into())]))
     });
-    let parts = members(body, "output").into_iter().flat_map(|item| members(&item, "content"));
+    let parts = members(body, "output").iter().flat_map(|item| members(item, "content"));
     let texts = parts.filter_map(|part| {
         let all = part.get("logprobs").filter(|all| told(all))?;
-        Some(json!({ "logprobs": all }))
+        Some(Object::from([("logprobs", all.into())]))
     });
-    choices.chain(texts).collect()
+    choices.chain(texts).map(Json::from).collect()
 }
 
 /// Parameters in the record's fields; those of another name or type stay in `raw_params`.
-fn request(operation: &Operation) -> (LlmRequestParams, Option<String>) {
+fn request(operation: &Operation) -> (LlmRequestParams<'_>, Option<Text<'_>>) {
     let mut params = LlmRequestParams::default();
     let mut tool_choice = None;
     for (key, value) in &operation.parameters {
@@ -256,24 +269,24 @@ fn request(operation: &Operation) -> (LlmRequestParams, Option<String>) {
             "seed" => set(&mut params.seed, value.as_i64()),
             "n" => set(&mut params.n, value.as_i64()),
             "best_of" => set(&mut params.best_of, value.as_i64()),
-            "response_format" => set(&mut params.response_format, value.is_object().then(|| value.clone())),
+            "response_format" => set(&mut params.response_format, value.is_object().then(|| value.into())),
             "json_mode" => set(&mut params.json_mode, value.as_bool()),
-            "tool_config" => set(&mut params.tool_config, value.is_object().then(|| value.clone())),
+            "tool_config" => set(&mut params.tool_config, value.is_object().then(|| value.into())),
             "tool_choice" => set(&mut tool_choice, (!value.is_null()).then(|| text(value))),
             _ => false,
         };
         if !taken {
-            put(&mut params.raw_params, key, value.clone());
+            params.raw_params.add(key, value);
         }
     }
     for alias in ["max_completion_tokens", "max_output_tokens"] {
         if params.max_tokens.is_none() {
-            params.max_tokens = params.raw_params.get(alias).and_then(Value::as_i64);
+            params.max_tokens = operation.parameters.get(alias).and_then(Value::as_i64);
         }
     }
     if !operation.tool_definitions.is_empty() && !params.raw_params.contains_key("tools") {
-        let tools: Vec<Value> = operation.tool_definitions.iter().map(tool).collect();
-        put(&mut params.raw_params, "tools", tools);
+        let tools = operation.tool_definitions.iter().map(tool);
+        params.raw_params.add("tools", tools.collect::<Json<'_>>());
     }
     (params, tool_choice)
 }
@@ -293,117 +306,105 @@ fn integer(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_f64().filter(whole).map(|number| number as i64))
 }
 
-fn texts(value: &Value) -> Option<Vec<String>> {
+fn texts(value: &Value) -> Option<Vec<Text<'_>>> {
     match value {
-        Value::String(text) => Some(vec![text.clone()]),
-        Value::Array(list) => list.iter().map(|text| text.as_str().map(str::to_owned)).collect(),
+        Value::String(text) => Some(vec![text.into()]),
+        Value::Array(list) => list.iter().map(|text| text.as_str().map(Text::from)).collect(),
         _ => None,
     }
 }
 
-fn tool(definition: &ToolDefinition) -> Value {
+fn tool(definition: &ToolDefinition) -> Object<'_> {
     let function = filled([
         ("name", definition.name.as_str().into()),
-        ("description", definition.description.clone().into()),
-        ("parameters", definition.parameters.clone().unwrap_or_default()),
+        ("description", definition.description.as_ref().into()),
+        ("parameters", definition.parameters.as_ref().into()),
     ]);
-    json!({"type": "function", "function": function})
+    Object::from([("type", "function".into()), ("function", function.into())])
 }
 
 /// A chat message; its tool calls, which the format's message has no field for, go to its metadata.
-fn message(message: &Message) -> LlmMessage {
+fn message(message: &Message) -> LlmMessage<'_> {
     let mut out = message_without_calls(message);
     if !message.tool_calls.is_empty() {
-        let calls: Vec<Value> = message
-            .tool_calls
-            .iter()
-            .map(|call| {
-                json!({"id": call.id, "type": "function",
-                    "function": {"name": call.name, "arguments": call.arguments_json()}})
-            })
-            .collect();
-        put(&mut out.metadata, "tool_calls", calls);
+        let calls = message.tool_calls.iter().map(|call| {
+            let function = [("name", (&call.name).into()), ("arguments", arguments_json(call).into())];
+            Object::from([
+                ("id", call.id.as_ref().into()),
+                ("type", "function".into()),
+                ("function", Object::from(function).into()),
+            ])
+        });
+        out.metadata.insert("tool_calls", calls.collect::<Json<'_>>());
     }
     out
 }
 
-fn message_without_calls(message: &Message) -> LlmMessage {
-    let mut metadata = Map::new();
+fn message_without_calls(message: &Message) -> LlmMessage<'_> {
+    let mut metadata = Object::new();
     if message.is_error {
-        put(&mut metadata, "is_error", true);
+        metadata.insert("is_error", true);
     }
-    put_filled(&mut metadata, "finish_reason", message.finish_reason.clone().into());
-    let mut parts: Vec<LlmContentPart> = message.parts.iter().map(part).collect();
+    metadata.insert_filled("finish_reason", message.finish_reason.as_ref());
+    let mut parts: Vec<LlmContentPart<'_>> = message.parts.iter().map(part).collect();
     if let Some(result) = &message.result
         && !parts.iter().any(|part| part.text.is_some())
     {
         parts.push(LlmContentPart {
-            data: result.is_object().then(|| result.clone()),
+            data: result.is_object().then(|| result.into()),
             ..words("text", text(result))
         });
     }
     LlmMessage {
-        role: message.role.name().to_owned(),
+        role: message.role.name().into(),
         parts,
-        name: message.name.clone(),
-        tool_call_id: message.tool_call_id.clone(),
+        name: message.name.as_ref().map(Text::from),
+        tool_call_id: message.tool_call_id.as_ref().map(Text::from),
         metadata,
     }
 }
 
 /// Some clients record an answer without its role.
-fn answer(message: LlmMessage) -> LlmMessage {
+fn answer(message: LlmMessage<'_>) -> LlmMessage<'_> {
     LlmMessage {
-        role: "assistant".to_owned(),
+        role: "assistant".into(),
         ..message
     }
 }
 
-fn part(part: &Part) -> LlmContentPart {
+fn part(part: &Part) -> LlmContentPart<'_> {
     match part {
-        Part::Text(text) => words("text", text.clone()),
+        Part::Text(text) => words("text", text.into()),
         Part::Reasoning { text, opaque } => LlmContentPart {
-            part_type: "reasoning".to_owned(),
-            text: text.clone(),
-            data: (!opaque.is_empty()).then(|| Value::Object(opaque.clone())),
+            part_type: "reasoning".into(),
+            text: text.as_ref().map(Text::from),
+            data: (!opaque.is_empty()).then(|| opaque.into()),
             ..LlmContentPart::default()
         },
         Part::Media(media) => LlmContentPart {
-            part_type: if media.modality.is_empty() {
-                "file".to_owned()
-            } else {
-                media.modality.clone()
-            },
-            mime_type: media.mime_type.clone(),
-            uri: media.uri.clone(),
-            base64_data: media.base64.clone(),
-            data: (media.uri.is_none() && media.base64.is_none() && media.raw.is_object()).then(|| media.raw.clone()),
+            part_type: if media.modality.is_empty() { "file" } else { &media.modality }.into(),
+            mime_type: media.mime_type.as_ref().map(Text::from),
+            uri: media.uri.as_ref().map(Text::from),
+            base64_data: media.base64.as_ref().map(Text::from),
+            data: (media.uri.is_none() && media.base64.is_none() && media.raw.is_object()).then(|| (&media.raw).into()),
             ..LlmContentPart::default()
         },
         Part::Other(value) => LlmContentPart {
-            part_type: value.get("type").and_then(Value::as_str).unwrap_or("other").to_owned(),
+            part_type: value.get("type").and_then(Value::as_str).unwrap_or("other").into(),
             data: Some(if value.is_object() {
-                value.clone()
+                value.into()
             } else {
-                json!({ "value": value })
+                Object::from([("value", value.into())]).into()
             }),
             ..LlmContentPart::default()
         },
     }
 }
 
-fn words(part_type: &str, text: String) -> LlmContentPart {
+fn words<'a>(part_type: &'static str, text: Text<'a>) -> LlmContentPart<'a> {
     LlmContentPart {
-        part_type: part_type.to_owned(),
+        part_type: part_type.into(),
         text: Some(text),
         ..LlmContentPart::default()
-    }
-}
-
-/// A value as text: text as it is, anything else as compact JSON.
-pub(super) fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }

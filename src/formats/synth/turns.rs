@@ -1,8 +1,8 @@
 //! Which turn an operation belongs to, and who acts in it.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::{Run, Step};
 
@@ -102,7 +102,7 @@ fn within(run: &Run) -> Vec<Range<usize>> {
 /// The turn of each step: of the model call that asked, that of the tool around, that of the nearest parent, else the
 /// latest before in the scope.
 fn of_steps(run: &Run, models: &[usize], number: &HashMap<usize, usize>) -> Vec<usize> {
-    let mut of_scope: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut of_scope: HashMap<usize, Vec<usize>> = HashMap::default();
     for model in models {
         if let Some(step) = run.steps.get(*model) {
             of_scope.entry(step.scope).or_default().push(*model);
@@ -161,7 +161,7 @@ fn turns_above(run: &Run, number: &HashMap<usize, usize>) -> Vec<Option<usize>> 
 }
 
 fn prefixes(run: &Run) -> Vec<String> {
-    let mut seen: HashMap<&str, usize> = HashMap::new();
+    let mut seen: HashMap<&str, usize> = HashMap::default();
     run.scopes
         .iter()
         .map(|scope| {

@@ -102,7 +102,7 @@ fn whole(run: &Run) {
 fn readable<F: Format>(runs: &[Run], options: &Options, out: &mut Vec<String>) {
     for assembled in F::assemble(runs, options) {
         let text = serde_json::to_string(&assembled.document).expect("a document serializes");
-        let again: F::Document =
+        let again: F::Document<'_> =
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("{} does not read its own document: {error}\n{text}", F::ID));
         assert_eq!(serde_json::to_string(&again).expect("a document serializes"), text, "{}", F::ID);
         if F::ID == openreward::OpenReward::ID && options.0.is_empty() {

@@ -15,10 +15,10 @@ pub fn run(data: &[u8]) {
     }
 }
 
-fn read<F: Format>(text: &[u8]) -> Option<F::Document> {
-    let document: F::Document = serde_json::from_slice(text).ok()?;
+fn read<F: Format>(text: &[u8]) -> Option<F::Document<'static>> {
+    let document: F::Document<'static> = serde_json::from_slice(text).ok()?;
     let once: Value = serde_json::to_value(&document).expect("a document serializes");
-    let again: F::Document = serde_json::from_value(once.clone()).expect("what is written reads");
+    let again: F::Document<'static> = serde_json::from_value(once.clone()).expect("what is written reads");
     assert_eq!(serde_json::to_value(&again).expect("a document serializes"), once);
     Some(document)
 }

@@ -1,0 +1,279 @@
+//! Tool calls and their results as messages.
+
+use serde_json::Value;
+
+use super::facts;
+use super::messages::{Messages, json_content, message, span, value_content};
+use crate::formats::calls::arguments_object;
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::{Loss, LossReason};
+use crate::hash::HashMap;
+use crate::operation::Message;
+use crate::run::{Entry, ResultEntry, Run, Step};
+use crate::span::{SpanId, UnixNanos};
+
+/// A tool call that was told, and where.
+pub(super) struct Told<'a> {
+    pub(super) id: Text<'a>,
+    name: Text<'a>,
+    arguments: Object<'a>,
+    at: UnixNanos,
+    turn: usize,
+    /// Place of the result message, if one came.
+    result: Option<usize>,
+}
+
+impl<'a> Messages<'a> {
+    /// The tool calls of a message.
+    #[expect(clippy::too_many_arguments, reason = "one message's facts, each used once")]
+    pub(super) fn actions(
+        &mut self,
+        run: &'a Run,
+        message: &'a Message,
+        entry: &'a Entry,
+        asked: Option<usize>,
+        turn: usize,
+        told: &mut HashMap<Text<'a>, Told<'a>>,
+        scope: usize,
+    ) {
+        for (place, call) in message.tool_calls.iter().enumerate() {
+            let tool = asked.and_then(|asked| self.ran.get(&(asked, place)).copied());
+            let (arguments, _) = arguments_object(call.arguments.as_ref());
+            let recorded = call.id.as_deref().filter(|id| !id.is_empty());
+            let repeated = recorded.and_then(|id| told.get(id));
+            if let Some(earlier) = repeated
+                && earlier.name == call.name
+                && earlier.arguments == arguments
+            {
+                if let Some(asked) = asked {
+                    self.call_ids.entry(asked).or_default().push((recorded, earlier.id.clone()));
+                }
+                self.losses.push(Loss::new(
+                    span(run, entry.step),
+                    format!("action {}: asked for again with the same id", call.name),
+                    LossReason::Ambiguous,
+                ));
+                continue;
+            }
+            let owner = span_text(run, entry.step);
+            let wanted: Text<'a> = recorded.map_or_else(|| format!("{owner}:{place}").into(), Text::from);
+            let is_repeated = repeated.is_some();
+            let id = self.free_id(&wanted, || if is_repeated { owner.clone() } else { prefix(run, scope) });
+            let mut metadata = Object::new();
+            metadata.insert("call_id", id.clone());
+            if recorded.is_none() {
+                metadata.insert("call_id_derived", true);
+            } else if id != wanted {
+                metadata.insert("recorded_call_id", wanted.clone());
+            }
+            metadata.insert_filled("span_id", span(run, entry.step).map(|span| span.to_string()));
+            // A tool may run inside its model call: what is asked for comes first.
+            let started = tool.and_then(|tool| run.steps.get(tool)).map(|tool| tool.started_at);
+            let at = started.map_or(entry.at, |started| started.min(entry.at));
+            if let Some(asked) = asked {
+                self.call_ids.entry(asked).or_default().push((recorded, id.clone()));
+            }
+            if let Some(tool) = tool {
+                let _ = self.tool_ids.insert(tool, id.clone());
+            }
+            self.action(&call.name, &arguments, turn, at, metadata);
+            let told_call = Told {
+                id,
+                name: (&call.name).into(),
+                arguments,
+                at,
+                turn,
+                result: None,
+            };
+            self.tell(told, wanted, told_call);
+        }
+    }
+
+    /// A call that no model's output shows.
+    pub(super) fn lone_action(&mut self, run: &'a Run, lone: Lone<'a>, call_id: &'a str, turn: usize, scope: usize) -> Told<'a> {
+        let Lone { name, arguments, span, at } = lone;
+        let (arguments, coerced) = arguments_object(arguments);
+        if coerced {
+            let what = format!("action {name}: arguments are no object");
+            self.losses.push(Loss::new(span, what, LossReason::Coerced));
+        }
+        let what = format!("action {name}: no model call asks for it");
+        self.losses.push(Loss::new(span, what, LossReason::Synthesized));
+        let id = self.free_id(&call_id.into(), || prefix(run, scope));
+        let mut metadata = Object::new();
+        metadata.insert("call_id", id.clone());
+        if id != call_id {
+            metadata.insert("recorded_call_id", call_id);
+        }
+        metadata.insert_filled("span_id", span.map(|span| span.to_string()));
+        self.action(name, &arguments, turn, at, metadata);
+        Told {
+            id,
+            name: name.into(),
+            arguments,
+            at,
+            turn,
+            result: None,
+        }
+    }
+
+    /// A tool's result. Of several the last is the message, the earlier ones are its metadata.
+    pub(super) fn result(
+        &mut self,
+        run: &'a Run,
+        entry: &'a ResultEntry,
+        at: UnixNanos,
+        turn: usize,
+        told: &mut HashMap<Text<'a>, Told<'a>>,
+        scope: usize,
+    ) {
+        let tool = entry.tool.and_then(|tool| run.steps.get(tool));
+        let known = entry.tool.and_then(|tool| self.tool_ids.get(&tool).cloned());
+        let blank = entry.failure.is_none() && (entry.result.is_null() || entry.result.as_str().is_some_and(|text| text.trim().is_empty()));
+        if blank && tool.is_none() && !told.contains_key(entry.call_id.as_str()) {
+            let what = "result without a call and without content";
+            self.losses.push(Loss::new(None, what, LossReason::NoPlace));
+            return;
+        }
+        let call_id = Text::from(&entry.call_id);
+        let key = if told.contains_key(&call_id) {
+            call_id
+        } else {
+            let by_tool = known.and_then(|known| {
+                self.keys
+                    .get(&known)
+                    .cloned()
+                    .filter(|key| told.get(key).is_some_and(|call| call.id == known))
+            });
+            by_tool.unwrap_or_else(|| {
+                let lone = tool.map_or_else(|| Lone::unknown(at), Lone::of);
+                let told_call = self.lone_action(run, lone, &entry.call_id, turn, scope);
+                self.tell(told, call_id.clone(), told_call);
+                call_id
+            })
+        };
+        let Some(call) = told.get_mut(&key) else { return };
+        if let Some(tool) = entry.tool {
+            let _ = self.tool_ids.insert(tool, call.id.clone());
+        }
+        let mut metadata = Object::new();
+        metadata.insert("call_id", call.id.clone());
+        metadata.insert_filled("span_id", tool.and_then(|tool| tool.span_id).map(|span| span.to_string()));
+        if entry.attempt > 0 {
+            metadata.insert("attempt", entry.attempt);
+        }
+        let content = match &entry.failure {
+            None => value_content((&entry.result).into()),
+            Some(failure) => {
+                metadata.insert("error", failure.text());
+                metadata.insert_filled("error_type", failure.error_type.as_ref());
+                let mut payload = Object::new();
+                payload.insert("error", failure.text());
+                if !entry.result.is_null() && entry.result.as_str() != Some(failure.text()) {
+                    payload.insert("result", &entry.result);
+                }
+                json_content(&payload.into())
+            }
+        };
+        if let Some(place) = call.result
+            && let Some(earlier) = self.said.get_mut(place)
+        {
+            // The same words again, and no execution behind them: told twice, not done twice.
+            if tool.is_none() && earlier.message.content == content {
+                let what = format!("result {}: told again", call.id);
+                self.losses.push(Loss::new(None, what, LossReason::Ambiguous));
+                return;
+            }
+            let mut before = std::mem::take(&mut earlier.message);
+            let mut attempts = match before.metadata.swap_remove("attempts") {
+                Some(Json::List(list)) => list,
+                _ => Vec::new(),
+            };
+            let mut told = facts::filled([
+                ("event_time", facts::number(Some(before.time_record.event_time))),
+                ("text", before.content.text.into()),
+                ("json_payload", before.content.json_payload.into()),
+            ]);
+            told.extend(before.metadata.into_iter().filter(|(name, _)| name != "call_id"));
+            attempts.push(told.into());
+            metadata.insert("attempts", attempts);
+            earlier.at = at.max(call.at);
+            earlier.turn = turn;
+            earlier.message = message("result", content, earlier.at, metadata);
+            return;
+        }
+        call.result = Some(self.said.len());
+        let turn = if tool.is_some() { turn } else { call.turn };
+        let at = at.max(call.at);
+        self.push(turn, at, message("result", content, at, metadata));
+    }
+
+    fn action(&mut self, name: &str, arguments: &Object<'a>, turn: usize, at: UnixNanos, metadata: Object<'a>) {
+        let payload = Object::from([("name", name.into()), ("arguments", arguments.clone().into())]);
+        self.push(turn, at, message("action", json_content(&payload.into()), at, metadata));
+    }
+
+    /// Takes note of a call under the id that entries use.
+    pub(super) fn tell(&mut self, told: &mut HashMap<Text<'a>, Told<'a>>, key: Text<'a>, call: Told<'a>) {
+        let _ = self.keys.insert(call.id.clone(), key.clone());
+        let _ = told.insert(key, call);
+    }
+
+    /// An id that no call of the session has.
+    fn free_id(&mut self, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
+        let mut free = id.clone();
+        let mut number = 1;
+        while !self.taken.insert(free.clone()) {
+            let prefix = prefix();
+            free = if number == 1 {
+                format!("{prefix}/{id}").into()
+            } else {
+                format!("{prefix}/{id}#{number}").into()
+            };
+            number += 1;
+        }
+        free
+    }
+}
+
+fn span_text(run: &Run, step: Option<usize>) -> Text<'_> {
+    match step.and_then(|step| run.steps.get(step)) {
+        Some(step) => step.span_id.map_or_else(|| (&step.id).into(), |span| span.to_string().into()),
+        None => "run".into(),
+    }
+}
+
+fn prefix(run: &Run, scope: usize) -> Text<'_> {
+    let agent = run.scopes.get(scope).and_then(|scope| scope.agent.as_ref());
+    agent.map_or_else(|| format!("conversation-{scope}").into(), Text::from)
+}
+
+/// A call that no model's output shows.
+pub(super) struct Lone<'a> {
+    name: &'a str,
+    arguments: Option<&'a Value>,
+    span: Option<SpanId>,
+    at: UnixNanos,
+}
+
+impl<'a> Lone<'a> {
+    pub(super) fn of(step: &'a Step) -> Self {
+        let tool = step.operation.tool.as_ref();
+        Self {
+            name: tool.and_then(|tool| tool.name.as_deref()).unwrap_or(&step.operation.name),
+            arguments: tool.and_then(|tool| tool.arguments.as_ref()),
+            span: step.span_id,
+            at: step.started_at,
+        }
+    }
+
+    /// A tool that nothing but a result tells of.
+    fn unknown(at: UnixNanos) -> Self {
+        Self {
+            name: "unknown",
+            arguments: None,
+            span: None,
+            at,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Rewards and judgements as events of the environment, and the end of the episode.
+
+use super::document::{EnvironmentEvent, Event};
+use super::events::{Events, Happened, blocks, described, time};
+use super::facts;
+use super::turns::Turns;
+use crate::formats::LossReason;
+use crate::formats::json::{Json, Object};
+use crate::operation::{Kind, Operation};
+use crate::run::{Run, Step};
+
+impl<'a> Events<'a> {
+    /// Rewards and judgements: of the session as a whole, or an event of the environment.
+    pub(super) fn judge(&mut self, run: &Run, turns: &Turns, index: usize, step: &'a Step, turn: usize) {
+        let operation = &step.operation;
+        let training = &operation.training;
+        let whole = run.root == Some(index);
+        if training.reward.is_some_and(|reward| !reward.is_finite()) {
+            self.lose(step, "reward is no finite number", LossReason::Coerced);
+        }
+        let told = own_feedback(operation) && !whole;
+        let rewarded = training.reward.is_some() || training.terminated.is_some() || training.truncated.is_some();
+        if whole && rewarded {
+            let told = facts::filled([
+                ("type", "outcome_reward".into()),
+                ("total_reward", facts::number(training.reward)),
+                ("terminated", training.terminated.into()),
+                ("truncated", training.truncated.into()),
+            ]);
+            self.session.push(told.into());
+        } else if rewarded && !told {
+            let mut metadata = Object::new();
+            metadata.insert("kind", "reward");
+            self.reward(turns, step, turn, "environment", training.reward, metadata);
+        }
+        let mut judge = Object::new();
+        if operation.kind == Kind::Evaluator {
+            judge = described(step);
+            judge.insert_filled("input", operation.input.as_ref());
+            judge.insert_filled("output", operation.output.as_ref());
+        }
+        for evaluation in &operation.evaluations {
+            let told = facts::evaluation(evaluation);
+            if whole {
+                let mut entry = Object::new();
+                entry.insert("type", "evaluation");
+                entry.extend(told);
+                self.session.push(entry.into());
+                continue;
+            }
+            let mut metadata = Object::new();
+            metadata.insert("kind", "evaluation");
+            metadata.insert("evaluation", told);
+            metadata.extend(judge.clone());
+            // Once is enough.
+            let _ = (judge.swap_remove("input"), judge.swap_remove("output"));
+            let name = evaluation.name.as_deref().unwrap_or(&operation.name);
+            self.reward(turns, step, turn, &format!("evaluator:{name}"), evaluation.score, metadata);
+        }
+    }
+
+    fn reward(&mut self, turns: &Turns, step: &'a Step, turn: usize, name: &str, reward: Option<f64>, mut metadata: Object<'a>) {
+        metadata.insert_filled("judged_span_id", step.span_id.map(|span| span.to_string()));
+        let at = step.end_or_start();
+        let event = EnvironmentEvent {
+            system_instance_id: turns.system(step, name).into(),
+            time_record: time(at),
+            metadata,
+            reward: reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
+            ..EnvironmentEvent::default()
+        };
+        self.push(turn, at, Some(at), Event::Environment(event));
+    }
+
+    /// The last score of a finished run ends the episode, unless the spans say otherwise or another event ended it.
+    pub(super) fn end_of_episode(&mut self, first: usize, run: &Run) {
+        let says = |ended: bool| run.steps.iter().any(|step| step.operation.training.terminated == Some(ended));
+        let elsewhere = |step: &Step| {
+            own_feedback(&step.operation) && (step.operation.kind == Kind::Guardrail || step.operation.training.terminated == Some(true))
+        };
+        let cut = |step: &Step| step.operation.training.truncated == Some(true) && !own_feedback(&step.operation);
+        let told = says(false) || run.steps.iter().any(|step| step.operation.training.truncated.is_some());
+        let ended = says(true) || (!told && run.ended_at.is_some());
+        let terminated = ended && !run.steps.iter().any(elsewhere);
+        let truncated = run.steps.iter().any(cut);
+        if !terminated && !truncated {
+            return;
+        }
+        let score = |happened: &Happened| match &happened.event {
+            Event::Environment(event) => matches!(
+                event.metadata.get("kind").as_deref().and_then(Json::as_str),
+                Some("reward" | "evaluation" | "evaluator")
+            ),
+            _ => false,
+        };
+        let last = self
+            .happened
+            .iter_mut()
+            .skip(first)
+            .filter(|happened| score(happened))
+            .max_by_key(|happened| happened.at);
+        if let Some(Happened {
+            event: Event::Environment(event),
+            ..
+        }) = last
+        {
+            event.terminated = terminated;
+            event.truncated = truncated;
+        }
+    }
+}
+
+/// Whether an operation's own event holds its reward and says whether the episode ended.
+fn own_feedback(operation: &Operation) -> bool {
+    match operation.kind {
+        Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => true,
+        Kind::Guardrail => blocks(operation),
+        _ => false,
+    }
+}
