@@ -8,6 +8,7 @@ mod hash;
 pub mod invariant;
 mod io;
 pub mod json;
+mod json_from;
 pub mod loss;
 pub mod openreward;
 mod order;
