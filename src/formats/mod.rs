@@ -7,6 +7,7 @@ mod facts;
 pub mod invariant;
 mod io;
 pub mod json;
+mod json_from;
 pub mod loss;
 pub mod openreward;
 mod order;

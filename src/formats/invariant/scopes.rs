@@ -132,7 +132,7 @@ fn alone<'a>(run: &'a Run, facts: &Facts<'a>, index: usize, step: &'a Step) -> O
     match step.operation.kind {
         Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite if step.inside_tool.is_some() => None,
         Kind::Handoff => match transfer_call(run, step) {
-            Some(call_id) => (!is_answered(run, call_id)).then(|| Alone::Transfer(call_id)),
+            Some(call_id) => (!is_answered(run, call_id)).then_some(Alone::Transfer(call_id)),
             None => Some(Alone::Pair),
         },
         Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite => Some(Alone::Pair),

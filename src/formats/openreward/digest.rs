@@ -96,9 +96,13 @@ pub fn sha256(bytes: &[u8]) -> String {
     }
     let (blocks, _) = last.as_chunks::<64>();
     state = blocks.iter().take(end / 64).fold(state, compress);
-    let bytes = state.iter().flat_map(|word| word.to_be_bytes());
-    let digits = bytes.flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.filter_map(|digit| char::from_digit(digit.into(), 16)).collect()
+    let digit = |number: u8| char::from(if number < 10 { b'0' + number } else { b'a' + number - 10 });
+    let mut digits = String::with_capacity(64);
+    for byte in state.map(u32::to_be_bytes).as_flattened() {
+        digits.push(digit(byte >> 4));
+        digits.push(digit(byte & 15));
+    }
+    digits
 }
 
 /// `tb_` and 32 digits from trace, span, role and ordinal: the same block has the same id in every export.

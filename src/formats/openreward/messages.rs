@@ -128,7 +128,7 @@ impl<'a> Writer<'a, '_> {
         if let Some(reason) = reason {
             metadata.insert("parent_reason", reason);
         }
-        let mut hidden = (!hidden.is_empty()).then(|| Json::List(hidden));
+        let mut hidden = (!hidden.is_empty()).then_some(Json::List(hidden));
         if let Some(text) = thought {
             let parts = self.cut(text, self.limits.think, span, "think text");
             let count = parts.len();

@@ -1,8 +1,5 @@
 //! JSON values of documents. They borrow what a run holds: a text or a value of the run is written, never copied.
 
-mod convert;
-mod equal;
-
 use std::borrow::Cow;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -42,10 +39,10 @@ pub enum Json<'a> {
 
 /// A JSON object: keys in the order in which they came, each once.
 #[derive(Debug, Clone)]
-pub struct Object<'a>(Fields<'a>);
+pub struct Object<'a>(pub(super) Fields<'a>);
 
 #[derive(Debug, Clone)]
-enum Fields<'a> {
+pub(super) enum Fields<'a> {
     Own(Vec<(Text<'a>, Json<'a>)>),
     /// As a run holds it.
     Run(&'a Map<String, Value>),
@@ -340,5 +337,38 @@ impl<'de> Deserialize<'de> for Json<'_> {
 impl<'de> Deserialize<'de> for Object<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Map::deserialize(deserializer).map(Self::from)
+    }
+}
+
+/// The same wherever it stands; the order of keys does not count.
+impl PartialEq for Json<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Null, Self::Null) => true,
+            (Self::Bool(a), Self::Bool(b)) => a == b,
+            (Self::Number(a), Self::Number(b)) => a == b,
+            (Self::Text(a), Self::Text(b)) => a == b,
+            (Self::Object(a), Self::Object(b)) => a == b,
+            (Self::List(a), Self::List(b)) => a == b,
+            (Self::Values(a), Self::Values(b)) => a == b,
+            (Self::List(list), Self::Values(values)) | (Self::Values(values), Self::List(list)) => {
+                list.len() == values.len() && list.iter().zip(*values).all(|(one, value)| one == value)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl PartialEq<Value> for Json<'_> {
+    fn eq(&self, other: &Value) -> bool {
+        let other = Json::from(other);
+        *self == other
+    }
+}
+
+impl PartialEq for Object<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let has = |(key, value): (&str, Cow<'_, Json<'_>>)| other.get(key).is_some_and(|have| *have == *value);
+        self.len() == other.len() && self.iter().all(has)
     }
 }

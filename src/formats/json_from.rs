@@ -1,8 +1,8 @@
-//! What values are made of.
+//! What JSON values of documents are made of.
 
 use serde_json::{Map, Number, Value};
 
-use super::{Fields, Json, Object, Text};
+use super::json::{Fields, Json, Object, Text};
 
 impl<'a, const N: usize> From<[(&'a str, Json<'a>); N]> for Object<'a> {
     fn from(fields: [(&'a str, Json<'a>); N]) -> Self {
