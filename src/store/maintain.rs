@@ -231,23 +231,23 @@ impl Work {
         let mut index = index::open_to_remove(&self.directory)?;
         let traces = self.traces(&index, number)?;
         for traces in traces.chunks(TRACES) {
-            let writer = index::Writer::begin(&mut index)?;
+            let remover = index::Remover::begin(&mut index)?;
             for trace_id in traces {
                 let mut left = Vec::new();
-                for place in writer.forget(*trace_id, number)? {
+                for place in remover.forget(*trace_id, number)? {
                     if let Some(message) = self.segments.message(place.at)?
                         && let Ok(Some(chunk)) = Chunk::of_record(place.kind, message, &[])
                     {
                         left.push(chunk);
                     }
                 }
-                writer.remake_row(*trace_id, &left)?;
+                remover.remake_row(*trace_id, &left)?;
             }
-            writer.commit_removal()?;
+            remover.commit()?;
         }
-        let writer = index::Writer::begin(&mut index)?;
-        writer.forget_loose(number)?;
-        writer.commit_removal()?;
+        let remover = index::Remover::begin(&mut index)?;
+        remover.forget_loose(number)?;
+        remover.commit()?;
         self.disk.remove(&file_name(number)).map_err(self.failure("remove", number))?;
         self.disk.sync_names().map_err(self.failure("remove", number))?;
         self.segments.forget(number);
