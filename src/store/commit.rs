@@ -11,7 +11,7 @@ use super::index;
 use super::local::{OpenOptions, State, open_and_replay};
 use super::log::Log;
 use super::segments::Segments;
-use super::{Chunk, Error, Receipt};
+use super::{Chunk, Error, Receipt, Retention};
 
 /// Chunks that wait to be stored, and who wants to know.
 pub(super) struct Job {
@@ -22,7 +22,7 @@ pub(super) struct Job {
 /// At most so many bytes go into one commit; a larger request goes alone.
 const COMMIT_BYTES: usize = 16 << 20;
 
-/// After so long without a request is looked whether the segment is old enough to be sealed.
+/// After so long without a request is done what waits for that: sooner where an eighth of what retention keeps is shorter.
 const QUIET: Duration = Duration::from_secs(30);
 
 /// What the writing thread owns.
@@ -40,8 +40,10 @@ pub(super) struct Commits {
 impl Commits {
     /// Commits what comes, until nobody is left to send.
     pub(super) fn run(&mut self, jobs: &Receiver<Job>) {
+        let age = self.options.retention.age.map(|age| age / Retention::SEGMENTS);
+        let quiet = age.map_or(QUIET, |age| age.clamp(Duration::from_millis(10), QUIET));
         loop {
-            let first = match jobs.recv_timeout(QUIET) {
+            let first = match jobs.recv_timeout(quiet) {
                 Ok(job) => job,
                 Err(RecvTimeoutError::Timeout) => {
                     // What fails here fails again, and is told, when something is to be written.

@@ -307,7 +307,7 @@ fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String) -> Result<(
 
 /// Retention removes whole segments: none may cover much more time than what is kept.
 fn segment_age(retention: Retention) -> Option<u64> {
-    let age = retention.age?.as_nanos() / 8;
+    let age = (retention.age? / Retention::SEGMENTS).as_nanos();
     Some(u64::try_from(age).unwrap_or(u64::MAX))
 }
 
