@@ -74,7 +74,8 @@ where
     });
     let service = service_fn(|request| {
         let work = Work::begin(&activity);
-        let answered = answer(request);
+        // The connection keeps room for what it answers, also when it is silent: that of a pointer.
+        let answered = Box::pin(answer(request));
         async move {
             let response = answered.await;
             drop(work);
