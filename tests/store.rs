@@ -254,6 +254,29 @@ fn the_index_is_rebuilt_from_the_log_when_it_is_lost_or_broken() {
 }
 
 #[test]
+fn an_index_of_another_version_is_made_anew_and_not_read_as_if_it_were_ours() {
+    // Where SQLite keeps `user_version`.
+    const VERSION: std::ops::Range<usize> = 60..64;
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    store.append(chunks(&[span(1, 1), span(2, 1)])).expect("appends");
+    let rows = store.list(&Filter::default()).expect("lists");
+    drop(store);
+    let index = directory.path().join("index.sqlite");
+    let mut bytes = fs::read(&index).expect("reads");
+    bytes[VERSION].copy_from_slice(&2_u32.to_be_bytes());
+    fs::write(&index, &bytes).expect("writes");
+    let refused = Local::open_to_read(directory.path()).expect_err("refused");
+    assert!(matches!(refused, Error::IndexVersion { version: 2, .. }), "{refused}");
+    let opened = open(directory.path());
+    assert_eq!(opened.recovery.replayed, 2);
+    assert_eq!(opened.store.list(&Filter::default()).expect("lists"), rows);
+    assert_eq!(spans_of(&opened.store, 1), [span(1, 1)]);
+    let reader = Local::open_to_read(directory.path()).expect("opens");
+    assert_eq!(reader.list(&Filter::default()).expect("lists"), rows);
+}
+
+#[test]
 fn a_segment_of_a_later_version_is_not_touched() {
     let directory = tempfile::tempdir().expect("a directory");
     drop(open(directory.path()));

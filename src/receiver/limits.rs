@@ -228,3 +228,46 @@ impl Read for Deflate<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::{Encoding, InflateError, inflate, inflate_with};
+
+    fn gzip(plain: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let written = encoder.write_all(plain).and_then(|()| encoder.finish());
+        written.unwrap_or_default()
+    }
+
+    #[test]
+    fn a_length_that_is_told_wrong_changes_nothing_but_memory() {
+        let plain = vec![7; 300_000];
+        // Two members: the trailer tells the length of the last.
+        let members = [gzip(&plain), gzip(&[7; 10])].concat();
+        let whole = vec![7; 300_010];
+        assert!(matches!(inflate(&members, Encoding::Gzip, 1 << 20), Ok(out) if out == whole));
+        assert!(matches!(inflate(&members, Encoding::Gzip, 300_010), Ok(out) if out == whole));
+        let refused = inflate(&members, Encoding::Gzip, 300_009);
+        assert!(matches!(refused, Err(InflateError::TooLarge { limit: 300_009 })));
+        assert!(matches!(inflate(&gzip(&[]), Encoding::Gzip, 10), Ok(out) if out.is_empty()));
+    }
+
+    #[test]
+    fn memory_is_asked_for_before_it_is_taken() {
+        let plain = vec![7; 20 << 20];
+        let (mut asked, mut most) = (0, 0);
+        let out = inflate_with(&gzip(&plain), Encoding::Gzip, 64 << 20, |more| {
+            asked += more;
+            most = more.max(most);
+            Ok::<(), ()>(())
+        });
+        assert!(matches!(out, Ok(Ok(out)) if out.capacity() <= asked && out == plain));
+        assert_eq!(most, 8 << 20, "4, 8, 16, and what is left of 20 MiB");
+        let refused = inflate_with(&gzip(&plain), Encoding::Gzip, 64 << 20, |more| {
+            if more > 4 << 20 { Err(()) } else { Ok(()) }
+        });
+        assert!(matches!(refused, Ok(Err(()))));
+    }
+}
