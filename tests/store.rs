@@ -254,6 +254,29 @@ fn the_index_is_rebuilt_from_the_log_when_it_is_lost_or_broken() {
 }
 
 #[test]
+fn an_index_of_another_version_is_made_anew_and_not_read_as_if_it_were_ours() {
+    // Where SQLite keeps `user_version`.
+    const VERSION: std::ops::Range<usize> = 60..64;
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    store.append(chunks(&[span(1, 1), span(2, 1)])).expect("appends");
+    let rows = store.list(&Filter::default()).expect("lists");
+    drop(store);
+    let index = directory.path().join("index.sqlite");
+    let mut bytes = fs::read(&index).expect("reads");
+    bytes[VERSION].copy_from_slice(&2_u32.to_be_bytes());
+    fs::write(&index, &bytes).expect("writes");
+    let refused = Local::open_to_read(directory.path()).expect_err("refused");
+    assert!(matches!(refused, Error::IndexVersion { version: 2, .. }), "{refused}");
+    let opened = open(directory.path());
+    assert_eq!(opened.recovery.replayed, 2);
+    assert_eq!(opened.store.list(&Filter::default()).expect("lists"), rows);
+    assert_eq!(spans_of(&opened.store, 1), [span(1, 1)]);
+    let reader = Local::open_to_read(directory.path()).expect("opens");
+    assert_eq!(reader.list(&Filter::default()).expect("lists"), rows);
+}
+
+#[test]
 fn a_segment_of_a_later_version_is_not_touched() {
     let directory = tempfile::tempdir().expect("a directory");
     drop(open(directory.path()));
@@ -437,4 +460,51 @@ fn closing_writes_what_waits() {
     assert!(matches!(store.append(chunks(&[span(101, 1)])), Err(Error::Closed)));
     drop(store);
     assert_eq!(open(directory.path()).store.list(&Filter::default()).expect("lists").len(), 100);
+}
+
+/// So many that their ids are put in order meanwhile, and more than once.
+#[test]
+fn every_trace_of_very_many_is_found_at_once_and_known_again() {
+    const TRACES: u32 = 80_000;
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut store = open(directory.path()).store;
+    let one = |number: u32| spans::lone(number..number + 1);
+    let found = |store: &Local, number: u32| {
+        let stored = store.read_trace(one(number)[0].trace_id).expect("reads");
+        stored.is_some_and(|stored| stored.spans == one(number))
+    };
+    for (round, first) in (0..TRACES).step_by(4_000).enumerate() {
+        let end = first + 4_000;
+        let many = chunks(&spans::lone(first..end));
+        assert_eq!(store.append(many.clone()).expect("appends").stored, 4_000);
+        let beside = Local::open_to_read(directory.path()).expect("opens beside");
+        for number in [0, first / 3, first / 2, first, end - 1] {
+            assert!(found(&store, number) && found(&beside, number), "trace {number} of {end}");
+        }
+        assert!(!found(&store, end) && !found(&beside, end));
+        assert_eq!(store.append(many).expect("appends").duplicates, 4_000);
+        if round % 7 == 6 {
+            drop(beside);
+            drop(store);
+            store = open(directory.path()).store;
+        }
+    }
+    // A further span of an early trace, and of a late one.
+    for number in [5, TRACES - 5] {
+        let mut more = one(number);
+        more[0].span_id = spanbridge::span::SpanId::from_bytes(&[9; 8]).expect("an id");
+        store.append(chunks(&more)).expect("appends");
+        let filter = Filter {
+            traces: vec![more[0].trace_id],
+            ..Filter::default()
+        };
+        let rows = store.list(&filter).expect("lists");
+        assert_eq!(rows.iter().map(|row| (row.spans, row.revision)).collect::<Vec<_>>(), [(2, 2)]);
+    }
+    let rows = store.list(&Filter::default()).expect("lists");
+    assert_eq!(rows.len(), TRACES as usize);
+    drop(store);
+    let again = Local::reindex(&options(directory.path())).expect("reindexes").store;
+    assert_eq!(again.list(&Filter::default()).expect("lists"), rows);
+    assert!((0..TRACES).step_by(997).all(|number| number == 5 || found(&again, number)));
 }

@@ -183,7 +183,7 @@ fn the_oldest_segments_go_when_there_is_too_much() {
 fn what_is_too_old_goes_however_small_its_segment_is() {
     let directory = tempfile::tempdir().expect("a directory");
     let keep = Retention {
-        age: Some(Duration::from_millis(400)),
+        age: Some(Duration::from_millis(1_500)),
         ..Retention::default()
     };
     let options = OpenOptions {
@@ -194,21 +194,117 @@ fn what_is_too_old_goes_however_small_its_segment_is() {
     fill(&store, &spans(10));
     store.maintain().expect("maintains");
     assert_eq!(store.maintained().removed_segments, 0, "nothing is old yet");
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(1_700));
     // A chunk that comes later seals the segment before it, however small it is.
     let late = span(9, 1);
     store.append(chunks(std::slice::from_ref(&late))).expect("appends");
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(1_700));
     store.append(chunks(&[span(9, 2)])).expect("appends");
     store.maintain().expect("maintains");
     assert_eq!((read(&store, 1), read(&store, 9)), (vec![], vec![late, span(9, 2)]));
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_millis(1_700));
+    store.append(chunks(&[span(9, 3)])).expect("appends");
     store.maintain().expect("maintains");
     assert_eq!(
         (read(&store, 1), read(&store, 2), read(&store, 9)),
-        (vec![], vec![], vec![span(9, 2)])
+        (vec![], vec![], vec![span(9, 2), span(9, 3)])
     );
     assert_eq!(store.list(&Filter::default()).expect("lists").len(), 1);
+}
+
+#[test]
+fn what_is_too_old_goes_when_nothing_comes_any_more() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = OpenOptions {
+        retention: Retention {
+            age: Some(Duration::from_millis(400)),
+            ..Retention::default()
+        },
+        ..options(directory.path())
+    };
+    let store = Local::open(&options).expect("opens").store;
+    store.append(chunks(&[span(1, 1), span(2, 1)])).expect("appends");
+    store.maintain().expect("maintains");
+    assert_eq!(read(&store, 1), [span(1, 1)], "nothing is old yet");
+    let begin = std::time::Instant::now();
+    while store.maintain().expect("maintains").removed_segments == 0 {
+        assert!(begin.elapsed() < Duration::from_secs(60), "the only segment stays");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(begin.elapsed() > Duration::from_millis(300), "it went too early");
+    assert_eq!((read(&store, 1), read(&store, 2)), (vec![], vec![]));
+    assert_eq!(store.list(&Filter::default()).expect("lists"), []);
+    store.append(chunks(&[span(1, 1)])).expect("appends");
+    assert_eq!(read(&store, 1), [span(1, 1)]);
+}
+
+/// So many that their ids are put in order meanwhile.
+#[test]
+fn of_very_many_traces_those_of_removed_segments_go_and_the_others_stay() {
+    const TRACES: u32 = 50_000;
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = OpenOptions {
+        segment_size: 500_000,
+        compression: None,
+        ..options(directory.path())
+    };
+    let store = Local::open(&options).expect("opens").store;
+    for first in (0..TRACES).step_by(2_000) {
+        store.append(chunks(&spans::lone(first..first + 2_000))).expect("appends");
+    }
+    drop(store);
+    let keep = Retention {
+        bytes: Some(
+            segments(directory.path())
+                .iter()
+                .map(|path| fs::metadata(path).expect("a file").len())
+                .sum::<u64>()
+                - 1_500_000,
+        ),
+        ..Retention::default()
+    };
+    let store = Local::open(&OpenOptions {
+        retention: keep,
+        ..options.clone()
+    })
+    .expect("opens")
+    .store;
+    let done = store.maintain().expect("maintains");
+    assert!(done.removed_segments >= 3, "{done:?}");
+    let rows = store
+        .list(&Filter {
+            oldest_first: true,
+            ..Filter::default()
+        })
+        .expect("lists");
+    let gone = TRACES - u32::try_from(rows.len()).expect("few");
+    assert!((2_000..20_000).contains(&gone), "{gone}");
+    let there = |store: &Local, number: u32| {
+        let span = spans::lone(number..number + 1).pop().expect("one");
+        let stored = store.read_trace(span.trace_id).expect("reads");
+        stored.is_some_and(|stored| stored.damaged.is_empty() && stored.spans == [span])
+    };
+    for number in (0..TRACES).step_by(499) {
+        assert_eq!(there(&store, number), number >= gone, "trace {number} of those from {gone} on");
+    }
+    // What was removed may come again, and what is there is known again.
+    let again = store.append(chunks(&spans::lone(gone - 1_000..gone + 1_000))).expect("appends");
+    assert_eq!(
+        again,
+        Receipt {
+            stored: 1_000,
+            duplicates: 1_000
+        }
+    );
+    assert!(there(&store, gone - 1) && there(&store, gone));
+    let rows = store.list(&Filter::default()).expect("lists");
+    drop(store);
+    let store = Local::reindex(&options).expect("reindexes").store;
+    assert_eq!(ids(&store.list(&Filter::default()).expect("lists")), ids(&rows));
+}
+
+fn ids(rows: &[spanbridge::store::TraceRow]) -> Vec<(spanbridge::span::TraceId, u64, u64)> {
+    rows.iter().map(|row| (row.trace_id, row.spans, row.start)).collect()
 }
 
 /// `tests/store_fixtures/v1` was written by the first version: one raw segment of spans, log records and loose ones.

@@ -81,8 +81,8 @@ where
     let encoding = http::encoding(headers, &ENCODING)?;
     let mut reservation = Reservation::new(&receiver.budget)?;
     let limit = receiver.limits.request_bytes.saturating_add(FRAME);
-    let framed = receiver.read_body(body, &mut reservation, limit).await?;
-    let (compressed, message) = unframe(framed)?;
+    let framed = receiver.read_body(body, &mut reservation, limit, frame_length).await?;
+    let (compressed, message) = unframe(framed.into())?;
     let encoding = match compressed {
         true => Some(encoding.ok_or(Rejection::CompressedFlag)?),
         false => None,
@@ -108,8 +108,8 @@ where
     let seconds = receiver.limits.body_seconds;
     let read = tokio::time::timeout(Duration::from_secs(seconds), Limited::new(body, AT_MOST).collect()).await;
     let body = read.map_err(|_| Rejection::Slow { seconds })?.map_err(|_| Rejection::Broken)?;
-    let (_, message) = unframe(body.to_bytes().into())?;
-    let asked = CheckRequest::decode(message.as_slice()).map_err(|_| Rejection::Frame {
+    let (_, message) = unframe(body.to_bytes())?;
+    let asked = CheckRequest::decode(message).map_err(|_| Rejection::Frame {
         what: "it is no HealthCheckRequest",
     })?;
     Ok(asked.service)
@@ -181,27 +181,31 @@ fn timeout(value: &[u8]) -> Option<Duration> {
     }
 }
 
+/// How long a body is with the message whose frame it begins with; `None`: that has not come yet.
+fn frame_length(begin: &[u8]) -> Option<usize> {
+    let [_, length @ ..] = *begin.first_chunk::<FRAME>()?;
+    Some(FRAME.saturating_add(u32::from_be_bytes(length) as usize))
+}
+
 /// The one message of a unary call.
-fn unframe(mut framed: Vec<u8>) -> Result<(bool, Vec<u8>), Rejection> {
-    let Some((&[flag, a, b, c, d], rest)) = framed.split_first_chunk::<FRAME>() else {
+fn unframe(framed: Bytes) -> Result<(bool, Bytes), Rejection> {
+    let (Some(length), Some(flag)) = (frame_length(&framed), framed.first()) else {
         return Err(match framed.is_empty() {
             true => Rejection::Cardinality { what: "there is none" },
             false => Rejection::Frame { what: "it is too short" },
         });
     };
-    let length = u32::from_be_bytes([a, b, c, d]) as usize;
-    if rest.len() < length {
+    if framed.len() < length {
         return Err(Rejection::Frame {
             what: "it ends before its message does",
         });
     }
-    if rest.len() > length {
+    if framed.len() > length {
         return Err(Rejection::Cardinality { what: "there are more" });
     }
-    framed.drain(..FRAME);
     match flag {
-        0 => Ok((false, framed)),
-        1 => Ok((true, framed)),
+        0 => Ok((false, framed.slice(FRAME..))),
+        1 => Ok((true, framed.slice(FRAME..))),
         _ => Err(Rejection::Frame {
             what: "its compressed flag is neither 0 nor 1",
         }),

@@ -85,13 +85,14 @@ where
     let form = form?;
     let encoding = encoding(&head.headers, &CONTENT_ENCODING)?;
     let mut reservation = Reservation::new(&receiver.budget)?;
-    let body = receiver.read_body(body, &mut reservation, receiver.limits.request_bytes).await?;
+    let limit = receiver.limits.request_bytes;
+    let body = receiver.read_body(body, &mut reservation, limit, |_| None).await?;
     let export = Export {
         signal,
         transport: Transport::Http,
         form,
         encoding,
-        body,
+        body: body.into(),
         reservation,
     };
     Ok((signal, receiver.take(export).await?))

@@ -2,16 +2,13 @@
 
 use std::error::Error as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::BodyExt as _;
 use tokio::sync::oneshot;
-use tokio::time::Instant;
 
 use super::admission::Reservation;
 use super::counters::Transport;
-use super::limits::{Encoding, InflateError, Limits, SLOWEST, inflate_with, json_objects};
+use super::limits::{Encoding, InflateError, inflate_with, json_objects};
 use super::redact::Rules;
 use super::{Receiver, Rejection};
 use crate::otlp::{encode, scan, signal};
@@ -33,7 +30,7 @@ pub(super) struct Export {
     pub(super) transport: Transport,
     pub(super) form: Form,
     pub(super) encoding: Option<Encoding>,
-    pub(super) body: Vec<u8>,
+    pub(super) body: Bytes,
     pub(super) reservation: Reservation,
 }
 
@@ -105,52 +102,6 @@ impl Receiver {
         self.counters.took(signal, transport, bytes, &taken);
         Ok(taken)
     }
-
-    /// Reads a body, never more of it than the limit.
-    pub(super) async fn read_body<B>(&self, body: &mut B, reservation: &mut Reservation, limit: usize) -> Result<Vec<u8>, Rejection>
-    where
-        B: hyper::body::Body<Data = Bytes> + Unpin,
-    {
-        let announced = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
-        if announced > limit {
-            return Err(Rejection::TooLarge {
-                limit: self.limits.request_bytes,
-            });
-        }
-        reservation.grow(announced)?;
-        let mut bytes = Vec::with_capacity(announced);
-        let Limits {
-            body_seconds,
-            request_seconds,
-            ..
-        } = self.limits;
-        let begin = Instant::now();
-        let last = begin + Duration::from_secs(request_seconds);
-        loop {
-            let patience = Instant::now() + Duration::from_secs(body_seconds);
-            let on_the_whole = begin + Duration::from_secs(body_seconds + (bytes.len() / SLOWEST) as u64);
-            let until = patience.min(on_the_whole);
-            let frame = tokio::time::timeout_at(until.min(last), body.frame()).await;
-            let frame = frame.map_err(|_| match until < last {
-                true => Rejection::Slow { seconds: body_seconds },
-                false => Rejection::Late { seconds: request_seconds },
-            })?;
-            let frame = match frame {
-                None => return Ok(bytes),
-                Some(Err(_)) => return Err(Rejection::Broken),
-                Some(Ok(frame)) => frame,
-            };
-            let Ok(data) = frame.into_data() else { continue };
-            let total = bytes.len() + data.len();
-            if total > limit {
-                return Err(Rejection::TooLarge {
-                    limit: self.limits.request_bytes,
-                });
-            }
-            reservation.grow(total.saturating_sub(announced).min(data.len()))?;
-            bytes.extend_from_slice(&data);
-        }
-    }
 }
 
 fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Option<Arc<Rules>>) -> Result<Prepared, Rejection> {
@@ -158,7 +109,7 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Opt
         let reservation = &mut export.reservation;
         let plain = inflate_with(&export.body, encoding, limit, |more| reservation.grow(more));
         export.body = match plain {
-            Ok(plain) => plain?,
+            Ok(plain) => plain?.into(),
             Err(InflateError::TooLarge { limit }) => return Err(Rejection::TooLarge { limit }),
             Err(source) => return Err(Rejection::Compressed { source }),
         };
@@ -184,7 +135,7 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Opt
     })
 }
 
-fn from_protobuf(body: Vec<u8>, wanted: Signal, keys: &[&str], rules: Option<&Rules>) -> Result<(Vec<Chunk>, Taken), Rejection> {
+fn from_protobuf(body: Bytes, wanted: Signal, keys: &[&str], rules: Option<&Rules>) -> Result<(Vec<Chunk>, Taken), Rejection> {
     let other = || signal::guess(&body).filter(|found| *found != wanted);
     let broken = |fault| match other() {
         Some(found) => Rejection::WrongSignal { wanted, found },
@@ -207,7 +158,7 @@ fn from_protobuf(body: Vec<u8>, wanted: Signal, keys: &[&str], rules: Option<&Ru
     {
         return Err(Rejection::WrongSignal { wanted, found });
     }
-    let chunks = Chunk::of_request(&scan, redacted.unwrap_or(body));
+    let chunks = Chunk::of_request(&scan, redacted.map_or(body, Bytes::from));
     let taken = Taken {
         received: scan.items,
         refused: scan.refused,
@@ -247,7 +198,7 @@ fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str], rules: Option<&Rules>)
             count: refused.len(),
         });
     }
-    let (chunks, _) = from_protobuf(protobuf, wanted, keys, rules)?;
+    let (chunks, _) = from_protobuf(protobuf.into(), wanted, keys, rules)?;
     let taken = Taken {
         received: items + refused.len(),
         refused_count: refused.len(),

@@ -5,6 +5,8 @@ use std::io::{self, Read};
 
 use flate2::{Decompress, FlushDecompress, Status};
 
+use super::body::room;
+
 /// What a receiver takes at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -111,7 +113,7 @@ pub fn inflate(bytes: &[u8], encoding: Encoding, limit: usize) -> Result<Vec<u8>
     }
 }
 
-/// Decompresses a body to at most `limit` bytes, and asks before each step whether so many more may be taken.
+/// Decompresses a body to at most `limit` bytes, and asks before memory grows whether it may by so many.
 ///
 /// # Errors
 ///
@@ -122,27 +124,42 @@ pub(super) fn inflate_with<E>(
     limit: usize,
     mut may: impl FnMut(usize) -> Result<(), E>,
 ) -> Result<Result<Vec<u8>, E>, InflateError> {
-    const STEP: usize = 256 << 10;
     let broken = |source| InflateError::Broken { encoding, source };
     let mut reader: Box<dyn Read + '_> = match encoding {
         Encoding::Gzip => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
         Encoding::Zstd => Box::new(zstd_reader(bytes).map_err(broken)?),
         Encoding::Deflate => Box::new(Deflate::new(bytes)),
     };
+    // One more, so that the end is seen where it is told to be.
+    let told = told_length(bytes, encoding).unwrap_or(bytes.len()).saturating_add(1);
     let mut out = Vec::new();
     loop {
-        let step = STEP.min(limit.saturating_add(1) - out.len());
-        let before = out.len();
-        (&mut reader).take(step as u64).read_to_end(&mut out).map_err(broken)?;
+        let capacity = room(out.capacity(), out.len() + 1, Some(told)).min(limit.saturating_add(1));
+        if let Err(refused) = may(capacity.saturating_sub(out.capacity())) {
+            return Ok(Err(refused));
+        }
+        out.reserve_exact(capacity - out.len());
+        let step = capacity - out.len();
+        let read = (&mut reader).take(step as u64).read_to_end(&mut out).map_err(broken)?;
         if out.len() > limit {
             return Err(InflateError::TooLarge { limit });
         }
-        if let Err(refused) = may(out.len() - before) {
-            return Ok(Err(refused));
-        }
-        if out.len() - before < step {
+        if read < step {
             return Ok(Ok(out));
         }
+    }
+}
+
+/// How many bytes come out, as the compressed bytes say.
+fn told_length(bytes: &[u8], encoding: Encoding) -> Option<usize> {
+    match encoding {
+        // ISIZE of RFC 1952, at the end of the last member.
+        Encoding::Gzip => bytes.last_chunk().map(|size| u32::from_le_bytes(*size) as usize),
+        Encoding::Zstd => zstd::zstd_safe::get_frame_content_size(bytes)
+            .ok()
+            .flatten()
+            .and_then(|size| usize::try_from(size).ok()),
+        Encoding::Deflate => None,
     }
 }
 
@@ -209,5 +226,48 @@ impl Read for Deflate<'_> {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::{Encoding, InflateError, inflate, inflate_with};
+
+    fn gzip(plain: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let written = encoder.write_all(plain).and_then(|()| encoder.finish());
+        written.unwrap_or_default()
+    }
+
+    #[test]
+    fn a_length_that_is_told_wrong_changes_nothing_but_memory() {
+        let plain = vec![7; 300_000];
+        // Two members: the trailer tells the length of the last.
+        let members = [gzip(&plain), gzip(&[7; 10])].concat();
+        let whole = vec![7; 300_010];
+        assert!(matches!(inflate(&members, Encoding::Gzip, 1 << 20), Ok(out) if out == whole));
+        assert!(matches!(inflate(&members, Encoding::Gzip, 300_010), Ok(out) if out == whole));
+        let refused = inflate(&members, Encoding::Gzip, 300_009);
+        assert!(matches!(refused, Err(InflateError::TooLarge { limit: 300_009 })));
+        assert!(matches!(inflate(&gzip(&[]), Encoding::Gzip, 10), Ok(out) if out.is_empty()));
+    }
+
+    #[test]
+    fn memory_is_asked_for_before_it_is_taken() {
+        let plain = vec![7; 20 << 20];
+        let (mut asked, mut most) = (0, 0);
+        let out = inflate_with(&gzip(&plain), Encoding::Gzip, 64 << 20, |more| {
+            asked += more;
+            most = more.max(most);
+            Ok::<(), ()>(())
+        });
+        assert!(matches!(out, Ok(Ok(out)) if out.capacity() <= asked && out == plain));
+        assert_eq!(most, 8 << 20, "4, 8, 16, and what is left of 20 MiB");
+        let refused = inflate_with(&gzip(&plain), Encoding::Gzip, 64 << 20, |more| {
+            if more > 4 << 20 { Err(()) } else { Ok(()) }
+        });
+        assert!(matches!(refused, Ok(Err(()))));
     }
 }

@@ -7,6 +7,7 @@
 //! [`Receiver::handle`] answers both transports, told apart by content type, so either port understands both.
 
 pub mod admission;
+mod body;
 mod cors;
 pub mod counters;
 mod grpc;

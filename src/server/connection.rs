@@ -48,7 +48,7 @@ pub(super) fn protocol(limits: &Connections) -> auto::Builder<TokioExecutor> {
         .keep_alive_timeout(Duration::from_secs(20))
         .initial_stream_window_size(1 << 20)
         .initial_connection_window_size(4 << 20)
-        .max_frame_size(1 << 18)
+        .max_frame_size(1 << 16)
         .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
         .max_concurrent_streams(limits.streams);
     http
@@ -74,7 +74,8 @@ where
     });
     let service = service_fn(|request| {
         let work = Work::begin(&activity);
-        let answered = answer(request);
+        // The connection keeps room for what it answers, also when it is silent: that of a pointer.
+        let answered = Box::pin(answer(request));
         async move {
             let response = answered.await;
             drop(work);

@@ -1,19 +1,17 @@
 //! The writing thread: what waits goes into one commit, with one write, one sync and one transaction.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-use rusqlite::Connection;
 
 use super::disk::Disk;
 use super::index;
 use super::local::{OpenOptions, State, open_and_replay};
 use super::log::Log;
 use super::segments::Segments;
-use super::{Chunk, Error, Receipt};
+use super::{Chunk, Error, Receipt, Retention};
 
 /// Chunks that wait to be stored, and who wants to know.
 pub(super) struct Job {
@@ -24,13 +22,13 @@ pub(super) struct Job {
 /// At most so many bytes go into one commit; a larger request goes alone.
 const COMMIT_BYTES: usize = 16 << 20;
 
-/// After so long without a request is looked whether the segment is old enough to be sealed.
+/// After so long without a request is done what waits for that: sooner where an eighth of what retention keeps is shorter.
 const QUIET: Duration = Duration::from_secs(30);
 
 /// What the writing thread owns.
 pub(super) struct Commits {
     pub(super) log: Log,
-    pub(super) index: Connection,
+    pub(super) index: index::Index,
     /// The index could not be written: it must catch up with the log before it is asked again.
     pub(super) behind: bool,
     pub(super) options: OpenOptions,
@@ -42,12 +40,14 @@ pub(super) struct Commits {
 impl Commits {
     /// Commits what comes, until nobody is left to send.
     pub(super) fn run(&mut self, jobs: &Receiver<Job>) {
+        let age = self.options.retention.age.map(|age| age / Retention::SEGMENTS);
+        let quiet = age.map_or(QUIET, |age| age.clamp(Duration::from_millis(10), QUIET));
         loop {
-            let first = match jobs.recv_timeout(QUIET) {
+            let first = match jobs.recv_timeout(quiet) {
                 Ok(job) => job,
                 Err(RecvTimeoutError::Timeout) => {
                     // What fails here fails again, and is told, when something is to be written.
-                    let _ = self.log.seal_if_due(now());
+                    let _ = self.tidy();
                     self.state.segment.store(self.log.end().segment, Ordering::Release);
                     continue;
                 }
@@ -90,20 +90,23 @@ impl Commits {
         if self.behind {
             self.catch_up()?;
         }
-        let writer = index::Writer::begin(&mut self.index)?;
+        let mut writer = self.index.begin()?;
         let mut receipts = Vec::with_capacity(batch.len());
         let mut fresh: Vec<&Chunk> = Vec::new();
-        let mut seen = HashSet::new();
+        let mut seen: HashMap<_, Vec<&Chunk>> = HashMap::new();
         for job in batch {
             let mut receipt = Receipt::default();
             for chunk in &job.chunks {
-                let in_batch = !seen.insert((chunk.checksum, chunk.kind, &chunk.part.key));
-                let again = in_batch && fresh.iter().any(|other| same(other, chunk));
-                if again || is_stored(&writer, &self.segments, chunk)? {
+                let alike = seen.entry((chunk.checksum, chunk.kind, &chunk.part.key)).or_default();
+                let again = alike.iter().any(|other| same(other, chunk));
+                if again || is_stored(&mut writer, &self.segments, chunk)? {
                     receipt.duplicates += chunk.part.items;
                 } else {
                     receipt.stored += chunk.part.items;
                     fresh.push(chunk);
+                    if alike.len() < index::ALIKE {
+                        alike.push(chunk);
+                    }
                 }
             }
             receipts.push(receipt);
@@ -126,6 +129,17 @@ impl Commits {
         Ok(receipts)
     }
 
+    /// What is done when nothing comes.
+    fn tidy(&mut self) -> Result<(), Error> {
+        self.log.seal_if_due(now())?;
+        if self.behind || !self.index.is_young() {
+            return Ok(());
+        }
+        let mut writer = self.index.begin()?;
+        writer.sort_all()?;
+        writer.commit(self.log.end())
+    }
+
     /// Replays into the index what the log has beyond it.
     fn catch_up(&mut self) -> Result<(), Error> {
         let (log, index, _) = open_and_replay(&self.options, &self.disk)?;
@@ -134,16 +148,13 @@ impl Commits {
     }
 }
 
+/// Whether chunks of one kind, trace and checksum are the same.
 fn same(one: &Chunk, other: &Chunk) -> bool {
-    one.checksum == other.checksum
-        && one.kind == other.kind
-        && one.part.key == other.part.key
-        && one.length() == other.length()
-        && one.is(&other.slices().collect::<Vec<_>>().concat())
+    one.length() == other.length() && one.is(&other.slices().collect::<Vec<_>>().concat())
 }
 
 /// Whether the log has a chunk with the same bytes. The index knows those that may be it.
-fn is_stored(writer: &index::Writer<'_>, segments: &Segments, chunk: &Chunk) -> Result<bool, Error> {
+fn is_stored(writer: &mut index::Writer<'_>, segments: &Segments, chunk: &Chunk) -> Result<bool, Error> {
     for at in writer.alike(chunk)? {
         match segments.message(at) {
             Ok(Some(message)) if chunk.is(&message) => return Ok(true),

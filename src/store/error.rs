@@ -48,6 +48,14 @@ pub enum Error {
         /// What SQLite says.
         source: Arc<rusqlite::Error>,
     },
+    /// The index was written by another version of this program, and cannot be made anew by one that only reads.
+    #[error("the index has version {version}, and this program reads version {known}: start `spanbridge serve`, it makes the index anew")]
+    IndexVersion {
+        /// Its version.
+        version: i64,
+        /// What this program reads.
+        known: i64,
+    },
     /// The log was written by a later version of this program.
     #[error("segment {segment} has version {version}; this program reads version {known}: use a newer one")]
     Version {

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 use super::commit::{Commits, Job};
 use super::disk::{Directory, Disk};
-use super::index::{self, Place};
+use super::index::{self, Index, Place};
 use super::lock::Lock;
 use super::log::{Log, Position, Recovery};
 use super::maintain::{Maintained, Maintenance};
@@ -167,6 +167,7 @@ impl Local {
     /// There is no store in it, or it cannot be read.
     pub fn open_to_read(directory: &Path) -> Result<Self, Error> {
         let index = index::open_to_read(directory)?;
+        index::check_version(&index)?;
         let disk = Arc::new(Directory::read_only(directory));
         Ok(Self {
             directory: directory.to_owned(),
@@ -281,7 +282,7 @@ impl Drop for Local {
     }
 }
 
-pub(super) fn open_and_replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<(Log, Connection, Recovery), Error> {
+pub(super) fn open_and_replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<(Log, Index, Recovery), Error> {
     match replay(options, disk) {
         Ok(Some(opened)) => Ok(opened),
         Ok(None) => rebuild(options, disk, "it covered more than the log holds".to_owned()),
@@ -297,7 +298,7 @@ fn is_corrupt(error: &rusqlite::Error) -> bool {
     )
 }
 
-fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String) -> Result<(Log, Connection, Recovery), Error> {
+fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String) -> Result<(Log, Index, Recovery), Error> {
     index::remove(&options.directory)?;
     let (log, index, mut recovery) = replay(options, disk)?.ok_or(Error::Closed)?;
     recovery.index_rebuilt = Some(why);
@@ -306,15 +307,15 @@ fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String) -> Result<(
 
 /// Retention removes whole segments: none may cover much more time than what is kept.
 fn segment_age(retention: Retention) -> Option<u64> {
-    let age = retention.age?.as_nanos() / 8;
+    let age = (retention.age? / Retention::SEGMENTS).as_nanos();
     Some(u64::try_from(age).unwrap_or(u64::MAX))
 }
 
 /// Opens log and index, and brings the index up to the log's end. `None`: the index covers more than there is.
-fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Option<(Log, Connection, Recovery)>, Error> {
-    let mut index = index::open(&options.directory)?;
-    let covered = index::covered(&index)?;
-    let writer = index::Writer::begin(&mut index)?;
+fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Option<(Log, Index, Recovery)>, Error> {
+    let mut index = Index::open(&options.directory)?;
+    let covered = index::covered(index.connection())?;
+    let mut writer = index.begin()?;
     let keys: Vec<&str> = options.session_keys.iter().map(String::as_str).collect();
     let (log, recovery) = Log::open(
         Arc::clone(disk),

@@ -26,6 +26,11 @@ pub struct Retention {
     pub bytes: Option<u64>,
 }
 
+impl Retention {
+    /// Into so many segments is the age divided, that a segment does not keep what is old because of what is not.
+    pub(super) const SEGMENTS: u32 = 8;
+}
+
 /// What maintenance did.
 #[derive(Debug, Clone, Default)]
 pub struct Maintained {
@@ -80,6 +85,7 @@ impl Maintenance {
             state,
             stopping: Arc::clone(&stopping),
             settled: BTreeSet::new(),
+            last_arrival: None,
             done: Maintained::default(),
         };
         let shared = Arc::clone(&so_far);
@@ -135,6 +141,8 @@ struct Work {
     stopping: Arc<AtomicBool>,
     /// Sealed segments with which nothing is left to do.
     settled: BTreeSet<u64>,
+    /// Of the sealed segment that was asked last: when its last chunk came.
+    last_arrival: Option<(u64, Option<u64>)>,
     done: Maintained,
 }
 
@@ -206,7 +214,7 @@ impl Work {
         let followers = sealed.iter().copied().skip(1).chain([active]);
         for ((segment, size), follower) in sealed.iter().copied().zip(sizes).zip(followers) {
             let too_much = self.retention.bytes.is_some_and(|most| total > most);
-            if !too_much && !self.is_too_old(follower)? {
+            if !too_much && !self.is_too_old(segment, follower)? {
                 return Ok(());
             }
             self.remove(segment)?;
@@ -217,13 +225,31 @@ impl Work {
         Ok(())
     }
 
-    /// All of a segment is at least as old as the first chunk of the one that follows.
-    fn is_too_old(&self, follower: u64) -> Result<bool, Error> {
+    /// Whether all of a segment is.
+    fn is_too_old(&mut self, number: u64, follower: u64) -> Result<bool, Error> {
         let Some(age) = self.retention.age else { return Ok(false) };
         let segment = self.segments.segment(follower)?;
-        let arrival = segment.first_arrival().map_err(self.failure("read", follower))?;
+        let next = segment.first_arrival().map_err(self.failure("read", follower))?;
+        // Nothing may ever follow.
+        let arrival = match next {
+            Some(arrival) => Some(arrival),
+            None => self.last_arrival(number)?,
+        };
         let age = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
         Ok(arrival.is_some_and(|arrival| super::commit::now().saturating_sub(arrival) > age))
+    }
+
+    /// When the last chunk of a sealed segment came, as far as its heads can be read.
+    fn last_arrival(&mut self, number: u64) -> Result<Option<u64>, Error> {
+        if let Some((of, arrival)) = self.last_arrival
+            && of == number
+        {
+            return Ok(arrival);
+        }
+        let (heads, _) = self.segments.segment(number)?.heads().map_err(self.failure("read", number))?;
+        let arrival = heads.into_iter().map(|head| head.arrival).max();
+        self.last_arrival = Some((number, arrival));
+        Ok(arrival)
     }
 
     /// The index first: what it names must be there, or be told as gone.
@@ -231,23 +257,23 @@ impl Work {
         let mut index = index::open_to_remove(&self.directory)?;
         let traces = self.traces(&index, number)?;
         for traces in traces.chunks(TRACES) {
-            let writer = index::Writer::begin(&mut index)?;
+            let remover = index::Remover::begin(&mut index)?;
             for trace_id in traces {
                 let mut left = Vec::new();
-                for place in writer.forget(*trace_id, number)? {
+                for place in remover.forget(*trace_id, number)? {
                     if let Some(message) = self.segments.message(place.at)?
                         && let Ok(Some(chunk)) = Chunk::of_record(place.kind, message, &[])
                     {
                         left.push(chunk);
                     }
                 }
-                writer.remake_row(*trace_id, &left)?;
+                remover.remake_row(*trace_id, &left)?;
             }
-            writer.commit_removal()?;
+            remover.commit()?;
         }
-        let writer = index::Writer::begin(&mut index)?;
-        writer.forget_loose(number)?;
-        writer.commit_removal()?;
+        let remover = index::Remover::begin(&mut index)?;
+        remover.forget_loose(number)?;
+        remover.commit()?;
         self.disk.remove(&file_name(number)).map_err(self.failure("remove", number))?;
         self.disk.sync_names().map_err(self.failure("remove", number))?;
         self.segments.forget(number);

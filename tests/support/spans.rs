@@ -21,6 +21,24 @@ pub(crate) fn span(of: u8, id: u8) -> Span {
     span
 }
 
+/// Spans with a trace each, with ids in no order, one after the other in time.
+#[allow(dead_code, reason = "not every test has many")]
+pub(crate) fn lone(numbers: std::ops::Range<u32>) -> Vec<Span> {
+    let of = |number: u32| {
+        let mixed = u64::from(number).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let id = mixed.to_be_bytes();
+        let mut span = Span::new(
+            TraceId::from_bytes(&[id, [7; 8]].concat()).expect("an id"),
+            SpanId::from_bytes(&id).expect("an id"),
+            "alone",
+        );
+        span.start = UnixNanos(1_000_000 + u64::from(number));
+        span.end = UnixNanos(span.start.0 + 500);
+        span
+    };
+    numbers.map(of).collect()
+}
+
 pub(crate) fn chunks(spans: &[Span]) -> Vec<Chunk> {
     let bytes = encode::traces(spans);
     let scanned = scan::scan(&bytes, Signal::Traces, &KEYS).expect("a request");

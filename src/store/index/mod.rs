@@ -5,8 +5,11 @@
 
 mod inspect;
 mod query;
+mod remove;
+mod rows;
 mod schema;
 mod write;
+mod young;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +20,9 @@ use super::Error;
 use super::log::Position;
 pub use inspect::{Inspected, inspect};
 pub(super) use query::{Place, list, loose_chunks, sessions, summary, traces_chunks, traces_in};
-pub(super) use write::{Writer, put_summary};
+pub(super) use remove::Remover;
+pub(super) use write::{ALIKE, Writer, put_summary};
+pub(super) use young::Index;
 
 /// The file's name in the data directory.
 pub const FILE: &str = "index.sqlite";
@@ -33,7 +38,10 @@ pub(super) fn failure(doing: &'static str) -> impl Fn(rusqlite::Error) -> Error 
 pub(super) fn open(directory: &Path) -> Result<Connection, Error> {
     let connection = Connection::open(directory.join(FILE)).map_err(failure("open"))?;
     connection
-        .execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -4096; PRAGMA busy_timeout = 5000;")
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;
+             PRAGMA cache_size = -4096; PRAGMA busy_timeout = 5000;",
+        )
         .map_err(failure("set up"))?;
     schema::ensure(&connection).map_err(failure("set up"))?;
     Ok(connection)
@@ -60,7 +68,7 @@ const READ_ONLY: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::S
 /// What a reader is set to; that it can read is tried at once.
 const READER: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -2048; SELECT count(*) FROM covered;";
 
-/// Opens the index for reading.
+/// Opens the index for reading. Its tables may be of another version.
 pub(super) fn open_to_read(directory: &Path) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(directory.join(FILE), READ_ONLY).map_err(failure("open"))?;
     let Err(error) = connection.execute_batch(READER) else {
@@ -80,6 +88,21 @@ fn open_immutable(directory: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open_with_flags(format!("file:{text}?immutable=1"), READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
     connection.execute_batch(READER)?;
     Ok(connection)
+}
+
+/// That queries fit the tables.
+///
+/// # Errors
+///
+/// They are of another version, or cannot be read.
+pub(super) fn check_version(connection: &Connection) -> Result<(), Error> {
+    match schema::version(connection).map_err(failure("read"))? {
+        schema::VERSION => Ok(()),
+        version => Err(Error::IndexVersion {
+            version,
+            known: schema::VERSION,
+        }),
+    }
 }
 
 /// Removes the index and what SQLite keeps beside it.

@@ -22,12 +22,26 @@ pub(super) fn position(row: &Row<'_>, first: usize) -> rusqlite::Result<Position
     })
 }
 
+/// The id of a trace's row.
+pub(super) fn id_of(connection: &Connection, trace_id: TraceId) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT traces.id FROM ids CROSS JOIN traces ON traces.id = ids.id AND traces.trace = ids.trace WHERE ids.trace = ?1
+             UNION ALL SELECT id FROM traces WHERE id > (SELECT sorted FROM covered) AND trace = ?1 LIMIT 1",
+        )?
+        .query_row([trace_id.bytes()], |row| row.get(0))
+        .optional()
+}
+
 /// The chunks of a trace, in order of arrival.
 pub(in crate::store) fn traces_chunks(connection: &Connection, trace_id: TraceId) -> Result<Vec<Place>, Error> {
     let query = || -> rusqlite::Result<Vec<Place>> {
+        let Some(id) = id_of(connection, trace_id)? else {
+            return Ok(Vec::new());
+        };
         connection
             .prepare_cached("SELECT kind, segment, offset FROM chunks WHERE trace = ? ORDER BY segment, offset")?
-            .query_map([trace_id.bytes()], |row| {
+            .query_map([id], |row| {
                 let kind = if row.get::<_, u8>(0)? == 1 {
                     ChunkKind::Spans
                 } else {
@@ -44,7 +58,7 @@ pub(in crate::store) fn traces_chunks(connection: &Connection, trace_id: TraceId
 /// The traces that have chunks in a segment. Reads the whole table.
 pub(in crate::store) fn traces_in(connection: &Connection, segment: u64) -> Result<Vec<TraceId>, Error> {
     let query = || -> rusqlite::Result<Vec<TraceId>> {
-        let mut statement = connection.prepare("SELECT DISTINCT trace FROM chunks WHERE segment = ?")?;
+        let mut statement = connection.prepare("SELECT trace FROM traces WHERE id IN (SELECT trace FROM chunks WHERE segment = ?)")?;
         let ids = statement.query_map([segment.cast_signed()], |row| row.get::<_, Vec<u8>>(0))?;
         ids.filter_map(|id| id.map(|id| TraceId::from_bytes(&id)).transpose()).collect()
     };
@@ -92,16 +106,25 @@ pub(in crate::store) fn list(connection: &Connection, filter: &Filter) -> Result
     if let Some(until) = filter.until {
         add("start < ?", Value::Integer(time(until)));
     }
+    let mut table = "traces";
     if !filter.traces.is_empty() {
-        let marks = vec!["?"; filter.traces.len()].join(", ");
-        conditions.push(format!("trace IN ({marks})"));
+        // By their ids, in whatever order they are asked for.
+        table = "traces NOT INDEXED";
+        let first = values.len() + 1;
+        let marks: Vec<String> = (first..first + filter.traces.len()).map(|number| format!("?{number}")).collect();
+        let marks = marks.join(", ");
+        conditions.push(format!(
+            "id IN (SELECT id FROM ids WHERE trace IN ({marks})
+                UNION ALL SELECT id FROM traces WHERE id > (SELECT sorted FROM covered) AND trace IN ({marks}))
+             AND trace IN ({marks})"
+        ));
         values.extend(filter.traces.iter().map(|id| Value::Blob(id.bytes().to_vec())));
     }
     let order = if filter.oldest_first { "ASC" } else { "DESC" };
     let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let text = format!(
         "SELECT trace, root, root_ended, service, session, start, end, spans, logs, errors, bytes, revision
-         FROM traces WHERE {} ORDER BY start {order}, trace {order} LIMIT {limit}",
+         FROM {table} WHERE {} ORDER BY start {order}, trace {order} LIMIT {limit}",
         conditions.join(" AND ")
     );
     let query = || -> rusqlite::Result<Vec<TraceRow>> {

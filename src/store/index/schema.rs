@@ -3,17 +3,17 @@
 use rusqlite::Connection;
 
 /// Raised when the tables change: an index of another version is made anew from the log.
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 
 const TABLES: &str = "
--- Up to where the log is covered.
-CREATE TABLE covered (segment INTEGER NOT NULL, offset INTEGER NOT NULL);
-INSERT INTO covered VALUES (0, 0);
+-- Up to where the log is covered, and up to which id of traces the table ids knows all.
+CREATE TABLE covered (segment INTEGER NOT NULL, offset INTEGER NOT NULL, sorted INTEGER NOT NULL);
+INSERT INTO covered VALUES (0, 0, 0);
 
--- Where the chunks of each trace are. kind: 1 spans, 2 log records. checksum: of the message, as in the record's head; a
--- chunk that came again has the same, and then the bytes tell.
+-- Where the chunks of each trace are. trace: its id in traces. kind: 1 spans, 2 log records. checksum: of the message, as
+-- in the record's head; a chunk that came again has the same, and then the bytes tell.
 CREATE TABLE chunks (
-    trace BLOB NOT NULL,
+    trace INTEGER NOT NULL,
     checksum INTEGER NOT NULL,
     segment INTEGER NOT NULL,
     offset INTEGER NOT NULL,
@@ -32,9 +32,10 @@ CREATE TABLE loose (
     PRIMARY KEY (session, checksum, segment, offset)
 ) WITHOUT ROWID;
 
--- One row a trace. Times in nanoseconds since 1970; revision counts chunks.
+-- One row a trace, in order of arrival. Times in nanoseconds since 1970; revision counts chunks.
 CREATE TABLE traces (
-    trace BLOB PRIMARY KEY,
+    id INTEGER PRIMARY KEY,
+    trace BLOB NOT NULL,
     root TEXT,
     root_start INTEGER,
     root_ended INTEGER NOT NULL,
@@ -47,25 +48,33 @@ CREATE TABLE traces (
     errors INTEGER NOT NULL,
     bytes INTEGER NOT NULL,
     revision INTEGER NOT NULL
-) WITHOUT ROWID;
-CREATE INDEX traces_by_start ON traces (start);
+);
+CREATE INDEX traces_by_start ON traces (start, service);
 CREATE INDEX traces_by_session ON traces (session, start) WHERE session IS NOT NULL;
-CREATE INDEX traces_by_service ON traces (service, start);
+
+-- The id of a trace. Trace ids are random, and a page of the file would be written for each if they came here at once: they
+-- come many at a time, in order. Until then they are found among the last rows of traces. Where a row is gone, its id may
+-- still be here, or be another trace's.
+CREATE TABLE ids (trace BLOB PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
 
 -- What the agent did in a trace, as it was computed at a revision.
 CREATE TABLE summaries (trace BLOB PRIMARY KEY, revision INTEGER NOT NULL, summary TEXT NOT NULL) WITHOUT ROWID;
 ";
 
+/// The version of the tables that are there; 0: none are.
+pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
+}
+
 /// Makes the tables in an empty database; those of another version are dropped first.
 pub(super) fn ensure(connection: &Connection) -> rusqlite::Result<()> {
-    let have: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if have == VERSION {
+    if version(connection)? == VERSION {
         return Ok(());
     }
     connection.execute_batch(&format!(
         "BEGIN IMMEDIATE;
          DROP TABLE IF EXISTS covered; DROP TABLE IF EXISTS chunks; DROP TABLE IF EXISTS loose;
-         DROP TABLE IF EXISTS traces; DROP TABLE IF EXISTS summaries;
+         DROP TABLE IF EXISTS traces; DROP TABLE IF EXISTS ids; DROP TABLE IF EXISTS summaries;
          {TABLES}
          PRAGMA user_version = {VERSION};
          COMMIT;"

@@ -5,11 +5,13 @@
 //!   an OpenInference-instrumented agent exports.
 //! * [`scan`] is a zero-copy walk over an encoded request which finds ids,
 //!   name and timestamps per span without decoding anything else.
-//! * [`Template`] is an encoded body plus the places of its ids, so that ids
-//!   can be rewritten in place and every request sent is new to the server.
+//! * [`Template`] is an encoded body plus the places of its ids and times, so that
+//!   they can be rewritten in place and every request sent is new to the server.
 
 pub mod generate;
 pub mod scan;
+
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::{Bytes, BytesMut};
 
@@ -21,6 +23,8 @@ pub struct Template {
     trace_ids: Vec<(u32, u32)>,
     /// (offset of 8 id bytes, span index within the group); span and parent ids
     span_ids: Vec<(u32, u32)>,
+    /// (offset of 8 bytes of a span's start or end, nanoseconds before the latest)
+    times: Vec<(u32, u64)>,
     /// distinct trace indexes in this body
     pub traces: Vec<u32>,
 }
@@ -55,6 +59,7 @@ impl Template {
     pub fn new(body: Vec<u8>) -> Template {
         let mut trace_ids = Vec::new();
         let mut span_ids = Vec::new();
+        let mut times = Vec::new();
         let mut spans = 0;
         let base = body.as_ptr() as usize;
         let off = |s: &[u8]| (s.as_ptr() as usize - base) as u32;
@@ -66,12 +71,17 @@ impl Template {
             if !s.parent_span_id.is_empty() {
                 span_ids.push((off(s.parent_span_id), idx(s.parent_span_id)));
             }
+            for time in [s.start, s.end].into_iter().filter(|time| !time.is_empty()) {
+                times.push((off(time), u64::from_le_bytes(time.try_into().unwrap())));
+            }
         })
         .expect("own payload scans");
+        let latest = times.iter().map(|time| time.1).max().unwrap_or_default();
+        times.iter_mut().for_each(|time| time.1 = latest - time.1);
         let mut traces: Vec<u32> = trace_ids.iter().map(|t| t.1).collect();
         traces.sort_unstable();
         traces.dedup();
-        Template { body: Bytes::from(body), spans, trace_ids, span_ids, traces }
+        Template { body: Bytes::from(body), spans, trace_ids, span_ids, times, traces }
     }
 
     /// Every span gets a trace of its own.
@@ -83,8 +93,9 @@ impl Template {
         self
     }
 
-    /// Rewrites every id as a function of `nonce`; in place where nothing else
-    /// holds the buffer any more, in a copy otherwise.
+    /// Rewrites every id as a function of `nonce`, and the spans' times so that the
+    /// last ends now; in place where nothing else holds the buffer any more, in a
+    /// copy otherwise.
     pub fn stamp(&mut self, prefix: usize, nonce: u64) -> Bytes {
         let body = std::mem::take(&mut self.body);
         let mut buf = match body.try_into_mut() {
@@ -98,6 +109,11 @@ impl Template {
         for &(off, idx) in &self.span_ids {
             let off = off as usize + prefix;
             buf[off..off + 8].copy_from_slice(&span_id(nonce, idx));
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+        for &(off, before) in &self.times {
+            let off = off as usize + prefix;
+            buf[off..off + 8].copy_from_slice(&(now - before).to_le_bytes());
         }
         self.body = buf.freeze();
         self.body.clone()

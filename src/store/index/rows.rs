@@ -1,0 +1,134 @@
+//! The row of a trace: what its chunks say.
+
+use rusqlite::{CachedStatement, Connection, params};
+
+use crate::span::TraceId;
+use crate::store::{Chunk, ChunkKind};
+
+/// The statements that make and change rows.
+pub(super) struct Rows<'a> {
+    add: CachedStatement<'a>,
+    add_to: CachedStatement<'a>,
+    reorder: CachedStatement<'a>,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn of(connection: &'a Connection) -> rusqlite::Result<Self> {
+        Ok(Self {
+            add: connection.prepare_cached(ADD)?,
+            add_to: connection.prepare_cached(ADD_TO)?,
+            reorder: connection.prepare_cached(REORDER)?,
+        })
+    }
+
+    /// Adds the row of a trace with its first chunk.
+    pub(super) fn add(&mut self, id: i64, trace_id: TraceId, chunk: &Chunk) -> rusqlite::Result<()> {
+        let said = Said::of(chunk);
+        self.add.execute(params![
+            id,
+            trace_id.bytes(),
+            said.root,
+            said.root_start,
+            said.root_ended,
+            said.service,
+            said.session,
+            said.start,
+            said.end,
+            said.spans,
+            said.logs,
+            said.errors,
+            said.bytes,
+        ])?;
+        Ok(())
+    }
+
+    /// Adds what a further chunk says.
+    pub(super) fn add_to(&mut self, id: i64, chunk: &Chunk) -> rusqlite::Result<()> {
+        let said = Said::of(chunk);
+        self.add_to.execute(params![
+            id,
+            said.root,
+            said.root_start,
+            said.root_ended,
+            said.end,
+            said.spans,
+            said.logs,
+            said.errors,
+            said.bytes,
+        ])?;
+        self.reorder.execute(params![id, said.service, said.session, said.start])?;
+        Ok(())
+    }
+}
+
+const ADD: &str = "INSERT INTO traces VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 1)";
+
+const ADD_TO: &str = "
+    UPDATE traces SET
+        root = CASE WHEN ?3 < coalesce(root_start, 9223372036854775807) THEN ?2 ELSE root END,
+        root_start = CASE WHEN ?3 < coalesce(root_start, 9223372036854775807) THEN ?3 ELSE root_start END,
+        root_ended = max(root_ended, ?4),
+        end = max(end, ?5),
+        spans = spans + ?6,
+        logs = logs + ?7,
+        errors = errors + ?8,
+        bytes = bytes + ?9,
+        revision = revision + 1
+    WHERE id = ?1";
+
+/// What stands in other indexes too: set only where it changes, for each of them is written then.
+const REORDER: &str = "
+    UPDATE traces SET
+        service = coalesce(service, ?2),
+        session = coalesce(session, ?3),
+        start = CASE WHEN start = 0 THEN ?4 WHEN ?4 = 0 THEN start ELSE min(start, ?4) END
+    WHERE id = ?1 AND (
+        (service IS NULL AND ?2 IS NOT NULL)
+        OR (session IS NULL AND ?3 IS NOT NULL)
+        OR (?4 <> 0 AND (start = 0 OR ?4 < start))
+    )";
+
+/// What a chunk says of its trace, as it stands in the row.
+struct Said<'a> {
+    root: Option<&'a String>,
+    root_start: Option<i64>,
+    root_ended: bool,
+    service: Option<&'a String>,
+    session: Option<&'a String>,
+    start: i64,
+    end: i64,
+    spans: i64,
+    logs: i64,
+    errors: i64,
+    bytes: i64,
+}
+
+impl<'a> Said<'a> {
+    fn of(chunk: &'a Chunk) -> Self {
+        let part = &chunk.part;
+        let items = i64::try_from(part.items).unwrap_or(i64::MAX);
+        let (spans, logs, start, end) = match chunk.kind {
+            ChunkKind::Spans => (items, 0, time(part.start), time(part.end)),
+            _ => (0, items, 0, 0),
+        };
+        let (root_start, root) = part.root.as_ref().map(|(start, name)| (time(*start), name)).unzip();
+        Self {
+            root,
+            root_start,
+            root_ended: part.root_ended,
+            service: part.service.as_ref(),
+            session: part.session.as_ref(),
+            start,
+            end,
+            spans,
+            logs,
+            errors: i64::try_from(part.errors).unwrap_or(i64::MAX),
+            bytes: i64::try_from(chunk.length()).unwrap_or(i64::MAX),
+        }
+    }
+}
+
+/// SQLite's integers are signed; times after 2262 become the last it can hold.
+pub(super) fn time(nanos: u64) -> i64 {
+    i64::try_from(nanos).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,125 @@
+//! The ids of traces that are not in order yet: with the thread that adds, so that it need not look for them in the file.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::{Writer, failure};
+use crate::span::TraceId;
+use crate::store::Error;
+
+/// So many are put in order together: about as many as need one page each in an index of ten million traces. Who asks for a
+/// trace that is not in order reads up to twice as many rows.
+const TOGETHER: usize = 1 << 15;
+
+/// The index, for the one thread that adds to it.
+#[derive(Debug)]
+pub(in crate::store) struct Index {
+    connection: Connection,
+    young: Young,
+}
+
+impl Index {
+    /// Opens the index, and makes it if it is not there.
+    pub(in crate::store) fn open(directory: &Path) -> Result<Self, Error> {
+        let connection = super::open(directory)?;
+        let young = Young::load(&connection).map_err(failure("read"))?;
+        Ok(Self { connection, young })
+    }
+
+    /// The connection, to read.
+    pub(in crate::store) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Whether ids wait to be put in order.
+    pub(in crate::store) fn is_young(&self) -> bool {
+        !self.young.ids.is_empty()
+    }
+
+    /// Begins a transaction.
+    pub(in crate::store) fn begin(&mut self) -> Result<Writer<'_>, Error> {
+        if self.young.uncommitted {
+            self.young = Young::load(&self.connection).map_err(failure("read"))?;
+        }
+        Writer::begin(&self.connection, &mut self.young).map_err(failure("begin"))
+    }
+}
+
+/// Ids that are not in order, by their traces.
+#[derive(Debug)]
+pub(super) struct Young {
+    ids: HashMap<TraceId, i64>,
+    /// The id of the next row: above all that are in order, whatever was removed.
+    next_id: i64,
+    /// Those that are being put in order, the first at the end, and the largest id of them.
+    sorting: Option<(Vec<(TraceId, i64)>, i64)>,
+    /// A transaction has changed this and is not committed.
+    uncommitted: bool,
+}
+
+impl Young {
+    fn load(connection: &Connection) -> rusqlite::Result<Self> {
+        let mut rows = connection.prepare("SELECT trace, id FROM traces WHERE id > (SELECT sorted FROM covered)")?;
+        let rows = rows.query_map([], |row| Ok((row.get::<_, Vec<u8>>(0)?, row.get(1)?)))?;
+        let ids = rows.filter_map(|row| row.map(|(trace, id)| Some((TraceId::from_bytes(&trace)?, id))).transpose());
+        const LAST: &str = "SELECT max(sorted, (SELECT coalesce(max(id), 0) FROM traces)) FROM covered";
+        Ok(Self {
+            next_id: connection.query_row(LAST, [], |row| row.get::<_, i64>(0))? + 1,
+            ids: ids.collect::<rusqlite::Result<_>>()?,
+            sorting: None,
+            uncommitted: false,
+        })
+    }
+
+    pub(super) fn next_id(&mut self) -> i64 {
+        self.uncommitted = true;
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+
+    pub(super) fn get(&self, trace_id: TraceId) -> Option<i64> {
+        self.ids.get(&trace_id).copied()
+    }
+
+    /// Adds one. True: they have become too many, all must be put in order.
+    pub(super) fn add(&mut self, trace_id: TraceId, id: i64) -> bool {
+        self.uncommitted = true;
+        self.ids.insert(trace_id, id);
+        if self.ids.len() >= TOGETHER {
+            self.begin();
+        }
+        self.ids.len() >= 2 * TOGETHER
+    }
+
+    /// Begins to put in order what there is.
+    pub(super) fn begin(&mut self) {
+        if self.sorting.is_none()
+            && let Some(last) = self.ids.values().copied().max()
+        {
+            let mut ids: Vec<(TraceId, i64)> = self.ids.iter().map(|(trace_id, id)| (*trace_id, *id)).collect();
+            ids.sort_unstable_by(|a, b| b.cmp(a));
+            self.sorting = Some((ids, last));
+        }
+    }
+
+    /// The next to be put in order.
+    pub(super) fn next(&mut self) -> Option<(TraceId, i64)> {
+        let (ids, _) = self.sorting.as_mut()?;
+        self.uncommitted = true;
+        ids.pop()
+    }
+
+    /// All are in order that were to be: up to this id. They are forgotten here.
+    pub(super) fn sorted(&mut self) -> Option<i64> {
+        let (_, last) = self.sorting.take_if(|(ids, _)| ids.is_empty())?;
+        self.ids.retain(|_, id| *id > last);
+        Some(last)
+    }
+
+    pub(super) fn committed(&mut self) {
+        self.uncommitted = false;
+    }
+}
