@@ -24,6 +24,10 @@ use spanbridge::store::{Local, Store as _};
 use support::server::Server;
 use support::{Programs, build, median};
 
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const TRACES: u8 = 60;
 const SPANS_PER_GB: u64 = 1_000_000_000 / 4_063;
 
