@@ -25,6 +25,9 @@ const COMMIT_BYTES: usize = 16 << 20;
 /// After so long without a request is done what waits for that: sooner where an eighth of what retention keeps is shorter.
 const QUIET: Duration = Duration::from_secs(30);
 
+/// After so long without a request the ids of traces are put in order.
+const PAUSE: Duration = Duration::from_secs(1);
+
 /// What the writing thread owns.
 pub(super) struct Commits {
     pub(super) log: Log,
@@ -42,17 +45,29 @@ impl Commits {
     pub(super) fn run(&mut self, jobs: &Receiver<Job>) {
         let age = self.options.retention.age.map(|age| age / Retention::SEGMENTS);
         let quiet = age.map_or(QUIET, |age| age.clamp(Duration::from_millis(10), QUIET));
+        let mut put_in_order = false;
         loop {
-            let first = match jobs.recv_timeout(quiet) {
+            let is_due = self.index.is_young() && !put_in_order;
+            let pause = if is_due { quiet.min(PAUSE) } else { quiet };
+            // What fails in a pause fails again, and is told, when something is to be written.
+            let first = match jobs.recv_timeout(pause) {
                 Ok(job) => job,
+                Err(RecvTimeoutError::Timeout) if is_due => {
+                    let _ = self.put_in_order();
+                    put_in_order = true;
+                    continue;
+                }
                 Err(RecvTimeoutError::Timeout) => {
-                    // What fails here fails again, and is told, when something is to be written.
-                    let _ = self.tidy();
+                    let _ = self.log.seal_if_due(now());
                     self.state.segment.store(self.log.end().segment, Ordering::Release);
                     continue;
                 }
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(RecvTimeoutError::Disconnected) => {
+                    let _ = self.put_in_order();
+                    return;
+                }
             };
+            put_in_order = false;
             let mut batch = vec![first];
             let mut bytes = batch.iter().map(Job::bytes).sum::<usize>();
             while bytes < COMMIT_BYTES
@@ -129,9 +144,8 @@ impl Commits {
         Ok(receipts)
     }
 
-    /// What is done when nothing comes.
-    fn tidy(&mut self) -> Result<(), Error> {
-        self.log.seal_if_due(now())?;
+    /// Puts the ids of all traces where readers find them at once.
+    fn put_in_order(&mut self) -> Result<(), Error> {
         if self.behind || !self.index.is_young() {
             return Ok(());
         }

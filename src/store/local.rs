@@ -97,7 +97,7 @@ pub(super) struct State {
 #[derive(Debug)]
 struct Reader {
     segments: Arc<Segments>,
-    index: Mutex<Connection>,
+    index: Mutex<index::Reading>,
 }
 
 impl Local {
@@ -122,7 +122,7 @@ impl Local {
         let segments = Arc::new(Segments::new(directory, Arc::clone(&disk)));
         let reader = Reader {
             segments: Arc::clone(&segments),
-            index: Mutex::new(index::open_beside(directory)?),
+            index: Mutex::new(index::Reading::new(index::open_beside(directory)?)),
         };
         let state = Arc::new(State::default());
         state.segment.store(log.end().segment, Ordering::Release);
@@ -173,7 +173,7 @@ impl Local {
             directory: directory.to_owned(),
             reader: Reader {
                 segments: Arc::new(Segments::new(directory, disk)),
-                index: Mutex::new(index),
+                index: Mutex::new(index::Reading::new(index)),
             },
             writer: None,
         })
@@ -228,7 +228,7 @@ impl Local {
     ///
     /// The index cannot be read.
     pub fn summary(&self, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
-        index::summary(&self.reader.index(), trace_id, revision)
+        index::summary(self.reader.index().connection(), trace_id, revision)
     }
 
     /// Keeps what was computed of a trace at a revision; nothing if the store is open for reading only.
@@ -342,7 +342,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Option<(Log, In
 }
 
 impl Reader {
-    fn index(&self) -> std::sync::MutexGuard<'_, Connection> {
+    fn index(&self) -> std::sync::MutexGuard<'_, index::Reading> {
         self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -401,15 +401,15 @@ impl Store for Local {
             ..Filter::default()
         };
         let (places, loose) = {
-            let index = self.reader.index();
-            let Some(row) = index::list(&index, &filter)?.pop() else {
+            let mut index = self.reader.index();
+            let Some(row) = index.list(&filter)?.pop() else {
                 return Ok(None);
             };
             let loose = match &row.session {
-                Some(session) => index::loose_chunks(&index, session, row.start, row.end)?,
+                Some(session) => index::loose_chunks(index.connection(), session, row.start, row.end)?,
                 None => Vec::new(),
             };
-            (index::traces_chunks(&index, trace_id)?, (loose, row))
+            (index.chunks(trace_id)?, (loose, row))
         };
         let mut stored = Stored::default();
         for place in places {
@@ -429,10 +429,10 @@ impl Store for Local {
     }
 
     fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
-        index::list(&self.reader.index(), filter)
+        self.reader.index().list(filter)
     }
 
     fn sessions(&self, limit: usize) -> Result<Vec<SessionRow>, Error> {
-        index::sessions(&self.reader.index(), limit)
+        index::sessions(self.reader.index().connection(), limit)
     }
 }

@@ -5,6 +5,7 @@
 
 mod inspect;
 mod query;
+mod reading;
 mod remove;
 mod rows;
 mod schema;
@@ -19,7 +20,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::Error;
 use super::log::Position;
 pub use inspect::{Inspected, inspect};
-pub(super) use query::{Place, list, loose_chunks, sessions, summary, traces_chunks, traces_in};
+pub(super) use query::{Place, loose_chunks, sessions, summary, traces_in};
+pub(super) use reading::Reading;
 pub(super) use remove::Remover;
 pub(super) use write::{ALIKE, Writer, put_summary};
 pub(super) use young::Index;

@@ -33,12 +33,25 @@ pub(super) fn id_of(connection: &Connection, trace_id: TraceId) -> rusqlite::Res
         .optional()
 }
 
+/// The id of a trace's row, if it is in order.
+pub(super) fn sorted_id(connection: &Connection, trace_id: TraceId) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached(
+            "SELECT traces.id FROM ids CROSS JOIN traces ON traces.id = ids.id AND traces.trace = ids.trace WHERE ids.trace = ?",
+        )?
+        .query_row([trace_id.bytes()], |row| row.get(0))
+        .optional()
+}
+
 /// The chunks of a trace, in order of arrival.
 pub(in crate::store) fn traces_chunks(connection: &Connection, trace_id: TraceId) -> Result<Vec<Place>, Error> {
+    let id = id_of(connection, trace_id).map_err(failure("read"))?;
+    id.map_or_else(|| Ok(Vec::new()), |id| chunks(connection, id))
+}
+
+/// The chunks of the trace whose row has this id, in order of arrival.
+pub(super) fn chunks(connection: &Connection, id: i64) -> Result<Vec<Place>, Error> {
     let query = || -> rusqlite::Result<Vec<Place>> {
-        let Some(id) = id_of(connection, trace_id)? else {
-            return Ok(Vec::new());
-        };
         connection
             .prepare_cached("SELECT kind, segment, offset FROM chunks WHERE trace = ? ORDER BY segment, offset")?
             .query_map([id], |row| {
@@ -86,8 +99,8 @@ fn time(nanos: u64) -> i64 {
     i64::try_from(nanos).unwrap_or(i64::MAX)
 }
 
-/// Traces that have spans.
-pub(in crate::store) fn list(connection: &Connection, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
+/// Traces that have spans. `ids`: of the rows of those that the filter names.
+pub(super) fn list(connection: &Connection, filter: &Filter, ids: &[i64]) -> Result<Vec<TraceRow>, Error> {
     let mut conditions = vec!["spans > 0".to_owned()];
     let mut values: Vec<Value> = Vec::new();
     let mut add = |condition: &str, value: Value| {
@@ -110,15 +123,8 @@ pub(in crate::store) fn list(connection: &Connection, filter: &Filter) -> Result
     if !filter.traces.is_empty() {
         // By their ids, in whatever order they are asked for.
         table = "traces NOT INDEXED";
-        let first = values.len() + 1;
-        let marks: Vec<String> = (first..first + filter.traces.len()).map(|number| format!("?{number}")).collect();
-        let marks = marks.join(", ");
-        conditions.push(format!(
-            "id IN (SELECT id FROM ids WHERE trace IN ({marks})
-                UNION ALL SELECT id FROM traces WHERE id > (SELECT sorted FROM covered) AND trace IN ({marks}))
-             AND trace IN ({marks})"
-        ));
-        values.extend(filter.traces.iter().map(|id| Value::Blob(id.bytes().to_vec())));
+        conditions.push(format!("id IN ({})", vec!["?"; ids.len()].join(", ")));
+        values.extend(ids.iter().map(|id| Value::Integer(*id)));
     }
     let order = if filter.oldest_first { "ASC" } else { "DESC" };
     let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));

@@ -9,9 +9,9 @@ use super::{Writer, failure};
 use crate::span::TraceId;
 use crate::store::Error;
 
-/// So many are put in order together: about as many as need one page each in an index of ten million traces. Who asks for a
-/// trace that is not in order reads up to twice as many rows.
-const TOGETHER: usize = 1 << 15;
+/// So many are put in order together: about as many as need one page each in an index of three million traces. Who opens the
+/// index anew and asks for a trace reads up to twice as many rows.
+const TOGETHER: usize = 1 << 13;
 
 /// The index, for the one thread that adds to it.
 #[derive(Debug)]

@@ -1,0 +1,86 @@
+//! Asking for traces again and again over one connection.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+use super::{failure, query};
+use crate::hash::HashMap;
+use crate::span::TraceId;
+use crate::store::index::Place;
+use crate::store::{Error, Filter, TraceRow};
+
+/// A connection to read with, and the ids of traces that were not in order yet when it looked last.
+#[derive(Debug)]
+pub(in crate::store) struct Reading {
+    connection: Connection,
+    young: HashMap<TraceId, i64>,
+    /// Up to this id all are in order.
+    sorted: i64,
+    /// Up to this id rows were looked at.
+    seen: i64,
+}
+
+impl Reading {
+    pub(in crate::store) fn new(connection: Connection) -> Self {
+        Self {
+            connection,
+            young: HashMap::default(),
+            sorted: 0,
+            seen: 0,
+        }
+    }
+
+    /// For what asks for no trace by its id.
+    pub(in crate::store) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    /// Traces that have spans.
+    pub(in crate::store) fn list(&mut self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
+        let ids = filter.traces.iter().filter_map(|trace_id| self.id(*trace_id).transpose());
+        let ids = ids.collect::<rusqlite::Result<Vec<i64>>>().map_err(failure("read"))?;
+        query::list(&self.connection, filter, &ids)
+    }
+
+    /// The chunks of a trace, in order of arrival.
+    pub(in crate::store) fn chunks(&mut self, trace_id: TraceId) -> Result<Vec<Place>, Error> {
+        let id = self.id(trace_id).map_err(failure("read"))?;
+        id.map_or_else(|| Ok(Vec::new()), |id| query::chunks(&self.connection, id))
+    }
+
+    fn id(&mut self, trace_id: TraceId) -> rusqlite::Result<Option<i64>> {
+        if let Some(id) = query::sorted_id(&self.connection, trace_id)? {
+            return Ok(Some(id));
+        }
+        self.look()?;
+        if let Some(id) = self.young.get(&trace_id)
+            && let mut is_row = self.connection.prepare_cached("SELECT 1 FROM traces WHERE id = ? AND trace = ?")?
+            && is_row.exists(params![id, trace_id.bytes()])?
+        {
+            return Ok(Some(*id));
+        }
+        // It came into order in between, or nobody knows it: one statement sees one state.
+        query::id_of(&self.connection, trace_id)
+    }
+
+    /// Looks at the rows that are new.
+    fn look(&mut self) -> rusqlite::Result<()> {
+        let mut sorted = self.connection.prepare_cached("SELECT sorted FROM covered")?;
+        let sorted = sorted.query_row([], |row| row.get(0)).optional()?.unwrap_or(0);
+        if sorted > self.sorted {
+            self.sorted = sorted;
+            self.seen = self.seen.max(sorted);
+            self.young.retain(|_, id| *id > sorted);
+        }
+        let mut rows = self
+            .connection
+            .prepare_cached("SELECT id, trace FROM traces WHERE id > ? ORDER BY id")?;
+        let mut rows = rows.query([self.seen])?;
+        while let Some(row) = rows.next()? {
+            self.seen = row.get(0)?;
+            if let Some(trace_id) = row.get_ref(1)?.as_blob().ok().and_then(TraceId::from_bytes) {
+                let _ = self.young.insert(trace_id, self.seen);
+            }
+        }
+        Ok(())
+    }
+}
