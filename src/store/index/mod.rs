@@ -15,6 +15,7 @@ mod young;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::Error;
@@ -46,7 +47,16 @@ pub(super) fn open(directory: &Path) -> Result<Connection, Error> {
         )
         .map_err(failure("set up"))?;
     schema::ensure(&connection).map_err(failure("set up"))?;
+    keep_plans(&connection)?;
     Ok(connection)
+}
+
+/// A statement's plan does not depend on what is bound to it. Else SQLite makes it anew for every trace that is asked for.
+fn keep_plans(connection: &Connection) -> Result<(), Error> {
+    connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+        .map(drop)
+        .map_err(failure("set up"))
 }
 
 /// Opens the index to remove what is removed from the log afterwards: a commit of it is on the disk when it returns.
@@ -63,6 +73,7 @@ pub(super) fn open_beside(directory: &Path) -> Result<Connection, Error> {
     connection
         .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA cache_size = -2048; PRAGMA query_only = ON;")
         .map_err(failure("set up"))?;
+    keep_plans(&connection)?;
     Ok(connection)
 }
 
@@ -73,6 +84,7 @@ const READER: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -2048; SEL
 /// Opens the index for reading. Its tables may be of another version.
 pub(super) fn open_to_read(directory: &Path) -> Result<Connection, Error> {
     let connection = Connection::open_with_flags(directory.join(FILE), READ_ONLY).map_err(failure("open"))?;
+    keep_plans(&connection)?;
     let Err(error) = connection.execute_batch(READER) else {
         return Ok(connection);
     };
@@ -88,6 +100,7 @@ fn open_immutable(directory: &Path) -> rusqlite::Result<Connection> {
     let path = directory.join(FILE);
     let text = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
     let connection = Connection::open_with_flags(format!("file:{text}?immutable=1"), READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.execute_batch(READER)?;
     Ok(connection)
 }
