@@ -1,5 +1,7 @@
 //! What was said, each message once: the history that repeats in every model input is matched against what is known.
 
+mod walk;
+
 use super::fill;
 use super::keys::{Key, Keys, Sign, canonical, realigned};
 use super::names;
@@ -7,6 +9,7 @@ use super::node::Nodes;
 use super::scope::Scopes;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role, ToolCall};
+use walk::Walk;
 
 /// One thing that was said, with node indices.
 #[derive(Debug, Clone)]
@@ -103,33 +106,6 @@ fn continued(nodes: &Nodes, scopes: &Scopes, list: &[Conversation], scope: usize
         let told = !users.is_empty() && !users.contains(&false);
         (told && repeats(&|saying| saying.is_turn).contains(&true)).then_some(at)
     })
-}
-
-/// A walk through one model input.
-struct Walk {
-    /// Everything before this saying is behind us.
-    from: usize,
-    /// Sayings from here on came with this input.
-    until: usize,
-    /// The saying whose tool answers may follow.
-    turn: Option<usize>,
-    /// Calls of that saying that this walk has seen answered.
-    answered: Vec<usize>,
-    /// Whether known sayings were passed over.
-    skipped: bool,
-    /// Whether the provider keeps the history, so that an input without it is not cut.
-    stored: bool,
-    /// Whether something new that is no system prompt came.
-    fresh: bool,
-    /// The saying that this walk gave to the model call before.
-    given: Option<usize>,
-}
-
-impl Walk {
-    /// The first place that is not behind: the saying that matched last may match again, piece by piece.
-    fn next(&self) -> usize {
-        self.from + usize::from(self.turn == Some(self.from))
-    }
 }
 
 impl Conversation {

@@ -1,0 +1,181 @@
+//! What several fields of an operation say together.
+
+use serde_json::Value;
+
+use super::Writer;
+use crate::dialect::messages::{self, Direction};
+use crate::dialect::normalize;
+use crate::dialect::read::ChildResult;
+use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, StateChange, ToolUse};
+
+impl Writer<'_> {
+    /// The operation, with what several fields say together.
+    pub(in crate::dialect) fn finish(mut self) -> (Box<Operation>, Vec<ChildResult>, bool) {
+        self.finish_usage();
+        self.finish_failure();
+        self.finish_thoughts();
+        self.finish_call_ids();
+        let operation = &mut self.operation;
+        if let (Some(system), Some(list)) = (self.system, &mut operation.input_messages)
+            && !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer))
+        {
+            list.insert(0, system);
+        }
+        if operation.finish_reason.is_none() {
+            let said = operation
+                .output_messages
+                .as_ref()
+                .and_then(|list| list.iter().find_map(|message| message.finish_reason.clone()));
+            operation.finish_reason = said.as_deref().and_then(normalize::finish_reason);
+        }
+        let calls = operation
+            .output_messages
+            .as_ref()
+            .is_some_and(|list| list.iter().any(|message| !message.tool_calls.is_empty()));
+        if calls && operation.finish_reason.as_deref() == Some("stop") {
+            operation.finish_reason = Some("tool_call".to_owned());
+        }
+        if self.handoff.0.is_some() || self.handoff.1.is_some() {
+            let state = operation.state.get_or_insert_with(StateChange::default);
+            let (from, to) = self.handoff;
+            state.old_value = from.map(Value::String);
+            state.new_value = to.map(Value::String);
+        }
+        if self.evaluation != Evaluation::default() {
+            operation.evaluations.push(self.evaluation);
+        }
+        if operation.tool == Some(ToolUse::default()) {
+            operation.tool = None;
+        }
+        if operation.memory == Some(Memory::default()) {
+            operation.memory = None;
+        }
+        if operation.kind == Kind::Tool && operation.tool.is_none() {
+            operation.tool = Some(ToolUse::default());
+        }
+        (self.operation, self.child_results, self.sums_usage)
+    }
+
+    /// Calls without an id, or with their item's, where the provider's body holds the call's own.
+    fn finish_call_ids(&mut self) {
+        fn pairs(value: &Value, depth: usize, out: &mut Vec<(String, String)>) {
+            match value {
+                Value::Array(items) if depth < 8 => items.iter().for_each(|item| pairs(item, depth + 1, out)),
+                Value::Object(map) => {
+                    if let (Some(Value::String(item)), Some(Value::String(call))) = (map.get("id"), map.get("call_id")) {
+                        out.push((item.clone(), call.clone()));
+                    } else if depth < 8 {
+                        map.values().for_each(|inner| pairs(inner, depth + 1, out));
+                    }
+                }
+                _ => {}
+            }
+        }
+        let Some(body) = &self.operation.raw_response else { return };
+        let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
+            return;
+        };
+        if first.tool_calls.is_empty() {
+            return;
+        }
+        let mut known = Vec::new();
+        pairs(body, 0, &mut known);
+        for call in &mut first.tool_calls {
+            if let Some((_, id)) = known.iter().find(|(item, _)| call.id.as_ref() == Some(item)) {
+                call.id = Some(id.clone());
+            }
+        }
+        if first.tool_calls.iter().any(|call| call.id.is_none())
+            && let Some(told) = messages::read(body, Direction::Output).and_then(|told| messages::one_turn(told).into_iter().next())
+            && told.tool_calls.len() == first.tool_calls.len()
+        {
+            for (call, told) in first.tool_calls.iter_mut().zip(told.tool_calls) {
+                if call.id.is_none() && call.name == told.name {
+                    call.id = told.id;
+                }
+            }
+        }
+    }
+
+    /// Thoughts and words that only the provider's body holds: clients leave them out of the messages.
+    fn finish_thoughts(&mut self) {
+        let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
+            return;
+        };
+        let silent = !first.has_words();
+        let thoughtless = !first.has_thoughts();
+        if !silent && !thoughtless {
+            return;
+        }
+        let Some(body) = self
+            .operation
+            .raw_response
+            .as_ref()
+            .and_then(|body| messages::read(body, Direction::Output))
+        else {
+            return;
+        };
+        if let Some(told) = messages::one_turn(messages::merge_thinking(body)).into_iter().next() {
+            let (thoughts, rest): (Vec<Part>, Vec<Part>) = told
+                .parts
+                .into_iter()
+                .partition(|part| matches!(part, Part::Reasoning { text: Some(_), .. }));
+            if silent && !first.tool_calls.is_empty() && told.role == Role::Assistant {
+                first.parts.extend(rest.into_iter().filter(|part| matches!(part, Part::Text(_))));
+            }
+            if thoughtless {
+                let _ = first.parts.splice(0..0, thoughts);
+            }
+        }
+    }
+
+    fn finish_usage(&mut self) {
+        let usage = &mut self.operation.usage;
+        // A total of another dialect than the parts: less than its parts cannot be.
+        let parts = usage.input.unwrap_or(0).saturating_add(usage.output.unwrap_or(0));
+        usage.total = usage.total.filter(|total| *total >= parts);
+        if self.usage_excludes_cache {
+            let cache = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
+            usage.input = usage.input.map(|input| input.saturating_add(cache));
+        }
+        // The total tells whether the parts are counted inside input and output.
+        let (Some(input), Some(output), Some(total)) = (usage.input, usage.output, usage.total) else {
+            return;
+        };
+        let Some(gap) = total.checked_sub(input.saturating_add(output)).filter(|gap| *gap > 0) else {
+            return;
+        };
+        let cache = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
+        let reasoning = usage.reasoning.unwrap_or(0);
+        if gap == cache.saturating_add(reasoning) {
+            usage.input = Some(input.saturating_add(cache));
+            usage.output = Some(output.saturating_add(reasoning));
+        } else if gap == cache {
+            usage.input = Some(input.saturating_add(cache));
+        } else if gap == reasoning {
+            usage.output = Some(output.saturating_add(reasoning));
+        }
+    }
+
+    fn finish_failure(&mut self) {
+        if self.passes {
+            return;
+        }
+        let status = &self.span.status;
+        let excepted = !self.span.events.is_empty() && self.span.events.iter().any(|event| event.name == "exception") && status.code != 1;
+        let short_error = self.failure.message.is_some();
+        if !(status.is_error() || self.failed || excepted || short_error || self.failure.error_type.is_some()) {
+            return;
+        }
+        let mut failure = std::mem::take(&mut self.failure);
+        if status.is_error() && !status.message.trim().is_empty() {
+            failure.message = Some(
+                failure
+                    .message
+                    .filter(|words| status.message.contains(words.as_str()))
+                    .unwrap_or_else(|| status.message.clone()),
+            );
+        }
+        self.operation.failure = Some(failure);
+    }
+}

@@ -1,0 +1,156 @@
+//! Lists of tools, documents, texts and judgements, of every recorded shape.
+
+use serde_json::{Map, Value};
+
+use crate::dialect::messages;
+use crate::operation::{Document, Evaluation, ToolDefinition};
+
+pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
+    let mut out = Vec::new();
+    let items: &[Value] = match value {
+        Value::Array(items) => items,
+        one @ Value::Object(_) => std::slice::from_ref(one),
+        _ => &[],
+    };
+    for item in items {
+        let item = match item {
+            Value::String(text) => match serde_json::from_str::<Value>(text) {
+                Ok(parsed @ Value::Object(_)) => parsed,
+                _ => {
+                    out.push(ToolDefinition {
+                        name: text.clone(),
+                        ..ToolDefinition::default()
+                    });
+                    continue;
+                }
+            },
+            other => other.clone(),
+        };
+        // OpenInference: {tool: {json_schema: text}}
+        let item = match item.pointer("/tool/json_schema") {
+            Some(Value::String(text)) => serde_json::from_str(text).unwrap_or(item),
+            Some(inner) => inner.clone(),
+            None => item,
+        };
+        if let Some(declarations) = item.get("functionDeclarations").or_else(|| item.get("function_declarations")) {
+            out.extend(tool_definitions(declarations));
+            continue;
+        }
+        let inner = item.get("function").filter(|inner| inner.is_object()).unwrap_or(&item);
+        let Some(name) = inner.get("name").and_then(Value::as_str) else {
+            continue;
+        };
+        let schema = [
+            "parameters",
+            "input_schema",
+            "inputSchema",
+            "parameters_json_schema",
+            "parametersJsonSchema",
+        ]
+        .iter()
+        .find_map(|key| inner.get(*key));
+        let schema = schema
+            .map(|schema| schema.get("json").unwrap_or(schema).clone())
+            .map(messages::parse_deep);
+        out.push(ToolDefinition {
+            name: name.to_owned(),
+            description: inner.get("description").and_then(Value::as_str).map(str::to_owned),
+            parameters: schema,
+        });
+    }
+    out
+}
+
+pub(super) fn documents(value: &Value) -> Option<Vec<Document>> {
+    let items = match value {
+        Value::Array(items) => items,
+        Value::Object(map) => {
+            return ["documents", "output", "results", "records", "nodes"]
+                .iter()
+                .find_map(|key| map.get(*key))
+                .and_then(documents);
+        }
+        _ => return None,
+    };
+    Some(items.iter().map(document).collect())
+}
+
+fn document(item: &Value) -> Document {
+    let item = item.get("document").or_else(|| item.get("node")).unwrap_or(item);
+    let Value::Object(map) = item else {
+        let content = match item {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        return Document {
+            content: Some(content),
+            ..Document::default()
+        };
+    };
+    let item = map
+        .get("kwargs")
+        .filter(|_| map.contains_key("lc"))
+        .and_then(Value::as_object)
+        .unwrap_or(map);
+    let mut document = Document::default();
+    for (key, value) in item {
+        match (key.as_str(), value) {
+            ("id" | "doc_id", Value::String(id)) => document.id = Some(id.clone()),
+            ("id", Value::Number(id)) => document.id = Some(id.to_string()),
+            ("content" | "page_content" | "text" | "pageContent", Value::String(words)) => document.content = Some(words.clone()),
+            ("score" | "relevance_score", Value::Number(score)) => document.score = score.as_f64(),
+            ("metadata", metadata) => match messages::parse_deep(metadata.clone()) {
+                Value::Object(map) => document.metadata.extend(map),
+                Value::Null => {}
+                other => {
+                    let _ = document.metadata.insert("metadata".to_owned(), other);
+                }
+            },
+            ("type", Value::String(kind)) if kind == "Document" => {}
+            (_, Value::Null) => {}
+            (other, value) => {
+                let _ = document.metadata.insert(other.to_owned(), value.clone());
+            }
+        }
+    }
+    if document.score.is_none() {
+        document.score = document.metadata.get("score").and_then(Value::as_f64);
+    }
+    document
+}
+
+pub(super) fn embedded_texts(value: &Value) -> Vec<String> {
+    let Value::Array(items) = value else {
+        return value.as_str().map(str::to_owned).into_iter().collect();
+    };
+    items
+        .iter()
+        .filter_map(|item| match item {
+            Value::String(text) => Some(text.clone()),
+            other => other
+                .pointer("/embedding/text")
+                .or_else(|| other.get("content"))
+                .or_else(|| other.get("text"))
+                .and_then(Value::as_str)
+                .map(str::to_owned),
+        })
+        .collect()
+}
+
+pub(super) fn evaluations(value: &Value) -> Vec<Evaluation> {
+    let Value::Array(items) = value else { return Vec::new() };
+    items
+        .iter()
+        .filter_map(|item| item.get("evaluation").or(Some(item)).and_then(Value::as_object))
+        .map(|map: &Map<String, Value>| {
+            let words = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
+            Evaluation {
+                name: words("name"),
+                score: map.get("score").and_then(Value::as_f64),
+                label: words("label"),
+                explanation: words("explanation"),
+                annotator_kind: words("annotator_kind"),
+            }
+        })
+        .collect()
+}
