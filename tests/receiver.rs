@@ -275,7 +275,7 @@ fn what_is_acknowledged_is_found_at_once_in_every_encoding() {
         }
     }
     assert_eq!(bridge.traces().len(), 7);
-    assert_eq!(bridge.metric("otelcol_receiver_accepted_spans_total"), 7);
+    assert_eq!(bridge.metric("otelcol_receiver_accepted_spans"), 7);
 }
 
 #[test]
@@ -291,8 +291,8 @@ fn logs_are_kept_with_their_trace_and_metrics_are_counted() {
     let text = br#"{"resourceMetrics":[{"scopeMetrics":[{"metrics":[{"name":"a","gauge":{"dataPoints":[{}]}},{"name":"b","exponentialHistogram":{"dataPoints":[{"count":"3"}]}},{"name":"c"}]}]}]}"#;
     let answer = bridge.post("/v1/metrics", &[JSON], text);
     assert_eq!((answer.status, &*answer.body), (200, &b"{}"[..]));
-    assert_eq!(bridge.metric("otelcol_receiver_accepted_metric_points_total"), 3);
-    assert_eq!(bridge.metric("otelcol_receiver_accepted_log_records_total"), 1);
+    assert_eq!(bridge.metric("otelcol_receiver_accepted_metric_points"), 3);
+    assert_eq!(bridge.metric("otelcol_receiver_accepted_log_records"), 1);
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn a_replay_is_acknowledged_and_stored_once() {
         assert_eq!((answer.status, answer.body.len()), (200, 0));
     }
     assert_eq!(bridge.spans(1).len(), 1);
-    assert_eq!(bridge.metric("otelcol_receiver_accepted_spans_total"), 6);
+    assert_eq!(bridge.metric("otelcol_receiver_accepted_spans"), 6);
     assert_eq!(bridge.metric("spanbridge_receiver_duplicate_spans_total"), 4);
 }
 
@@ -337,7 +337,7 @@ fn a_bad_span_does_not_take_its_batch_with_it() {
     let response: Value = serde_json::from_slice(&answer.body).expect("JSON");
     assert_eq!(response["partialSuccess"]["rejectedSpans"], "1");
     assert_eq!(bridge.spans(2), [span(2, 2)]);
-    assert_eq!(bridge.metric("otelcol_receiver_refused_spans_total"), 2);
+    assert_eq!(bridge.metric("otelcol_receiver_refused_spans"), 2);
 }
 
 fn invalid_utf8() -> Vec<u8> {

@@ -129,13 +129,13 @@ impl Counters {
                 ),
             };
             out.metric(
-                &format!("otelcol_receiver_accepted_{items}_total"),
+                &format!("otelcol_receiver_accepted_{items}"),
                 Kind::Counter,
                 accepted,
                 samples(Flow::accepted),
             );
             out.metric(
-                &format!("otelcol_receiver_refused_{items}_total"),
+                &format!("otelcol_receiver_refused_{items}"),
                 Kind::Counter,
                 refused,
                 samples(|of| load(&of.refused)),

@@ -69,8 +69,8 @@ fn sums(_: &Bridges) -> Verdict {
     post("/v1/traces", &body::all_bad(3));
     let count = |name: &str| bridge.metric(name);
     let (accepted, refused) = (
-        count("otelcol_receiver_accepted_spans_total"),
-        count("otelcol_receiver_refused_spans_total"),
+        count("otelcol_receiver_accepted_spans"),
+        count("otelcol_receiver_refused_spans"),
     );
     same("accepted", &5, &accepted)?;
     same("duplicates", &2, &count("spanbridge_receiver_duplicate_spans_total"))?;

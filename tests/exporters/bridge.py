@@ -121,7 +121,7 @@ class LosesOneAnswer:
 
     def loses(self):
         with self.lock:
-            if self.lost or not self.bridge.metric("accepted_spans_total"):
+            if self.lost or not self.bridge.metric("accepted_spans"):
                 return False
             self.lost = True
             return True
