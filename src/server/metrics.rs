@@ -30,12 +30,7 @@ fn process(out: &mut Text, started: Instant) {
     let version = vec![("version", env!("CARGO_PKG_VERSION"))];
     out.metric("spanbridge_build_info", Kind::Gauge, "The version that runs.", [(version, 1)]);
     let uptime = started.elapsed().as_secs_f64();
-    out.one(
-        "otelcol_process_uptime",
-        Kind::Counter,
-        "Uptime of the process.",
-        uptime,
-    );
+    out.one("otelcol_process_uptime", Kind::Counter, "Uptime of the process.", uptime);
     // Where the system does not tell, there is no such metric.
     if let Some(bytes) = resident() {
         let help = "Physical memory of the process.";

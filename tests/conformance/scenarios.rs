@@ -68,10 +68,7 @@ fn sums(_: &Bridges) -> Verdict {
     post("/v1/traces", &body::partly_bad(two));
     post("/v1/traces", &body::all_bad(3));
     let count = |name: &str| bridge.metric(name);
-    let (accepted, refused) = (
-        count("otelcol_receiver_accepted_spans"),
-        count("otelcol_receiver_refused_spans"),
-    );
+    let (accepted, refused) = (count("otelcol_receiver_accepted_spans"), count("otelcol_receiver_refused_spans"));
     same("accepted", &5, &accepted)?;
     same("duplicates", &2, &count("spanbridge_receiver_duplicate_spans_total"))?;
     same("rejected", &4, &refused)?;
