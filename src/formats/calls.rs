@@ -4,7 +4,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::json::{Object, Text};
-use crate::hash::HashMap;
+use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, ToolCall};
 use crate::run::{EntryKind, Run, Step};
 
@@ -143,4 +143,20 @@ impl<'de> Visitor<'de> for Valid {
         while let Some((Self, Self)) = fields.next_entry()? {}
         Ok(self)
     }
+}
+
+/// An id that is not taken: the id itself, else with the prefix, else numbered. It is taken then.
+pub(in crate::formats) fn free_id<'a>(taken: &mut HashSet<Text<'a>>, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
+    let mut free = id.clone();
+    let mut number = 1;
+    while !taken.insert(free.clone()) {
+        let prefix = prefix();
+        free = if number == 1 {
+            format!("{prefix}/{id}").into()
+        } else {
+            format!("{prefix}/{id}#{number}").into()
+        };
+        number += 1;
+    }
+    free
 }

@@ -250,3 +250,17 @@ pub(crate) fn of_run(run: &Run) -> Object<'_> {
     }
     out
 }
+
+/// An object of the values that are there.
+pub(in crate::formats) fn filled<'a, const N: usize>(pairs: [(&'static str, Json<'a>); N]) -> Object<'a> {
+    let mut out = Object::new();
+    for (key, value) in pairs {
+        out.add_filled(key, value);
+    }
+    out
+}
+
+/// A list of the texts of these.
+pub(in crate::formats) fn strings<'a, T: std::fmt::Display>(list: &[T]) -> Json<'a> {
+    list.iter().map(ToString::to_string).collect()
+}

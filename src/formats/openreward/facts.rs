@@ -1,5 +1,7 @@
 //! What a block's metadata say of the operation behind it.
 
+pub(super) use crate::formats::facts::filled;
+use crate::formats::facts::strings;
 use crate::formats::json::{Json, Object};
 use crate::operation::{Document, Evaluation, Kind, Operation, Task, TokenCount, ToolDefinition, Training};
 use crate::run::{Observed, Run, Step};
@@ -242,17 +244,4 @@ fn time(start: UnixNanos, end: Option<UnixNanos>) -> Object<'static> {
 /// A finite number.
 pub(super) fn number(number: Option<f64>) -> Json<'static> {
     number.into()
-}
-
-/// An object of the values that are there.
-pub(super) fn filled<'a, const N: usize>(pairs: [(&'static str, Json<'a>); N]) -> Object<'a> {
-    let mut out = Object::new();
-    for (key, value) in pairs {
-        out.add_filled(key, value);
-    }
-    out
-}
-
-fn strings<'a, T: std::fmt::Display>(list: &[T]) -> Json<'a> {
-    list.iter().map(ToString::to_string).collect()
 }

@@ -85,18 +85,7 @@ impl<'a> List<'a> {
 
     /// A call id that nobody has: the id itself, else with the prefix, else numbered.
     pub(super) fn free_call_id(&mut self, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
-        let mut free = id.clone();
-        let mut number = 1;
-        while !self.call_ids.insert(free.clone()) {
-            let prefix = prefix();
-            free = if number == 1 {
-                format!("{prefix}/{id}").into()
-            } else {
-                format!("{prefix}/{id}#{number}").into()
-            };
-            number += 1;
-        }
-        free
+        crate::formats::calls::free_id(&mut self.call_ids, id, prefix)
     }
 
     /// The blocks: several results of one call are numbered, times strictly increase.

@@ -221,18 +221,7 @@ impl<'a> Messages<'a> {
 
     /// An id that no call of the session has.
     fn free_id(&mut self, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
-        let mut free = id.clone();
-        let mut number = 1;
-        while !self.taken.insert(free.clone()) {
-            let prefix = prefix();
-            free = if number == 1 {
-                format!("{prefix}/{id}").into()
-            } else {
-                format!("{prefix}/{id}#{number}").into()
-            };
-            number += 1;
-        }
-        free
+        crate::formats::calls::free_id(&mut self.taken, id, prefix)
     }
 }
 

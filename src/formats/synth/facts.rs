@@ -1,5 +1,7 @@
 //! What events say in their metadata.
 
+pub(super) use crate::formats::facts::filled;
+use crate::formats::facts::strings;
 use crate::formats::json::{Json, Object};
 use crate::operation::{Document, Evaluation, Kind, Operation, Training};
 use crate::run::{Observed, Run, Step};
@@ -241,17 +243,4 @@ pub(super) fn number(number: Option<f64>) -> Json<'static> {
 /// A count as the signed integer that the format has.
 pub(super) fn count(count: Option<u64>) -> Option<i64> {
     count.map(|count| i64::try_from(count).unwrap_or(i64::MAX))
-}
-
-/// An object of the values that are there.
-pub(super) fn filled<'a, const N: usize>(pairs: [(&'static str, Json<'a>); N]) -> Object<'a> {
-    let mut out = Object::new();
-    for (key, value) in pairs {
-        out.add_filled(key, value);
-    }
-    out
-}
-
-fn strings<'a, T: std::fmt::Display>(list: &[T]) -> Json<'a> {
-    list.iter().map(ToString::to_string).collect()
 }
