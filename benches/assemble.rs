@@ -1,6 +1,6 @@
 //! What a document costs: from decoded spans to the document and to its JSON text, as parts of prost's full decoding of the
-//! same spans (`cargo bench --bench assemble`). CPU of one thread, medians of interleaved rounds, spans of 4 KB. Dropping what
-//! was made is counted, for prost too.
+//! same spans (`cargo bench --bench assemble`). CPU of one thread, one trace after the other, medians of interleaved rounds, spans
+//! of 4 KB. Dropping what was made is counted, for prost too. A word after `--` (`run`, `reflex`) takes only the stages with it in their name.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
 mod support;
@@ -16,8 +16,8 @@ use spanbridge::formats::invariant::Invariant;
 use spanbridge::formats::openreward::OpenReward;
 use spanbridge::formats::reflex::Reflex;
 use spanbridge::formats::synth::Synth;
-use spanbridge::formats::{Format, Options};
-use spanbridge::otlp::decode;
+use spanbridge::formats::{Format, Layout, Options, by_id};
+use spanbridge::otlp::{decode, encode};
 use spanbridge::run::{self, Run};
 use spanbridge::span::{Span, TraceId};
 use support::{bodies, build, median};
@@ -29,6 +29,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const ROUNDS: usize = 15;
 
 fn main() {
+    let only = std::env::args().skip(1).find(|word| !word.starts_with("--"));
     let bodies = bodies(&build(), "typical", 16);
     let registry = Registry::built_in();
     // The ids are the same in every body: its own number makes a trace.
@@ -38,44 +39,43 @@ fn main() {
             traces.entry((number, span.trace_id)).or_default().push(span);
         }
     }
+    let bodies: Vec<Vec<u8>> = traces.values().map(|spans| encode::traces(spans)).collect();
     let spans: usize = traces.values().map(Vec::len).sum();
     let bytes: usize = bodies.iter().map(Vec::len).sum();
     println!(
         "{spans} spans in {} traces, {} bytes each; {ROUNDS} rounds, medians",
-        traces.len(),
+        bodies.len(),
         bytes / spans
     );
     let mut times: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-    let mut note = |stage: &str, seconds: f64| times.entry(stage.to_owned()).or_default().push(seconds * 1e6 / spans as f64);
     for _ in 0..ROUNDS {
-        let (seconds, _) = timed(|| {
-            for body in &bodies {
-                black_box(ExportTraceServiceRequest::decode(body.as_slice()).unwrap());
+        let mut stage = |name: &str, seconds: &dyn Fn(&[u8]) -> f64| {
+            if name == "prost" || only.as_ref().is_none_or(|only| name.contains(only.as_str())) {
+                let all: f64 = bodies.iter().map(|body| seconds(body)).sum();
+                times.entry(name.to_owned()).or_default().push(all * 1e6 / spans as f64);
             }
-        });
-        note("prost", seconds);
-        let (seconds, _) = timed(|| {
-            for body in &bodies {
-                black_box(decode::traces(body).unwrap());
-            }
-        });
-        note("decoded", seconds);
-        let mut stage = |name: &str, work: &dyn Fn(Vec<Run>)| {
-            // The copies are made before the clock starts. One trace after the other, as an export does.
-            let copies: Vec<Vec<Span>> = traces.values().cloned().collect();
-            let all = || {
-                copies
-                    .into_iter()
-                    .for_each(|spans| work(run::from_batch(spans, Vec::new(), &registry)))
-            };
-            note(name, timed(all).0);
         };
-        stage("run", &|runs| drop(black_box(runs)));
-        cost::<ContextForge>(&mut stage);
-        cost::<Invariant>(&mut stage);
-        cost::<OpenReward>(&mut stage);
-        cost::<Reflex>(&mut stage);
-        cost::<Synth>(&mut stage);
+        // What a stage begins with is made just before its clock starts, as in an export: nobody reads from cold memory.
+        stage("prost", &|body| {
+            let body = body.to_vec();
+            timed(|| drop(black_box(ExportTraceServiceRequest::decode(body.as_slice()).unwrap())))
+        });
+        stage("decoded", &|body| {
+            let body = body.to_vec();
+            timed(|| drop(black_box(decode::traces(&body).unwrap())))
+        });
+        let mut of_spans = |name: &str, work: &dyn Fn(Vec<Run>)| {
+            stage(name, &|body| {
+                let spans = decode::traces(body).unwrap().items;
+                timed(|| work(run::from_batch(spans, Vec::new(), &registry)))
+            });
+        };
+        of_spans("run", &|runs| drop(black_box(runs)));
+        cost::<ContextForge>(&mut of_spans);
+        cost::<Invariant>(&mut of_spans);
+        cost::<OpenReward>(&mut of_spans);
+        cost::<Reflex>(&mut of_spans);
+        cost::<Synth>(&mut of_spans);
     }
     let prost = times.get("prost").cloned().unwrap_or_default();
     println!("\n| stage | us a span | of prost |\n|---|---:|---:|");
@@ -90,16 +90,19 @@ fn cost<F: Format>(stage: &mut impl FnMut(&str, &dyn Fn(Vec<Run>))) {
         drop(black_box(F::assemble(&runs, &Options::default())));
     });
     stage(&format!("{} text", F::ID), &|runs| {
-        for assembled in F::assemble(&runs, &Options::default()) {
-            drop(black_box(serde_json::to_string(&assembled.document).unwrap()));
-        }
+        drop(black_box(by_id(F::ID).unwrap().assemble(
+            &runs,
+            &Options::default(),
+            Layout::Compact,
+        )));
     });
 }
 
-fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
+/// CPU seconds.
+fn timed(work: impl FnOnce()) -> f64 {
     let begin = cpu_seconds();
-    let value = work();
-    (cpu_seconds() - begin, value)
+    work();
+    cpu_seconds() - begin
 }
 
 /// What this thread has used.

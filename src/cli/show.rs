@@ -201,7 +201,7 @@ fn said(operation: &Operation) -> Option<String> {
     }
     if let Some(search) = &operation.search {
         let found = search.documents.as_ref().map(|documents| format!("{} documents", documents.len()));
-        return found.or_else(|| operation.output.as_ref().map(value));
+        return found.or_else(|| operation.output.get().map(value));
     }
     if let Some(message) = operation.output_messages.as_ref().and_then(|messages| messages.first()) {
         let calls: Vec<String> = message
@@ -216,7 +216,7 @@ fn said(operation: &Operation) -> Option<String> {
         return Some(shown(&words, VALUE)).filter(|words| !words.is_empty());
     }
     match operation.kind {
-        Kind::Llm | Kind::FinalOutput => operation.output.as_ref().map(value),
+        Kind::Llm | Kind::FinalOutput => operation.output.get().map(value),
         _ => None,
     }
 }

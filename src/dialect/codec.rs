@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::messages::parse_deep;
-use super::rule::{Codec, Rule, fits};
+use super::rule::{Codec, Rule};
 use super::{flat, normalize};
-use crate::operation::{Message, Part, Role, ToolCall};
+use crate::operation::{Message, Part, Recorded, Role, ToolCall};
 use crate::span::{AnyValue, Attributes, UnixNanos};
 
 /// A span event or a log record.
@@ -47,6 +47,8 @@ pub(super) struct Opened {
 pub(super) enum Decoded {
     /// As JSON.
     Value(Value),
+    /// As it was recorded.
+    Recorded(Recorded),
     /// As messages.
     Messages(Vec<Message>),
     /// As a time.
@@ -102,6 +104,12 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: &mut Opened) -> Option<
     }
     let value = match rule.codec {
         Codec::Json | Codec::ByMime => {
+            if rule.keeps_json()
+                && (opened.value.is_none() || opened.wanted > 0)
+                && let Some(text) = json_text(raw)
+            {
+                return Some(Decoded::Recorded(Recorded::text(text.to_owned())));
+            }
             if opened.value.is_none() {
                 let whole = json(raw)?;
                 if !whole.is_object() && !whole.is_array() {
@@ -122,6 +130,16 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: &mut Opened) -> Option<
         _ => return of_whole(rule, value(rule, raw)?),
     };
     useful(rule, value)
+}
+
+/// Text that looks like a JSON object or list.
+fn json_text<'a>(raw: &Raw<'a>) -> Option<&'a str> {
+    let text: &'a str = match raw {
+        Raw::Value(_, AnyValue::String(text)) => text,
+        Raw::JsonText(text) => text,
+        _ => return None,
+    };
+    (text.trim_start().starts_with(['{', '[']) && !is_withheld(text)).then_some(text)
 }
 
 fn of_whole(rule: &Rule, whole: Value) -> Option<Decoded> {
@@ -319,15 +337,11 @@ fn mapped(rule: &Rule, value: Value) -> Option<Value> {
     if rule.values.is_empty() || matches!(rule.field, Field::Parameter | Field::FormatExtras) {
         return Some(value);
     }
-    let text = match &value {
-        Value::String(text) => text.clone(),
+    let text = match value {
+        Value::String(text) => text,
         other => other.to_string(),
     };
-    let word = rule
-        .values
-        .iter()
-        .find(|(word, _)| word.eq_ignore_ascii_case(&text) || (word.contains('*') && fits(word, &text)));
-    word.map(|(_, ours)| Value::String((*ours).to_owned()))
+    rule.word(&text).map(Value::from)
 }
 
 /// `gen_ai.user.message` and its kin: role in the name, body or attributes the message.

@@ -51,7 +51,7 @@ impl Texts {
     fn of(candidates: &[Candidate<'_, '_>]) -> Self {
         let mut texts = Self(Vec::new());
         for candidate in candidates {
-            let Some(at) = candidate.attribute.filter(|_| opens_json(candidate.rule)) else {
+            let Some(at) = candidate.attribute.filter(|_| candidate.rule.opens_json()) else {
                 continue;
             };
             match texts.0.iter_mut().find(|(have, _)| *have == at) {
@@ -70,9 +70,13 @@ impl Texts {
 
     /// The text of this attribute, for one more of its rules.
     fn next(&mut self, at: usize) -> Option<&mut Opened> {
-        let (_, opened) = self.0.iter_mut().find(|(have, _)| *have == at)?;
+        let opened = self.at(at)?;
         opened.wanted = opened.wanted.saturating_sub(1);
         Some(opened)
+    }
+
+    fn at(&mut self, at: usize) -> Option<&mut Opened> {
+        self.0.iter_mut().find(|(have, _)| *have == at).map(|(_, opened)| opened)
     }
 }
 
@@ -174,7 +178,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         for index in self.registry.name_rules().iter().chain(self.registry.resource_rules()) {
             let Some(rule) = self.registry.rule(*index) else { continue };
             match rule.place {
-                Place::Name if !self.holds(&rule.when, None) => {}
+                Place::Name if !self.is_of_scope(&rule.when) || !rule.has_word(&self.span.name) || !self.holds(&rule.when, None) => {}
                 Place::Name => candidates.push(Candidate::new(rule, Raw::Name(&self.span.name))),
                 _ => {
                     if let Some(value) = self.span.resource.attributes.get(rule.key) {
@@ -183,7 +187,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                 }
             }
         }
-        candidates.sort_by_cached_key(|candidate| (candidate.rule.field, candidate.rule.rank));
+        candidates.sort_by_key(|candidate| candidate.rule.order());
         candidates
     }
 
@@ -206,8 +210,12 @@ impl<'r, 'a> Reader<'r, 'a> {
         let mut done: Option<Field> = None;
         for Candidate { rule, raw, attribute } in &candidates {
             let mut none = Opened::default();
-            let text = attribute.filter(|_| opens_json(rule));
-            let slot = text.and_then(|at| opened.next(at)).unwrap_or(&mut none);
+            let slot = match attribute {
+                Some(at) if rule.opens_json() => opened.next(*at),
+                Some(at) if rule.keeps_json() => opened.at(*at),
+                _ => None,
+            };
+            let slot = slot.unwrap_or(&mut none);
             // A kind's key is read where its word is known; another word under it stays the user's own.
             let is_read = rule.field != Field::Kind || rule.when == Condition::ALWAYS || codec::decode(rule, raw, slot).is_some();
             match raw {
@@ -250,14 +258,24 @@ impl<'r, 'a> Reader<'r, 'a> {
     fn is_json(&self, key: &str) -> bool {
         let Some((group, _)) = key.rsplit_once('.') else { return false };
         let is_sibling = |have: &str| have.strip_prefix(group) == Some(".mime_type");
-        let mime = self.attributes.iter().find(|(have, _)| is_sibling(have));
+        let length = group.len() + ".mime_type".len();
+        let mime = self.attributes.iter().find(|(have, _)| have.len() == length && is_sibling(have));
         mime.and_then(|(_, mime)| mime.as_str())
             .is_some_and(|mime| mime.starts_with("application/json"))
     }
 
     fn attribute_candidates(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
         let mut groups: Vec<(usize, Vec<(&'a str, &'a AnyValue)>)> = Vec::new();
+        // The members of one list follow one another.
+        let mut list: Option<(usize, &str)> = None;
         for (at, (key, value)) in self.attributes.iter().enumerate() {
+            if let Some((place, prefix)) = list
+                && let Some(rest) = key.strip_prefix(prefix)
+                && let Some((_, group)) = groups.get_mut(place)
+            {
+                group.push((rest, value));
+                continue;
+            }
             let mut is_json: Option<bool> = None;
             for index in self.registry.exact(key) {
                 if let Some(rule) = self.registry.rule(*index) {
@@ -277,9 +295,15 @@ impl<'r, 'a> Reader<'r, 'a> {
             for index in self.registry.prefixed(key) {
                 let Some(rule) = self.registry.rule(index) else { continue };
                 let rest = key.get(rule.key.len()..).unwrap_or("");
-                match groups.iter_mut().find(|(have, _)| *have == index) {
-                    Some((_, group)) => group.push((rest, value)),
-                    None => groups.push((index, vec![(rest, value)])),
+                let place = groups.iter().position(|(have, _)| *have == index).unwrap_or_else(|| {
+                    groups.push((index, Vec::new()));
+                    groups.len() - 1
+                });
+                if let Some((_, group)) = groups.get_mut(place) {
+                    group.push((rest, value));
+                }
+                if self.registry.is_alone(index) {
+                    list = Some((place, rule.key));
                 }
             }
         }
@@ -365,13 +389,17 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
+    fn is_of_scope(&self, when: &Condition) -> bool {
+        when.scope.is_empty() || when.scope.iter().any(|pattern| fits(pattern, &self.span.scope.name))
+    }
+
     fn holds(&self, when: &Condition, kind: Option<Kind>) -> bool {
         let has = |pattern: &str| match pattern.strip_suffix('*') {
             Some(start) => self.attributes.iter().any(|(key, _)| key.starts_with(start)),
             None => self.get(pattern).is_some(),
         };
         (when.kinds.is_empty() || kind.is_none_or(|kind| when.kinds.contains(&kind)))
-            && (when.scope.is_empty() || when.scope.iter().any(|pattern| fits(pattern, &self.span.scope.name)))
+            && self.is_of_scope(when)
             && (when.name.is_empty() || when.name.iter().any(|pattern| fits(pattern, &self.span.name)))
             && (when.has.is_empty() || when.has.iter().any(|pattern| has(pattern)))
             && !when.lacks.iter().any(|pattern| has(pattern))
@@ -381,10 +409,6 @@ impl<'r, 'a> Reader<'r, 'a> {
                     .iter()
                     .any(|(key, pattern)| self.get(key).and_then(AnyValue::as_str).is_some_and(|text| fits(pattern, text))))
     }
-}
-
-fn opens_json(rule: &Rule) -> bool {
-    matches!(rule.codec, Codec::Json | Codec::ByMime)
 }
 
 fn holds_non_finite(value: &AnyValue) -> bool {

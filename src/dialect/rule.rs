@@ -32,6 +32,38 @@ pub struct Rule {
     pub values: List<(Text, Text)>,
 }
 
+impl Rule {
+    /// Whether the rule's own words, where it has any, hold one for this text.
+    #[must_use]
+    pub(super) fn has_word(&self, text: &str) -> bool {
+        self.values.is_empty() || self.word(text).is_some()
+    }
+
+    /// Whether it looks into JSON at once.
+    pub(super) fn opens_json(&self) -> bool {
+        matches!(self.codec, Codec::Json | Codec::ByMime) && !self.keeps_json()
+    }
+
+    /// Whether its JSON stays text until someone asks for it ([`crate::operation::Recorded`]).
+    pub(super) fn keeps_json(&self) -> bool {
+        matches!(self.codec, Codec::Json | Codec::ByMime)
+            && matches!(self.field, Field::Input | Field::Output)
+            && self.paths.is_empty()
+            && self.values.is_empty()
+    }
+
+    /// Among all rules: fields one after the other, in a field the lowest rank first.
+    pub(super) fn order(&self) -> u32 {
+        u32::from(self.field as u8) << 16 | u32::from(self.rank)
+    }
+
+    /// Our word for a dialect's.
+    pub(super) fn word(&self, text: &str) -> Option<&'static str> {
+        let same = |word: &str| word.eq_ignore_ascii_case(text) || (word.contains('*') && fits(word, text));
+        self.values.iter().find(|(word, _)| same(word)).map(|(_, ours)| *ours)
+    }
+}
+
 /// Where a key stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {

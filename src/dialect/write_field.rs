@@ -11,7 +11,9 @@ use super::messages::{self, Direction};
 use super::read::ChildResult;
 use super::rule::{Codec, Field, Rule};
 use super::{normalize, result};
-use crate::operation::{Evaluation, Failure, Interrupt, Memory, Message, Operation, ResourceImpact, Role, Search, StateChange, ToolUse};
+use crate::operation::{
+    Evaluation, Failure, Interrupt, Memory, Message, Operation, Recorded, ResourceImpact, Role, Search, StateChange, ToolUse,
+};
 use crate::span::{Span, UnixNanos};
 use lists::{documents, embedded_texts, evaluations, tool_definitions};
 use slot::{add, count, flag, number, set, text};
@@ -65,6 +67,7 @@ impl<'a> Writer<'a> {
     /// Writes a value; whether it was of use.
     pub(super) fn write(&mut self, rule: &Rule, raw: &Raw<'_>, decoded: Decoded) -> bool {
         match decoded {
+            Decoded::Recorded(recorded) => self.recorded(rule.field, recorded),
             Decoded::Messages(messages) => self.messages(rule.field, messages),
             Decoded::Time(time) => self.first_token(time),
             Decoded::Value(value) => self.value(rule, raw, value),
@@ -77,6 +80,15 @@ impl<'a> Writer<'a> {
         }
         let nanos = UnixNanos(time.0 - self.span.start.0);
         self.operation.time_to_first_token.get_or_insert(nanos.seconds());
+        true
+    }
+
+    fn recorded(&mut self, field: Field, recorded: Recorded) -> bool {
+        match field {
+            Field::Input => self.operation.input = recorded,
+            Field::Output => self.operation.output = recorded,
+            _ => return false,
+        }
         true
     }
 
@@ -97,8 +109,7 @@ impl<'a> Writer<'a> {
                 self.system = messages::system(&value);
                 self.system.is_some()
             }
-            Field::Input => set(&mut self.operation.input, value),
-            Field::Output => set(&mut self.operation.output, value),
+            Field::Input | Field::Output => self.recorded(rule.field, value.into()),
             Field::RawResponse => (value.is_object() || value.is_array()) && set(&mut self.operation.raw_response, value),
             Field::Kind | Field::Beside => false,
             field => {

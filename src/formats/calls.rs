@@ -34,7 +34,7 @@ pub(crate) fn call_id<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
 pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
     let own = step.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
     own.or_else(|| asked(run, step).and_then(|call| call.arguments.as_ref()))
-        .or(step.operation.input.as_ref())
+        .or(step.operation.input.get())
 }
 
 /// What the conversations tell of each tool's result, by the tool's step id.
@@ -64,7 +64,7 @@ impl<'a> Results<'a> {
     /// What the tool gave back, of any JSON type: the span says so, else the messages.
     pub(crate) fn get(&self, step: &'a Step) -> Option<&'a Value> {
         let own = step.operation.tool.as_ref().and_then(|tool| tool.result.as_ref());
-        own.or(step.operation.output.as_ref())
+        own.or(step.operation.output.get())
             .or_else(|| self.0.get(step.id.as_str()).copied())
     }
 }

@@ -159,7 +159,7 @@ pub(crate) fn documents(list: &[Document]) -> Json<'_> {
 /// What went in.
 pub(crate) fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
     let operation = &step.operation;
-    let whole = || operation.input.as_ref().map(Json::from);
+    let whole = || operation.input.get().map(Json::from);
     let messages = || operation.input_messages.as_deref().map(chats);
     let memory = operation.memory.as_ref();
     let query = || {
@@ -186,7 +186,7 @@ pub(crate) fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
 /// What came out. Vectors stay out: their number says enough.
 pub(crate) fn output<'a>(results: &calls::Results<'a>, step: &'a Step) -> Option<Json<'a>> {
     let operation = &step.operation;
-    let whole = || operation.output.as_ref().map(Json::from);
+    let whole = || operation.output.get().map(Json::from);
     let messages = || operation.output_messages.as_deref().filter(|list| !list.is_empty()).map(chats);
     let found = || {
         let search = operation.search.as_ref()?;

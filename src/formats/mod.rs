@@ -98,20 +98,28 @@ impl AnyFormat {
 }
 
 fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
+    // What is written doubles its memory again and again otherwise, and copies itself each time.
+    let steps: usize = runs.iter().map(|run| run.steps.len()).sum();
+    let room = steps.saturating_mul(8 << 10).clamp(1 << 10, 1 << 20);
     F::assemble(runs, options)
         .into_iter()
         .map(|Assembled { document, mut losses }| {
-            let text = match layout {
-                Layout::Compact => serde_json::to_string(&document),
-                Layout::Indented => serde_json::to_string_pretty(&document),
-            };
-            let document = text.unwrap_or_else(|error| {
+            let document = written(&document, layout, room).unwrap_or_else(|error| {
                 losses.push(Loss::new(None, format!("document: {error}"), LossReason::NoPlace));
                 "null".to_owned()
             });
             Assembled { document, losses }
         })
         .collect()
+}
+
+fn written(document: &impl Serialize, layout: Layout, room: usize) -> serde_json::Result<String> {
+    let mut text = Vec::with_capacity(room);
+    match layout {
+        Layout::Compact => serde_json::to_writer(&mut text, document)?,
+        Layout::Indented => serde_json::to_writer_pretty(&mut text, document)?,
+    }
+    String::from_utf8(text).map_err(<serde_json::Error as serde::ser::Error>::custom)
 }
 
 /// Every format, in the order in which they are listed to people.

@@ -6,7 +6,7 @@ use super::json::{Text, trimmed};
 use super::{calls, io};
 use crate::dialect::messages::{self, Direction};
 use crate::hash::HashSet;
-use crate::operation::{Message, Operation};
+use crate::operation::{Message, Operation, Recorded};
 use crate::run::{EntryKind, Run, Step};
 
 /// The words of a run's conversations, its question and its answer.
@@ -37,7 +37,7 @@ impl<'a> Told<'a> {
 
     /// Which of an operation's input and output the conversations do not hold: `None` if they hold both.
     pub(in crate::formats) fn untold(&self, operation: &Operation) -> Option<&'static str> {
-        let lacks = |value: &Option<Value>, direction| value.as_ref().is_some_and(|value| !self.holds(value, direction));
+        let lacks = |value: &Recorded, direction| value.get().is_some_and(|value| !self.holds(value, direction));
         match (
             lacks(&operation.input, Direction::Input),
             lacks(&operation.output, Direction::Output),

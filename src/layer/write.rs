@@ -240,8 +240,8 @@ impl<'a> Writer<'a> {
             .tool
             .as_ref()
             .filter(|_| matches!(operation.kind, Kind::Tool | Kind::Handoff));
-        let input = tool.map_or(operation.input.as_ref(), |tool| tool.arguments.as_ref());
-        let output = tool.map_or(operation.output.as_ref(), |tool| tool.result.as_ref());
+        let input = tool.map_or(operation.input.get(), |tool| tool.arguments.as_ref());
+        let output = tool.map_or(operation.output.get(), |tool| tool.result.as_ref());
         let input = input.or(operation.search.as_ref().and_then(|search| search.query.as_ref()));
         for (name, value) in [("input", input), ("output", output)] {
             if let Some(value) = value.filter(|value| !value.is_null() && !has(&format!("{name}.value"))) {

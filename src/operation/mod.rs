@@ -2,12 +2,14 @@
 
 pub mod document;
 pub mod message;
+pub mod recorded;
 pub mod usage;
 
 use serde_json::{Map, Value};
 
 pub use document::Document;
 pub use message::{Message, Part, Role, ToolCall};
+pub use recorded::Recorded;
 pub use usage::{Cost, TokenCount};
 
 /// The kind of an operation. The words are OpenInference's and OTel GenAI's.
@@ -344,9 +346,9 @@ pub struct Operation {
     /// What the model said, one message a choice; `None` if not recorded.
     pub output_messages: Option<Vec<Message>>,
     /// What went in, as a whole.
-    pub input: Option<Value>,
+    pub input: Recorded,
     /// What came out, as a whole.
-    pub output: Option<Value>,
+    pub output: Recorded,
     /// The provider's response as the spans hold it: an object, or a list of messages.
     pub raw_response: Option<Value>,
     /// The provider's id of the answer.

@@ -171,7 +171,7 @@ fn result_entry(call_id: &str, at: usize, attempt: usize, steps: &Steps) -> Opti
             .tool
             .as_ref()
             .and_then(|tool| tool.result.clone())
-            .or_else(|| step.operation.output.clone())
+            .or_else(|| step.operation.output.get().cloned())
             .unwrap_or_default(),
         _ => result_of(step),
     };

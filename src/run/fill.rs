@@ -25,8 +25,11 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
         }
         (slot, more) => or(slot, more),
     }
-    or(&mut kept.input, other.input);
-    or(&mut kept.output, other.output);
+    for (kept, other) in [(&mut kept.input, other.input), (&mut kept.output, other.output)] {
+        if kept.is_none() {
+            *kept = other;
+        }
+    }
     or(&mut kept.raw_response, other.raw_response);
     or(&mut kept.response_id, other.response_id);
     or(&mut kept.finish_reason, other.finish_reason);

@@ -109,7 +109,7 @@ pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> O
     {
         let told = steps.get(step)?;
         return Some(Said {
-            content: told.operation.output.clone()?,
+            content: told.operation.output.get().cloned()?,
             step,
             at: told.end_or_start(),
             in_conversation: false,
@@ -155,8 +155,8 @@ fn outer_words(steps: &[Step], root: usize, direction: Direction) -> Option<(Val
 fn words_of(step: &Step, direction: Direction) -> Option<Value> {
     let operation = &step.operation;
     let (value, list) = match direction {
-        Direction::Input => (operation.input.as_ref(), operation.input_messages.as_ref()),
-        Direction::Output => (operation.output.as_ref(), operation.output_messages.as_ref()),
+        Direction::Input => (operation.input.get(), operation.input_messages.as_ref()),
+        Direction::Output => (operation.output.get(), operation.output_messages.as_ref()),
     };
     value
         .and_then(|value| in_value(value, direction))

@@ -228,7 +228,9 @@ fn told_by_messages(
     };
     let said = asked.answer.as_ref().map(|(answer, _)| answer.result_value());
     let failed = asked.answer.as_ref().is_some_and(|(answer, _)| answer.is_error);
-    let result = said.clone().or_else(|| agent_step.and_then(|agent| agent.operation.output.clone()));
+    let result = said
+        .clone()
+        .or_else(|| agent_step.and_then(|agent| agent.operation.output.get().cloned()));
     let by_id = call.map(|call| call.span_id.to_string()).unwrap_or_default();
     let call_id = asked.call.id.clone().unwrap_or_else(|| asked.index.to_string());
     Step {

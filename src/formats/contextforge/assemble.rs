@@ -206,7 +206,7 @@ fn is_told(run: &Run, value: &Json<'_>) -> bool {
 }
 
 fn root_input(run: &Run) -> Option<&Value> {
-    run.steps.get(run.root?)?.operation.input.as_ref()
+    run.steps.get(run.root?)?.operation.input.get()
 }
 
 /// A fetched prompt is the next model call's of the same agent.

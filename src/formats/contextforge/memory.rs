@@ -53,7 +53,7 @@ impl<'a> Making<'a, '_> {
         let step = self.step;
         let memory = step.operation.memory.as_ref();
         let said = memory.and_then(|memory| memory.data.as_ref());
-        let data = match said.or(step.operation.input.as_ref()) {
+        let data = match said.or(step.operation.input.get()) {
             Some(Value::Object(map)) => map.into(),
             None | Some(Value::Null) => Object::new(),
             Some(other) => {
@@ -81,7 +81,7 @@ impl<'a> Making<'a, '_> {
         if let Some(word) = recorded.filter(|word| *word != operation) {
             self.note("operation", word);
         }
-        if let Some(output) = &step.operation.output {
+        if let Some(output) = step.operation.output.get() {
             self.note("output", output);
         }
         let text = |text: Option<&'a String>| text.map(Text::from);
@@ -125,7 +125,7 @@ impl<'a> Making<'a, '_> {
         self.metadata.remove("state");
         if operation.kind != Kind::StateChange {
             self.note("kind", operation.kind.name());
-            for (key, value) in [("input", &operation.input), ("output", &operation.output)] {
+            for (key, value) in [("input", operation.input.get()), ("output", operation.output.get())] {
                 if let Some(value) = value {
                     self.note(key, value);
                 }
@@ -144,13 +144,13 @@ impl<'a> Making<'a, '_> {
         let operation = &self.step.operation;
         let asked = operation.interrupt.as_ref();
         let prompt = asked.and_then(|asked| asked.prompt.as_deref()).map(Text::from);
-        let prompt = prompt.or_else(|| words(operation.input.as_ref()?).map(|said| said.text));
+        let prompt = prompt.or_else(|| words(operation.input.get()?).map(|said| said.text));
         let prompt = prompt.unwrap_or_else(|| {
             self.lose("prompt", LossReason::Synthesized);
             Text::default()
         });
         let said = asked.and_then(|asked| asked.response.as_ref());
-        let response = match said.or(operation.output.as_ref()) {
+        let response = match said.or(operation.output.get()) {
             Some(kept @ (Value::String(_) | Value::Object(_))) => kept.into(),
             None | Some(Value::Null) => {
                 self.lose("response", LossReason::Synthesized);

@@ -240,7 +240,7 @@ impl<'a> Making<'a, '_> {
         if let Some(messages) = &operation.input_messages {
             return Some(io::chats(messages));
         }
-        match operation.input.as_ref()? {
+        match operation.input.get()? {
             Value::Null => None,
             text @ Value::String(_) => Some(text.into()),
             list @ Value::Array(items) if items.iter().all(Value::is_object) => Some(list.into()),
@@ -255,7 +255,7 @@ impl<'a> Making<'a, '_> {
     fn llm_output(&mut self) -> Option<Json<'a>> {
         let operation = &self.step.operation;
         let Some((first, others)) = operation.output_messages.as_deref().and_then(<[Message]>::split_first) else {
-            return match operation.output.as_ref()? {
+            return match operation.output.get()? {
                 Value::Null => None,
                 kept @ (Value::String(_) | Value::Object(_)) => Some(kept.into()),
                 other => {
@@ -359,7 +359,7 @@ impl<'a> Making<'a, '_> {
         let documents = operation.search.as_ref().and_then(|search| search.documents.as_deref());
         let results: Vec<RetrievalResult<'a>> = documents.unwrap_or_default().iter().map(result).collect();
         if documents.is_none() {
-            match &operation.output {
+            match operation.output.get() {
                 Some(output) if !output.is_null() => self.note("output", output),
                 _ => self.note("content_captured", false),
             }
@@ -390,8 +390,8 @@ impl<'a> Making<'a, '_> {
         let operation = &self.step.operation;
         let messages = operation.input_messages.as_deref().or(operation.output_messages.as_deref());
         let said = joined_words(messages)
-            .or_else(|| words(operation.input.as_ref()?))
-            .or_else(|| words(operation.output.as_ref()?))?;
+            .or_else(|| words(operation.input.get()?))
+            .or_else(|| words(operation.output.get()?))?;
         if said.coerced {
             self.lose("content", LossReason::Coerced);
         }
@@ -415,8 +415,8 @@ impl<'a> Making<'a, '_> {
             said.content().into()
         };
         answer(content.into())
-            .or_else(|| answer(operation.output.as_ref()?.into()))
-            .or_else(|| answer(operation.input.as_ref()?.into()))
+            .or_else(|| answer(operation.output.get()?.into()))
+            .or_else(|| answer(operation.input.get()?.into()))
     }
 }
 

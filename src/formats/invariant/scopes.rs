@@ -325,15 +325,15 @@ fn words<'a>(step: &'a Step, role: &str) -> Option<Json<'a>> {
     let operation = &step.operation;
     if operation.kind == Kind::Interrupt {
         let asked = operation.interrupt.as_ref().and_then(|asked| asked.response.as_ref());
-        return asked.or(operation.output.as_ref()).map(Json::from);
+        return asked.or(operation.output.get()).map(Json::from);
     }
-    let went_in = (&operation.input_messages, &operation.input);
-    let came_out = (&operation.output_messages, &operation.output);
+    let went_in = (&operation.input_messages, operation.input.get());
+    let came_out = (&operation.output_messages, operation.output.get());
     let sides = if role == "user" { [went_in, came_out] } else { [came_out, went_in] };
     sides.into_iter().find_map(|(messages, whole)| {
         let text: String = messages.iter().flatten().map(io::content).collect();
         if text.trim().is_empty() {
-            whole.as_ref().map(Json::from)
+            whole.map(Json::from)
         } else {
             Some(text.into())
         }

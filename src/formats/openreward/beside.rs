@@ -110,8 +110,8 @@ impl<'a> Writer<'a, '_> {
             Kind::Agent | Kind::Chain | Kind::Llm | Kind::Detail | Kind::Embedding
         );
         if !repeats {
-            map.insert_filled("input", operation.input.as_ref());
-            map.insert_filled("output", operation.output.as_ref());
+            map.insert_filled("input", operation.input.get());
+            map.insert_filled("output", operation.output.get());
         } else if matches!(operation.kind, Kind::Agent | Kind::Chain) {
             self.untold(step);
         } else if operation.input.is_some() || operation.output.is_some() {

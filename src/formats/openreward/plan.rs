@@ -131,7 +131,7 @@ impl<'a> Plan<'a> {
                     },
                     _ => continue,
                 },
-                Kind::UserInput => match operation.input.as_ref().or(operation.output.as_ref()) {
+                Kind::UserInput => match operation.input.get().or(operation.output.get()) {
                     Some(content) if !spoken.has(&Role::User, content) && !is_said(run, content) => Item::Said {
                         role: &Role::User,
                         content,
@@ -140,7 +140,7 @@ impl<'a> Plan<'a> {
                     },
                     _ => continue,
                 },
-                Kind::FinalOutput => match operation.output.as_ref().or(operation.input.as_ref()) {
+                Kind::FinalOutput => match operation.output.get().or(operation.input.get()) {
                     Some(content) if !spoken.has(&Role::Assistant, content) && !is_said(run, content) => Item::Said {
                         role: &Role::Assistant,
                         content,

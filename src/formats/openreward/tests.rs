@@ -294,7 +294,7 @@ fn operations_on_their_own() {
         ..Default::default()
     });
     let mut guard = step(0x205, Kind::Guardrail, 20, 30);
-    guard.operation.output = Some(json!({"tripwire_triggered": false}));
+    guard.operation.output = json!({"tripwire_triggered": false}).into();
     let mut judge = step(0x206, Kind::Evaluator, 150, 160);
     judge.parent = Some(1);
     judge.operation.evaluations = vec![Evaluation {

@@ -155,8 +155,8 @@ impl<'a> Events<'a> {
         match operation.kind {
             Kind::Agent | Kind::Chain => self.repeats(step),
             _ => {
-                metadata.insert_filled("input", operation.input.as_ref());
-                metadata.insert_filled("output", operation.output.as_ref());
+                metadata.insert_filled("input", operation.input.get());
+                metadata.insert_filled("output", operation.output.get());
             }
         }
         let name = operation
@@ -267,7 +267,7 @@ fn environment<'a>(turns: &Turns, index: usize, step: &'a Step, messages: &Messa
             let result = found
                 .map(|found| Object::from([("documents", found)]).into())
                 .or_else(results)
-                .or_else(|| operation.output.as_ref().map(Json::from));
+                .or_else(|| operation.output.get().map(Json::from));
             (kind.name(), result)
         }
     };
@@ -297,7 +297,7 @@ fn state(value: Json<'_>) -> Json<'_> {
 fn stop<'a>(turns: &Turns, step: &'a Step) -> Event<'a> {
     let mut metadata = described(step);
     metadata.insert_filled("duration_ms", step.latency_ms());
-    metadata.insert_filled("input", step.operation.input.as_ref());
+    metadata.insert_filled("input", step.operation.input.get());
     Event::Environment(EnvironmentEvent {
         system_instance_id: turns.system(step, &format!("guardrail:{}", step.operation.name)).into(),
         time_record: time(step.end_or_start()),
@@ -305,7 +305,7 @@ fn stop<'a>(turns: &Turns, step: &'a Step) -> Event<'a> {
         reward: step.operation.training.reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
         terminated: true,
         truncated: step.operation.training.truncated.unwrap_or(false),
-        system_state_after: step.operation.output.as_ref().map(|output| state(output.into())),
+        system_state_after: step.operation.output.get().map(|output| state(output.into())),
         ..EnvironmentEvent::default()
     })
 }
@@ -318,7 +318,7 @@ pub(super) fn blocks(operation: &Operation) -> bool {
             .any(|key| map.get(*key) == Some(&Value::Bool(true)))
     };
     operation.failure.is_some()
-        || operation.output.as_ref().and_then(Value::as_object).is_some_and(says)
+        || operation.output.get().and_then(Value::as_object).is_some_and(says)
         || says(&operation.metadata)
         || says(&operation.unmapped)
 }

@@ -189,8 +189,8 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
         let _ = told.swap_remove("task");
         told.extend(about(&root.operation));
         if !has_event(root.operation.kind) && !repeats(root.operation.kind) {
-            told.insert_filled("input", root.operation.input.as_ref());
-            told.insert_filled("output", root.operation.output.as_ref());
+            told.insert_filled("input", root.operation.input.get());
+            told.insert_filled("output", root.operation.output.get());
         }
         let task = &root.operation.task;
         map.insert_filled("task_description", task.description.as_ref());

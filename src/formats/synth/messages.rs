@@ -155,14 +155,10 @@ impl<'a> Messages<'a> {
                     let response = operation.interrupt.as_ref().and_then(|interrupt| interrupt.response.as_ref());
                     ("user_input", response, step.end_or_start())
                 }
-                Kind::UserInput => (
-                    "user_input",
-                    operation.input.as_ref().or(operation.output.as_ref()),
-                    step.started_at,
-                ),
+                Kind::UserInput => ("user_input", operation.input.get().or(operation.output.get()), step.started_at),
                 Kind::FinalOutput => (
                     "agent_response",
-                    operation.output.as_ref().or(operation.input.as_ref()),
+                    operation.output.get().or(operation.input.get()),
                     step.end_or_start(),
                 ),
                 _ => continue,

@@ -57,13 +57,13 @@ pub(super) fn record<'a>(
         record.outputs = output.iter().map(message).map(answer).collect();
     }
     if operation.input_messages.is_none() {
-        record.input_text = operation.input.as_ref().map(text);
+        record.input_text = operation.input.get().map(text);
     }
     if options.is("synth.output_text", "raw") {
         record.output_text = operation.raw_response.as_ref().map(|raw| raw.to_string().into());
     }
     if record.output_text.is_none() && operation.output_messages.is_none() {
-        record.output_text = operation.output.as_ref().map(text);
+        record.output_text = operation.output.get().map(text);
     }
     let (params, tool_choice) = request(operation);
     record.request_params = params;

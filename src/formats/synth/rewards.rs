@@ -36,8 +36,8 @@ impl<'a> Events<'a> {
         let mut judge = Object::new();
         if operation.kind == Kind::Evaluator {
             judge = described(step);
-            judge.insert_filled("input", operation.input.as_ref());
-            judge.insert_filled("output", operation.output.as_ref());
+            judge.insert_filled("input", operation.input.get());
+            judge.insert_filled("output", operation.output.get());
         }
         for evaluation in &operation.evaluations {
             let told = facts::evaluation(evaluation);

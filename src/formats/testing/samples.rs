@@ -159,8 +159,8 @@ pub(crate) fn controls() -> Run {
     let mut build = Build::new();
     let root = build.agent("desk", None, 0, 9000);
     let guard = build.step(Kind::Guardrail, "jailbreak check", Some(root), 5, 8);
-    build.op(guard).input = Some("Refund me".into());
-    build.op(guard).output = Some(json!({"triggered": false}));
+    build.op(guard).input = "Refund me".into();
+    build.op(guard).output = json!({"triggered": false}).into();
     let prompt = build.step(Kind::Prompt, "get_prompt", Some(root), 8, 9);
     build.op(prompt).prompt.id = Some("desk-v1".to_owned());
     let first = build.llm(root, 10, 500, &[user("Refund me")], Some(assistant("I hand you over.")));
@@ -251,8 +251,8 @@ pub(crate) fn skewed() -> Run {
 pub(crate) fn only_agent() -> Run {
     let mut build = Build::new();
     let root = build.agent("quiet", None, 0, 1000);
-    build.op(root).input = Some(json!({"city": "Rome"}));
-    build.op(root).output = Some("Sunny".into());
+    build.op(root).input = json!({"city": "Rome"}).into();
+    build.op(root).output = "Sunny".into();
     build.lone_tool("weather", root, 100, 200, json!({"city": "Rome"}), json!({"sky": "clear"}));
     build.ask("{}", root, false);
     build.run.question.as_mut().unwrap().content = json!({"city": "Rome"});
@@ -322,9 +322,9 @@ pub(crate) fn people() -> Run {
     let mut build = Build::new();
     let root = build.agent("clerk", None, 0, 1000);
     let asked = build.step(Kind::UserInput, "user_prompt", Some(root), 5, 5);
-    build.op(asked).input = Some("Where?".into());
+    build.op(asked).input = "Where?".into();
     let also = build.step(Kind::UserInput, "user_prompt", Some(root), 6, 6);
-    build.op(also).input = Some("Quick!".into());
+    build.op(also).input = "Quick!".into();
     build.llm(root, 10, 100, &[user("Where?")], Some(assistant("Here.")));
     let open = build.step(Kind::Interrupt, "approve", Some(root), 110, 120);
     build.op(open).interrupt = Some(crate::operation::Interrupt {
@@ -332,7 +332,7 @@ pub(crate) fn people() -> Run {
         ..Default::default()
     });
     let said = build.step(Kind::FinalOutput, "answer", Some(root), 130, 130);
-    build.op(said).output = Some("It is here.".into());
+    build.op(said).output = "It is here.".into();
     build.ask("Where?", asked, true);
     build.answer("It is here.", said, false);
     build.run
@@ -385,8 +385,8 @@ pub(crate) fn trip_planner() -> Run {
     build.op(second).input_messages.as_mut().unwrap()[2].parts.clear();
     build.op(second).usage = tokens(150, 33, 183);
     build.op(second).prompt.id = Some("planner".to_owned());
-    build.op(root).input = Some(question.into());
-    build.op(root).output = Some(answer.into());
+    build.op(root).input = question.into();
+    build.op(root).output = answer.into();
     build.ask(question, first, true);
     build.answer(answer, second, true);
     build.run

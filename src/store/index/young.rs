@@ -123,3 +123,105 @@ impl Young {
         self.uncommitted = false;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::otlp::{encode, scan};
+    use crate::span::{Signal, Span, SpanId};
+    use crate::store::index::Reading;
+    use crate::store::log::Position;
+    use crate::store::{Chunk, index};
+
+    /// Ids in no order.
+    fn id(number: usize) -> TraceId {
+        let mixed = (number as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+        TraceId::from_bytes(&mixed.to_be_bytes()).expect("an id")
+    }
+
+    fn chunk(number: usize) -> Chunk {
+        let span = Span::new(id(number), SpanId::from_bytes(&[1; 8]).expect("an id"), "alone");
+        let bytes = encode::traces(&[span]);
+        let scanned = scan::scan(&bytes, Signal::Traces, &[]).expect("a request");
+        Chunk::of_request(&scanned, bytes).remove(0)
+    }
+
+    fn at(number: usize) -> Position {
+        Position {
+            segment: 0,
+            offset: number as u64,
+        }
+    }
+
+    fn add(writer: &mut Writer<'_>, numbers: std::ops::Range<usize>) {
+        for number in numbers {
+            writer.add(&chunk(number), at(number)).expect("adds");
+        }
+    }
+
+    /// Traces below `count` have their one chunk, and none stands above.
+    fn holds(reading: &mut Reading, count: usize) {
+        for number in (0..count).rev().step_by(7) {
+            let places = reading.chunks(id(number)).expect("reads");
+            assert_eq!(
+                places.iter().map(|place| place.at).collect::<Vec<_>>(),
+                [at(number)],
+                "trace {number} of {count}"
+            );
+        }
+        assert!(
+            reading.chunks(id(count)).expect("reads").is_empty(),
+            "trace {count} is not there yet"
+        );
+    }
+
+    /// What a crash leaves of the index is one of its commits: each of them is a whole index, in the middle of sorting too.
+    #[test]
+    fn each_commit_is_an_index_while_ids_are_put_in_order() {
+        const STEP: usize = 3_000;
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut index = Index::open(directory.path()).expect("opens");
+        let mut beside = Reading::new(index::open_beside(directory.path()).expect("opens"));
+        let mut states = std::collections::BTreeSet::new();
+        for count in (STEP..=9 * STEP).step_by(STEP) {
+            let mut writer = index.begin().expect("begins");
+            add(&mut writer, count - STEP..count);
+            writer.commit(at(count)).expect("commits");
+            let _ = states.insert((index.young.sorting.is_some(), index.young.next_id > 2 * TOGETHER as i64));
+            holds(&mut beside, count);
+            holds(&mut Reading::new(index::open_beside(directory.path()).expect("opens")), count);
+            // Who opens it after a crash goes on from this commit.
+            let young = Young::load(index.connection()).expect("reads");
+            assert_eq!(
+                (young.ids, young.next_id),
+                (index.young.ids.clone(), index.young.next_id),
+                "{count} traces"
+            );
+        }
+        assert!(states.len() > 2, "the sorting was seen at work and at rest: {states:?}");
+    }
+
+    /// What a transaction added that was given up is unknown afterwards, and can be added again.
+    #[test]
+    fn what_was_not_committed_is_forgotten() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut index = Index::open(directory.path()).expect("opens");
+        let mut writer = index.begin().expect("begins");
+        add(&mut writer, 0..TOGETHER - 1);
+        writer.commit(at(TOGETHER)).expect("commits");
+        let mut writer = index.begin().expect("begins");
+        add(&mut writer, TOGETHER - 1..3 * TOGETHER);
+        drop(writer);
+        holds(
+            &mut Reading::new(index::open_beside(directory.path()).expect("opens")),
+            TOGETHER - 1,
+        );
+        let mut writer = index.begin().expect("begins");
+        add(&mut writer, TOGETHER - 1..TOGETHER + 5);
+        writer.commit(at(TOGETHER + 5)).expect("commits");
+        holds(
+            &mut Reading::new(index::open_beside(directory.path()).expect("opens")),
+            TOGETHER + 5,
+        );
+    }
+}

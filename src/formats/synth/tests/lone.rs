@@ -26,9 +26,9 @@ fn operations_on_their_own() {
         ..Default::default()
     });
     let mut guard = step(0x203, Kind::Guardrail, 50, 60);
-    guard.operation.output = Some(json!({"tripwire_triggered": true}));
+    guard.operation.output = json!({"tripwire_triggered": true}).into();
     let mut open = guard.clone();
-    open.operation.output = None;
+    open.operation.output = crate::operation::Recorded::default();
     open.span_id = span(0x20f);
     let mut judge = step(0x204, Kind::Evaluator, 150, 160);
     judge.parent = Some(1);
@@ -58,7 +58,7 @@ fn operations_on_their_own() {
     let made = step(0x209, Kind::AgentCreate, 186, 187);
     let mut chain = step(0x20a, Kind::Chain, 5, 190);
     chain.operation.name = "step 1".into();
-    chain.operation.input = Some(json!("repeated"));
+    chain.operation.input = json!("repeated").into();
     run.steps[1].parent = Some(12);
     run.steps[1].operation.training.reward = Some(0.25);
     run.steps[0].operation.training.reward = Some(1.0);

@@ -1,0 +1,94 @@
+//! Values that stay as they were recorded until someone looks.
+
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+/// What a client recorded as the whole input or output of an operation, if it did. JSON text is opened when it is first asked
+/// for: most of it says once more what the messages say.
+#[derive(Debug, Clone, Default)]
+pub struct Recorded(Option<Box<Held>>);
+
+#[derive(Debug, Clone)]
+enum Held {
+    Value(Value),
+    Text { text: String, opened: OnceLock<Value> },
+}
+
+impl Recorded {
+    /// Text that looks like a JSON object or list. What turns out to be none is the text itself.
+    #[must_use]
+    pub fn text(text: String) -> Self {
+        let opened = OnceLock::new();
+        Self(Some(Box::new(Held::Text { text, opened })))
+    }
+
+    /// The value; `None` if nothing was recorded.
+    #[must_use]
+    pub fn get(&self) -> Option<&Value> {
+        Some(match self.0.as_deref()? {
+            Held::Value(value) => value,
+            Held::Text { text, opened } => opened.get_or_init(|| open(text)),
+        })
+    }
+
+    /// The value, taken out.
+    #[must_use]
+    pub fn into_value(self) -> Option<Value> {
+        Some(match *self.0? {
+            Held::Value(value) => value,
+            Held::Text { text, opened } => opened.into_inner().unwrap_or_else(|| open(&text)),
+        })
+    }
+
+    /// Whether something was recorded.
+    #[must_use]
+    pub fn is_some(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Whether nothing was recorded.
+    #[must_use]
+    pub fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+fn open(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()))
+}
+
+impl PartialEq for Recorded {
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<V: Into<Value>> From<V> for Recorded {
+    fn from(value: V) -> Self {
+        Self(Some(Box::new(Held::Value(value.into()))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn text_is_opened_when_asked_for() {
+        let recorded = Recorded::text("{\"a\": [1]}".to_owned());
+        assert_eq!(recorded.get(), Some(&json!({"a": [1]})));
+        assert_eq!(recorded, Recorded::from(json!({"a": [1]})));
+        assert_eq!(recorded.clone().into_value(), Some(json!({"a": [1]})));
+        assert_eq!(Recorded::text("[1]".to_owned()).into_value(), Some(json!([1])));
+    }
+
+    #[test]
+    fn what_is_no_json_stays_text() {
+        assert_eq!(Recorded::text("{'a': 1}".to_owned()).get(), Some(&json!("{'a': 1}")));
+        assert_eq!(Recorded::default().get(), None);
+        assert!(Recorded::default().is_none() && Recorded::from("x").is_some());
+    }
+}
