@@ -128,6 +128,38 @@ fn a_segment_with_damage_is_not_compressed_and_one_without_its_table_is_read() {
 }
 
 #[test]
+fn what_comes_after_the_segment_that_was_written_to_is_gone_has_a_segment_of_its_own() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let spans = spans(20);
+    let store = Local::open(&options(directory.path())).expect("opens").store;
+    fill(&store, &spans[..18]);
+    // A segment that lost its end, and stays raw, stands before one that is compressed; and the one that is written to is lost.
+    let paths = segments(directory.path());
+    let [.., raw, _, open] = &paths[..] else {
+        panic!("too few segments: {paths:?}")
+    };
+    let mut bytes = fs::read(raw).expect("reads");
+    bytes.truncate(bytes.len() / 2);
+    fs::write(raw, &bytes).expect("writes");
+    let _ = store.maintain().expect("maintains");
+    drop(store);
+    fs::remove_file(open).expect("removes");
+    for file in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
+        let _ = fs::remove_file(directory.path().join(file));
+    }
+    let store = Local::open(&options(directory.path())).expect("opens").store;
+    fill(&store, &spans[18..]);
+    assert_eq!(fs::read(raw).expect("reads"), bytes, "as it was");
+    let last = |store: &Local| -> usize {
+        let ids: Vec<_> = (1..=3).flat_map(|number| read(store, number)).map(|span| span.span_id).collect();
+        spans[18..].iter().filter(|span| ids.contains(&span.span_id)).count()
+    };
+    assert_eq!(last(&store), 2);
+    drop(store);
+    assert_eq!(last(&Local::reindex(&options(directory.path())).expect("reindexes").store), 2);
+}
+
+#[test]
 fn the_oldest_segments_go_when_there_is_too_much() {
     let directory = tempfile::tempdir().expect("a directory");
     let keep = Retention {

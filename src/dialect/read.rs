@@ -187,7 +187,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                 }
             }
         }
-        candidates.sort_by_key(|candidate| candidate.rule.order());
+        candidates.sort_by_cached_key(|candidate| candidate.rule.order());
         candidates
     }
 

@@ -99,7 +99,9 @@ impl Log {
             } else if scanned.rest > 0 {
                 recovery.damaged.push(super::Damage { at, bytes: scanned.rest });
             }
-            open = Some((file, scanned.end));
+            if segment == last {
+                open = Some((file, scanned.end));
+            }
         }
         let (file, end) = match open {
             Some((file, offset)) => (file, Position { segment: last, offset }),

@@ -69,6 +69,8 @@ pub fn run(data: &[u8]) {
 }
 
 fn send(bridge: &Bridge, path: &str, content_type: &str, encoding: &str, body: Vec<u8>) {
+    // A message that says that it is compressed, and nothing says how: gRPC asks for "internal".
+    let says_nothing_of_how = matches!(encoding, "" | "identity") && body.first() == Some(&1);
     let grpc = content_type.starts_with("application/grpc");
     let version = if grpc { Version::HTTP_2 } else { Version::HTTP_11 };
     let mut request = Request::post(path).version(version).header("content-type", content_type);
@@ -83,7 +85,7 @@ fn send(bridge: &Bridge, path: &str, content_type: &str, encoding: &str, body: V
         assert_eq!(head.status.as_u16(), 200);
         let trailers = answer.trailers().cloned().unwrap_or_default();
         let code = head.headers.get("grpc-status").or(trailers.get("grpc-status")).expect("a status");
-        assert_ne!(code.as_bytes(), b"13", "internal");
+        assert!(code.as_bytes() != b"13" || says_nothing_of_how, "internal");
     } else {
         assert!(!matches!(head.status.as_u16(), 500 | 503), "{}", head.status);
     }
