@@ -100,7 +100,7 @@ impl AnyFormat {
 fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
     // What is written doubles its memory again and again otherwise, and copies itself each time.
     let steps: usize = runs.iter().map(|run| run.steps.len()).sum();
-    let room = steps.saturating_mul(8 << 10).clamp(1 << 10, 1 << 20);
+    let room = steps.saturating_mul(16 << 10).clamp(1 << 10, 1 << 20);
     F::assemble(runs, options)
         .into_iter()
         .map(|Assembled { document, mut losses }| {
