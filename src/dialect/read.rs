@@ -178,7 +178,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         for index in self.registry.name_rules().iter().chain(self.registry.resource_rules()) {
             let Some(rule) = self.registry.rule(*index) else { continue };
             match rule.place {
-                Place::Name if !self.is_of_scope(&rule.when) || !rule.has_word(&self.span.name) || !self.holds(&rule.when, None) => {}
+                Place::Name if !self.is_of_scope(&rule.when) || !rule.may_have_word(&self.span.name) || !self.holds(&rule.when, None) => {}
                 Place::Name => candidates.push(Candidate::new(rule, Raw::Name(&self.span.name))),
                 _ => {
                     if let Some(value) = self.span.resource.attributes.get(rule.key) {
@@ -427,3 +427,6 @@ fn member<'a>(event: &EventView<'a>, key: &str) -> Option<&'a AnyValue> {
         _ => None,
     })
 }
+
+#[cfg(test)]
+mod tests;

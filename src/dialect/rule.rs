@@ -33,10 +33,13 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether the rule's own words, where it has any, hold one for this text.
-    #[must_use]
-    pub(super) fn has_word(&self, text: &str) -> bool {
-        self.values.is_empty() || self.word(text).is_some()
+    /// Whether this text may be one of the rule's own words, where it has any.
+    pub(super) fn may_have_word(&self, text: &str) -> bool {
+        // Other codecs take a part of the text; values of the two fields are names of keys.
+        self.codec != Codec::Text
+            || matches!(self.field, Field::Parameter | Field::FormatExtras)
+            || self.values.is_empty()
+            || self.word(text).is_some()
     }
 
     /// Whether it looks into JSON at once.
