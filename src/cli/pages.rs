@@ -37,7 +37,7 @@ pub(super) struct Completions {
 
 Examples:
   spanbridge packaging systemd | sudo tee /etc/systemd/system/spanbridge.service
-  spanbridge packaging containerfile | podman build -t spanbridge -f - .")]
+  spanbridge packaging containerfile | podman build --format docker -t spanbridge -f - .")]
 pub(super) struct Packaging {
     /// Which file.
     #[arg(value_enum)]

@@ -213,6 +213,7 @@ fn greeting(config: &Config, addresses: Addresses) -> String {
     } else {
         "\n  export OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20TOKEN"
     };
+    let [to_http, to_grpc] = [http, grpc].map(|address| super::reached_here(&address.to_string()));
     format!(
         "serving, data in {}\n\
          \n  OTLP/gRPC  {scheme}://{grpc}\
@@ -220,8 +221,8 @@ fn greeting(config: &Config, addresses: Addresses) -> String {
          \n  API        {scheme}://{api}\
          \n\n\
          Point an exporter here:\n\
-         \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{http} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\
-         \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{grpc} OTEL_EXPORTER_OTLP_PROTOCOL=grpc{token}\
+         \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{to_http} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\
+         \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{to_grpc} OTEL_EXPORTER_OTLP_PROTOCOL=grpc{token}\
          \n\n\
          Then: spanbridge ls, spanbridge show TRACE, spanbridge export --to FORMAT. Ctrl-C stops.\n",
         config.data_dir.display()

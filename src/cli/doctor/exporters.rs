@@ -20,7 +20,8 @@ fn set(name: &str) -> Option<String> {
 pub(super) fn check(config: &Config, found: &mut Findings) {
     let tls = config.security.tls.is_some();
     let scheme = if tls { "https" } else { "http" };
-    let ours = format!("export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{}", config.http);
+    let address = crate::cli::reached_here(&config.http);
+    let ours = format!("export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{address}");
     let mut any = false;
     for (name, path) in ENDPOINTS {
         let Some(value) = set(name) else { continue };

@@ -168,6 +168,5 @@ fn stores(directory: &Path) -> Vec<PathBuf> {
 /// Where this machine reaches the API.
 fn url_of(config: &Config) -> String {
     let scheme = if config.security.tls.is_some() { "https" } else { "http" };
-    let address = config.api.replacen("0.0.0.0", "127.0.0.1", 1).replacen("[::]", "[::1]", 1);
-    format!("{scheme}://{address}")
+    format!("{scheme}://{}", super::reached_here(&config.api))
 }
