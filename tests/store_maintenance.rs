@@ -128,6 +128,32 @@ fn a_segment_with_damage_is_not_compressed_and_one_without_its_table_is_read() {
 }
 
 #[test]
+fn raw_records_are_found_behind_a_head_that_says_they_are_compressed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let spans = spans(20);
+    let store = Local::open(&options(directory.path())).expect("opens").store;
+    fill(&store, &spans[..17]);
+    drop(store);
+    let paths = segments(directory.path());
+    assert!(paths.len() > 2, "{paths:?}");
+    for path in &paths {
+        let mut bytes = fs::read(path).expect("reads");
+        bytes[7] = 2;
+        fs::write(path, &bytes).expect("writes");
+    }
+    let opened = Local::reindex(&options(directory.path())).expect("reindexes");
+    assert_eq!((opened.recovery.replayed, opened.recovery.damaged.len()), (17, 0));
+    fill(&opened.store, &spans[17..]);
+    let _ = opened.store.maintain().expect("maintains");
+    for number in 1..=3 {
+        assert_eq!(read(&opened.store, number), of(&spans, number));
+    }
+    drop(opened);
+    let again = Local::reindex(&options(directory.path())).expect("reindexes");
+    assert_eq!((again.recovery.replayed, again.recovery.damaged.len()), (20, 0));
+}
+
+#[test]
 fn what_comes_after_the_segment_that_was_written_to_is_gone_has_a_segment_of_its_own() {
     let directory = tempfile::tempdir().expect("a directory");
     let spans = spans(20);

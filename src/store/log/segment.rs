@@ -83,7 +83,8 @@ pub(super) fn form_of(file: &dyn DiskFile, segment: u64) -> Result<io::Result<Op
 }
 
 impl Segment {
-    /// Opens a segment. A compressed one whose table is damaged is read once to make it anew.
+    /// Opens a segment. A compressed one whose table is damaged is read once to make it anew; if no record of it is compressed
+    /// and one is raw, it is taken for what it was.
     ///
     /// # Errors
     ///
@@ -111,13 +112,25 @@ impl Segment {
             (self.table, self.records_end) = (table, Some(end));
             return Ok(());
         }
+        self.table = self.rows()?;
+        if self.table.is_empty() {
+            // The head of a segment has no checksum: raw records may stand behind one that says they are compressed.
+            self.form = Form::Raw;
+            if self.rows()?.is_empty() {
+                self.form = Form::Compressed;
+            }
+        }
+        Ok(())
+    }
+
+    /// Where each whole record stands.
+    fn rows(&self) -> io::Result<Vec<Row>> {
         let mut rows = Vec::new();
         let Ok(_) = self.scan(0, &mut |row, _, _| {
             rows.push(row);
             Ok::<(), Infallible>(())
         })?;
-        self.table = rows;
-        Ok(())
+        Ok(rows)
     }
 
     /// How its records are written.

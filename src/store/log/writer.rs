@@ -88,18 +88,16 @@ impl Log {
                 offset: scanned.end,
             };
             let file = opened.file;
-            if segment == last && form == Some(Form::Compressed) {
-                // The segments behind it are gone.
-                continue;
-            }
-            if scanned.rest > 0 && segment == last {
+            // The segments behind a compressed one are gone; nothing is added to it or taken from it.
+            let open_for_more = segment == last && form != Some(Form::Compressed);
+            if scanned.rest > 0 && open_for_more {
                 file.truncate(scanned.end).map_err(io("cut"))?;
                 file.sync().map_err(io("sync"))?;
                 recovery.torn = Some(Torn { at, bytes: scanned.rest });
             } else if scanned.rest > 0 {
                 recovery.damaged.push(super::Damage { at, bytes: scanned.rest });
             }
-            if segment == last {
+            if open_for_more {
                 open = Some((file, scanned.end));
             }
         }
