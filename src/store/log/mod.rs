@@ -18,7 +18,8 @@
 //!
 //! How a record can be broken, and what is done: the file ends inside it, at the end of the last segment (a crash before
 //! the sync: cut off and reported, nothing acknowledged was in it); its message does not fit its checksum (skipped by
-//! its length, counted and named); its head does not fit its checksum (the next head that does is searched for).
+//! its length, counted and named); its head does not fit its checksum (the next head that does is searched for). A segment's
+//! own head has none: where it says compressed and only raw records follow, they are read as such.
 
 mod compress;
 mod inspect;
