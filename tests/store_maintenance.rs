@@ -154,6 +154,33 @@ fn raw_records_are_found_behind_a_head_that_says_they_are_compressed() {
 }
 
 #[test]
+fn a_compressed_segment_behind_a_head_that_says_it_is_raw_is_told_and_not_cut() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let spans = spans(20);
+    let store = Local::open(&options(directory.path())).expect("opens").store;
+    fill(&store, &spans);
+    let _ = store.maintain().expect("maintains");
+    drop(store);
+    // The one that was written to is lost, too: this one is the last.
+    let paths = segments(directory.path());
+    let [.., last, open] = &paths[..] else {
+        panic!("too few segments: {paths:?}")
+    };
+    fs::remove_file(open).expect("removes");
+    let mut bytes = fs::read(last).expect("reads");
+    bytes[7] = 1;
+    fs::write(last, &bytes).expect("writes");
+    let opened = Local::reindex(&options(directory.path())).expect("reindexes");
+    assert!(
+        !opened.recovery.damaged.is_empty() && opened.recovery.torn.is_none(),
+        "{:?}",
+        opened.recovery
+    );
+    fill(&opened.store, &spans[19..]);
+    assert_eq!(fs::read(last).expect("reads"), bytes, "as it was");
+}
+
+#[test]
 fn what_comes_after_the_segment_that_was_written_to_is_gone_has_a_segment_of_its_own() {
     let directory = tempfile::tempdir().expect("a directory");
     let spans = spans(20);

@@ -123,6 +123,11 @@ impl Segment {
         Ok(())
     }
 
+    /// Whether it ends as a compressed segment does, whatever its head says.
+    pub(super) fn has_table(&self) -> io::Result<bool> {
+        Ok(table(&*self.file)?.is_some())
+    }
+
     /// Where each whole record stands.
     fn rows(&self) -> io::Result<Vec<Row>> {
         let mut rows = Vec::new();

@@ -87,9 +87,10 @@ impl Log {
                 segment,
                 offset: scanned.end,
             };
-            let file = opened.file;
             // The segments behind a compressed one are gone; nothing is added to it or taken from it.
-            let open_for_more = segment == last && form != Some(Form::Compressed);
+            let compressed = form == Some(Form::Compressed) || scanned.rest > 0 && opened.has_table().map_err(io("read a segment of"))?;
+            let open_for_more = segment == last && !compressed;
+            let file = opened.file;
             if scanned.rest > 0 && open_for_more {
                 file.truncate(scanned.end).map_err(io("cut"))?;
                 file.sync().map_err(io("sync"))?;
