@@ -1,6 +1,7 @@
 //! What a document costs: from decoded spans to the document and to its JSON text, as parts of prost's full decoding of the
 //! same spans (`cargo bench --bench assemble`). CPU of one thread, one trace after the other, medians of interleaved rounds, spans
-//! of 4 KB. Dropping what was made is counted, for prost too. A word after `--` (`run`, `reflex`) takes only the stages with it in their name.
+//! of 4 KB. Dropping what was made is counted, for prost too. A word after `--` (`run`, `reflex`) takes only the stages with it
+//! in their name.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
 mod support;

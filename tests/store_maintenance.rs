@@ -178,6 +178,11 @@ fn a_compressed_segment_behind_a_head_that_says_it_is_raw_is_told_and_not_cut() 
     );
     fill(&opened.store, &spans[19..]);
     assert_eq!(fs::read(last).expect("reads"), bytes, "as it was");
+    drop(opened);
+    bytes[7] = 2;
+    fs::write(last, &bytes).expect("writes");
+    let mended = Local::reindex(&options(directory.path())).expect("reindexes");
+    assert_eq!(mended.recovery.damaged.len(), 0, "the byte alone was wrong");
 }
 
 #[test]

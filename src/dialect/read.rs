@@ -178,7 +178,7 @@ impl<'r, 'a> Reader<'r, 'a> {
         for index in self.registry.name_rules().iter().chain(self.registry.resource_rules()) {
             let Some(rule) = self.registry.rule(*index) else { continue };
             match rule.place {
-                Place::Name if !self.is_of_scope(&rule.when) || !rule.may_have_word(&self.span.name) || !self.holds(&rule.when, None) => {}
+                Place::Name if !self.holds(&rule.when, None) => {}
                 Place::Name => candidates.push(Candidate::new(rule, Raw::Name(&self.span.name))),
                 _ => {
                     if let Some(value) = self.span.resource.attributes.get(rule.key) {
@@ -187,7 +187,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                 }
             }
         }
-        candidates.sort_by_cached_key(|candidate| candidate.rule.order());
+        candidates.sort_by_cached_key(|candidate| (candidate.rule.field, candidate.rule.rank));
         candidates
     }
 
@@ -258,24 +258,14 @@ impl<'r, 'a> Reader<'r, 'a> {
     fn is_json(&self, key: &str) -> bool {
         let Some((group, _)) = key.rsplit_once('.') else { return false };
         let is_sibling = |have: &str| have.strip_prefix(group) == Some(".mime_type");
-        let length = group.len() + ".mime_type".len();
-        let mime = self.attributes.iter().find(|(have, _)| have.len() == length && is_sibling(have));
+        let mime = self.attributes.iter().find(|(have, _)| is_sibling(have));
         mime.and_then(|(_, mime)| mime.as_str())
             .is_some_and(|mime| mime.starts_with("application/json"))
     }
 
     fn attribute_candidates(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
         let mut groups: Vec<(usize, Vec<(&'a str, &'a AnyValue)>)> = Vec::new();
-        // The members of one list follow one another.
-        let mut list: Option<(usize, &str)> = None;
         for (at, (key, value)) in self.attributes.iter().enumerate() {
-            if let Some((place, prefix)) = list
-                && let Some(rest) = key.strip_prefix(prefix)
-                && let Some((_, group)) = groups.get_mut(place)
-            {
-                group.push((rest, value));
-                continue;
-            }
             let mut is_json: Option<bool> = None;
             for index in self.registry.exact(key) {
                 if let Some(rule) = self.registry.rule(*index) {
@@ -295,15 +285,9 @@ impl<'r, 'a> Reader<'r, 'a> {
             for index in self.registry.prefixed(key) {
                 let Some(rule) = self.registry.rule(index) else { continue };
                 let rest = key.get(rule.key.len()..).unwrap_or("");
-                let place = groups.iter().position(|(have, _)| *have == index).unwrap_or_else(|| {
-                    groups.push((index, Vec::new()));
-                    groups.len() - 1
-                });
-                if let Some((_, group)) = groups.get_mut(place) {
-                    group.push((rest, value));
-                }
-                if self.registry.is_alone(index) {
-                    list = Some((place, rule.key));
+                match groups.iter_mut().find(|(have, _)| *have == index) {
+                    Some((_, group)) => group.push((rest, value)),
+                    None => groups.push((index, vec![(rest, value)])),
                 }
             }
         }
@@ -389,17 +373,13 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
-    fn is_of_scope(&self, when: &Condition) -> bool {
-        when.scope.is_empty() || when.scope.iter().any(|pattern| fits(pattern, &self.span.scope.name))
-    }
-
     fn holds(&self, when: &Condition, kind: Option<Kind>) -> bool {
         let has = |pattern: &str| match pattern.strip_suffix('*') {
             Some(start) => self.attributes.iter().any(|(key, _)| key.starts_with(start)),
             None => self.get(pattern).is_some(),
         };
         (when.kinds.is_empty() || kind.is_none_or(|kind| when.kinds.contains(&kind)))
-            && self.is_of_scope(when)
+            && (when.scope.is_empty() || when.scope.iter().any(|pattern| fits(pattern, &self.span.scope.name)))
             && (when.name.is_empty() || when.name.iter().any(|pattern| fits(pattern, &self.span.name)))
             && (when.has.is_empty() || when.has.iter().any(|pattern| has(pattern)))
             && !when.lacks.iter().any(|pattern| has(pattern))

@@ -2,7 +2,7 @@
 
 use super::generated;
 use super::rule::{Field, Place, Rule};
-use crate::hash::{HashMap, HashSet};
+use crate::hash::HashMap;
 
 /// Rules of all dialects, ready for lookups. Make one and share it.
 #[derive(Debug, Clone)]
@@ -10,8 +10,6 @@ pub struct Registry {
     rules: Vec<Rule>,
     exact: HashMap<String, Vec<usize>>,
     prefixes: HashMap<String, Vec<usize>>,
-    /// Prefix rules below whose key no other rule looks.
-    alone: HashSet<usize>,
     name_rules: Vec<usize>,
     event_rules: Vec<usize>,
     log_rules: Vec<usize>,
@@ -32,22 +30,12 @@ impl Registry {
             rules,
             exact: HashMap::default(),
             prefixes: HashMap::default(),
-            alone: HashSet::default(),
             name_rules: Vec::new(),
             event_rules: Vec::new(),
             log_rules: Vec::new(),
             resource_rules: Vec::new(),
         };
         for (index, rule) in registry.rules.iter().enumerate() {
-            let meets = |other: &Rule| other.key.starts_with(rule.key) || other.prefix && rule.key.starts_with(other.key);
-            let mut others = registry
-                .rules
-                .iter()
-                .enumerate()
-                .filter(|(at, other)| *at != index && other.place == Place::Span);
-            if rule.prefix && !others.any(|(_, other)| meets(other)) {
-                let _ = registry.alone.insert(index);
-            }
             match rule.place {
                 Place::Span if rule.prefix => registry.prefixes.entry(head(rule.key).to_owned()).or_default().push(index),
                 Place::Span => registry.exact.entry(rule.key.to_owned()).or_default().push(index),
@@ -89,11 +77,6 @@ impl Registry {
         list.iter()
             .copied()
             .filter(move |index| self.rule(*index).is_some_and(|rule| key.starts_with(rule.key)))
-    }
-
-    /// Whether a key with this rule's prefix is for no other rule.
-    pub(super) fn is_alone(&self, index: usize) -> bool {
-        self.alone.contains(&index)
     }
 
     pub(super) fn name_rules(&self) -> &[usize] {

@@ -33,15 +33,6 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// Whether this text may be one of the rule's own words, where it has any.
-    pub(super) fn may_have_word(&self, text: &str) -> bool {
-        // Other codecs take a part of the text; values of the two fields are names of keys.
-        self.codec != Codec::Text
-            || matches!(self.field, Field::Parameter | Field::FormatExtras)
-            || self.values.is_empty()
-            || self.word(text).is_some()
-    }
-
     /// Whether it looks into JSON at once.
     pub(super) fn opens_json(&self) -> bool {
         matches!(self.codec, Codec::Json | Codec::ByMime) && !self.keeps_json()
@@ -53,11 +44,6 @@ impl Rule {
             && matches!(self.field, Field::Input | Field::Output)
             && self.paths.is_empty()
             && self.values.is_empty()
-    }
-
-    /// Among all rules: fields one after the other, in a field the lowest rank first.
-    pub(super) fn order(&self) -> u32 {
-        u32::from(self.field as u8) << 16 | u32::from(self.rank)
     }
 
     /// Our word for a dialect's.

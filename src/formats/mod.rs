@@ -98,10 +98,11 @@ impl AnyFormat {
 }
 
 fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
+    let documents = F::assemble(runs, options);
     // What is written doubles its memory again and again otherwise, and copies itself each time.
     let steps: usize = runs.iter().map(|run| run.steps.len()).sum();
-    let room = steps.saturating_mul(16 << 10).clamp(1 << 10, 1 << 20);
-    F::assemble(runs, options)
+    let room = (steps / documents.len().max(1)).saturating_mul(16 << 10).clamp(1 << 10, 1 << 20);
+    documents
         .into_iter()
         .map(|Assembled { document, mut losses }| {
             let document = written(&document, layout, room).unwrap_or_else(|error| {
