@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::messages::parse_deep;
+use super::plan::Member;
 use super::rule::{Codec, Rule};
 use super::{flat, normalize};
 use crate::operation::{Message, Part, Recorded, Role, ToolCall};
@@ -24,14 +25,31 @@ pub(super) enum Raw<'a> {
     Value(&'a str, &'a AnyValue),
     /// One text that is said to be JSON.
     JsonText(&'a str),
-    /// Keys below a prefix, the prefix taken off.
-    Group(Vec<(&'a str, &'a AnyValue)>),
+    /// Keys below a prefix.
+    Group(Group<'a>),
     /// The span's name.
     Name(&'a str),
     /// One event.
     Event(EventView<'a>),
     /// Events of which each is a message.
     Events(Vec<EventView<'a>>),
+}
+
+/// Attributes below a prefix.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group<'a> {
+    pub(super) attributes: &'a Attributes,
+    pub(super) members: &'a [Member],
+}
+
+impl<'a> Group<'a> {
+    /// Keys without the prefix, and values.
+    fn iter(self) -> impl DoubleEndedIterator<Item = (&'a str, &'a AnyValue)> {
+        self.members.iter().filter_map(move |member| {
+            let (key, value) = self.attributes.0.get(member.place)?;
+            Some((key.get(member.prefix..)?, value))
+        })
+    }
 }
 
 /// The JSON object or list in an attribute's text, once a rule has opened it.
@@ -73,13 +91,13 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: &mut Opened) -> Option<
             if matches!(rule.field, super::rule::Field::InputMessages | super::rule::Field::OutputMessages) && rule.paths.is_empty() =>
         {
             let Raw::Group(group) = raw else { return None };
-            if let Some(messages) = super::messages::flattened(group) {
+            if let Some(messages) = super::messages::flattened(group.iter()) {
                 return (!messages.is_empty()).then_some(Decoded::Messages(messages));
             }
         }
         Codec::VercelOutput => {
             let Raw::Group(group) = raw else { return None };
-            return vercel_output(group).map(|message| Decoded::Messages(vec![message]));
+            return vercel_output(*group).map(|message| Decoded::Messages(vec![message]));
         }
         Codec::BracketedTexts => {
             let role = if rule.field == super::rule::Field::OutputMessages {
@@ -229,12 +247,12 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
             other => Some(Value::Array(vec![json(other)?])),
         },
         Codec::Flat => match raw {
-            Raw::Group(group) => Some(flat::tree(group.iter().copied())),
+            Raw::Group(group) => Some(flat::tree(group.iter())),
             _ => None,
         },
         Codec::Map => match raw {
             Raw::Group(group) => Some(Value::Object(
-                group.iter().map(|(key, value)| ((*key).to_owned(), value.to_json())).collect(),
+                group.iter().map(|(key, value)| (key.to_owned(), value.to_json())).collect(),
             )),
             _ => None,
         },
@@ -242,13 +260,13 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
             Raw::Group(group) => Some(Value::Object(
                 group
                     .iter()
-                    .map(|(key, value)| ((*key).to_owned(), parse_deep(value.to_json())))
+                    .map(|(key, value)| (key.to_owned(), parse_deep(value.to_json())))
                     .collect(),
             )),
             _ => None,
         },
         Codec::Count => match raw {
-            Raw::Group(group) => Some(flat::count(group.iter().map(|(key, _)| *key)).into()),
+            Raw::Group(group) => Some(flat::count(group.iter().map(|(key, _)| key)).into()),
             Raw::Value(_, AnyValue::Array(items)) => Some((items.len() as u64).into()),
             _ => Some(1.into()),
         },
@@ -388,7 +406,7 @@ fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
 }
 
 /// `ai.response.text`, `.toolCalls`, `.reasoning`, `.object` as one message.
-fn vercel_output(group: &[(&str, &AnyValue)]) -> Option<Message> {
+fn vercel_output(group: Group<'_>) -> Option<Message> {
     let get = |name: &str| group.iter().rev().find(|(key, _)| *key == name).map(|(_, value)| value.to_json());
     let mut message = Message {
         role: Role::Assistant,

@@ -11,6 +11,7 @@ mod flat;
 pub mod generated;
 pub mod messages;
 mod normalize;
+mod plan;
 mod read;
 mod registry;
 mod result;

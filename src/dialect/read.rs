@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::codec::{self, Decoded, EventView, Opened, Raw};
+use super::codec::{self, Decoded, EventView, Group, Opened, Raw};
+use super::plan::{Look, Plan, Source, Turn, turn_of_event};
 use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Place, Rule, fits};
 use super::write_field::Writer;
-use crate::hash::HashMap;
 use crate::operation::{Kind, Operation};
 use crate::span::{AnyValue, LogRecord, Span, UnixNanos};
 use crate::trace::{Finding, FindingKind};
@@ -37,18 +37,22 @@ pub struct ChildResult {
     pub at: UnixNanos,
 }
 
-struct Candidate<'r, 'a> {
-    rule: &'r Rule,
+/// What a rule found.
+struct Candidate<'a> {
+    rule: &'a Rule,
+    turn: Turn,
     raw: Raw<'a>,
     /// The place of the attribute, where `raw` is one.
     attribute: Option<usize>,
+    /// Whether the rule's condition is still to be looked at.
+    conditional: bool,
 }
 
 /// The JSON texts of a span: which rules open the same one is known before the first does.
 struct Texts(Vec<(usize, Opened)>);
 
 impl Texts {
-    fn of(candidates: &[Candidate<'_, '_>]) -> Self {
+    fn of(candidates: &[Candidate<'_>]) -> Self {
         let mut texts = Self(Vec::new());
         for candidate in candidates {
             let Some(at) = candidate.attribute.filter(|_| candidate.rule.opens_json()) else {
@@ -80,12 +84,14 @@ impl Texts {
     }
 }
 
-impl<'r, 'a> Candidate<'r, 'a> {
-    fn new(rule: &'r Rule, raw: Raw<'a>) -> Self {
+impl<'a> Candidate<'a> {
+    fn of_event(rule: &'a Rule, raw: Raw<'a>) -> Self {
         Self {
             rule,
+            turn: turn_of_event(rule),
             raw,
             attribute: None,
+            conditional: true,
         }
     }
 }
@@ -93,45 +99,27 @@ impl<'r, 'a> Candidate<'r, 'a> {
 /// Reads a span with all dialects at once.
 #[must_use]
 pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
-    let reader = Reader::new(registry, span, logs);
-    reader.read()
+    Reader::new(registry, &registry.plan(span), span, logs).read()
 }
 
 /// The kind of operation that a span alone says it is.
 #[must_use]
 pub fn kind(registry: &Registry, span: &Span) -> Kind {
-    let reader = Reader::new(registry, span, &[]);
+    let plan = registry.plan(span);
+    let reader = Reader::new(registry, &plan, span, &[]);
     reader.kind(&reader.candidates(), &mut Vec::new())
 }
 
-struct Reader<'r, 'a> {
-    registry: &'r Registry,
+struct Reader<'a> {
+    registry: &'a Registry,
+    plan: &'a Plan,
     span: &'a Span,
-    attributes: Vec<(&'a str, &'a AnyValue)>,
-    /// The place of each key in `attributes`.
-    at: HashMap<&'a str, usize>,
     events: Vec<EventView<'a>>,
     logs: Vec<(EventView<'a>, &'a str)>,
 }
 
-impl<'r, 'a> Reader<'r, 'a> {
-    fn new(registry: &'r Registry, span: &'a Span, logs: &[&'a LogRecord]) -> Self {
-        // A key may stand twice: the last one holds, in the place of the first.
-        let mut at: HashMap<&str, usize> = HashMap::with_capacity_and_hasher(span.attributes.len(), foldhash::fast::RandomState::default());
-        let mut attributes: Vec<(&str, &AnyValue)> = Vec::with_capacity(span.attributes.len());
-        for (key, value) in span.attributes.iter() {
-            match at.entry(key.as_str()) {
-                std::collections::hash_map::Entry::Occupied(known) => {
-                    if let Some(slot) = attributes.get_mut(*known.get()) {
-                        slot.1 = value;
-                    }
-                }
-                std::collections::hash_map::Entry::Vacant(free) => {
-                    let _ = free.insert(attributes.len());
-                    attributes.push((key, value));
-                }
-            }
-        }
+impl<'a> Reader<'a> {
+    fn new(registry: &'a Registry, plan: &'a Plan, span: &'a Span, logs: &[&'a LogRecord]) -> Self {
         let mut events: Vec<EventView<'_>> = span
             .events
             .iter()
@@ -157,45 +145,61 @@ impl<'r, 'a> Reader<'r, 'a> {
             .collect();
         Self {
             registry,
+            plan,
             span,
-            attributes,
-            at,
             events,
             logs,
         }
     }
 
-    fn get(&self, key: &str) -> Option<&'a AnyValue> {
-        let at = self.at.get(key)?;
-        self.attributes.get(*at).map(|(_, value)| *value)
+    fn attribute(&self, place: usize) -> Option<&'a (String, AnyValue)> {
+        self.span.attributes.0.get(place)
     }
 
-    /// What stands where rules look, by field and rank.
-    fn candidates(&self) -> Vec<Candidate<'r, 'a>> {
-        let mut candidates: Vec<Candidate<'r, 'a>> = Vec::with_capacity(2 * self.attributes.len());
-        self.attribute_candidates(&mut candidates);
-        self.event_candidates(&mut candidates);
-        for index in self.registry.name_rules().iter().chain(self.registry.resource_rules()) {
-            let Some(rule) = self.registry.rule(*index) else { continue };
-            match rule.place {
-                Place::Name if !self.holds(&rule.when, None) => {}
-                Place::Name => candidates.push(Candidate::new(rule, Raw::Name(&self.span.name))),
-                _ => {
-                    if let Some(value) = self.span.resource.attributes.get(rule.key) {
-                        candidates.push(Candidate::new(rule, Raw::Value("", value)));
-                    }
-                }
-            }
+    /// What stands where rules look, each in its turn.
+    fn candidates(&self) -> Vec<Candidate<'a>> {
+        let mut candidates: Vec<Candidate<'a>> = Vec::with_capacity(self.plan.looks.len());
+        candidates.extend(self.plan.looks.iter().filter_map(|look| self.candidate(look)));
+        if !self.events.is_empty() || !self.logs.is_empty() {
+            self.event_candidates(&mut candidates);
+            candidates.sort_by_key(|candidate| candidate.turn);
         }
-        candidates.sort_by_cached_key(|candidate| (candidate.rule.field, candidate.rule.rank));
         candidates
+    }
+
+    fn candidate(&self, look: &'a Look) -> Option<Candidate<'a>> {
+        let rule = self.registry.rule(look.rule)?;
+        let raw = match &look.source {
+            Source::Attribute { place, mime } => match (self.attribute(*place)?, mime.and_then(|mime| self.attribute(mime))) {
+                ((_, AnyValue::String(text)), Some((_, AnyValue::String(mime)))) if mime.starts_with("application/json") => {
+                    Raw::JsonText(text)
+                }
+                ((key, value), _) => Raw::Value(key, value),
+            },
+            Source::Group(range) => Raw::Group(Group {
+                attributes: &self.span.attributes,
+                members: self.plan.members(range),
+            }),
+            Source::Name => Raw::Name(&self.span.name),
+            Source::Resource => Raw::Value("", self.span.resource.attributes.get(rule.key)?),
+        };
+        Some(Candidate {
+            rule,
+            turn: look.source.turn(rule),
+            raw,
+            attribute: match look.source {
+                Source::Attribute { place, .. } => Some(place),
+                _ => None,
+            },
+            conditional: look.conditional,
+        })
     }
 
     fn read(&self) -> Read {
         let mut candidates = self.candidates();
         let mut findings = Vec::new();
         let kind = self.kind(&candidates, &mut findings);
-        candidates.retain(|candidate| self.holds(&candidate.rule.when, Some(kind)));
+        candidates.retain(|candidate| !candidate.conditional || self.holds(&candidate.rule.when, Some(kind)));
         let mut writer = Writer::new(
             self.span,
             Box::new(Operation {
@@ -204,11 +208,15 @@ impl<'r, 'a> Reader<'r, 'a> {
                 ..Operation::default()
             }),
         );
-        let mut consumed = vec![false; self.attributes.len()];
+        let mut consumed = vec![false; self.span.attributes.len()];
+        let mut consume = |place: usize| {
+            if let Some(slot) = consumed.get_mut(place) {
+                *slot = true;
+            }
+        };
         let mut opened = Texts::of(&candidates);
-        let mut prefixes: Vec<&str> = Vec::new();
         let mut done: Option<Field> = None;
-        for Candidate { rule, raw, attribute } in &candidates {
+        for Candidate { rule, raw, attribute, .. } in &candidates {
             let mut none = Opened::default();
             let slot = match attribute {
                 Some(at) if rule.opens_json() => opened.next(*at),
@@ -219,12 +227,8 @@ impl<'r, 'a> Reader<'r, 'a> {
             // A kind's key is read where its word is known; another word under it stays the user's own.
             let is_read = rule.field != Field::Kind || rule.when == Condition::ALWAYS || codec::decode(rule, raw, slot).is_some();
             match raw {
-                Raw::Value(..) | Raw::JsonText(_) if is_read => {
-                    if let Some(slot) = attribute.and_then(|at| consumed.get_mut(at)) {
-                        *slot = true;
-                    }
-                }
-                Raw::Group(_) => prefixes.push(rule.key),
+                Raw::Value(..) | Raw::JsonText(_) if is_read => attribute.iter().copied().for_each(&mut consume),
+                Raw::Group(group) => group.members.iter().for_each(|member| consume(member.place)),
                 _ => {}
             }
             if rule.field == Field::Kind || done == Some(rule.field) {
@@ -237,13 +241,14 @@ impl<'r, 'a> Reader<'r, 'a> {
             }
         }
         let (mut operation, child_results, sums_usage) = writer.finish();
-        for ((key, value), consumed) in self.attributes.iter().zip(consumed) {
+        for place in &self.plan.places {
+            let Some((key, value)) = self.attribute(*place) else { continue };
             if holds_non_finite(value) {
                 let detail = format!("{key} holds NaN or an infinity, which JSON has no word for: written as null");
                 findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail));
             }
-            if !consumed && !prefixes.iter().any(|prefix| key.starts_with(prefix)) {
-                let _ = operation.unmapped.insert((*key).to_owned(), value.to_json());
+            if consumed.get(*place) == Some(&false) {
+                let _ = operation.unmapped.insert(key.clone(), value.to_json());
             }
         }
         Read {
@@ -254,73 +259,26 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
     }
 
-    /// Whether the sibling `<..>.mime_type` of a key says that its text is JSON.
-    fn is_json(&self, key: &str) -> bool {
-        let Some((group, _)) = key.rsplit_once('.') else { return false };
-        let is_sibling = |have: &str| have.strip_prefix(group) == Some(".mime_type");
-        let mime = self.attributes.iter().find(|(have, _)| is_sibling(have));
-        mime.and_then(|(_, mime)| mime.as_str())
-            .is_some_and(|mime| mime.starts_with("application/json"))
-    }
-
-    fn attribute_candidates(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
-        let mut groups: Vec<(usize, Vec<(&'a str, &'a AnyValue)>)> = Vec::new();
-        for (at, (key, value)) in self.attributes.iter().enumerate() {
-            let mut is_json: Option<bool> = None;
-            for index in self.registry.exact(key) {
-                if let Some(rule) = self.registry.rule(*index) {
-                    let raw = match value {
-                        AnyValue::String(text) if rule.codec == Codec::ByMime && *is_json.get_or_insert_with(|| self.is_json(key)) => {
-                            Raw::JsonText(text)
-                        }
-                        _ => Raw::Value(key, value),
-                    };
-                    candidates.push(Candidate {
-                        rule,
-                        raw,
-                        attribute: Some(at),
-                    });
-                }
-            }
-            for index in self.registry.prefixed(key) {
-                let Some(rule) = self.registry.rule(index) else { continue };
-                let rest = key.get(rule.key.len()..).unwrap_or("");
-                match groups.iter_mut().find(|(have, _)| *have == index) {
-                    Some((_, group)) => group.push((rest, value)),
-                    None => groups.push((index, vec![(rest, value)])),
-                }
-            }
-        }
-        for (index, group) in groups {
-            if let Some(rule) = self.registry.rule(index) {
-                candidates.push(Candidate::new(rule, Raw::Group(group)));
-            }
-        }
-    }
-
-    fn event_candidates(&self, candidates: &mut Vec<Candidate<'r, 'a>>) {
-        if self.events.is_empty() && self.logs.is_empty() {
-            return;
-        }
-        let mut messages: Vec<(&'r Rule, Vec<EventView<'a>>)> = Vec::new();
-        let mut take = |rule: &'r Rule, event: EventView<'a>, out: &mut Vec<Candidate<'r, 'a>>| {
+    fn event_candidates(&self, candidates: &mut Vec<Candidate<'a>>) {
+        let mut messages: Vec<(&'a Rule, Vec<EventView<'a>>)> = Vec::new();
+        let mut take = |rule: &'a Rule, event: EventView<'a>, out: &mut Vec<Candidate<'a>>| {
             if rule.codec == Codec::MessageEvent {
                 match messages.iter_mut().find(|(have, _)| have.field == rule.field) {
                     Some((_, list)) => list.push(event),
                     None => messages.push((rule, vec![event])),
                 }
             } else if rule.key.is_empty() {
-                out.push(Candidate::new(rule, Raw::Event(event)));
+                out.push(Candidate::of_event(rule, Raw::Event(event)));
             } else if rule.key == "body" && event.body.is_some_and(|body| !body.is_empty()) {
                 if let Some(body) = event.body {
-                    out.push(Candidate::new(rule, Raw::Value("", body)));
+                    out.push(Candidate::of_event(rule, Raw::Value("", body)));
                 }
             } else if let Some(value) = member(&event, rule.key) {
-                out.push(Candidate::new(rule, Raw::Value("", value)));
+                out.push(Candidate::of_event(rule, Raw::Value("", value)));
             }
         };
         // Of several events the last one holds, but the first token is the first.
-        for rule in self.registry.event_rules().iter().filter_map(|index| self.registry.rule(*index)) {
+        for rule in self.registry.event_rules() {
             let Place::Event(pattern) = &rule.place else { continue };
             let matching = self.events.iter().filter(|event| fits(pattern, event.name));
             if matches!(rule.codec, Codec::Time | Codec::MessageEvent) || rule.field == Field::ToolResultOfChild {
@@ -329,7 +287,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                 matching.rev().for_each(|event| take(rule, *event, candidates));
             }
         }
-        for rule in self.registry.log_rules().iter().filter_map(|index| self.registry.rule(*index)) {
+        for rule in self.registry.log_rules() {
             for (event, scope) in &self.logs {
                 let matches = match &rule.place {
                     Place::Log(pattern) | Place::LogNear(pattern) => fits(pattern, event.name),
@@ -343,14 +301,18 @@ impl<'r, 'a> Reader<'r, 'a> {
         }
         for (rule, mut events) in messages {
             events.sort_by_key(|event| event.time);
-            candidates.push(Candidate::new(rule, Raw::Events(events)));
+            candidates.push(Candidate::of_event(rule, Raw::Events(events)));
         }
     }
 
-    fn kind(&self, candidates: &[Candidate<'r, 'a>], findings: &mut Vec<Finding>) -> Kind {
+    fn kind(&self, candidates: &[Candidate<'a>], findings: &mut Vec<Finding>) -> Kind {
         let mut strange: Option<String> = None;
-        for Candidate { rule, raw, .. } in candidates.iter().filter(|candidate| candidate.rule.field == Field::Kind) {
-            if !self.holds(&rule.when, None) {
+        let kinds = candidates.iter().filter(|candidate| candidate.rule.field == Field::Kind);
+        for Candidate {
+            rule, raw, conditional, ..
+        } in kinds
+        {
+            if *conditional && !self.holds(&rule.when, None) {
                 continue;
             }
             if let Some(Decoded::Value(Value::String(word))) = codec::decode(rule, raw, &mut Opened::default())
@@ -374,10 +336,8 @@ impl<'r, 'a> Reader<'r, 'a> {
     }
 
     fn holds(&self, when: &Condition, kind: Option<Kind>) -> bool {
-        let has = |pattern: &str| match pattern.strip_suffix('*') {
-            Some(start) => self.attributes.iter().any(|(key, _)| key.starts_with(start)),
-            None => self.get(pattern).is_some(),
-        };
+        let attributes = &self.span.attributes;
+        let has = |pattern: &str| attributes.iter().any(|(key, _)| fits(pattern, key));
         (when.kinds.is_empty() || kind.is_none_or(|kind| when.kinds.contains(&kind)))
             && (when.scope.is_empty() || when.scope.iter().any(|pattern| fits(pattern, &self.span.scope.name)))
             && (when.name.is_empty() || when.name.iter().any(|pattern| fits(pattern, &self.span.name)))
@@ -387,7 +347,7 @@ impl<'r, 'a> Reader<'r, 'a> {
                 || when
                     .attribute
                     .iter()
-                    .any(|(key, pattern)| self.get(key).and_then(AnyValue::as_str).is_some_and(|text| fits(pattern, text))))
+                    .any(|(key, pattern)| attributes.text(key).is_some_and(|text| fits(pattern, text))))
     }
 }
 

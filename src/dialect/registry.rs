@@ -1,8 +1,12 @@
 //! The tables of all dialects, indexed by key.
 
+use std::sync::Arc;
+
 use super::generated;
+use super::plan::{Plan, Plans};
 use super::rule::{Field, Place, Rule};
 use crate::hash::HashMap;
+use crate::span::Span;
 
 /// Rules of all dialects, ready for lookups. Make one and share it.
 #[derive(Debug, Clone)]
@@ -14,6 +18,7 @@ pub struct Registry {
     event_rules: Vec<usize>,
     log_rules: Vec<usize>,
     resource_rules: Vec<usize>,
+    plans: Plans,
 }
 
 impl Registry {
@@ -34,6 +39,7 @@ impl Registry {
             event_rules: Vec::new(),
             log_rules: Vec::new(),
             resource_rules: Vec::new(),
+            plans: Plans::default(),
         };
         for (index, rule) in registry.rules.iter().enumerate() {
             match rule.place {
@@ -66,40 +72,46 @@ impl Registry {
         self.rules.get(index)
     }
 
-    /// Rules for a span attribute with exactly this key.
-    pub(super) fn exact(&self, key: &str) -> &[usize] {
-        self.exact.get(key).map_or(&[], Vec::as_slice)
+    /// Where the rules look in a span.
+    pub(super) fn plan(&self, span: &Span) -> Arc<Plan> {
+        self.plans.of(self, span)
+    }
+
+    /// Rules for a span attribute with exactly this key, with their numbers.
+    pub(super) fn exact(&self, key: &str) -> impl Iterator<Item = (usize, &Rule)> {
+        self.numbered(self.exact.get(key).map_or(&[], Vec::as_slice))
     }
 
     /// Rules whose prefix this key has.
-    pub(super) fn prefixed<'a>(&'a self, key: &'a str) -> impl Iterator<Item = usize> + 'a {
+    pub(super) fn prefixed<'a>(&'a self, key: &'a str) -> impl Iterator<Item = (usize, &'a Rule)> {
         let list = self.prefixes.get(head(key)).map_or(&[][..], Vec::as_slice);
-        list.iter()
-            .copied()
-            .filter(move |index| self.rule(*index).is_some_and(|rule| key.starts_with(rule.key)))
+        self.numbered(list).filter(move |(_, rule)| key.starts_with(rule.key))
     }
 
-    pub(super) fn name_rules(&self) -> &[usize] {
-        &self.name_rules
+    pub(super) fn name_rules(&self) -> impl Iterator<Item = (usize, &Rule)> {
+        self.numbered(&self.name_rules)
     }
 
-    pub(super) fn event_rules(&self) -> &[usize] {
-        &self.event_rules
+    pub(super) fn event_rules(&self) -> impl Iterator<Item = &Rule> {
+        self.numbered(&self.event_rules).map(|(_, rule)| rule)
     }
 
-    pub(super) fn log_rules(&self) -> &[usize] {
-        &self.log_rules
+    pub(super) fn log_rules(&self) -> impl Iterator<Item = &Rule> {
+        self.numbered(&self.log_rules).map(|(_, rule)| rule)
     }
 
-    pub(super) fn resource_rules(&self) -> &[usize] {
-        &self.resource_rules
+    pub(super) fn resource_rules(&self) -> impl Iterator<Item = (usize, &Rule)> {
+        self.numbered(&self.resource_rules)
+    }
+
+    fn numbered<'a>(&'a self, list: &'a [usize]) -> impl Iterator<Item = (usize, &'a Rule)> {
+        list.iter().filter_map(|index| Some((*index, self.rule(*index)?)))
     }
 
     /// Fields that log records with this event name feed.
     #[must_use]
     pub fn fields_of_log(&self, name: &str) -> Vec<Field> {
-        let rules = self.log_rules.iter().filter_map(|index| self.rule(*index));
-        rules
+        self.log_rules()
             .filter(|rule| matches!(rule.place, Place::Log(pattern) | Place::LogNear(pattern) if super::rule::fits(pattern, name)))
             .map(|rule| rule.field)
             .collect()
@@ -108,8 +120,8 @@ impl Registry {
     /// Whether records with this event name tell of other spans than the one they name.
     #[must_use]
     pub fn tells_of_others(&self, name: &str) -> bool {
-        let mut rules = self.log_rules.iter().filter_map(|index| self.rule(*index));
-        rules.any(|rule| matches!(rule.place, Place::LogNear(pattern) if super::rule::fits(pattern, name)))
+        self.log_rules()
+            .any(|rule| matches!(rule.place, Place::LogNear(pattern) if super::rule::fits(pattern, name)))
     }
 
     /// Keys of span attributes that feed a field, exact ones only, in order of rank.

@@ -31,7 +31,7 @@ struct Call<'a> {
 
 /// The messages that these keys (after the prefix) span: what [`super::read`] gives of their tree, blank messages included.
 /// `None` where that is for the tree to say.
-pub(super) fn read(group: &[(&str, &AnyValue)]) -> Option<Vec<Message>> {
+pub(super) fn read<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> Option<Vec<Message>> {
     let mut list: Vec<Members<'_>> = Vec::new();
     for (key, value) in group {
         let AnyValue::String(text) = value else { return None };
@@ -192,7 +192,7 @@ mod tests {
             }
             let group: Vec<(&str, &AnyValue)> = pairs.iter().map(|(key, value)| (key.as_str(), value)).collect();
             for direction in [Direction::Input, Direction::Output] {
-                if let Some(list) = super::super::flattened(&group) {
+                if let Some(list) = super::super::flattened(group.iter().copied()) {
                     let tree = read_value(&crate::dialect::flat::tree(group.iter().copied()), direction).unwrap_or_default();
                     prop_assert_eq!(list, tree);
                 } else {

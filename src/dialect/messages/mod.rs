@@ -45,7 +45,7 @@ pub fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
 
 /// The messages in flattened keys (after the prefix); `None` if they have members that only [`read`] of their tree knows.
 #[must_use]
-pub(super) fn flattened(group: &[(&str, &AnyValue)]) -> Option<Vec<Message>> {
+pub(super) fn flattened<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> Option<Vec<Message>> {
     let mut messages = flattened::read(group)?;
     messages.retain(says_something);
     Some(messages)

@@ -1,3 +1,6 @@
+use proptest::prelude::*;
+use proptest::sample::select;
+
 use super::*;
 use crate::span::{SpanId, TraceId};
 
@@ -49,4 +52,74 @@ fn lists_are_whole_whatever_stands_between_their_keys() {
     assert_eq!(words(read.output_messages), ["Here."]);
     assert_eq!(read.model.requested.or(read.model.response).as_deref(), Some("m"));
     assert!(read.unmapped.is_empty(), "{:?}", read.unmapped);
+}
+
+proptest! {
+    /// What was read before says nothing about what is read now: plans are told apart by scope and keys, values never stand in them.
+    #[test]
+    fn earlier_spans_do_not_matter(
+        picks in proptest::collection::vec((any::<bool>(), proptest::collection::vec((select(KEYS), select(VALUES)), 0..8)), 1..12),
+    ) {
+        let registry = Registry::built_in();
+        for (scoped, pairs) in picks {
+            let mut span = span("chat gpt", &pairs);
+            if scoped {
+                span.scope = std::sync::Arc::new(crate::span::Scope { name: "pydantic-ai".to_owned(), ..Default::default() });
+            }
+            let (after, alone) = (read(&registry, &span, &[]), read(&Registry::built_in(), &span, &[]));
+            prop_assert_eq!(after.operation, alone.operation);
+            prop_assert_eq!(after.findings, alone.findings);
+        }
+    }
+}
+
+const KEYS: &[&str] = &[
+    "openinference.span.kind",
+    "gen_ai.operation.name",
+    "gen_ai.system",
+    "input.value",
+    "input.mime_type",
+    "output.value",
+    "llm.input_messages.0.message.role",
+    "llm.input_messages.0.message.content",
+    "gen_ai.tool.name",
+    "agent_name",
+    "my.own",
+];
+const VALUES: &[&str] = &[
+    "LLM",
+    "TOOL",
+    "chat",
+    "execute_tool",
+    "application/json",
+    "\"quoted\"",
+    "{\"id\": \"a\"}",
+    "user",
+];
+
+#[test]
+fn of_equal_keys_the_last_one_holds() {
+    let pairs = [
+        ("llm.model_name", "first"),
+        ("my.own", "a"),
+        ("llm.model_name", "last"),
+        ("my.own", "b"),
+    ];
+    let read = read(&Registry::built_in(), &span("chat", &pairs), &[]).operation;
+    assert_eq!(read.model.response.as_deref(), Some("last"));
+    assert_eq!(serde_json::Value::Object(read.unmapped), serde_json::json!({"my.own": "b"}));
+}
+
+#[test]
+fn more_sets_of_keys_than_are_kept() {
+    let registry = Registry::built_in();
+    for round in 0..2 {
+        for number in 0..700 {
+            let key = format!("llm.input_messages.{number}.message.content");
+            let text = format!("{round} {number}");
+            let read = read(&registry, &span("chat", &[("openinference.span.kind", "LLM"), (&key, &text)]), &[]).operation;
+            assert_eq!(read.kind, Kind::Llm);
+            assert!(read.unmapped.is_empty(), "{:?}", read.unmapped);
+        }
+    }
 }
