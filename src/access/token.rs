@@ -47,8 +47,7 @@ impl FromStr for TokenHash {
 
 impl fmt::Display for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(ALGORITHM)?;
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        write!(f, "{ALGORITHM}{}", crate::span::hex(&self.0))
     }
 }
 

@@ -98,8 +98,13 @@ impl<'a> Json<'a> {
     pub fn into_text(self) -> Text<'a> {
         match self {
             Self::Text(text) => text,
-            other => other.to_string().into(),
+            other => other.compact().into(),
         }
+    }
+
+    fn compact(&self) -> String {
+        // Keys are texts, and memory takes what is written.
+        serde_json::to_string(self).unwrap_or_default()
     }
 
     /// Adds to a list; what is no list becomes the first item of one.
@@ -119,7 +124,7 @@ impl<'a> Json<'a> {
 impl std::fmt::Display for Json<'_> {
     /// Compact JSON.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&serde_json::to_string(self).map_err(|_| std::fmt::Error)?)
+        f.write_str(&self.compact())
     }
 }
 

@@ -4,7 +4,6 @@
 //! removed, masked or hashed. Nothing else of the message changes, not a byte.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,7 +15,7 @@ use sha2::Sha256;
 
 use crate::otlp::Fault;
 use crate::otlp::rewrite::{Edit, Entry, Owner, rewrite};
-use crate::span::Signal;
+use crate::span::{Signal, hex};
 
 /// What a masked text reads as.
 const MASK: &str = "[redacted]";
@@ -191,9 +190,8 @@ impl Rules {
                 // Keys of any length are fine for HMAC.
                 if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.hash_key.0) {
                     mac.update(text);
-                    for byte in mac.finalize().into_bytes().iter().take(8) {
-                        let _ = write!(hash, "{byte:02x}");
-                    }
+                    let digest = mac.finalize().into_bytes();
+                    hash.push_str(&hex(digest.split_at(8).0));
                 }
                 hash.push(']');
                 hash

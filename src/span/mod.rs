@@ -12,6 +12,7 @@ pub mod value;
 use std::sync::Arc;
 
 pub use decoded::{Decoded, IdFault, Place, Refused, RefusedReason, Signal};
+pub(crate) use ids::hex;
 pub use ids::{SpanId, TraceId};
 pub use time::UnixNanos;
 pub use value::{AnyValue, Attributes};

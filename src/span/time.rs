@@ -1,7 +1,5 @@
 //! Nanoseconds since 1970, and the spellings that documents want.
 
-use std::fmt::Write as _;
-
 /// Nanoseconds since 1970-01-01T00:00:00Z, as OTLP writes times.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct UnixNanos(pub u64);
@@ -64,20 +62,32 @@ impl UnixNanos {
         let (year, month, day) = civil(seconds / 86_400);
         let of_day = seconds % 86_400;
         let mut out = String::with_capacity(32);
-        let _ = write!(
-            out,
-            "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}",
-            of_day / 3600,
-            of_day / 60 % 60,
-            of_day % 60
-        );
-        let _ = if micros.is_multiple_of(1_000) {
-            write!(out, ".{:03}", micros / 1_000)
+        push_digits(&mut out, year, 4);
+        for (mark, number) in [
+            ('-', month),
+            ('-', day),
+            ('T', of_day / 3600),
+            (':', of_day / 60 % 60),
+            (':', of_day % 60),
+        ] {
+            out.push(mark);
+            push_digits(&mut out, number, 2);
+        }
+        out.push('.');
+        if micros.is_multiple_of(1_000) {
+            push_digits(&mut out, micros / 1_000, 3);
         } else {
-            write!(out, ".{micros:06}")
-        };
+            push_digits(&mut out, micros, 6);
+        }
         out.push_str(zone);
         out
+    }
+}
+
+/// The last digits of a number.
+fn push_digits(out: &mut String, number: u64, digits: u32) {
+    for place in (0..digits).rev() {
+        out.push(char::from(b'0' + (number / 10_u64.pow(place) % 10) as u8));
     }
 }
 

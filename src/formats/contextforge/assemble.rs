@@ -11,7 +11,7 @@ use crate::formats::{Assembled, Loss, LossReason, Options, facts, order};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::run::{Run, Said, Step};
-use crate::span::{TraceId, UnixNanos};
+use crate::span::{TraceId, UnixNanos, hex};
 
 /// One run as one document.
 pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRun<'a>> {
@@ -115,17 +115,12 @@ impl<'a> Ids<'a> {
 
 /// The trace id as a UUID: version 4, variant 10.
 fn run_id(trace: TraceId) -> String {
-    let mut digits = String::with_capacity(36);
-    for (index, byte) in trace.bytes().iter().enumerate() {
-        let byte = match index {
-            6 => byte & 0x0f | 0x40,
-            8 => byte & 0x3f | 0x80,
-            _ => *byte,
-        };
-        if matches!(index, 4 | 6 | 8 | 10) {
-            digits.push('-');
-        }
-        digits.push_str(&format!("{byte:02x}"));
+    let mut bytes = *trace.bytes();
+    bytes[6] = bytes[6] & 0x0f | 0x40;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let mut digits = hex(&bytes);
+    for place in [20, 16, 12, 8] {
+        digits.insert(place, '-');
     }
     digits
 }
