@@ -82,7 +82,7 @@ impl Convert {
         }
         for problem in &batch.problems {
             out::error(problem);
-            writer.note_loss(&json!({ "kind": "unreadable", "what": out::with_causes(problem) }))?;
+            writer.note_loss(|| json!({ "kind": "unreadable", "what": out::with_causes(problem) }))?;
         }
         let clean = batch.problems.is_empty();
         if batch.spans.is_empty() && clean {
@@ -161,7 +161,7 @@ impl Writer {
     pub(super) fn session(&mut self, session: &str, runs: &[crate::run::Run]) -> Result<(), Failure> {
         let Some(outcome) = documents::of_session(runs, self.format, &self.options, self.layout()) else {
             out::note(&format!("session {session}: nothing an agent did, so no document"));
-            return self.note_loss(&json!({ "session_id": session, "kind": "no_agent_work" }));
+            return self.note_loss(|| json!({ "session_id": session, "kind": "no_agent_work" }));
         };
         self.outcome(&percent_encoded(session), &outcome)
     }
@@ -170,20 +170,21 @@ impl Writer {
         let trace_id = outcome.trace_id.to_string();
         if !outcome.agent_work {
             out::note(&format!("trace {trace_id}: nothing an agent did stands in it, so no document"));
-            self.note_loss(&json!({ "trace_id": trace_id, "kind": "no_agent_work" }))?;
+            self.note_loss(|| json!({ "trace_id": trace_id, "kind": "no_agent_work" }))?;
         }
         for finding in &outcome.findings {
-            let span_id = finding.span_id.map(|id| id.to_string());
-            self.note_loss(
-                &json!({ "trace_id": trace_id, "kind": "finding", "span_id": span_id, "what": finding.detail, "reason": finding.kind }),
-            )?;
+            self.note_loss(|| {
+                let span_id = finding.span_id.map(|id| id.to_string());
+                json!({ "trace_id": trace_id, "kind": "finding", "span_id": span_id, "what": finding.detail, "reason": finding.kind })
+            })?;
         }
         for (index, document) in outcome.documents.iter().enumerate() {
             for loss in &document.losses {
-                let span_id = loss.span_id.map(|id| id.to_string());
-                self.note_loss(
-                    &json!({ "trace_id": trace_id, "kind": "loss", "format": self.format.id, "span_id": span_id, "what": loss.what, "reason": loss.reason }),
-                )?;
+                let format = self.format.id;
+                self.note_loss(|| {
+                    let span_id = loss.span_id.map(|id| id.to_string());
+                    json!({ "trace_id": trace_id, "kind": "loss", "format": format, "span_id": span_id, "what": loss.what, "reason": loss.reason })
+                })?;
             }
             self.document(name, index, &document.text)?;
         }
@@ -203,9 +204,9 @@ impl Writer {
         fs::write(&path, format!("{text}\n")).map_err(|source| Failure::Write { path, source })
     }
 
-    pub(super) fn note_loss(&mut self, line: &serde_json::Value) -> Result<(), Failure> {
+    pub(super) fn note_loss(&mut self, line: impl FnOnce() -> serde_json::Value) -> Result<(), Failure> {
         let Some((path, file)) = &mut self.losses else { return Ok(()) };
-        writeln!(file, "{line}").map_err(|source| Failure::Write {
+        writeln!(file, "{}", line()).map_err(|source| Failure::Write {
             path: path.clone(),
             source,
         })

@@ -10,9 +10,8 @@ use crate::store::log::Recovery;
 
 /// Writes a line to standard output.
 pub(super) fn line(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    out.write_all(b"\n")
+    // With its end at once: standard output looks through what it is given for the last line's end.
+    io::stdout().lock().write_all([text, "\n"].concat().as_bytes())
 }
 
 /// Flushes standard output.
