@@ -1,7 +1,7 @@
 //! What a document costs: from decoded spans to the document and to its JSON text, as parts of prost's full decoding of the
 //! same spans (`cargo bench --bench assemble`). CPU of one thread, one trace after the other, medians of interleaved rounds, spans
 //! of 4 KB. Dropping what was made is counted, for prost too. A word after `--` (`run`, `reflex`) takes only the stages with it
-//! in their name.
+//! in their name. `floor` does nothing but copy every value of every span, and open those that are JSON.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
 mod support;
@@ -11,6 +11,7 @@ use std::hint::black_box;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use prost::Message as _;
+use serde_json::Value;
 use spanbridge::dialect::Registry;
 use spanbridge::formats::contextforge::ContextForge;
 use spanbridge::formats::invariant::Invariant;
@@ -20,7 +21,7 @@ use spanbridge::formats::synth::Synth;
 use spanbridge::formats::{Format, Layout, Options, by_id};
 use spanbridge::otlp::{decode, encode};
 use spanbridge::run::{self, Run};
-use spanbridge::span::{Span, TraceId};
+use spanbridge::span::{AnyValue, Span, TraceId};
 use support::{bodies, build, median};
 
 /// The program's own.
@@ -65,6 +66,13 @@ fn main() {
             let body = body.to_vec();
             timed(|| drop(black_box(decode::traces(&body).unwrap())))
         });
+        stage("floor", &|body| {
+            let spans = decode::traces(body).unwrap().items;
+            timed(|| {
+                drop(black_box(spans.iter().map(values).collect::<Vec<_>>()));
+                drop(spans);
+            })
+        });
         let mut of_spans = |name: &str, work: &dyn Fn(Vec<Run>)| {
             stage(name, &|body| {
                 let spans = decode::traces(body).unwrap().items;
@@ -84,6 +92,15 @@ fn main() {
         let parts: Vec<f64> = of.iter().zip(&prost).map(|(of, prost)| of / prost).collect();
         println!("| {stage} | {:.1} | {:.2} |", median(of), median(&parts));
     }
+}
+
+/// The least that a document of this span costs with the libraries that make it: each text copied once, or opened where it is JSON.
+fn values(span: &Span) -> Vec<Value> {
+    let value = |value: &AnyValue| match value {
+        AnyValue::String(text) if text.starts_with(['{', '[']) => serde_json::from_str(text).unwrap(),
+        other => other.to_json(),
+    };
+    span.attributes.iter().map(|(_, have)| value(have)).collect()
 }
 
 fn cost<F: Format>(stage: &mut impl FnMut(&str, &dyn Fn(Vec<Run>))) {
