@@ -33,8 +33,11 @@ pub(super) struct Look {
     /// The rule's number in the registry.
     pub(super) rule: usize,
     pub(super) source: Source,
+    pub(super) turn: Turn,
     /// Whether values, the name or the kind say if it holds: what keys and scope say is known to.
     pub(super) conditional: bool,
+    /// [`Rule::opens_json`].
+    pub(super) opens_json: bool,
 }
 
 #[derive(Debug)]
@@ -59,14 +62,6 @@ pub(super) struct Member {
 
 /// When a rule's turn is: among those of one field and rank events come before the span's name and its resource.
 pub(super) type Turn = (Field, u16, u8);
-
-impl Source {
-    /// The turn of a rule that looks here.
-    pub(super) fn turn(&self, rule: &Rule) -> Turn {
-        let last = matches!(self, Self::Name | Self::Resource);
-        (rule.field, rule.rank, if last { 2 } else { 0 })
-    }
-}
 
 /// The turn of a rule that looks at an event or a log record.
 pub(super) fn turn_of_event(rule: &Rule) -> Turn {
@@ -137,7 +132,7 @@ impl Plan {
                 .rule(look.rule)
                 .is_some_and(|rule| holds(&rule.when, &span.scope.name, &keys))
         });
-        looks.sort_by_key(|look| registry.rule(look.rule).map(|rule| look.source.turn(rule)));
+        looks.sort_by_key(|look| look.turn);
         Self {
             scope: span.scope.name.clone(),
             places,
@@ -151,9 +146,12 @@ impl Plan {
 impl Look {
     fn new(index: usize, rule: &Rule, source: Source) -> Self {
         let when = &rule.when;
+        let last = matches!(source, Source::Name | Source::Resource);
         Self {
             rule: index,
             source,
+            turn: (rule.field, rule.rank, if last { 2 } else { 0 }),
+            opens_json: rule.opens_json(),
             conditional: !(when.kinds.is_empty() && when.name.is_empty() && when.attribute.is_empty()),
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::codec::{self, Decoded, EventView, Group, Opened, Raw};
-use super::plan::{Look, Plan, Source, Turn, turn_of_event};
+use super::plan::{Plan, Source, Turn, turn_of_event};
 use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Place, Rule, fits};
 use super::write_field::Writer;
@@ -37,15 +37,39 @@ pub struct ChildResult {
     pub at: UnixNanos,
 }
 
-/// What a rule found.
+/// A rule, and where it found something.
 struct Candidate<'a> {
     rule: &'a Rule,
     turn: Turn,
-    raw: Raw<'a>,
-    /// The place of the attribute, where `raw` is one.
-    attribute: Option<usize>,
     /// Whether the rule's condition is still to be looked at.
     conditional: bool,
+    opens_json: bool,
+    found: Found<'a>,
+}
+
+enum Found<'a> {
+    Look(&'a Source),
+    Event(Box<Raw<'a>>),
+}
+
+impl<'a> Candidate<'a> {
+    fn of_event(rule: &'a Rule, raw: Raw<'a>) -> Self {
+        Self {
+            rule,
+            turn: turn_of_event(rule),
+            conditional: true,
+            opens_json: rule.opens_json(),
+            found: Found::Event(Box::new(raw)),
+        }
+    }
+
+    /// The place of the attribute that was found.
+    fn place(&self) -> Option<usize> {
+        match self.found {
+            Found::Look(Source::Attribute { place, .. }) => Some(*place),
+            _ => None,
+        }
+    }
 }
 
 /// The JSON texts of a span: which rules open the same one is known before the first does.
@@ -55,7 +79,7 @@ impl Texts {
     fn of(candidates: &[Candidate<'_>]) -> Self {
         let mut texts = Self(Vec::new());
         for candidate in candidates {
-            let Some(at) = candidate.attribute.filter(|_| candidate.rule.opens_json()) else {
+            let Some(at) = candidate.place().filter(|_| candidate.opens_json) else {
                 continue;
             };
             match texts.0.iter_mut().find(|(have, _)| *have == at) {
@@ -81,18 +105,6 @@ impl Texts {
 
     fn at(&mut self, at: usize) -> Option<&mut Opened> {
         self.0.iter_mut().find(|(have, _)| *have == at).map(|(_, opened)| opened)
-    }
-}
-
-impl<'a> Candidate<'a> {
-    fn of_event(rule: &'a Rule, raw: Raw<'a>) -> Self {
-        Self {
-            rule,
-            turn: turn_of_event(rule),
-            raw,
-            attribute: None,
-            conditional: true,
-        }
     }
 }
 
@@ -159,7 +171,15 @@ impl<'a> Reader<'a> {
     /// What stands where rules look, each in its turn.
     fn candidates(&self) -> Vec<Candidate<'a>> {
         let mut candidates: Vec<Candidate<'a>> = Vec::with_capacity(self.plan.looks.len());
-        candidates.extend(self.plan.looks.iter().filter_map(|look| self.candidate(look)));
+        candidates.extend(self.plan.looks.iter().filter_map(|look| {
+            Some(Candidate {
+                rule: self.registry.rule(look.rule)?,
+                turn: look.turn,
+                conditional: look.conditional,
+                opens_json: look.opens_json,
+                found: Found::Look(&look.source),
+            })
+        }));
         if !self.events.is_empty() || !self.logs.is_empty() {
             self.event_candidates(&mut candidates);
             candidates.sort_by_key(|candidate| candidate.turn);
@@ -167,9 +187,12 @@ impl<'a> Reader<'a> {
         candidates
     }
 
-    fn candidate(&self, look: &'a Look) -> Option<Candidate<'a>> {
-        let rule = self.registry.rule(look.rule)?;
-        let raw = match &look.source {
+    fn raw(&self, candidate: &Candidate<'a>) -> Option<Raw<'a>> {
+        let source = match &candidate.found {
+            Found::Look(source) => *source,
+            Found::Event(raw) => return Some(Raw::clone(raw)),
+        };
+        Some(match source {
             Source::Attribute { place, mime } => match (self.attribute(*place)?, mime.and_then(|mime| self.attribute(mime))) {
                 ((_, AnyValue::String(text)), Some((_, AnyValue::String(mime)))) if mime.starts_with("application/json") => {
                     Raw::JsonText(text)
@@ -181,17 +204,7 @@ impl<'a> Reader<'a> {
                 members: self.plan.members(range),
             }),
             Source::Name => Raw::Name(&self.span.name),
-            Source::Resource => Raw::Value("", self.span.resource.attributes.get(rule.key)?),
-        };
-        Some(Candidate {
-            rule,
-            turn: look.source.turn(rule),
-            raw,
-            attribute: match look.source {
-                Source::Attribute { place, .. } => Some(place),
-                _ => None,
-            },
-            conditional: look.conditional,
+            Source::Resource => Raw::Value("", self.span.resource.attributes.get(candidate.rule.key)?),
         })
     }
 
@@ -216,18 +229,20 @@ impl<'a> Reader<'a> {
         };
         let mut opened = Texts::of(&candidates);
         let mut done: Option<Field> = None;
-        for Candidate { rule, raw, attribute, .. } in &candidates {
+        for candidate in &candidates {
+            let (rule, place) = (candidate.rule, candidate.place());
+            let Some(raw) = &self.raw(candidate) else { continue };
             let mut none = Opened::default();
-            let slot = match attribute {
-                Some(at) if rule.opens_json() => opened.next(*at),
-                Some(at) if rule.keeps_json() => opened.at(*at),
+            let slot = match place {
+                Some(at) if candidate.opens_json => opened.next(at),
+                Some(at) if rule.keeps_json() => opened.at(at),
                 _ => None,
             };
             let slot = slot.unwrap_or(&mut none);
             // A kind's key is read where its word is known; another word under it stays the user's own.
             let is_read = rule.field != Field::Kind || rule.when == Condition::ALWAYS || codec::decode(rule, raw, slot).is_some();
             match raw {
-                Raw::Value(..) | Raw::JsonText(_) if is_read => attribute.iter().copied().for_each(&mut consume),
+                Raw::Value(..) | Raw::JsonText(_) if is_read => place.into_iter().for_each(&mut consume),
                 Raw::Group(group) => group.members.iter().for_each(|member| consume(member.place)),
                 _ => {}
             }
@@ -307,14 +322,13 @@ impl<'a> Reader<'a> {
 
     fn kind(&self, candidates: &[Candidate<'a>], findings: &mut Vec<Finding>) -> Kind {
         let mut strange: Option<String> = None;
-        let kinds = candidates.iter().filter(|candidate| candidate.rule.field == Field::Kind);
-        for Candidate {
-            rule, raw, conditional, ..
-        } in kinds
-        {
-            if *conditional && !self.holds(&rule.when, None) {
+        let kinds = candidates.iter().filter(|candidate| candidate.turn.0 == Field::Kind);
+        for candidate in kinds {
+            let rule = candidate.rule;
+            if candidate.conditional && !self.holds(&rule.when, None) {
                 continue;
             }
+            let Some(raw) = &self.raw(candidate) else { continue };
             if let Some(Decoded::Value(Value::String(word))) = codec::decode(rule, raw, &mut Opened::default())
                 && let Some(kind) = Kind::from_name(&word)
             {
