@@ -11,9 +11,11 @@ use crate::hash::HashMap;
 use crate::span::Span;
 
 /// So many plans are kept: instrumentations write a few dozen sets of keys, times the lengths of their flattened lists.
-const KEPT: usize = 512;
-/// Spans with longer keys in all do not have theirs kept: what strangers send does not fill the memory.
-const LONGEST: usize = 16 << 10;
+const KEPT: usize = 256;
+/// Plans for more bytes of keys are not kept: what strangers send does not fill the memory.
+const LONGEST: usize = 32 << 10;
+/// What a key costs beside its bytes.
+const A_KEY: usize = 64;
 
 /// Where rules look in a span with these keys.
 #[derive(Debug)]
@@ -177,10 +179,10 @@ impl Plans {
     pub(super) fn of(&self, registry: &Registry, span: &Span) -> Arc<Plan> {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(span.scope.name.as_bytes());
-        let mut length = 0;
+        let mut length = span.scope.name.len();
         for (key, _) in span.attributes.iter() {
             hasher.write(key.as_bytes());
-            length += key.len();
+            length += key.len() + A_KEY;
         }
         let hash = hasher.finish();
         if let Some(plan) = self.made.read().unwrap_or_else(PoisonError::into_inner).get(&hash)
