@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use spanbridge::span::{AnyValue, Span};
-use spanbridge::store::{Filter, Local, OpenOptions, Receipt, Retention, Store as _};
+use spanbridge::store::{Filter, Local, OpenOptions, Receipt, Retention, Store as _, log};
 use spans::{KEYS, chunks, span, trace};
 
 fn options(directory: &Path) -> OpenOptions {
@@ -179,6 +179,10 @@ fn a_compressed_segment_behind_a_head_that_says_it_is_raw_is_told_and_not_cut() 
     fill(&opened.store, &spans[19..]);
     assert_eq!(fs::read(last).expect("reads"), bytes, "as it was");
     drop(opened);
+    let inspected = log::inspect(directory.path(), paths.len() as u64 - 1)
+        .expect("reads")
+        .expect("is there");
+    assert_eq!(inspected.head_should_say, Some(log::Form::Compressed));
     bytes[7] = 2;
     fs::write(last, &bytes).expect("writes");
     let mended = Local::reindex(&options(directory.path())).expect("reindexes");

@@ -148,6 +148,44 @@ fn the_doctor_on_what_is_broken_changes_nothing() {
 }
 
 #[test]
+fn the_doctor_mends_a_head_that_does_not_fit_its_records() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data");
+    let serving = Serving::start(&data);
+    for id in 1..4 {
+        assert_eq!(send(&serving, &[span(1, id)]), 200);
+    }
+    serving.stop();
+    let segment = data.join("0000000001.log");
+    let whole = fs::read(&segment).expect("reads");
+    let file = fs::File::options().write(true).open(&segment).expect("opens");
+    file.write_all_at(b"\x02", 7).expect("writes");
+    let call = [&["--data-dir", text(&data)][..], &FREE].concat();
+    let (status, findings) = doctor(&call, &[]);
+    assert_eq!(status, 1);
+    expect(&findings, "log", "wrong", "segment 1: its records are raw, its head says otherwise");
+    let mend = findings
+        .iter()
+        .find(|found| found["check"] == "log" && found["status"] == "wrong")
+        .expect("found");
+    let mend = mend["mend"]
+        .as_str()
+        .expect("words")
+        .strip_prefix("with the bridge stopped: ")
+        .expect("a command");
+    let mend = mend.replace("spanbridge reindex", &format!("{} reindex", env!("CARGO_BIN_EXE_spanbridge")));
+    assert!(
+        std::process::Command::new("sh")
+            .args(["-c", &mend])
+            .status()
+            .expect("runs")
+            .success()
+    );
+    assert_eq!(fs::read(&segment).expect("reads"), whole);
+    assert_eq!(doctor(&call, &[]).0, 0);
+}
+
+#[test]
 fn the_doctor_on_settings_and_variables() {
     let directory = tempfile::tempdir().expect("a directory");
     let data = directory.path().join("data");

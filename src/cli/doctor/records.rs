@@ -78,7 +78,33 @@ impl Total {
     }
 }
 
+/// A head that does not fit its records; whether they are not read for that.
+fn head(directory: &Path, inspected: &Inspected, found: &mut Findings) -> bool {
+    let Some(form) = inspected.head_should_say else { return false };
+    let (version, records, why) = match form {
+        Form::Raw => (1, "raw", "they are read all the same"),
+        Form::Compressed => (2, "compressed", "they are not read until it says so"),
+    };
+    found.wrong(
+        format!(
+            "{}: segment {}: its records are {records}, its head says otherwise: the 8th byte is damaged",
+            directory.display(),
+            inspected.segment
+        ),
+        format!("{why}. A disk that does this once does it again"),
+        format!(
+            "with the bridge stopped: printf '\\00{version}' | dd of={} bs=1 seek=7 conv=notrunc; spanbridge reindex --data-dir {}",
+            quoted(&directory.join(log::file_name(inspected.segment))),
+            quoted(directory)
+        ),
+    );
+    form == Form::Compressed
+}
+
 fn damage(directory: &Path, inspected: &Inspected, (last, running): (bool, bool), found: &mut Findings) {
+    if head(directory, inspected, found) {
+        return;
+    }
     for damage in &inspected.damaged {
         found.wrong(
             format!(

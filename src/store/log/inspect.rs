@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::recovery::Damage;
-use super::segment::{Form, Segment};
+use super::segment::{Form, Segment, form_of};
 use super::{SEGMENT_HEAD, file_name, segments_of};
 use crate::store::Error;
 use crate::store::disk::{Directory, Disk as _};
@@ -17,6 +17,8 @@ pub struct Inspected {
     pub segment: u64,
     /// How its records are written.
     pub form: Form,
+    /// How they are written, where the segment's head says otherwise: heads have no checksum.
+    pub head_should_say: Option<Form>,
     /// Bytes of the file.
     pub bytes: u64,
     /// Whole records.
@@ -67,6 +69,12 @@ pub fn inspect(directory: &Path, number: u64) -> Result<Option<Inspected>, Error
     };
     let segment = Segment::open(file, number)?.map_err(&io)?;
     let bytes = segment.file.size().map_err(&io)?;
+    let head = form_of(&*segment.file, number)?.map_err(&io)?;
+    let head_should_say = match (head, segment.form()) {
+        (Some(Form::Compressed), Form::Raw) => Some(Form::Raw),
+        (Some(Form::Raw), _) if segment.has_table().map_err(&io)? => Some(Form::Compressed),
+        _ => None,
+    };
     let (mut records, mut message_bytes) = (0, 0);
     let scanned = segment.scan(0, &mut |_, head, _| {
         records += 1;
@@ -77,6 +85,7 @@ pub fn inspect(directory: &Path, number: u64) -> Result<Option<Inspected>, Error
     Ok(Some(Inspected {
         segment: number,
         form: segment.form(),
+        head_should_say,
         bytes,
         records,
         message_bytes,
