@@ -127,6 +127,14 @@ fn a_segment_with_damage_is_not_compressed_and_one_without_its_table_is_read() {
     assert_eq!(stored.len(), spans.len() - 1, "all but the damaged one");
 }
 
+/// Writes the byte of a segment's head that says if its records are compressed, and gives the file's bytes.
+fn with_head(path: &Path, version: u8) -> Vec<u8> {
+    let mut bytes = fs::read(path).expect("reads");
+    bytes[7] = version;
+    fs::write(path, &bytes).expect("writes");
+    bytes
+}
+
 #[test]
 fn raw_records_are_found_behind_a_head_that_says_they_are_compressed() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -137,9 +145,7 @@ fn raw_records_are_found_behind_a_head_that_says_they_are_compressed() {
     let paths = segments(directory.path());
     assert!(paths.len() > 2, "{paths:?}");
     for path in &paths {
-        let mut bytes = fs::read(path).expect("reads");
-        bytes[7] = 2;
-        fs::write(path, &bytes).expect("writes");
+        let _ = with_head(path, 2);
     }
     let opened = Local::reindex(&options(directory.path())).expect("reindexes");
     assert_eq!((opened.recovery.replayed, opened.recovery.damaged.len()), (17, 0));
@@ -167,9 +173,7 @@ fn a_compressed_segment_behind_a_head_that_says_it_is_raw_is_told_and_not_cut() 
         panic!("too few segments: {paths:?}")
     };
     fs::remove_file(open).expect("removes");
-    let mut bytes = fs::read(last).expect("reads");
-    bytes[7] = 1;
-    fs::write(last, &bytes).expect("writes");
+    let bytes = with_head(last, 1);
     let opened = Local::reindex(&options(directory.path())).expect("reindexes");
     assert!(
         !opened.recovery.damaged.is_empty() && opened.recovery.torn.is_none(),
@@ -183,8 +187,7 @@ fn a_compressed_segment_behind_a_head_that_says_it_is_raw_is_told_and_not_cut() 
         .expect("reads")
         .expect("is there");
     assert_eq!(inspected.head_should_say, Some(log::Form::Compressed));
-    bytes[7] = 2;
-    fs::write(last, &bytes).expect("writes");
+    let _ = with_head(last, 2);
     let mended = Local::reindex(&options(directory.path())).expect("reindexes");
     assert_eq!(mended.recovery.damaged.len(), 0, "the byte alone was wrong");
 }

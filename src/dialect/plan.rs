@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::registry::Registry;
-use super::rule::{Codec, Condition, Field, Rule, fits};
+use super::rule::{Codec, Field, Rule};
 use crate::hash::HashMap;
 use crate::span::Span;
 
@@ -129,11 +129,7 @@ impl Plan {
                 .resource_rules()
                 .map(|(index, rule)| Look::new(index, rule, Source::Resource)),
         );
-        looks.retain(|look| {
-            registry
-                .rule(look.rule)
-                .is_some_and(|rule| holds(&rule.when, &span.scope.name, &keys))
-        });
+        looks.retain(|look| registry.rule(look.rule).is_some_and(|rule| rule.when.holds_for_keys(span)));
         looks.sort_by_key(|look| look.turn);
         Self {
             scope: span.scope.name.clone(),
@@ -157,14 +153,6 @@ impl Look {
             conditional: !(when.kinds.is_empty() && when.name.is_empty() && when.attribute.is_empty()),
         }
     }
-}
-
-/// Whether a rule's condition holds, as far as the scope and the keys say.
-fn holds(when: &Condition, scope: &str, keys: &[String]) -> bool {
-    let has = |pattern: &&str| keys.iter().any(|key| fits(pattern, key));
-    (when.scope.is_empty() || when.scope.iter().any(|pattern| fits(pattern, scope)))
-        && (when.has.is_empty() || when.has.iter().any(has))
-        && !when.lacks.iter().any(has)
 }
 
 /// The plans that were made.

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::codec::{self, Decoded, EventView, Group, Opened, Raw};
+use super::codec::{self, Decoded, Opened};
 use super::plan::{Plan, Source, Turn, turn_of_event};
+use super::raw::{EventView, Group, Raw};
 use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Place, Rule, fits};
 use super::write_field::Writer;
@@ -277,6 +278,9 @@ impl<'a> Reader<'a> {
     fn event_candidates(&self, candidates: &mut Vec<Candidate<'a>>) {
         let mut messages: Vec<(&'a Rule, Vec<EventView<'a>>)> = Vec::new();
         let mut take = |rule: &'a Rule, event: EventView<'a>, out: &mut Vec<Candidate<'a>>| {
+            if !rule.when.holds_for_keys(self.span) {
+                return;
+            }
             if rule.codec == Codec::MessageEvent {
                 match messages.iter_mut().find(|(have, _)| have.field == rule.field) {
                     Some((_, list)) => list.push(event),
@@ -349,14 +353,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether a rule's condition holds, whose scope and keys do.
     fn holds(&self, when: &Condition, kind: Option<Kind>) -> bool {
         let attributes = &self.span.attributes;
-        let has = |pattern: &str| attributes.iter().any(|(key, _)| fits(pattern, key));
         (when.kinds.is_empty() || kind.is_none_or(|kind| when.kinds.contains(&kind)))
-            && (when.scope.is_empty() || when.scope.iter().any(|pattern| fits(pattern, &self.span.scope.name)))
             && (when.name.is_empty() || when.name.iter().any(|pattern| fits(pattern, &self.span.name)))
-            && (when.has.is_empty() || when.has.iter().any(|pattern| has(pattern)))
-            && !when.lacks.iter().any(|pattern| has(pattern))
             && (when.attribute.is_empty()
                 || when
                     .attribute

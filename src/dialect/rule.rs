@@ -1,6 +1,7 @@
 //! One line of a dialect's table: where a fact stands, how it is written, which field of an operation it feeds.
 
 use crate::operation::Kind;
+use crate::span::Span;
 
 /// Text of a rule: rules live as long as the program.
 pub type Text = &'static str;
@@ -99,6 +100,14 @@ impl Condition {
         kinds: &[],
         attribute: &[],
     };
+
+    /// Whether it holds for all spans with this one's scope and keys, as far as those say.
+    pub(super) fn holds_for_keys(&self, span: &Span) -> bool {
+        let has = |pattern: &&str| span.attributes.iter().any(|(key, _)| fits(pattern, key));
+        (self.scope.is_empty() || self.scope.iter().any(|pattern| fits(pattern, &span.scope.name)))
+            && (self.has.is_empty() || self.has.iter().any(has))
+            && !self.lacks.iter().any(has)
+    }
 }
 
 /// Whether `text` fits `pattern`: equal, or with one `*` at the start or the end standing for anything.

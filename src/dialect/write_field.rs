@@ -6,8 +6,9 @@ mod slot;
 
 use serde_json::Value;
 
-use super::codec::{Decoded, Raw};
+use super::codec::Decoded;
 use super::messages::{self, Direction};
+use super::raw::Raw;
 use super::read::ChildResult;
 use super::rule::{Codec, Field, Rule};
 use super::{normalize, result};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
@@ -53,6 +53,18 @@ fn snapshot(directory: &Path) -> BTreeMap<String, Vec<u8>> {
         .collect()
 }
 
+/// A data directory of a bridge that was stopped.
+fn three_spans_stored() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data");
+    let serving = Serving::start(&data);
+    for id in 1..4 {
+        assert_eq!(send(&serving, &[span(1, id)]), 200);
+    }
+    serving.stop();
+    (directory, data)
+}
+
 #[test]
 fn the_doctor_beside_a_running_bridge() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -100,13 +112,7 @@ fn the_doctor_beside_a_running_bridge() {
 
 #[test]
 fn the_doctor_on_what_is_broken_changes_nothing() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let data = directory.path().join("data");
-    let serving = Serving::start(&data);
-    for id in 1..4 {
-        assert_eq!(send(&serving, &[span(1, id)]), 200);
-    }
-    serving.stop();
+    let (_directory, data) = three_spans_stored();
     let call = [&["--data-dir", text(&data)][..], &FREE].concat();
     let before = snapshot(&data);
     let (status, findings) = doctor(&call, &[]);
@@ -149,13 +155,7 @@ fn the_doctor_on_what_is_broken_changes_nothing() {
 
 #[test]
 fn the_doctor_mends_a_head_that_does_not_fit_its_records() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let data = directory.path().join("data");
-    let serving = Serving::start(&data);
-    for id in 1..4 {
-        assert_eq!(send(&serving, &[span(1, id)]), 200);
-    }
-    serving.stop();
+    let (_directory, data) = three_spans_stored();
     let segment = data.join("0000000001.log");
     let whole = fs::read(&segment).expect("reads");
     let file = fs::File::options().write(true).open(&segment).expect("opens");

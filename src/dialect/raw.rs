@@ -1,0 +1,47 @@
+//! What a span's producer wrote, where a rule looks.
+
+use super::plan::Member;
+use crate::span::{AnyValue, Attributes, UnixNanos};
+
+/// A span event or a log record.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EventView<'a> {
+    pub(super) name: &'a str,
+    pub(super) time: UnixNanos,
+    pub(super) attributes: &'a Attributes,
+    pub(super) body: Option<&'a AnyValue>,
+}
+
+/// What stands at a rule's place.
+#[derive(Debug, Clone)]
+pub(super) enum Raw<'a> {
+    /// One value, with its key.
+    Value(&'a str, &'a AnyValue),
+    /// One text that is said to be JSON.
+    JsonText(&'a str),
+    /// Keys below a prefix.
+    Group(Group<'a>),
+    /// The span's name.
+    Name(&'a str),
+    /// One event.
+    Event(EventView<'a>),
+    /// Events of which each is a message.
+    Events(Vec<EventView<'a>>),
+}
+
+/// Attributes below a prefix.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Group<'a> {
+    pub(super) attributes: &'a Attributes,
+    pub(super) members: &'a [Member],
+}
+
+impl<'a> Group<'a> {
+    /// Keys without the prefix, and values.
+    pub(super) fn iter(self) -> impl DoubleEndedIterator<Item = (&'a str, &'a AnyValue)> {
+        self.members.iter().filter_map(move |member| {
+            let (key, value) = self.attributes.0.get(member.place)?;
+            Some((key.get(member.prefix..)?, value))
+        })
+    }
+}
