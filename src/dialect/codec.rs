@@ -7,18 +7,11 @@ use serde_json::{Map, Value};
 use super::messages::parse_deep;
 use super::raw::Raw;
 use super::rule::{Codec, Rule};
+use super::texts::Opened;
 use super::{flat, normalize};
 use crate::operation::{Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
 use spoken::{bracketed_texts, message_of_event, vercel_output};
-
-/// The JSON object or list in an attribute's text, once a rule has opened it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Opened {
-    pub(super) value: Option<Value>,
-    /// How many rules may still ask for it.
-    pub(super) wanted: usize,
-}
 
 /// A value opened.
 #[derive(Debug, Clone)]
@@ -36,7 +29,11 @@ pub(super) enum Decoded {
 /// Texts with which clients say that they left a value out.
 fn is_withheld(text: &str) -> bool {
     // Koog without content capture; logfire's scrubbing.
-    text == "HIDDEN:non-empty" || text.starts_with("[Scrubbed due to")
+    match text.as_bytes().first() {
+        Some(b'H') => text == "HIDDEN:non-empty",
+        Some(b'[') => text.starts_with("[Scrubbed due to"),
+        _ => false,
+    }
 }
 
 /// Opens what stands at a rule's place; `None` if nothing of use is there.

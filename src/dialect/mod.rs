@@ -17,6 +17,7 @@ mod read;
 mod registry;
 mod result;
 pub mod rule;
+mod texts;
 mod write_field;
 
 pub use read::{ChildResult, Read, kind, read};

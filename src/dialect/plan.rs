@@ -3,11 +3,12 @@
 
 use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::registry::Registry;
-use super::rule::{Codec, Field, Rule};
-use crate::hash::HashMap;
+use super::rule::{Codec, Condition, Field, Rule};
+use crate::hash::{HashMap, HashSet};
+use crate::operation::Kind;
 use crate::span::Span;
 
 /// So many plans are kept: instrumentations write a few dozen sets of keys, times the lengths of their flattened lists.
@@ -25,8 +26,20 @@ pub(super) struct Plan {
     /// Places of the attributes. Of equal keys the last one holds, in the turn of the first.
     pub(super) places: Vec<usize>,
     /// By field and rank.
-    pub(super) looks: Vec<Look>,
+    looks: Vec<Look>,
     members: Vec<Member>,
+    of_kinds: [OnceLock<KindPlan>; Kind::ALL.len()],
+}
+
+/// What of a plan holds for operations of one kind.
+#[derive(Debug)]
+pub(super) struct KindPlan {
+    /// Numbers of the plan's looks.
+    looks: Vec<u32>,
+    /// Places of JSON texts, and how many rules may look into each.
+    pub(super) texts: Vec<(usize, usize)>,
+    /// Places that no rule reads whatever the span's values and name are.
+    pub(super) maybe_unmapped: Vec<usize>,
 }
 
 /// One rule that looks at one place.
@@ -36,8 +49,12 @@ pub(super) struct Look {
     pub(super) rule: usize,
     pub(super) source: Source,
     pub(super) turn: Turn,
-    /// Whether values, the name or the kind say if it holds: what keys and scope say is known to.
+    /// Whether the span's values or name say if it holds, and not only scope, keys and kind.
     pub(super) conditional: bool,
+    /// Whether the word that is found there says if it is read.
+    by_word: bool,
+    /// The place of the attribute whose text may be JSON to it.
+    pub(super) text: Option<usize>,
     /// [`Rule::opens_json`].
     pub(super) opens_json: bool,
 }
@@ -71,6 +88,32 @@ pub(super) fn turn_of_event(rule: &Rule) -> Turn {
 }
 
 impl Plan {
+    /// What looks for the kind of the operation, by rank.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = &Look> {
+        self.looks.iter().take_while(|look| look.turn.0 == Field::Kind)
+    }
+
+    /// What holds for this kind.
+    #[expect(clippy::indexing_slicing, reason = "there is one for each kind")]
+    pub(super) fn of_kind(&self, registry: &Registry, kind: Kind) -> &KindPlan {
+        self.of_kinds[kind as usize].get_or_init(|| KindPlan::new(self, registry, kind))
+    }
+
+    /// What looks at an operation of this kind, by field and rank.
+    pub(super) fn looks_of<'a>(&'a self, plan: &'a KindPlan) -> impl Iterator<Item = &'a Look> {
+        plan.looks.iter().filter_map(|number| self.looks.get(*number as usize))
+    }
+
+    /// Places of the attributes that a rule looks at.
+    pub(super) fn places_of(&self, look: &Look) -> impl Iterator<Item = usize> {
+        let (one, members) = match &look.source {
+            Source::Attribute { place, .. } => (Some(*place), &[][..]),
+            Source::Group(range) => (None, self.members(range)),
+            Source::Name | Source::Resource => (None, &[][..]),
+        };
+        one.into_iter().chain(members.iter().map(|member| member.place))
+    }
+
     pub(super) fn members(&self, range: &Range<usize>) -> &[Member] {
         self.members.get(range.clone()).unwrap_or(&[])
     }
@@ -137,21 +180,65 @@ impl Plan {
             looks,
             members,
             keys,
+            of_kinds: [const { OnceLock::new() }; Kind::ALL.len()],
         }
+    }
+}
+
+impl KindPlan {
+    fn new(plan: &Plan, registry: &Registry, kind: Kind) -> Self {
+        let mut of_kind = Self {
+            looks: Vec::new(),
+            texts: Vec::new(),
+            maybe_unmapped: plan.places.clone(),
+        };
+        let mut read: HashSet<usize> = HashSet::default();
+        for (number, look) in (0_u32..).zip(&plan.looks) {
+            let Some(rule) = registry.rule(look.rule).filter(|rule| rule.when.holds_for_kind(kind)) else {
+                continue;
+            };
+            if !look.may_leave() {
+                read.extend(plan.places_of(look));
+            }
+            if rule.field == Field::Kind && !look.may_leave() {
+                continue;
+            }
+            of_kind.looks.push(number);
+            let Some(place) = look.text.filter(|_| look.opens_json) else {
+                continue;
+            };
+            match of_kind.texts.iter_mut().find(|(have, _)| *have == place) {
+                Some((_, rules)) => *rules += 1,
+                None => of_kind.texts.push((place, 1)),
+            }
+        }
+        of_kind.maybe_unmapped.retain(|place| !read.contains(place));
+        of_kind
     }
 }
 
 impl Look {
     fn new(index: usize, rule: &Rule, source: Source) -> Self {
-        let when = &rule.when;
         let last = matches!(source, Source::Name | Source::Resource);
+        let opens_json = rule.opens_json();
+        let text = match source {
+            Source::Attribute { place, .. } if opens_json || rule.keeps_json() => Some(place),
+            _ => None,
+        };
         Self {
             rule: index,
             source,
             turn: (rule.field, rule.rank, if last { 2 } else { 0 }),
-            opens_json: rule.opens_json(),
-            conditional: !(when.kinds.is_empty() && when.name.is_empty() && when.attribute.is_empty()),
+            conditional: !(rule.when.name.is_empty() && rule.when.attribute.is_empty()),
+            by_word: rule.field == Field::Kind && rule.when != Condition::ALWAYS,
+            text,
+            opens_json,
         }
+    }
+
+    /// Whether what stands there may stay unread, as this span's values or name say.
+    pub(super) fn may_leave(&self) -> bool {
+        self.conditional || self.by_word
     }
 }
 

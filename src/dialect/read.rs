@@ -1,12 +1,15 @@
 //! One span (and the log records that name it) into an operation.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
-use super::codec::{self, Decoded, Opened};
-use super::plan::{Plan, Source, Turn, turn_of_event};
+use super::codec::{self, Decoded};
+use super::plan::{Look, Plan, Source, turn_of_event};
 use super::raw::{EventView, Group, Raw};
 use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Place, Rule, fits};
+use super::texts::{Opened, Texts};
 use super::write_field::Writer;
 use crate::operation::{Kind, Operation};
 use crate::span::{AnyValue, LogRecord, Span, UnixNanos};
@@ -38,81 +41,40 @@ pub struct ChildResult {
     pub at: UnixNanos,
 }
 
-/// A rule, and where it found something.
-struct Candidate<'a> {
+/// What an event or a log record says to a rule.
+struct Told<'a> {
     rule: &'a Rule,
-    turn: Turn,
-    /// Whether the rule's condition is still to be looked at.
-    conditional: bool,
-    opens_json: bool,
-    found: Found<'a>,
+    raw: Raw<'a>,
 }
 
-enum Found<'a> {
-    Look(&'a Source),
-    Event(Box<Raw<'a>>),
+/// What is read next: something where the plan says that a rule looks, or what an event told.
+enum Next<'p, 'a> {
+    Look(&'p Look),
+    Told(&'p Told<'a>),
 }
 
-impl<'a> Candidate<'a> {
-    fn of_event(rule: &'a Rule, raw: Raw<'a>) -> Self {
-        Self {
-            rule,
-            turn: turn_of_event(rule),
-            conditional: true,
-            opens_json: rule.opens_json(),
-            found: Found::Event(Box::new(raw)),
+/// Both are in their turns already.
+fn in_turn<'p, 'a>(looks: impl Iterator<Item = &'p Look>, told: &'p [Told<'a>]) -> impl Iterator<Item = Next<'p, 'a>> {
+    let mut looks = looks.peekable();
+    let mut told = told.iter().peekable();
+    std::iter::from_fn(move || {
+        let look = looks.peek().map(|look| look.turn);
+        match told.next_if(|told| look.is_none_or(|look| turn_of_event(told.rule) < look)) {
+            Some(told) => Some(Next::Told(told)),
+            None => looks.next().map(Next::Look),
         }
-    }
-
-    /// The place of the attribute that was found.
-    fn place(&self) -> Option<usize> {
-        match self.found {
-            Found::Look(Source::Attribute { place, .. }) => Some(*place),
-            _ => None,
-        }
-    }
-}
-
-/// The JSON texts of a span: which rules open the same one is known before the first does.
-struct Texts(Vec<(usize, Opened)>);
-
-impl Texts {
-    fn of(candidates: &[Candidate<'_>]) -> Self {
-        let mut texts = Self(Vec::new());
-        for candidate in candidates {
-            let Some(at) = candidate.place().filter(|_| candidate.opens_json) else {
-                continue;
-            };
-            match texts.0.iter_mut().find(|(have, _)| *have == at) {
-                Some((_, opened)) => opened.wanted += 1,
-                None => texts.0.push((
-                    at,
-                    Opened {
-                        wanted: 1,
-                        ..Opened::default()
-                    },
-                )),
-            }
-        }
-        texts
-    }
-
-    /// The text of this attribute, for one more of its rules.
-    fn next(&mut self, at: usize) -> Option<&mut Opened> {
-        let opened = self.at(at)?;
-        opened.wanted = opened.wanted.saturating_sub(1);
-        Some(opened)
-    }
-
-    fn at(&mut self, at: usize) -> Option<&mut Opened> {
-        self.0.iter_mut().find(|(have, _)| *have == at).map(|(_, opened)| opened)
-    }
+    })
 }
 
 /// Reads a span with all dialects at once.
 #[must_use]
 pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
-    Reader::new(registry, &registry.plan(span), span, logs).read()
+    let plan = registry.plan(span);
+    let reader = Reader::new(registry, &plan, span, logs);
+    let told = reader.told();
+    let mut findings = Vec::new();
+    let kind = reader.kind(&told, &mut findings);
+    reader.read(kind, &told, findings)
 }
 
 /// The kind of operation that a span alone says it is.
@@ -120,7 +82,7 @@ pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
 pub fn kind(registry: &Registry, span: &Span) -> Kind {
     let plan = registry.plan(span);
     let reader = Reader::new(registry, &plan, span, &[]);
-    reader.kind(&reader.candidates(), &mut Vec::new())
+    reader.kind(&reader.told(), &mut Vec::new())
 }
 
 struct Reader<'a> {
@@ -169,31 +131,9 @@ impl<'a> Reader<'a> {
         self.span.attributes.0.get(place)
     }
 
-    /// What stands where rules look, each in its turn.
-    fn candidates(&self) -> Vec<Candidate<'a>> {
-        let mut candidates: Vec<Candidate<'a>> = Vec::with_capacity(self.plan.looks.len());
-        candidates.extend(self.plan.looks.iter().filter_map(|look| {
-            Some(Candidate {
-                rule: self.registry.rule(look.rule)?,
-                turn: look.turn,
-                conditional: look.conditional,
-                opens_json: look.opens_json,
-                found: Found::Look(&look.source),
-            })
-        }));
-        if !self.events.is_empty() || !self.logs.is_empty() {
-            self.event_candidates(&mut candidates);
-            candidates.sort_by_key(|candidate| candidate.turn);
-        }
-        candidates
-    }
-
-    fn raw(&self, candidate: &Candidate<'a>) -> Option<Raw<'a>> {
-        let source = match &candidate.found {
-            Found::Look(source) => *source,
-            Found::Event(raw) => return Some(Raw::clone(raw)),
-        };
-        Some(match source {
+    /// What stands where a rule looks.
+    fn raw(&self, look: &Look, rule: &Rule) -> Option<Raw<'a>> {
+        Some(match &look.source {
             Source::Attribute { place, mime } => match (self.attribute(*place)?, mime.and_then(|mime| self.attribute(mime))) {
                 ((_, AnyValue::String(text)), Some((_, AnyValue::String(mime)))) if mime.starts_with("application/json") => {
                     Raw::JsonText(text)
@@ -205,65 +145,60 @@ impl<'a> Reader<'a> {
                 members: self.plan.members(range),
             }),
             Source::Name => Raw::Name(&self.span.name),
-            Source::Resource => Raw::Value("", self.span.resource.attributes.get(candidate.rule.key)?),
+            Source::Resource => Raw::Value("", self.span.resource.attributes.get(rule.key)?),
         })
     }
 
-    fn read(&self) -> Read {
-        let mut candidates = self.candidates();
-        let mut findings = Vec::new();
-        let kind = self.kind(&candidates, &mut findings);
-        candidates.retain(|candidate| !candidate.conditional || self.holds(&candidate.rule.when, Some(kind)));
-        let mut writer = Writer::new(
-            self.span,
-            Box::new(Operation {
-                kind,
-                name: self.span.name.clone(),
-                ..Operation::default()
-            }),
-        );
-        let mut consumed = vec![false; self.span.attributes.len()];
-        let mut consume = |place: usize| {
-            if let Some(slot) = consumed.get_mut(place) {
-                *slot = true;
-            }
-        };
-        let mut opened = Texts::of(&candidates);
+    fn read(&self, kind: Kind, told: &[Told<'a>], mut findings: Vec<Finding>) -> Read {
+        let plan = self.plan.of_kind(self.registry, kind);
+        let mut writer = Writer::new(self.span, kind);
+        let mut texts = Texts::of(plan);
+        // What is read because this span's values or name say so.
+        let mut read_here: Vec<usize> = Vec::new();
         let mut done: Option<Field> = None;
-        for candidate in &candidates {
-            let (rule, place) = (candidate.rule, candidate.place());
-            let Some(raw) = &self.raw(candidate) else { continue };
+        for next in in_turn(self.plan.looks_of(plan), told) {
             let mut none = Opened::default();
-            let slot = match place {
-                Some(at) if candidate.opens_json => opened.next(at),
-                Some(at) if rule.keeps_json() => opened.at(at),
-                _ => None,
+            let (rule, found, opened) = match next {
+                Next::Told(told) => {
+                    if !told.rule.when.holds_for_kind(kind) || !self.holds(&told.rule.when) {
+                        continue;
+                    }
+                    (told.rule, Cow::Borrowed(&told.raw), &mut none)
+                }
+                Next::Look(look) => {
+                    let Some(rule) = self.registry.rule(look.rule) else { continue };
+                    let opened = texts.of_look(look).unwrap_or(&mut none);
+                    if look.conditional && !self.holds(&rule.when) {
+                        continue;
+                    }
+                    let Some(raw) = self.raw(look, rule) else { continue };
+                    // A kind's key is read where its word is known; another word under it stays the user's own.
+                    if look.may_leave() && (rule.field != Field::Kind || codec::decode(rule, &raw, opened).is_some()) {
+                        read_here.extend(self.plan.places_of(look));
+                    }
+                    (rule, Cow::Owned(raw), opened)
+                }
             };
-            let slot = slot.unwrap_or(&mut none);
-            // A kind's key is read where its word is known; another word under it stays the user's own.
-            let is_read = rule.field != Field::Kind || rule.when == Condition::ALWAYS || codec::decode(rule, raw, slot).is_some();
-            match raw {
-                Raw::Value(..) | Raw::JsonText(_) if is_read => place.into_iter().for_each(&mut consume),
-                Raw::Group(group) => group.members.iter().for_each(|member| consume(member.place)),
-                _ => {}
-            }
             if rule.field == Field::Kind || done == Some(rule.field) {
                 continue;
             }
-            let Some(decoded) = codec::decode(rule, raw, slot) else { continue };
-            let merges = writer.merges(rule.field);
-            if writer.write(rule, raw, decoded) && !merges {
+            let Some(decoded) = codec::decode(rule, &found, opened) else {
+                continue;
+            };
+            if writer.write(rule, &found, decoded) && !writer.merges(rule.field) {
                 done = Some(rule.field);
             }
         }
         let (mut operation, child_results, sums_usage) = writer.finish();
-        for place in &self.plan.places {
-            let Some((key, value)) = self.attribute(*place) else { continue };
+        for (key, value) in self.plan.places.iter().filter_map(|place| self.attribute(*place)) {
             if holds_non_finite(value) {
                 let detail = format!("{key} holds NaN or an infinity, which JSON has no word for: written as null");
                 findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail));
             }
-            if consumed.get(*place) == Some(&false) {
+        }
+        read_here.sort_unstable();
+        for place in plan.maybe_unmapped.iter().filter(|place| read_here.binary_search(place).is_err()) {
+            if let Some((key, value)) = self.attribute(*place) {
                 let _ = operation.unmapped.insert(key.clone(), value.to_json());
             }
         }
@@ -275,35 +210,39 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn event_candidates(&self, candidates: &mut Vec<Candidate<'a>>) {
+    /// What events and log records say, each in its turn.
+    fn told(&self) -> Vec<Told<'a>> {
+        let mut list: Vec<Told<'a>> = Vec::new();
+        if self.events.is_empty() && self.logs.is_empty() {
+            return list;
+        }
         let mut messages: Vec<(&'a Rule, Vec<EventView<'a>>)> = Vec::new();
-        let mut take = |rule: &'a Rule, event: EventView<'a>, out: &mut Vec<Candidate<'a>>| {
+        let mut take = |rule: &'a Rule, event: EventView<'a>, list: &mut Vec<Told<'a>>| {
             if !rule.when.holds_for_keys(self.span) {
                 return;
             }
             if rule.codec == Codec::MessageEvent {
                 match messages.iter_mut().find(|(have, _)| have.field == rule.field) {
-                    Some((_, list)) => list.push(event),
+                    Some((_, events)) => events.push(event),
                     None => messages.push((rule, vec![event])),
                 }
-            } else if rule.key.is_empty() {
-                out.push(Candidate::of_event(rule, Raw::Event(event)));
-            } else if rule.key == "body" && event.body.is_some_and(|body| !body.is_empty()) {
-                if let Some(body) = event.body {
-                    out.push(Candidate::of_event(rule, Raw::Value("", body)));
-                }
-            } else if let Some(value) = member(&event, rule.key) {
-                out.push(Candidate::of_event(rule, Raw::Value("", value)));
+                return;
             }
+            let body = event.body.filter(|body| rule.key == "body" && !body.is_empty());
+            let raw = match rule.key {
+                "" => Some(Raw::Event(event)),
+                key => body.or_else(|| member(&event, key)).map(|value| Raw::Value("", value)),
+            };
+            list.extend(raw.map(|raw| Told { rule, raw }));
         };
         // Of several events the last one holds, but the first token is the first.
         for rule in self.registry.event_rules() {
             let Place::Event(pattern) = &rule.place else { continue };
             let matching = self.events.iter().filter(|event| fits(pattern, event.name));
             if matches!(rule.codec, Codec::Time | Codec::MessageEvent) || rule.field == Field::ToolResultOfChild {
-                matching.for_each(|event| take(rule, *event, candidates));
+                matching.for_each(|event| take(rule, *event, &mut list));
             } else {
-                matching.rev().for_each(|event| take(rule, *event, candidates));
+                matching.rev().for_each(|event| take(rule, *event, &mut list));
             }
         }
         for rule in self.registry.log_rules() {
@@ -314,31 +253,45 @@ impl<'a> Reader<'a> {
                     _ => false,
                 };
                 if matches {
-                    take(rule, *event, candidates);
+                    take(rule, *event, &mut list);
                 }
             }
         }
         for (rule, mut events) in messages {
             events.sort_by_key(|event| event.time);
-            candidates.push(Candidate::of_event(rule, Raw::Events(events)));
+            list.push(Told {
+                rule,
+                raw: Raw::Events(events),
+            });
         }
+        list.sort_by_key(|told| turn_of_event(told.rule));
+        list
     }
 
-    fn kind(&self, candidates: &[Candidate<'a>], findings: &mut Vec<Finding>) -> Kind {
+    fn kind(&self, told: &[Told<'a>], findings: &mut Vec<Finding>) -> Kind {
         let mut strange: Option<String> = None;
-        let kinds = candidates.iter().filter(|candidate| candidate.turn.0 == Field::Kind);
-        for candidate in kinds {
-            let rule = candidate.rule;
-            if candidate.conditional && !self.holds(&rule.when, None) {
-                continue;
-            }
-            let Some(raw) = &self.raw(candidate) else { continue };
-            if let Some(Decoded::Value(Value::String(word))) = codec::decode(rule, raw, &mut Opened::default())
+        // A kind is the first of all fields: what comes after it is of no use here.
+        let of_kind = told.iter().take_while(|told| told.rule.field == Field::Kind).count();
+        let told = told.get(..of_kind).unwrap_or(&[]);
+        for next in in_turn(self.plan.kinds(), told) {
+            let (rule, raw) = match next {
+                Next::Told(told) if self.holds(&told.rule.when) => (told.rule, Cow::Borrowed(&told.raw)),
+                Next::Told(_) => continue,
+                Next::Look(look) => {
+                    let Some(rule) = self.registry.rule(look.rule) else { continue };
+                    if look.conditional && !self.holds(&rule.when) {
+                        continue;
+                    }
+                    let Some(raw) = self.raw(look, rule) else { continue };
+                    (rule, Cow::Owned(raw))
+                }
+            };
+            if let Some(Decoded::Value(Value::String(word))) = codec::decode(rule, &raw, &mut Opened::default())
                 && let Some(kind) = Kind::from_name(&word)
             {
                 return kind;
             }
-            if let (Raw::Value(key, AnyValue::String(word)), None) = (raw, &strange)
+            if let (Raw::Value(key, AnyValue::String(word)), None) = (&*raw, &strange)
                 && rule.when == Condition::ALWAYS
             {
                 strange = Some(format!("{key}={word}"));
@@ -353,11 +306,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Whether a rule's condition holds, whose scope and keys do.
-    fn holds(&self, when: &Condition, kind: Option<Kind>) -> bool {
+    /// Whether a rule's condition holds as far as the span's values and name say.
+    fn holds(&self, when: &Condition) -> bool {
         let attributes = &self.span.attributes;
-        (when.kinds.is_empty() || kind.is_none_or(|kind| when.kinds.contains(&kind)))
-            && (when.name.is_empty() || when.name.iter().any(|pattern| fits(pattern, &self.span.name)))
+        (when.name.is_empty() || when.name.iter().any(|pattern| fits(pattern, &self.span.name)))
             && (when.attribute.is_empty()
                 || when
                     .attribute

@@ -101,6 +101,10 @@ impl Condition {
         attribute: &[],
     };
 
+    pub(super) fn holds_for_kind(&self, kind: Kind) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&kind)
+    }
+
     /// Whether it holds for all spans with this one's scope and keys, as far as those say.
     pub(super) fn holds_for_keys(&self, span: &Span) -> bool {
         let has = |pattern: &&str| span.attributes.iter().any(|(key, _)| fits(pattern, key));

@@ -13,7 +13,7 @@ use super::read::ChildResult;
 use super::rule::{Codec, Field, Rule};
 use super::{normalize, result};
 use crate::operation::{
-    Evaluation, Failure, Interrupt, Memory, Message, Operation, Recorded, ResourceImpact, Role, Search, StateChange, ToolUse,
+    Evaluation, Failure, Interrupt, Kind, Memory, Message, Operation, Recorded, ResourceImpact, Role, Search, StateChange, ToolUse,
 };
 use crate::span::{Span, UnixNanos};
 use lists::{documents, embedded_texts, evaluations, tool_definitions};
@@ -35,7 +35,10 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(span: &'a Span, operation: Box<Operation>) -> Self {
+    pub(super) fn new(span: &'a Span, kind: Kind) -> Self {
+        let mut operation: Box<Operation> = Box::default();
+        operation.kind = kind;
+        operation.name.clone_from(&span.name);
         Self {
             span,
             operation,
@@ -118,7 +121,7 @@ impl<'a> Writer<'a> {
                     || self.tool(field, &mut value)
                     || self.facts(rule, raw, &mut value)
                     || self.training(field, &mut value)
-                    || self.memory(field, &mut value)
+                    || self.changes(field, &mut value)
             }
         }
     }
@@ -241,14 +244,14 @@ impl<'a> Writer<'a> {
     }
 
     fn tool(&mut self, field: Field, value: &mut Value) -> bool {
-        let tool = self.operation.tool.get_or_insert_with(ToolUse::default);
         match field {
-            Field::ToolName => text(&mut tool.name, value),
-            Field::ToolDescription => text(&mut tool.description, value),
-            Field::ToolCallId => tool.call_id.is_some() || text(&mut tool.call_id, value),
-            Field::McpServer => text(&mut tool.mcp_server, value),
-            Field::ToolParameters => normalize::is_schema(value) && set(&mut tool.parameters, std::mem::take(value)),
+            Field::ToolName => text(&mut self.tool_use().name, value),
+            Field::ToolDescription => text(&mut self.tool_use().description, value),
+            Field::ToolCallId => self.tool_use().call_id.is_some() || text(&mut self.tool_use().call_id, value),
+            Field::McpServer => text(&mut self.tool_use().mcp_server, value),
+            Field::ToolParameters => normalize::is_schema(value) && set(&mut self.tool_use().parameters, std::mem::take(value)),
             Field::ToolArguments => {
+                let tool = self.tool_use();
                 if value.as_str() == Some("N/A") || matches!(value, Value::Object(map) if map.is_empty()) && tool.arguments.is_some() {
                     return false;
                 }
@@ -260,6 +263,7 @@ impl<'a> Writer<'a> {
             }
             Field::ToolResult => {
                 let out = result::unwrap(std::mem::take(value));
+                let tool = self.operation.tool.get_or_insert_with(ToolUse::default);
                 if tool.call_id.is_none() {
                     tool.call_id = out.call_id;
                 }
@@ -382,33 +386,30 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn memory(&mut self, field: Field, value: &mut Value) -> bool {
+    fn changes(&mut self, field: Field, value: &mut Value) -> bool {
         match field {
-            Field::StateKey => return text(&mut self.state().key, value),
-            Field::StateOldValue => return set(&mut self.state().old_value, std::mem::take(value)),
-            Field::StateNewValue => return set(&mut self.state().new_value, std::mem::take(value)),
-            Field::StateReason => return text(&mut self.state().reason, value),
-            Field::InterruptPrompt => return text(&mut self.interrupt().prompt, value),
-            Field::InterruptResponse => return set(&mut self.interrupt().response, std::mem::take(value)),
-            Field::InterruptWait => return count(&mut self.interrupt().wait_ms, value),
-            Field::ResourceAmount => return number(&mut self.impact().amount, value),
-            Field::ResourceUnit => return text(&mut self.impact().unit, value),
-            Field::ResourceBreakdown => return set(&mut self.impact().breakdown, std::mem::take(value)),
-            _ => {}
-        }
-        let memory = self.operation.memory.get_or_insert_with(Memory::default);
-        match field {
-            Field::MemoryEntityType => text(&mut memory.entity_type, value),
-            Field::MemoryEntityId => text(&mut memory.entity_id, value),
-            Field::MemoryNamespace => set(&mut memory.namespace, std::mem::take(value)),
-            Field::MemoryKey => text(&mut memory.key, value),
-            Field::MemoryOperation => text(&mut memory.operation, value),
-            Field::MemoryData => set(&mut memory.data, std::mem::take(value)),
-            Field::MemoryChanges => set(&mut memory.changes, std::mem::take(value)),
-            Field::MemoryQuery => set(&mut memory.query, std::mem::take(value)),
-            Field::MemoryResults => set(&mut memory.results, std::mem::take(value)),
-            Field::MemoryScores => set(&mut memory.scores, std::mem::take(value)),
+            Field::StateKey => text(&mut self.state().key, value),
+            Field::StateOldValue => set(&mut self.state().old_value, std::mem::take(value)),
+            Field::StateNewValue => set(&mut self.state().new_value, std::mem::take(value)),
+            Field::StateReason => text(&mut self.state().reason, value),
+            Field::InterruptPrompt => text(&mut self.interrupt().prompt, value),
+            Field::InterruptResponse => set(&mut self.interrupt().response, std::mem::take(value)),
+            Field::InterruptWait => count(&mut self.interrupt().wait_ms, value),
+            Field::ResourceAmount => number(&mut self.impact().amount, value),
+            Field::ResourceUnit => text(&mut self.impact().unit, value),
+            Field::ResourceBreakdown => set(&mut self.impact().breakdown, std::mem::take(value)),
+            Field::MemoryEntityType => text(&mut self.memory().entity_type, value),
+            Field::MemoryEntityId => text(&mut self.memory().entity_id, value),
+            Field::MemoryNamespace => set(&mut self.memory().namespace, std::mem::take(value)),
+            Field::MemoryKey => text(&mut self.memory().key, value),
+            Field::MemoryOperation => text(&mut self.memory().operation, value),
+            Field::MemoryData => set(&mut self.memory().data, std::mem::take(value)),
+            Field::MemoryChanges => set(&mut self.memory().changes, std::mem::take(value)),
+            Field::MemoryQuery => set(&mut self.memory().query, std::mem::take(value)),
+            Field::MemoryResults => set(&mut self.memory().results, std::mem::take(value)),
+            Field::MemoryScores => set(&mut self.memory().scores, std::mem::take(value)),
             Field::MemoryTotalAvailable => {
+                let memory = self.memory();
                 memory.total_available = value.as_i64();
                 memory.total_available.is_some()
             }
@@ -418,6 +419,14 @@ impl<'a> Writer<'a> {
 
     fn state(&mut self) -> &mut StateChange {
         self.operation.state.get_or_insert_with(StateChange::default)
+    }
+
+    fn tool_use(&mut self) -> &mut ToolUse {
+        self.operation.tool.get_or_insert_with(ToolUse::default)
+    }
+
+    fn memory(&mut self) -> &mut Memory {
+        self.operation.memory.get_or_insert_with(Memory::default)
     }
 
     fn interrupt(&mut self) -> &mut Interrupt {

@@ -1,0 +1,33 @@
+//! JSON texts that several rules look into: each is opened once.
+
+use serde_json::Value;
+
+use super::plan::{KindPlan, Look};
+
+/// The JSON object or list in an attribute's text, once a rule has opened it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Opened {
+    pub(super) value: Option<Value>,
+    /// How many rules may still ask for it.
+    pub(super) wanted: usize,
+}
+
+/// The JSON texts of a span, by the places of their attributes.
+pub(super) struct Texts(Vec<(usize, Opened)>);
+
+impl Texts {
+    pub(super) fn of(plan: &KindPlan) -> Self {
+        let unopened = |&(place, wanted): &(usize, usize)| (place, Opened { value: None, wanted });
+        Self(plan.texts.iter().map(unopened).collect())
+    }
+
+    /// The text that a rule looks into, whose turn it is.
+    pub(super) fn of_look(&mut self, look: &Look) -> Option<&mut Opened> {
+        let at = look.text?;
+        let (_, opened) = self.0.iter_mut().find(|(place, _)| *place == at)?;
+        if look.opens_json {
+            opened.wanted = opened.wanted.saturating_sub(1);
+        }
+        Some(opened)
+    }
+}
