@@ -13,7 +13,7 @@ use super::read::ChildResult;
 use super::rule::{Codec, Field, Rule};
 use super::{normalize, result};
 use crate::operation::{
-    Evaluation, Failure, Interrupt, Kind, Memory, Message, Operation, Recorded, ResourceImpact, Role, Search, StateChange, ToolUse,
+    Evaluation, Failure, Interrupt, Kind, Memory, Message, Operation, Recorded, ResourceImpact, Role, StateChange, ToolUse,
 };
 use crate::span::{Span, UnixNanos};
 use lists::{documents, embedded_texts, evaluations, tool_definitions};
@@ -263,7 +263,7 @@ impl<'a> Writer<'a> {
             }
             Field::ToolResult => {
                 let out = result::unwrap(std::mem::take(value));
-                let tool = self.operation.tool.get_or_insert_with(ToolUse::default);
+                let tool = self.operation.tool.get_or_insert_default();
                 if tool.call_id.is_none() {
                     tool.call_id = out.call_id;
                 }
@@ -329,16 +329,16 @@ impl<'a> Writer<'a> {
                     .iter()
                     .find_map(|key| value.get(*key))
                     .filter(|query| query.is_string());
-                let search = operation.search.get_or_insert_with(Search::default);
+                let search = operation.search.get_or_insert_default();
                 set(&mut search.query, query.unwrap_or(value).clone())
             }
             Field::SearchDocuments => {
-                let search = operation.search.get_or_insert_with(Search::default);
+                let search = operation.search.get_or_insert_default();
                 search.documents = documents(value);
                 search.documents.is_some()
             }
-            Field::SearchTopK => count(&mut operation.search.get_or_insert_with(Search::default).top_k, value),
-            Field::SearchMatchCount => count(&mut operation.search.get_or_insert_with(Search::default).match_count, value),
+            Field::SearchTopK => count(&mut operation.search.get_or_insert_default().top_k, value),
+            Field::SearchMatchCount => count(&mut operation.search.get_or_insert_default().match_count, value),
             Field::EmbeddedTexts => {
                 operation.embedded_texts = embedded_texts(value);
                 !operation.embedded_texts.is_empty()
@@ -418,23 +418,23 @@ impl<'a> Writer<'a> {
     }
 
     fn state(&mut self) -> &mut StateChange {
-        self.operation.state.get_or_insert_with(StateChange::default)
+        self.operation.state.get_or_insert_default()
     }
 
     fn tool_use(&mut self) -> &mut ToolUse {
-        self.operation.tool.get_or_insert_with(ToolUse::default)
+        self.operation.tool.get_or_insert_default()
     }
 
     fn memory(&mut self) -> &mut Memory {
-        self.operation.memory.get_or_insert_with(Memory::default)
+        self.operation.memory.get_or_insert_default()
     }
 
     fn interrupt(&mut self) -> &mut Interrupt {
-        self.operation.interrupt.get_or_insert_with(Interrupt::default)
+        self.operation.interrupt.get_or_insert_default()
     }
 
     fn impact(&mut self) -> &mut ResourceImpact {
-        self.operation.resource_impact.get_or_insert_with(ResourceImpact::default)
+        self.operation.resource_impact.get_or_insert_default()
     }
 }
 

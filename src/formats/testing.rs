@@ -187,13 +187,13 @@ impl Build {
         step.dispatched_by = Some(caller);
         step.call_index = Some(place);
         step.operation.failure = result.clone().err();
-        step.operation.tool = Some(ToolUse {
+        step.operation.tool = Some(Box::new(ToolUse {
             name: Some(wanted.name),
             call_id: wanted.id.clone(),
             arguments: wanted.arguments,
             result: result.clone().ok(),
             ..ToolUse::default()
-        });
+        }));
         let call_id = wanted.id.unwrap_or_else(|| span(index as u64).to_string());
         let told = self.run.scopes[scope].conversation.iter();
         let attempt = told
@@ -215,12 +215,12 @@ impl Build {
         let index = self.step(Kind::Tool, name, Some(parent), from, to);
         let scope = self.run.steps[parent].scope;
         self.run.steps[index].scope = scope;
-        self.op(index).tool = Some(ToolUse {
+        self.op(index).tool = Some(Box::new(ToolUse {
             name: Some(name.to_owned()),
             arguments: Some(arguments),
             result: Some(result.clone()),
             ..ToolUse::default()
-        });
+        }));
         let call_id = span(index as u64).to_string();
         let made = CallEntry {
             call_id: call_id.clone(),

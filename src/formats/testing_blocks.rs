@@ -95,13 +95,13 @@ pub(crate) fn llm(number: u64, start: u64, end: u64) -> Step {
 
 pub(crate) fn tool(number: u64, start: u64, end: u64, name: &str, call: &str, arguments: Value, result: Value) -> Step {
     let mut step = step(number, Kind::Tool, start, end);
-    step.operation.tool = Some(ToolUse {
+    step.operation.tool = Some(Box::new(ToolUse {
         name: Some(name.into()),
         call_id: Some(call.into()),
         arguments: Some(arguments),
         result: (!result.is_null()).then_some(result),
         ..ToolUse::default()
-    });
+    }));
     step
 }
 

@@ -1,5 +1,7 @@
 //! Messages between people, agents, models and tools.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 /// Who speaks.
@@ -183,13 +185,19 @@ impl Message {
     /// The text parts, joined.
     #[must_use]
     pub fn content(&self) -> String {
-        let mut out = String::new();
-        for part in &self.parts {
-            if let Part::Text(text) = part {
-                out.push_str(text);
-            }
+        self.joined().into_owned()
+    }
+
+    fn joined(&self) -> Cow<'_, str> {
+        let mut texts = self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let first = texts.next().unwrap_or_default();
+        match texts.next() {
+            None => first.into(),
+            Some(second) => [first, second].into_iter().chain(texts).collect::<String>().into(),
         }
-        out
     }
 
     /// Whether a text part holds more than whitespace.
@@ -244,6 +252,16 @@ impl Message {
     #[must_use]
     pub fn result_value(&self) -> Value {
         self.result.clone().unwrap_or_else(|| Value::String(self.content()))
+    }
+
+    /// Whether two tools' answers have the same value.
+    pub(crate) fn has_result_of(&self, other: &Self) -> bool {
+        match (&self.result, &other.result) {
+            (None, None) => self.joined() == other.joined(),
+            (Some(one), Some(other)) => one == other,
+            (Some(value), None) => value.as_str() == Some(&*other.joined()),
+            (None, Some(value)) => value.as_str() == Some(&*self.joined()),
+        }
     }
 
     /// The message in OpenAI's chat shape, with reasoning beside the content.

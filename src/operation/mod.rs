@@ -2,6 +2,7 @@
 
 pub mod document;
 pub mod message;
+pub mod rare;
 pub mod recorded;
 pub mod usage;
 
@@ -9,6 +10,7 @@ use serde_json::{Map, Value};
 
 pub use document::Document;
 pub use message::{Message, Part, Role, ToolCall};
+pub use rare::{Interrupt, Memory, Prompt, Rare, ResourceImpact, StateChange, Task, Training};
 pub use recorded::Recorded;
 pub use usage::{Cost, TokenCount};
 
@@ -217,57 +219,6 @@ pub struct Search {
     pub match_count: Option<u64>,
 }
 
-/// A memory operation's own facts (`spanbridge.memory.*`, `gen_ai.memory.*`).
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Memory {
-    /// For example `user`.
-    pub entity_type: Option<String>,
-    /// Which entity.
-    pub entity_id: Option<String>,
-    /// The store's name space.
-    pub namespace: Option<Value>,
-    /// The key in it.
-    pub key: Option<String>,
-    /// `add`, `update`, `delete` or `put`.
-    pub operation: Option<String>,
-    /// What was written.
-    pub data: Option<Value>,
-    /// Old and new values by path.
-    pub changes: Option<Value>,
-    /// What was looked for.
-    pub query: Option<Value>,
-    /// What was found.
-    pub results: Option<Value>,
-    /// How relevant each result is.
-    pub scores: Option<Value>,
-    /// How many records there are in all.
-    pub total_available: Option<i64>,
-}
-
-/// A change of an agent's state (`spanbridge.state.*`); also what a handoff does to the active agent.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct StateChange {
-    /// Which value.
-    pub key: Option<String>,
-    /// Before.
-    pub old_value: Option<Value>,
-    /// After.
-    pub new_value: Option<Value>,
-    /// Why.
-    pub reason: Option<String>,
-}
-
-/// A question to a person (`spanbridge.interrupt.*`).
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Interrupt {
-    /// What was asked.
-    pub prompt: Option<String>,
-    /// What the person said.
-    pub response: Option<Value>,
-    /// How long that took, in milliseconds.
-    pub wait_ms: Option<u64>,
-}
-
 /// A judgement.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evaluation {
@@ -281,53 +232,6 @@ pub struct Evaluation {
     pub explanation: Option<String>,
     /// `HUMAN`, `LLM` or `CODE`.
     pub annotator_kind: Option<String>,
-}
-
-/// What training and replay tools ask for (`spanbridge.*`).
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Training {
-    /// Reward of this operation.
-    pub reward: Option<f64>,
-    /// Whether the episode ended here.
-    pub terminated: Option<bool>,
-    /// Whether the episode was cut here.
-    pub truncated: Option<bool>,
-    /// Token ids of the prompt.
-    pub prompt_token_ids: Option<Value>,
-    /// Token ids of the completion.
-    pub completion_token_ids: Option<Value>,
-    /// Log probabilities of the completion's tokens.
-    pub logprobs: Option<Value>,
-    /// Whether the prompt is a target of optimisation.
-    pub optimize: Option<bool>,
-    /// The reference output.
-    pub ideal: Option<Value>,
-    /// Index in a plan-act loop.
-    pub step: Option<i64>,
-}
-
-/// The prompt that an operation used or fetched.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Prompt {
-    /// Its name or id.
-    pub id: Option<String>,
-    /// Its version.
-    pub version: Option<String>,
-    /// Its text before variables were put in.
-    pub template: Option<String>,
-    /// The variables.
-    pub variables: Option<Value>,
-}
-
-/// What a tool cost or used up (`spanbridge.resource_impact.*`).
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct ResourceImpact {
-    /// How much.
-    pub amount: Option<f64>,
-    /// Of what: `credits`, `USD`.
-    pub unit: Option<String>,
-    /// By part.
-    pub breakdown: Option<Value>,
 }
 
 /// What one span says.
@@ -366,29 +270,29 @@ pub struct Operation {
     /// Seconds until the first token of a stream.
     pub time_to_first_token: Option<f64>,
     /// The tool execution.
-    pub tool: Option<ToolUse>,
+    pub tool: Option<Box<ToolUse>>,
     /// The search.
-    pub search: Option<Search>,
+    pub search: Option<Box<Search>>,
     /// Texts that were embedded.
     pub embedded_texts: Vec<String>,
     /// How many vectors came out.
     pub vector_count: Option<u64>,
     /// Facts of a memory operation.
-    pub memory: Option<Memory>,
+    pub memory: Option<Box<Memory>>,
     /// A change of state.
-    pub state: Option<StateChange>,
+    pub state: Option<Box<StateChange>>,
     /// A question to a person.
-    pub interrupt: Option<Interrupt>,
+    pub interrupt: Option<Box<Interrupt>>,
     /// Judgements.
     pub evaluations: Vec<Evaluation>,
     /// What training tools ask for.
-    pub training: Training,
+    pub training: Rare<Training>,
     /// The prompt.
-    pub prompt: Prompt,
+    pub prompt: Rare<Prompt>,
     /// What a tool used up.
-    pub resource_impact: Option<ResourceImpact>,
+    pub resource_impact: Option<Box<ResourceImpact>>,
     /// Task description, goal and input (`spanbridge.task.*`).
-    pub task: Task,
+    pub task: Rare<Task>,
     /// The conversation or session.
     pub session_id: Option<String>,
     /// The person.
@@ -407,15 +311,4 @@ pub struct Operation {
     pub format_extras: Map<String, Value>,
     /// Attributes that no dialect knows, by key.
     pub unmapped: Map<String, Value>,
-}
-
-/// What the agent was to do (`spanbridge.task.*`).
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Task {
-    /// In words.
-    pub description: Option<String>,
-    /// What counts as success.
-    pub goal: Option<String>,
-    /// Structured input.
-    pub input: Option<Value>,
 }

@@ -201,7 +201,9 @@ fn finish(parts: Parts<'_>, steps: Vec<Step>, scopes: Vec<Scope>, question: Opti
     let mut metadata = Map::new();
     for step in &steps {
         for (name, value) in &step.operation.metadata {
-            let _ = metadata.entry(name.clone()).or_insert_with(|| value.clone());
+            if !metadata.contains_key(name) {
+                let _ = metadata.insert(name.clone(), value.clone());
+            }
         }
     }
     let tags: Vec<&String> = steps.iter().flat_map(|step| &step.operation.tags).fold(Vec::new(), |mut all, tag| {

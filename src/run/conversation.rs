@@ -413,7 +413,7 @@ impl Conversation {
             let known = self
                 .stray
                 .iter()
-                .any(|(have, _)| have.tool_call_id == message.tool_call_id && have.result_value() == message.result_value());
+                .any(|(have, _)| have.tool_call_id == message.tool_call_id && have.has_result_of(message));
             if !known {
                 self.stray.push((message.clone(), index));
             }

@@ -178,7 +178,7 @@ fn same_client_call(nodes: &Nodes, first: usize, second: usize) -> Option<(usize
     }
     let (a, b) = (nodes.get(first)?, nodes.get(second)?);
     let ids_differ = matches!((&a.operation.response_id, &b.operation.response_id), (Some(x), Some(y)) if x != y);
-    if a.instrumentation == b.instrumentation || ids_differ || !(a.within(b) || b.within(a)) {
+    if a.instrumentation() == b.instrumentation() || ids_differ || !(a.within(b) || b.within(a)) {
         return None;
     }
     match (a.has_messages(), b.has_messages()) {
@@ -207,9 +207,10 @@ fn tools_under_tools(nodes: &mut Nodes) {
         }
         let server = inner
             .is_server
-            .then(|| inner.service.clone())
+            .then(|| inner.service())
             .flatten()
-            .filter(|service| node.service.as_ref() != Some(service));
+            .filter(|service| node.service() != Some(service))
+            .map(str::to_owned);
         let failure = inner.operation.failure.clone();
         merge(nodes, index, outer);
         if let Some(node) = nodes.get_mut(outer)
@@ -244,7 +245,7 @@ fn tools_twice(nodes: &mut Nodes) {
             let (Some(a), Some(b)) = (nodes.get(*first), nodes.get(*second)) else {
                 continue;
             };
-            if a.instrumentation == b.instrumentation || !same_tool(a, b) {
+            if a.instrumentation() == b.instrumentation() || !same_tool(a, b) {
                 continue;
             }
             if b.within(a) {

@@ -1,11 +1,12 @@
 //! One span while a run is being made of a trace.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use crate::dialect::{self, ChildResult, Registry};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Operation};
-use crate::span::{LogRecord, Span, SpanId, UnixNanos};
+use crate::span::{LogRecord, Resource, Scope, Span, SpanId, UnixNanos};
 use crate::trace::{Finding, Trace};
 
 /// A span with what it says, and where it went.
@@ -21,10 +22,8 @@ pub(super) struct Node {
     pub(super) child_results: Vec<ChildResult>,
     pub(super) start: UnixNanos,
     pub(super) end: Option<UnixNanos>,
-    /// Instrumentation scope.
-    pub(super) instrumentation: String,
-    /// `service.name` of the resource.
-    pub(super) service: Option<String>,
+    scope: Arc<Scope>,
+    resource: Arc<Resource>,
     pub(super) is_server: bool,
     /// Whether the client sums tokens up over the calls of an agent.
     pub(super) sums_usage: bool,
@@ -33,6 +32,16 @@ pub(super) struct Node {
 impl Node {
     pub(super) fn kind(&self) -> Kind {
         self.operation.kind
+    }
+
+    /// The name of the instrumentation scope.
+    pub(super) fn instrumentation(&self) -> &str {
+        &self.scope.name
+    }
+
+    /// `service.name` of the resource.
+    pub(super) fn service(&self) -> Option<&str> {
+        self.resource.attributes.text("service.name")
     }
 
     pub(super) fn end_or_start(&self) -> UnixNanos {
@@ -86,8 +95,8 @@ impl Nodes {
             child_results,
             start: span.start,
             end: (!span.is_running()).then_some(span.end),
-            instrumentation: span.scope.name.clone(),
-            service: span.resource.attributes.text("service.name").map(str::to_owned),
+            scope: Arc::clone(&span.scope),
+            resource: Arc::clone(&span.resource),
             is_server: span.kind == crate::span::SpanKind::Server,
             sums_usage: false,
         }

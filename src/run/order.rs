@@ -12,7 +12,7 @@ pub(super) fn of(steps: &[Step]) -> Vec<usize> {
     let key = |index: usize| {
         steps
             .get(index)
-            .map(|step| (step.started_at, step.call_index.unwrap_or(0), step.id.clone()))
+            .map(|step| (step.started_at, step.call_index.unwrap_or(0), step.id.as_str()))
     };
     for (index, step) in steps.iter().enumerate() {
         match step.parent.and_then(|parent| children.get_mut(parent)) {

@@ -10,7 +10,7 @@ use super::stitch::words;
 use super::{Observed, Step};
 use crate::hash::HashMap;
 use crate::operation::{Failure, Kind, Operation, ToolUse};
-use crate::span::UnixNanos;
+use crate::span::{UnixNanos, hex};
 
 /// Steps in no order yet, and where each node and each call went.
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ fn from_nodes(nodes: &mut Nodes, scopes: &Scopes, steps: &mut Steps) {
             operation.agent.name = names::agent_of_span(&operation.name);
         }
         steps.list.push(Step {
-            id: node.span_id.to_string(),
+            id: hex(node.span_id.bytes()),
             span_id: Some(node.span_id),
             parent: None,
             scope: scopes.scope_of(index),
@@ -242,13 +242,13 @@ fn told_by_messages(
         operation: Box::new(Operation {
             kind: Kind::Tool,
             name: asked.call.name.clone(),
-            tool: Some(ToolUse {
+            tool: Some(Box::new(ToolUse {
                 name: Some(asked.call.name.clone()),
                 call_id: asked.call.id.clone(),
                 arguments: asked.call.arguments.clone(),
                 result: if failed { None } else { result },
                 ..ToolUse::default()
-            }),
+            })),
             failure: failed.then(|| Failure {
                 message: said.as_ref().map(words).filter(|words| !words.is_empty()),
                 ..Failure::default()

@@ -81,7 +81,7 @@ impl Open {
 }
 
 fn tool(nodes: &Nodes, index: usize) -> Option<&ToolUse> {
-    nodes.get(index)?.operation.tool.as_ref()
+    nodes.get(index)?.operation.tool.as_deref()
 }
 
 /// The call with the tool span's call id. A second span with that id is another attempt.
@@ -203,19 +203,18 @@ fn share(nodes: &mut Nodes, index: usize, asked: &Asked) {
     if asked.tools.last() != Some(&index) {
         return;
     }
-    let said = answer.result_value();
     if !failed && tool.result.is_none() {
-        tool.result = Some(said.clone());
+        tool.result = Some(answer.result_value());
     }
     if answer.is_error && !failed {
         node.operation.failure = Some(Failure {
-            message: Some(words(&said)),
+            message: Some(words(&answer.result_value())),
             ..Failure::default()
         });
     } else if let Some(failure) = &mut node.operation.failure
         && failure.message.is_none()
     {
-        failure.message = Some(words(&said)).filter(|words| !words.is_empty());
+        failure.message = Some(words(&answer.result_value())).filter(|words| !words.is_empty());
     }
 }
 

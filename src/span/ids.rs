@@ -9,8 +9,12 @@ fn digit(number: u8) -> u8 {
 
 /// Bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    let digits = bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-    digits.map(char::from).collect()
+    let mut digits = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        digits.push(digit(byte >> 4).into());
+        digits.push(digit(byte & 15).into());
+    }
+    digits
 }
 
 macro_rules! id {

@@ -6,7 +6,7 @@ use super::Writer;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::dialect::read::ChildResult;
-use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, StateChange, ToolUse};
+use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolUse};
 
 impl Writer<'_> {
     /// The operation, with what several fields say together.
@@ -36,7 +36,7 @@ impl Writer<'_> {
             operation.finish_reason = Some("tool_call".to_owned());
         }
         if self.handoff.0.is_some() || self.handoff.1.is_some() {
-            let state = operation.state.get_or_insert_with(StateChange::default);
+            let state = operation.state.get_or_insert_default();
             let (from, to) = self.handoff;
             state.old_value = from.map(Value::String);
             state.new_value = to.map(Value::String);
@@ -44,14 +44,14 @@ impl Writer<'_> {
         if self.evaluation != Evaluation::default() {
             operation.evaluations.push(self.evaluation);
         }
-        if operation.tool == Some(ToolUse::default()) {
+        if operation.tool.as_deref() == Some(&ToolUse::default()) {
             operation.tool = None;
         }
-        if operation.memory == Some(Memory::default()) {
+        if operation.memory.as_deref() == Some(&Memory::default()) {
             operation.memory = None;
         }
         if operation.kind == Kind::Tool && operation.tool.is_none() {
-            operation.tool = Some(ToolUse::default());
+            operation.tool = Some(Box::default());
         }
         (self.operation, self.child_results, self.sums_usage)
     }

@@ -269,7 +269,7 @@ fn content_that_is_missing_or_no_text() {
 fn operations_on_their_own() {
     let mut run = one_turn(says("done"), []);
     let mut found = step(0x201, Kind::Retrieval, 5, 8);
-    found.operation.search = Some(crate::operation::Search {
+    found.operation.search = Some(Box::new(crate::operation::Search {
         query: Some("fares".into()),
         documents: Some(vec![crate::operation::Document {
             content: Some("cheap".into()),
@@ -278,21 +278,21 @@ fn operations_on_their_own() {
         }]),
         top_k: Some(1),
         match_count: None,
-    });
+    }));
     let mut inside = found.clone();
     inside.span_id = span(0x202);
     inside.inside_tool = Some(1);
     let mut memory = step(0x203, Kind::MemoryWrite, 120, 130);
-    memory.operation.memory = Some(crate::operation::Memory {
+    memory.operation.memory = Some(Box::new(crate::operation::Memory {
         key: Some("k".into()),
         data: Some(json!({"v": 1})),
         ..Default::default()
-    });
+    }));
     let mut handoff = step(0x204, Kind::Handoff, 140, 141);
-    handoff.operation.state = Some(crate::operation::StateChange {
+    handoff.operation.state = Some(Box::new(crate::operation::StateChange {
         new_value: Some("billing".into()),
         ..Default::default()
-    });
+    }));
     let mut guard = step(0x205, Kind::Guardrail, 20, 30);
     guard.operation.output = json!({"tripwire_triggered": false}).into();
     let mut judge = step(0x206, Kind::Evaluator, 150, 160);
@@ -303,17 +303,17 @@ fn operations_on_their_own() {
         ..Evaluation::default()
     }];
     let mut person = step(0x207, Kind::Interrupt, 170, 180);
-    person.operation.interrupt = Some(crate::operation::Interrupt {
+    person.operation.interrupt = Some(Box::new(crate::operation::Interrupt {
         prompt: Some("Book it?".into()),
         response: Some("yes".into()),
         wait_ms: Some(10),
-    });
+    }));
     let mut state = step(0x208, Kind::StateChange, 181, 182);
-    state.operation.state = Some(crate::operation::StateChange {
+    state.operation.state = Some(Box::new(crate::operation::StateChange {
         key: Some("plan".into()),
         new_value: Some(json!(1)),
         ..Default::default()
-    });
+    }));
     run.steps.extend([found, inside, memory, handoff, guard, judge, person, state]);
     let (blocks, _) = blocks(&run);
     assert_eq!(

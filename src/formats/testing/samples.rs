@@ -114,31 +114,31 @@ pub(crate) fn searches() -> Run {
     };
     let root = build.agent("rag", None, 0, 9000);
     let read = build.step(Kind::MemoryRead, "search_memory", Some(root), 10, 20);
-    build.op(read).memory = Some(Memory {
+    build.op(read).memory = Some(Box::new(Memory {
         query: Some(json!({"user": "u1"})),
         results: Some(json!([{"likes": "otters"}])),
         scores: Some(json!([0.9])),
         total_available: Some(7),
         ..Memory::default()
-    });
+    }));
     let embedding = build.step(Kind::Embedding, "embed", Some(root), 20, 25);
     build.op(embedding).embedded_texts = vec!["otters".to_owned()];
     build.op(embedding).vector_count = Some(1);
     build.op(embedding).model.requested = Some("text-embedding-3-small".to_owned());
     let retrieval = build.step(Kind::Retrieval, "retrieve", Some(root), 30, 40);
-    build.op(retrieval).search = Some(search(Some(vec![found("Otters swim.", 0.5), found("Otters eat.", 7.5)])));
+    build.op(retrieval).search = Some(Box::new(search(Some(vec![found("Otters swim.", 0.5), found("Otters eat.", 7.5)]))));
     let rerank = build.step(Kind::Rerank, "rerank", Some(root), 41, 45);
-    build.op(rerank).search = Some(search(Some(vec![found("Otters eat.", 0.99)])));
+    build.op(rerank).search = Some(Box::new(search(Some(vec![found("Otters eat.", 0.99)]))));
     let wanted = calling(vec![call("c1", "lookup", json!({"q": "otters"}))]);
     let first = build.llm(root, 50, 500, &[user("What do otters do?")], Some(wanted));
     let tool = build.tool(first, 0, 600, 900, Ok("They sleep.".into()));
     let inside = build.step(Kind::Retrieval, "VectorStoreRetriever", Some(tool), 650, 800);
-    build.op(inside).search = Some(search(Some(vec![found("Otters sleep.", 0.1)])));
+    build.op(inside).search = Some(Box::new(search(Some(vec![found("Otters sleep.", 0.1)]))));
     build.run.steps[inside].inside_tool = Some(tool);
     let blind = build.step(Kind::Retrieval, "retrieve", Some(root), 910, 920);
-    build.op(blind).search = Some(search(None));
+    build.op(blind).search = Some(Box::new(search(None)));
     let write = build.step(Kind::MemoryWrite, "upsert_memory", Some(root), 930, 940);
-    build.op(write).memory = Some(Memory {
+    build.op(write).memory = Some(Box::new(Memory {
         entity_type: Some("user".to_owned()),
         entity_id: Some("u1".to_owned()),
         namespace: Some(json!(["profiles", "u1"])),
@@ -146,7 +146,7 @@ pub(crate) fn searches() -> Run {
         data: Some(json!({"likes": "otters"})),
         changes: Some(json!([{"path": "$.likes", "old_value": null, "new_value": "otters"}])),
         ..Memory::default()
-    });
+    }));
     let last = build.llm(root, 1000, 1100, &[], Some(assistant("They swim, eat and sleep.")));
     build.ask("What do otters do?", first, true);
     build.answer("They swim, eat and sleep.", last, true);
@@ -167,25 +167,25 @@ pub(crate) fn controls() -> Run {
     build.op(first).training.reward = Some(0.5);
     build.op(first).training.optimize = Some(true);
     let handoff = build.step(Kind::Handoff, "handoff", Some(root), 510, 520);
-    build.op(handoff).state = Some(StateChange {
+    build.op(handoff).state = Some(Box::new(StateChange {
         key: None,
         old_value: Some("desk".into()),
         new_value: Some("refunds".into()),
         reason: None,
-    });
+    }));
     let chain = build.step(Kind::Chain, "graph", Some(root), 530, 3000);
-    build.op(chain).state = Some(StateChange {
+    build.op(chain).state = Some(Box::new(StateChange {
         key: Some("stage".to_owned()),
         old_value: Some(0.into()),
         new_value: Some(Value::Null),
         reason: Some("next".to_owned()),
-    });
+    }));
     let asked = build.step(Kind::Interrupt, "approve", Some(chain), 540, 900);
-    build.op(asked).interrupt = Some(Interrupt {
+    build.op(asked).interrupt = Some(Box::new(Interrupt {
         prompt: Some("Refund 10?".to_owned()),
         response: Some("yes".into()),
         wait_ms: None,
-    });
+    }));
     let last = build.llm(chain, 1000, 1100, &[user("Still there?")], Some(assistant("Refunded.")));
     build.op(last).cost.total = Some(0.004);
     let judge = build.step(Kind::Evaluator, "quality", Some(root), 1200, 1300);
@@ -327,10 +327,10 @@ pub(crate) fn people() -> Run {
     build.op(also).input = "Quick!".into();
     build.llm(root, 10, 100, &[user("Where?")], Some(assistant("Here.")));
     let open = build.step(Kind::Interrupt, "approve", Some(root), 110, 120);
-    build.op(open).interrupt = Some(crate::operation::Interrupt {
+    build.op(open).interrupt = Some(Box::new(crate::operation::Interrupt {
         prompt: Some("Sure?".to_owned()),
         ..Default::default()
-    });
+    }));
     let said = build.step(Kind::FinalOutput, "answer", Some(root), 130, 130);
     build.op(said).output = "It is here.".into();
     build.ask("Where?", asked, true);

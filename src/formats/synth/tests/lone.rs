@@ -7,7 +7,7 @@ fn operations_on_their_own() {
     let mut run = one_turn(says("done"), []);
     run.root = Some(0);
     let mut found = step(0x201, Kind::Retrieval, 20, 30);
-    found.operation.search = Some(crate::operation::Search {
+    found.operation.search = Some(Box::new(crate::operation::Search {
         query: Some("fares".into()),
         documents: Some(vec![crate::operation::Document {
             content: Some("cheap".into()),
@@ -16,15 +16,15 @@ fn operations_on_their_own() {
         }]),
         top_k: None,
         match_count: None,
-    });
+    }));
     let mut rerank = found.clone();
     rerank.operation.kind = Kind::Rerank;
     rerank.span_id = span(0x20e);
     let mut handoff = step(0x202, Kind::Handoff, 40, 41);
-    handoff.operation.state = Some(crate::operation::StateChange {
+    handoff.operation.state = Some(Box::new(crate::operation::StateChange {
         new_value: Some("billing".into()),
         ..Default::default()
-    });
+    }));
     let mut guard = step(0x203, Kind::Guardrail, 50, 60);
     guard.operation.output = json!({"tripwire_triggered": true}).into();
     let mut open = guard.clone();
@@ -38,22 +38,22 @@ fn operations_on_their_own() {
         ..Evaluation::default()
     }];
     let mut person = step(0x205, Kind::Interrupt, 170, 180);
-    person.operation.interrupt = Some(crate::operation::Interrupt {
+    person.operation.interrupt = Some(Box::new(crate::operation::Interrupt {
         prompt: Some("Book it?".into()),
         response: Some("yes".into()),
         wait_ms: Some(10),
-    });
+    }));
     let mut state = step(0x206, Kind::StateChange, 181, 182);
-    state.operation.state = Some(crate::operation::StateChange {
+    state.operation.state = Some(Box::new(crate::operation::StateChange {
         key: Some("plan".into()),
         new_value: Some(json!(1)),
         ..Default::default()
-    });
+    }));
     let mut memory = step(0x207, Kind::MemoryWrite, 183, 184);
-    memory.operation.memory = Some(crate::operation::Memory {
+    memory.operation.memory = Some(Box::new(crate::operation::Memory {
         key: Some("k".into()),
         ..Default::default()
-    });
+    }));
     let embedding = step(0x208, Kind::Embedding, 185, 186);
     let made = step(0x209, Kind::AgentCreate, 186, 187);
     let mut chain = step(0x20a, Kind::Chain, 5, 190);
