@@ -4,6 +4,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::json::{Object, Text};
+use super::text::compact;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, ToolCall};
 use crate::run::{EntryKind, Run, Step};
@@ -89,7 +90,7 @@ pub(crate) fn arguments_object(arguments: Option<&Value>) -> (Object<'_>, bool) 
 pub(crate) fn arguments_json(call: &ToolCall) -> Text<'_> {
     match (&call.arguments_text, &call.arguments) {
         (Some(text), _) if serde_json::from_str::<Valid>(text).is_ok() => text.into(),
-        (_, Some(value)) => value.to_string().into(),
+        (_, Some(value)) => compact(value).into(),
         (_, None) => "{}".into(),
     }
 }

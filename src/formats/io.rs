@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::calls;
 use super::json::{Json, Object, Text};
+use super::text::compact;
 use crate::operation::message::Media;
 use crate::operation::{Document, Kind, Message, Part};
 use crate::run::{Run, Step};
@@ -12,7 +13,7 @@ use crate::run::{Run, Step};
 pub(crate) fn text(value: &Value) -> Text<'_> {
     match value {
         Value::String(text) => text.into(),
-        other => other.to_string().into(),
+        other => compact(other).into(),
     }
 }
 

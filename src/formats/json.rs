@@ -103,8 +103,7 @@ impl<'a> Json<'a> {
     }
 
     fn compact(&self) -> String {
-        // Keys are texts, and memory takes what is written.
-        serde_json::to_string(self).unwrap_or_default()
+        super::text::compact(self)
     }
 
     /// Adds to a list; what is no list becomes the first item of one.

@@ -15,6 +15,7 @@ pub mod reflex;
 pub mod synth;
 #[cfg(test)]
 mod testing;
+mod text;
 mod told;
 
 #[cfg(test)]
@@ -99,28 +100,18 @@ impl AnyFormat {
 
 fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
     let documents = F::assemble(runs, options);
-    // What is written doubles its memory again and again otherwise, and copies itself each time.
     let steps: usize = runs.iter().map(|run| run.steps.len()).sum();
     let room = (steps / documents.len().max(1)).saturating_mul(16 << 10).clamp(1 << 10, 1 << 20);
     documents
         .into_iter()
         .map(|Assembled { document, mut losses }| {
-            let document = written(&document, layout, room).unwrap_or_else(|error| {
+            let document = text::written(&document, layout, room).unwrap_or_else(|error| {
                 losses.push(Loss::new(None, format!("document: {error}"), LossReason::NoPlace));
                 "null".to_owned()
             });
             Assembled { document, losses }
         })
         .collect()
-}
-
-fn written(document: &impl Serialize, layout: Layout, room: usize) -> serde_json::Result<String> {
-    let mut text = Vec::with_capacity(room);
-    match layout {
-        Layout::Compact => serde_json::to_writer(&mut text, document)?,
-        Layout::Indented => serde_json::to_writer_pretty(&mut text, document)?,
-    }
-    String::from_utf8(text).map_err(<serde_json::Error as serde::ser::Error>::custom)
 }
 
 /// Every format, in the order in which they are listed to people.

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::document::{Body, FieldChange, Interrupt, MemoryRead, MemoryWrite, StateChange};
 use super::step::{Making, words};
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::text::compact;
 use crate::formats::{LossReason, io};
 use crate::operation::Kind;
 
@@ -20,7 +21,7 @@ impl<'a> Making<'a, '_> {
             Some(kept @ (Json::Text(_) | Json::Object(_))) => kept,
             Some(other) => {
                 self.lose("query", LossReason::Coerced);
-                other.to_string().into()
+                other.into_text().into()
             }
         };
         let results = match io::output(self.results, self.step) {
@@ -158,7 +159,7 @@ impl<'a> Making<'a, '_> {
             }
             Some(other) => {
                 self.lose("response", LossReason::Coerced);
-                other.to_string().into()
+                compact(other).into()
             }
         };
         let wait = asked.and_then(|asked| asked.wait_ms).or_else(|| self.step.latency_ms());

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::document::{Body, FinalOutput, LlmCall, ResourceImpact, Retrieval, RetrievalResult, ToolCall, UserInput};
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::text::compact;
 use crate::formats::{Loss, LossReason, Options, calls, facts, io};
 use crate::operation::{Document, Kind, Message, Part};
 use crate::run::{Observed, Run, Step};
@@ -92,7 +93,7 @@ pub(super) fn words(value: &Value) -> Option<Words<'_>> {
         Value::Null => return None,
         Value::String(text) if text.trim().is_empty() => return None,
         Value::String(text) => (text.into(), false),
-        other => (other.to_string().into(), true),
+        other => (compact(other).into(), true),
     };
     Some(Words {
         text,
@@ -247,7 +248,7 @@ impl<'a> Making<'a, '_> {
             object @ Value::Object(_) => Some(Json::List(vec![object.into()])),
             other => {
                 self.lose("input", LossReason::Coerced);
-                Some(other.to_string().into())
+                Some(compact(other).into())
             }
         }
     }
@@ -345,7 +346,7 @@ impl<'a> Making<'a, '_> {
             Some(Json::Text(text)) => text,
             Some(other) => {
                 self.lose("query", LossReason::Coerced);
-                other.to_string().into()
+                other.into_text()
             }
         }
     }

@@ -8,6 +8,7 @@ use super::write::{Conversation, Made, Outcome, Writer};
 use crate::formats::LossReason;
 use crate::formats::calls::arguments_object;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::text::compact;
 use crate::operation::ToolCall;
 use crate::run::{CallEntry, Step};
 use crate::span::UnixNanos;
@@ -90,7 +91,7 @@ impl<'a> Writer<'a, '_> {
         let raw = call
             .arguments_text
             .as_ref()
-            .filter(|text| coerced || serde_json::to_string(&arguments).ok().as_ref() != Some(text))
+            .filter(|text| coerced || compact(&arguments) != **text)
             .map(|text| Object::from([("arguments", text.into())]));
         let place = self.push_call(list, talk.scope, made, id, name.into(), arguments, step);
         if let Some(raw) = raw

@@ -9,6 +9,7 @@ use super::turns::Turns;
 use crate::formats::Loss;
 use crate::formats::io;
 use crate::formats::json::{Json, Object, Text, trimmed};
+use crate::formats::text::compact;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role};
 use crate::run::{Entry, EntryKind, Run, Scope, Step};
@@ -284,7 +285,7 @@ fn text_content(text: Text<'_>) -> MessageContent<'_> {
 pub(super) fn json_content<'a>(value: &Json<'_>) -> MessageContent<'a> {
     MessageContent {
         text: None,
-        json_payload: Some(value.to_string().into()),
+        json_payload: Some(compact(&value).into()),
     }
 }
 

@@ -7,6 +7,7 @@ use super::facts::{self, count, filled};
 use crate::formats::calls::{arguments_json, arguments_object};
 use crate::formats::io::text;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::text::compact;
 use crate::formats::{Loss, LossReason, Options};
 use crate::hash::HashMap;
 use crate::operation::{Failure, Message, Operation, Part, ToolDefinition};
@@ -43,7 +44,7 @@ pub(super) fn record<'a>(
         usage: usage(operation),
         finish_reason: finish_reason(operation),
         choice_index: (!output.is_empty()).then_some(0),
-        response_raw_json: operation.raw_response.as_ref().map(|raw| raw.to_string().into()),
+        response_raw_json: operation.raw_response.as_ref().map(|raw| compact(raw).into()),
         span_id: span,
         trace_id: Some(run.trace_id.to_string().into()),
         provider_request_id: operation.response_id.as_ref().map(Text::from),
@@ -60,7 +61,7 @@ pub(super) fn record<'a>(
         record.input_text = operation.input.get().map(text);
     }
     if options.is("synth.output_text", "raw") {
-        record.output_text = operation.raw_response.as_ref().map(|raw| raw.to_string().into());
+        record.output_text = operation.raw_response.as_ref().map(|raw| compact(raw).into());
     }
     if record.output_text.is_none() && operation.output_messages.is_none() {
         record.output_text = operation.output.get().map(text);
