@@ -38,6 +38,8 @@ fn main() {
     if let [mode, directory, number] = words.as_slice()
         && mode == "cold"
     {
+        // As the program does.
+        rustix::thread::disable_transparent_huge_pages(true).unwrap();
         return cold(Path::new(directory), number.parse().unwrap());
     }
     let gigabytes: u64 = words.first().map_or(5, |word| word.parse().unwrap());

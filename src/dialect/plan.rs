@@ -11,8 +11,9 @@ use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::span::Span;
 
-/// So many plans are kept: instrumentations write a few dozen sets of keys, times the lengths of their flattened lists.
-const KEPT: usize = 256;
+/// So many new plans make the plans before them old, and the old ones forgotten unless they were used: instrumentations write a
+/// few dozen sets of keys, times the lengths of their flattened lists.
+const YOUNG: usize = 128;
 /// Plans for more bytes of keys are not kept: what strangers send does not fill the memory.
 const LONGEST: usize = 32 << 10;
 /// What a key costs beside its bytes.
@@ -246,7 +247,22 @@ impl Look {
 #[derive(Debug, Default)]
 pub(super) struct Plans {
     hasher: foldhash::fast::RandomState,
-    made: RwLock<HashMap<u64, Arc<Plan>>>,
+    made: RwLock<Made>,
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    young: HashMap<u64, Arc<Plan>>,
+    old: HashMap<u64, Arc<Plan>>,
+}
+
+impl Made {
+    fn keep(&mut self, hash: u64, plan: &Arc<Plan>) {
+        if self.young.len() >= YOUNG {
+            self.old = std::mem::take(&mut self.young);
+        }
+        let _ = self.young.insert(hash, Arc::clone(plan));
+    }
 }
 
 impl Plans {
@@ -260,18 +276,16 @@ impl Plans {
             length += key.len() + A_KEY;
         }
         let hash = hasher.finish();
-        if let Some(plan) = self.made.read().unwrap_or_else(PoisonError::into_inner).get(&hash)
-            && plan.is_of(span)
-        {
+        let is_it = |plan: &&Arc<Plan>| plan.is_of(span);
+        let made = self.made.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = made.young.get(&hash).filter(is_it) {
             return Arc::clone(plan);
         }
-        let plan = Arc::new(Plan::new(registry, span));
+        let old = made.old.get(&hash).filter(is_it).map(Arc::clone);
+        drop(made);
+        let plan = old.unwrap_or_else(|| Arc::new(Plan::new(registry, span)));
         if length <= LONGEST {
-            let mut made = self.made.write().unwrap_or_else(PoisonError::into_inner);
-            if made.len() >= KEPT {
-                made.clear();
-            }
-            let _ = made.insert(hash, Arc::clone(&plan));
+            self.made.write().unwrap_or_else(PoisonError::into_inner).keep(hash, &plan);
         }
         plan
     }
@@ -281,5 +295,29 @@ impl Clone for Plans {
     /// None: those of other rules are others.
     fn clone(&self) -> Self {
         Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::span::{SpanId, TraceId};
+
+    #[test]
+    fn what_is_used_is_kept_whatever_else_comes() {
+        let span = |key: &str| {
+            let (trace, id) = (TraceId::from_bytes(&[1; 16]), SpanId::from_bytes(&[1; 8]));
+            let mut span = Span::new(trace.expect("an id"), id.expect("an id"), "step");
+            span.attributes.push(key, "value");
+            span
+        };
+        let registry = Registry::built_in();
+        let used = registry.plan(&span("used"));
+        let once = registry.plan(&span("once"));
+        for number in 0..10 * YOUNG {
+            let _ = registry.plan(&span(&format!("other {number}")));
+            assert!(Arc::ptr_eq(&used, &registry.plan(&span("used"))), "{number}");
+        }
+        assert!(!Arc::ptr_eq(&once, &registry.plan(&span("once"))), "forgotten");
     }
 }

@@ -81,6 +81,19 @@ fn parse(text: &str) -> Result<BTreeMap<String, BTreeMap<String, f64>>, String> 
     Ok(metrics)
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn no_huge_pages_are_asked_for() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    let status = std::fs::read_to_string(format!("/proc/{}/status", serving.child.id())).expect("reads");
+    // Kernels before 6.2 do not say.
+    if let Some(enabled) = status.lines().find_map(|line| line.strip_prefix("THP_enabled:")) {
+        assert_eq!(enabled.trim(), "0");
+    }
+    serving.stop();
+}
+
 #[test]
 fn the_parser_of_metrics_is_strict() {
     let head = "# HELP a_total x\n# TYPE a_total counter\n";
