@@ -174,8 +174,6 @@ named! {
         Input = "input",
         /// The output as a whole.
         Output = "output",
-        /// The provider's response body.
-        RawResponse = "raw_response",
         /// All input tokens.
         UsageInput = "usage.input",
         /// Input tokens without those of the cache.
@@ -256,8 +254,6 @@ named! {
         SessionId = "session.id",
         /// The person.
         UserId = "user.id",
-        /// A map of metadata; maps are merged.
-        Metadata = "metadata",
         /// Tags.
         Tags = "tags",
         /// The error's message.
@@ -358,6 +354,11 @@ named! {
         Ideal = "ideal",
         /// What a source document had and nothing else fits, by format.
         FormatExtras = "format_extras",
+        // Those that take all of a JSON text come after those that look for a part of it.
+        /// The provider's response body.
+        RawResponse = "raw_response",
+        /// A map of metadata; maps are merged.
+        Metadata = "metadata",
         /// Says how another value is written, or repeats what another key says.
         Beside = "beside",
     }

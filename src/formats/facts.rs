@@ -25,7 +25,7 @@ fn put_map<'a>(out: &mut Object<'a>, key: &'static str, map: impl Into<Object<'a
 /// Everything that a step says, but for its name, its times, what went in and what came out.
 pub(crate) fn all<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;
-    let mut out = Object::new();
+    let mut out = Object::with_capacity(8);
     who(run, step, &mut out);
     model(operation, &mut out);
     tool(operation, &mut out);

@@ -1,7 +1,10 @@
 //! One body a span id: the one that ended later; the same bytes again are a no-op.
 
+use std::cell::OnceCell;
+use std::cmp::Ordering;
+
 use crate::hash::HashMap;
-use crate::span::{Span, SpanId};
+use crate::span::{Span, SpanId, UnixNanos};
 use crate::trace::{Finding, FindingKind, Trace};
 
 pub(super) fn keep_one(trace: &mut Trace) {
@@ -23,10 +26,11 @@ pub(super) fn keep_one(trace: &mut Trace) {
         if *have == span {
             continue;
         }
-        let had = ranks.entry(span.span_id).or_insert_with(|| rank(have));
-        let came = rank(&span);
+        let had = ranks.entry(span.span_id).or_insert_with(|| Rank::of(have));
+        let came = Rank::of(&span);
+        let order = came.cmp((&span, had, have));
         // NaN is not equal to itself, its text is.
-        if *had == came {
+        if order == Ordering::Equal {
             continue;
         }
         trace.findings.push(Finding::new(
@@ -34,21 +38,42 @@ pub(super) fn keep_one(trace: &mut Trace) {
             FindingKind::DuplicateSpan,
             "the span came with different bodies; the one that ended later is used",
         ));
-        if came > *had {
+        if order == Ordering::Greater {
             superseded.push((std::mem::replace(had, came), std::mem::replace(have, span)));
         } else {
             superseded.push((came, span));
         }
     }
-    superseded.sort_by(|(a, _), (b, _)| a.cmp(b));
+    superseded.sort_by(|(one, span), (other, of)| one.cmp((span, other, of)));
     trace.superseded = superseded.into_iter().map(|(_, span)| span).collect();
     trace.superseded.dedup();
     trace.spans = kept;
 }
 
 /// The later end wins, then the fuller body; the text settles ties the same way in any order of arrival.
-type Rank = (u64, usize, String);
+struct Rank {
+    end: UnixNanos,
+    parts: usize,
+    /// Made for ties only: it is long.
+    text: OnceCell<String>,
+}
 
-fn rank(span: &Span) -> Rank {
-    (span.end.0, span.attributes.len() + span.events.len(), format!("{span:?}"))
+impl Rank {
+    fn of(span: &Span) -> Self {
+        Self {
+            end: span.end,
+            parts: span.attributes.len() + span.events.len(),
+            text: OnceCell::new(),
+        }
+    }
+
+    /// This span's rank against another's.
+    fn cmp(&self, (span, other, of): (&Span, &Self, &Span)) -> Ordering {
+        let known = (self.end, self.parts).cmp(&(other.end, other.parts));
+        known.then_with(|| self.text(span).cmp(other.text(of)))
+    }
+
+    fn text(&self, span: &Span) -> &str {
+        self.text.get_or_init(|| format!("{span:?}"))
+    }
 }
