@@ -2,12 +2,33 @@
 
 use serde_json::{Map, Value};
 
-use crate::operation::{Message, Operation, Part, ToolUse, Training};
+use crate::operation::{
+    Agent, Cost, Failure, Interrupt, Memory, Message, Model, Operation, Part, Prompt, ResourceImpact, Search, StateChange, Task,
+    TokenCount, ToolUse, Training,
+};
 
 fn or<T>(slot: &mut Option<T>, other: Option<T>) {
     if slot.is_none() {
         *slot = other;
     }
+}
+
+/// Each member by name: a new one does not compile until it stands here.
+macro_rules! or_each {
+    ($kept:expr, $other:expr, $type:ident { $($name:ident),* $(,)? }) => {{
+        let $type { $($name),* } = $other;
+        $(or(&mut $kept.$name, $name);)*
+    }};
+}
+
+/// As [`or_each`], where both may say nothing.
+macro_rules! or_boxed {
+    ($kept:expr, $other:expr, $type:ident $members:tt) => {
+        match (&mut $kept, $other) {
+            (Some(have), Some(more)) => or_each!(have, *more, $type $members),
+            (slot, more) => or(slot, more),
+        }
+    };
 }
 
 fn or_list<T>(list: &mut Vec<T>, other: Vec<T>) {
@@ -64,12 +85,16 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
         format_extras,
         unmapped,
     } = other;
-    or(&mut kept.agent.name, agent.name);
-    or(&mut kept.agent.id, agent.id);
-    or(&mut kept.agent.description, agent.description);
-    or(&mut kept.model.requested, model.requested);
-    or(&mut kept.model.response, model.response);
-    or(&mut kept.model.provider, model.provider);
+    or_each!(kept.agent, agent, Agent { name, id, description });
+    or_each!(
+        kept.model,
+        model,
+        Model {
+            requested,
+            response,
+            provider
+        }
+    );
     or(&mut kept.input_messages, input_messages);
     match (&mut kept.output_messages, output_messages) {
         (Some(have), Some(more)) => {
@@ -90,48 +115,105 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
     or(&mut kept.time_to_first_token, time_to_first_token);
     or_members(&mut kept.parameters, parameters);
     or_list(&mut kept.tool_definitions, tool_definitions);
-    or(&mut kept.usage.input, usage.input);
-    or(&mut kept.usage.output, usage.output);
-    or(&mut kept.usage.total, usage.total);
-    or(&mut kept.usage.cache_read, usage.cache_read);
-    or(&mut kept.usage.cache_write, usage.cache_write);
-    or(&mut kept.usage.reasoning, usage.reasoning);
-    or(&mut kept.cost.total, cost.total);
-    or(&mut kept.cost.input, cost.input);
-    or(&mut kept.cost.output, cost.output);
-    match (&mut kept.tool, tool) {
-        (Some(have), Some(more)) => fill_tool(have, *more),
-        (slot, more) => or(slot, more),
-    }
-    match (&mut kept.search, search) {
-        (Some(have), Some(more)) => {
-            or(&mut have.query, more.query);
-            or(&mut have.documents, more.documents);
-            or(&mut have.top_k, more.top_k);
-            or(&mut have.match_count, more.match_count);
+    or_each!(
+        kept.usage,
+        usage,
+        TokenCount {
+            input,
+            output,
+            total,
+            cache_read,
+            cache_write,
+            reasoning
         }
-        (slot, more) => or(slot, more),
-    }
+    );
+    or_each!(kept.cost, cost, Cost { total, input, output });
+    or_boxed!(
+        kept.tool,
+        tool,
+        ToolUse {
+            name,
+            call_id,
+            arguments,
+            result,
+            description,
+            parameters,
+            mcp_server
+        }
+    );
+    or_boxed!(
+        kept.search,
+        search,
+        Search {
+            query,
+            documents,
+            top_k,
+            match_count
+        }
+    );
     or_list(&mut kept.embedded_texts, embedded_texts);
     or(&mut kept.vector_count, vector_count);
-    or(&mut kept.memory, memory);
-    or(&mut kept.state, state);
-    or(&mut kept.interrupt, interrupt);
+    or_boxed!(
+        kept.memory,
+        memory,
+        Memory {
+            entity_type,
+            entity_id,
+            namespace,
+            key,
+            operation,
+            data,
+            changes,
+            query,
+            results,
+            scores,
+            total_available
+        }
+    );
+    or_boxed!(
+        kept.state,
+        state,
+        StateChange {
+            key,
+            old_value,
+            new_value,
+            reason
+        }
+    );
+    or_boxed!(kept.interrupt, interrupt, Interrupt { prompt, response, wait_ms });
     kept.evaluations.extend(evaluations);
     if let Some(training) = training.into_inner() {
-        fill_training(&mut kept.training, training);
+        or_each!(
+            kept.training,
+            training,
+            Training {
+                reward,
+                terminated,
+                truncated,
+                prompt_token_ids,
+                completion_token_ids,
+                logprobs,
+                optimize,
+                ideal,
+                step
+            }
+        );
     }
     if let Some(prompt) = prompt.into_inner() {
-        or(&mut kept.prompt.id, prompt.id);
-        or(&mut kept.prompt.version, prompt.version);
-        or(&mut kept.prompt.template, prompt.template);
-        or(&mut kept.prompt.variables, prompt.variables);
+        or_each!(
+            kept.prompt,
+            prompt,
+            Prompt {
+                id,
+                version,
+                template,
+                variables
+            }
+        );
     }
-    or(&mut kept.resource_impact, resource_impact);
+    or_boxed!(kept.resource_impact, resource_impact, ResourceImpact { amount, unit, breakdown });
     if let Some(task) = task.into_inner() {
-        or(&mut kept.task.description, task.description);
-        or(&mut kept.task.goal, task.goal);
-        or(&mut kept.task.input, task.input);
+        or_each!(kept.task, task, Task { description, goal, input });
     }
     or(&mut kept.session_id, session_id);
     or(&mut kept.user_id, user_id);
@@ -146,34 +228,18 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
     if let Some(kept) = &mut kept.failure
         && let Some(more) = failure
     {
-        or(&mut kept.message, more.message);
-        or(&mut kept.error_type, more.error_type);
-        or(&mut kept.stacktrace, more.stacktrace);
+        or_each!(
+            kept,
+            more,
+            Failure {
+                message,
+                error_type,
+                stacktrace
+            }
+        );
     }
     or_members(&mut kept.format_extras, format_extras);
     or_members(&mut kept.unmapped, unmapped);
-}
-
-fn fill_training(kept: &mut Training, other: Training) {
-    or(&mut kept.reward, other.reward);
-    or(&mut kept.terminated, other.terminated);
-    or(&mut kept.truncated, other.truncated);
-    or(&mut kept.prompt_token_ids, other.prompt_token_ids);
-    or(&mut kept.completion_token_ids, other.completion_token_ids);
-    or(&mut kept.logprobs, other.logprobs);
-    or(&mut kept.optimize, other.optimize);
-    or(&mut kept.ideal, other.ideal);
-    or(&mut kept.step, other.step);
-}
-
-fn fill_tool(kept: &mut ToolUse, other: ToolUse) {
-    or(&mut kept.name, other.name);
-    or(&mut kept.call_id, other.call_id);
-    or(&mut kept.arguments, other.arguments);
-    or(&mut kept.result, other.result);
-    or(&mut kept.description, other.description);
-    or(&mut kept.parameters, other.parameters);
-    or(&mut kept.mcp_server, other.mcp_server);
 }
 
 fn or_copy<T: Clone>(slot: &mut Option<T>, other: Option<&T>) -> bool {
@@ -222,7 +288,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::operation::{Interrupt, Memory, Prompt, ResourceImpact, Search, StateChange, Task};
 
     #[test]
     fn what_only_the_other_span_says_is_kept() {
@@ -277,11 +342,17 @@ mod tests {
                 query: Some("fares".into()),
                 ..Search::default()
             })),
+            memory: Some(Box::new(Memory {
+                entity_id: Some("e".to_owned()),
+                ..Memory::default()
+            })),
             tags: vec!["two".to_owned(), "one".to_owned()],
             ..Operation::default()
         };
         fill(&mut known, other);
         assert_eq!(known.tags, ["two", "one"]);
+        let memory = known.memory.expect("a memory");
+        assert_eq!((memory.entity_id.as_deref(), memory.key.as_deref()), (Some("e"), Some("k")));
         let search = known.search.expect("a search");
         assert_eq!((search.query, search.top_k), (Some("fares".into()), Some(3)));
     }

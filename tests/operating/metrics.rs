@@ -87,9 +87,9 @@ fn no_huge_pages_are_asked_for() {
     let directory = tempfile::tempdir().expect("a directory");
     let serving = Serving::start(directory.path());
     let status = std::fs::read_to_string(format!("/proc/{}/status", serving.child.id())).expect("reads");
-    // Kernels before 6.2 do not say.
-    if let Some(enabled) = status.lines().find_map(|line| line.strip_prefix("THP_enabled:")) {
-        assert_eq!(enabled.trim(), "0");
+    match status.lines().find_map(|line| line.strip_prefix("THP_enabled:")) {
+        Some(enabled) => assert_eq!(enabled.trim(), "0"),
+        None => eprintln!("not looked at: this kernel does not say in /proc/<pid>/status if huge pages are on"),
     }
     serving.stop();
 }

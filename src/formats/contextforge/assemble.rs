@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::document::{AgentInfo, Step as Written, TaskInfo, TraceRun};
 use super::said;
 use super::step::{self, Made};
+use super::words::words;
 use crate::formats::calls::Results;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, facts, order};
@@ -240,7 +241,7 @@ fn agent_info<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> AgentInfo<'a> {
 
 fn task_info(run: &Run) -> Option<TaskInfo<'_>> {
     let tasks = || run.root.and_then(|root| run.steps.get(root)).into_iter().chain(&run.steps);
-    let asked = run.question.as_ref().and_then(|said| step::words(&said.content));
+    let asked = run.question.as_ref().and_then(|said| words(&said.content));
     let info = TaskInfo {
         description: tasks()
             .find_map(|step| step.operation.task.description.as_deref())

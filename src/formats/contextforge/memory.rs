@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::document::{Body, FieldChange, Interrupt, MemoryRead, MemoryWrite, StateChange};
-use super::step::{Making, words};
+use super::step::Making;
+use super::words::words;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::text::compact;
 use crate::formats::{LossReason, io};

@@ -36,6 +36,7 @@ mod said;
 mod step;
 #[cfg(test)]
 mod tests;
+mod words;
 
 pub use document::TraceRun;
 

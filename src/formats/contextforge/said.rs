@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::assemble::{Draft, Ids, Side};
 use super::document::{Body, Step as Written, UserInput};
-use super::step::{self, Words};
+use super::step::answer;
+use super::words::{Words, media_marks, message_words, words as words_of};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, io};
 use crate::hash::HashMap;
@@ -76,7 +77,7 @@ pub(super) fn user_inputs<'a>(
             let Some(index) = entry.step.filter(|step| !is_step(*step)) else {
                 continue;
             };
-            let (Some(words), Some(step)) = (step::message_words(message), run.steps.get(index)) else {
+            let (Some(words), Some(step)) = (message_words(message), run.steps.get(index)) else {
                 continue;
             };
             let at = starts.get(&index).copied().unwrap_or(entry.at);
@@ -88,13 +89,13 @@ pub(super) fn user_inputs<'a>(
 
 /// The question with the pictures that its message holds beside it.
 fn question<'a>(content: &'a Value, message: Option<&'a Message>) -> Option<Words<'a>> {
-    let mut words = step::words(content)?;
+    let mut words = words_of(content)?;
     if let Some(message) = message.filter(|message| message.has_media()) {
-        let whole = step::message_words(message)?;
+        let whole = message_words(message)?;
         words = if io::content(message).trim() == words.text.trim() {
             whole
         } else {
-            let marks = step::media_marks(message);
+            let marks = media_marks(message);
             Words {
                 text: format!("{}\n{marks}", words.text).into(),
                 ..whole
@@ -186,7 +187,7 @@ pub(super) fn final_output<'a>(run: &'a Run, ids: &mut Ids<'a>) -> Option<Draft<
             step_id: ids.unique(format!("{}:out", owner.id)),
             timestamp: Text::default(),
             parent_step_id: None,
-            body: step::answer(content.unwrap_or_else(|| Json::from(&said.content)))?,
+            body: answer(content.unwrap_or_else(|| Json::from(&said.content)))?,
             metadata: None,
         },
     })

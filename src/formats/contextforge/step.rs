@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::document::{Body, FinalOutput, LlmCall, ResourceImpact, Retrieval, RetrievalResult, ToolCall, UserInput};
+use super::words::{joined, joined_words, words};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::text::compact;
 use crate::formats::{Loss, LossReason, Options, calls, facts, io};
-use crate::operation::{Document, Kind, Message, Part};
+use crate::operation::{Document, Kind, Message};
 use crate::run::{Observed, Run, Step};
 
 /// What has become of one operation.
@@ -78,62 +79,6 @@ pub(super) fn make<'a>(
     })
 }
 
-/// A user's or an agent's words as text.
-pub(super) struct Words<'a> {
-    pub(super) text: Text<'a>,
-    /// Whether they were no text.
-    pub(super) coerced: bool,
-    /// What they were, where the text does not show it whole.
-    pub(super) original: Option<Json<'a>>,
-}
-
-/// A value as words; `None` if there are none.
-pub(super) fn words(value: &Value) -> Option<Words<'_>> {
-    let (text, coerced) = match value {
-        Value::Null => return None,
-        Value::String(text) if text.trim().is_empty() => return None,
-        Value::String(text) => (text.into(), false),
-        other => (compact(other).into(), true),
-    };
-    Some(Words {
-        text,
-        coerced,
-        original: None,
-    })
-}
-
-/// A message as words, with marked text for what is no text.
-pub(super) fn message_words(message: &Message) -> Option<Words<'_>> {
-    let text = io::content(message);
-    if !message.has_media() {
-        return message.has_words().then_some(Words {
-            text,
-            coerced: false,
-            original: None,
-        });
-    }
-    let marks = media_marks(message);
-    Some(Words {
-        text: if text.trim().is_empty() {
-            marks.into()
-        } else {
-            format!("{text}\n{marks}").into()
-        },
-        coerced: true,
-        original: Some(io::chat_content(message)),
-    })
-}
-
-/// Marked text for each part of a message that is no text, a line each.
-pub(super) fn media_marks(message: &Message) -> String {
-    let mark = |part: &Part| match part {
-        Part::Media(media) => Some(io::media_mark(media)),
-        Part::Other(value) => Some(io::part_mark(value)),
-        _ => None,
-    };
-    message.parts.iter().filter_map(mark).collect::<Vec<_>>().join("\n")
-}
-
 /// The answer's body; `None` if there is none.
 pub(super) fn answer(content: Json<'_>) -> Option<Body<'_>> {
     let format = match &content {
@@ -147,29 +92,6 @@ pub(super) fn answer(content: Json<'_>) -> Option<Body<'_>> {
         format: Some(format.into()),
         ..FinalOutput::default()
     }))
-}
-
-/// What all messages say together.
-fn joined_words<'a>(messages: Option<&[Message]>) -> Option<Words<'a>> {
-    let joined = joined(messages);
-    let words = message_words(&joined)?;
-    Some(Words {
-        text: words.text.into_owned().into(),
-        coerced: words.coerced,
-        original: words.coerced.then(|| joined.chat_content().into()),
-    })
-}
-
-/// The parts of all messages as one message.
-fn joined(messages: Option<&[Message]>) -> Message {
-    Message {
-        parts: messages
-            .unwrap_or_default()
-            .iter()
-            .flat_map(|message| message.parts.clone())
-            .collect(),
-        ..Message::default()
-    }
 }
 
 fn is_only_text(message: &Message) -> bool {
