@@ -19,6 +19,7 @@ pub mod formats;
 mod hash;
 #[cfg(feature = "layer")]
 pub mod layer;
+mod members;
 pub mod operation;
 #[cfg(feature = "protobuf")]
 pub mod otlp;
@@ -27,6 +28,7 @@ pub mod receiver;
 pub mod run;
 #[cfg(feature = "server")]
 pub mod server;
+mod skip;
 pub mod span;
 #[cfg(feature = "server")]
 pub mod store;

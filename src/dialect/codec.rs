@@ -8,8 +8,10 @@ use super::messages::parse_deep;
 use super::raw::Raw;
 use super::rule::{Codec, Rule};
 use super::texts::Opened;
+use super::wanted::Wanted;
 use super::{flat, normalize};
-use crate::operation::{Message, Recorded, Role};
+use crate::members::Members;
+use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
 use spoken::{bracketed_texts, message_of_event, vercel_output};
 
@@ -32,8 +34,8 @@ fn is_withheld(text: &str) -> bool {
     text == "HIDDEN:non-empty" || text.starts_with("[Scrubbed due to")
 }
 
-/// Opens what stands at a rule's place; `None` if nothing of use is there.
-pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: &mut Opened) -> Option<Decoded> {
+/// Opens what stands at a rule's place, also for those who ask for the same text later; `None` if nothing of use is there.
+pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened<'_>>) -> Option<Decoded> {
     match rule.codec {
         Codec::MessageEvent => {
             let Raw::Events(events) = raw else { return None };
@@ -75,14 +77,16 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: &mut Opened) -> Option<
     }
     let value = match rule.codec {
         Codec::Json | Codec::ByMime => {
+            let is_left = |opened: &&mut Opened<'_>| opened.value.is_some() && opened.askers == 0;
             if rule.keeps_json()
-                && (opened.value.is_none() || opened.wanted > 0)
+                && !opened.as_ref().is_some_and(is_left)
                 && let Some(text) = json_text(raw)
             {
                 return Some(Decoded::Recorded(Recorded::text(text.to_owned())));
             }
+            let Some(opened) = opened else { return of_whole(rule, json(raw)?) };
             if opened.value.is_none() {
-                let whole = json(raw)?;
+                let whole = json_parts(raw, opened.wanted)?;
                 if !whole.is_object() && !whole.is_array() {
                     // Other text may be read otherwise by a rule with another codec.
                     return of_whole(rule, whole);
@@ -92,7 +96,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: &mut Opened) -> Option<
             let whole = opened.value.as_ref()?;
             if !rule.paths.is_empty() {
                 at_paths(rule, whole)?.clone()
-            } else if opened.wanted == 0 {
+            } else if opened.askers == 0 {
                 opened.value.take()?
             } else {
                 whole.clone()
@@ -101,6 +105,17 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: &mut Opened) -> Option<
         _ => return of_whole(rule, value(rule, raw)?),
     };
     useful(rule, value)
+}
+
+/// The kind of operation that stands at a rule's place.
+pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
+    if let (Codec::Text, [], [_, ..], Raw::Value(_, AnyValue::String(text))) = (rule.codec, rule.paths, rule.values, raw) {
+        return Kind::from_name(rule.word(text)?);
+    }
+    match decode(rule, raw, None)? {
+        Decoded::Value(Value::String(word)) => Kind::from_name(&word),
+        _ => None,
+    }
 }
 
 /// Text that looks like a JSON object or list.
@@ -170,7 +185,7 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         Codec::LastWord => text_of(raw)?.split_whitespace().last().map(Value::from),
         Codec::EventList => {
             let Value::Array(items) = json(raw)? else { return None };
-            let is_choice = |item: &Value| item.get("event.name").and_then(Value::as_str) == Some("gen_ai.choice");
+            let is_choice = |item: &Value| item.member("event.name").and_then(Value::as_str) == Some("gen_ai.choice");
             let wants_choice = rule.field == super::rule::Field::OutputMessages;
             Some(items.into_iter().filter(|item| is_choice(item) == wants_choice).collect())
         }
@@ -237,6 +252,14 @@ fn number(raw: &Raw<'_>, parse: impl Fn(&str) -> Option<Value>) -> Option<Value>
     }
 }
 
+/// As [`json`] has it, of JSON text no more than is wanted.
+fn json_parts(raw: &Raw<'_>, wanted: &Wanted) -> Option<Value> {
+    match json_text(raw) {
+        Some(text) => Some(wanted.of(text).unwrap_or_else(|_| text.into())),
+        None => json(raw),
+    }
+}
+
 /// A native list or map, or text: JSON text is opened, other text stays.
 fn json(raw: &Raw<'_>) -> Option<Value> {
     match raw {
@@ -292,9 +315,13 @@ pub(super) fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
         return Some(value);
     }
     let mut current = value;
-    for segment in path.split('.') {
+    let mut rest = Some(path);
+    while let Some(path) = rest {
+        let dot = path.bytes().position(|byte| byte == b'.');
+        let segment = path.get(..dot.unwrap_or(path.len()))?;
+        rest = dot.and_then(|dot| path.get(dot + 1..));
         current = match current {
-            Value::Object(map) => map.get(segment)?,
+            Value::Object(map) => map.member(segment)?,
             Value::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
             _ => return None,
         };

@@ -18,6 +18,7 @@ mod registry;
 mod result;
 pub mod rule;
 mod texts;
+mod wanted;
 mod write_field;
 
 pub use read::{ChildResult, Read, kind, read};

@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Rule};
+use super::wanted::Wanted;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::span::Span;
@@ -37,10 +38,20 @@ pub(super) struct Plan {
 pub(super) struct KindPlan {
     /// Numbers of the plan's looks.
     looks: Vec<u32>,
-    /// Places of JSON texts, and how many rules may look into each.
-    pub(super) texts: Vec<(usize, usize)>,
+    /// JSON texts that rules look into.
+    pub(super) texts: Vec<JsonText>,
     /// Places that no rule reads whatever the span's values and name are.
     pub(super) maybe_unmapped: Vec<usize>,
+}
+
+/// An attribute whose text may be JSON.
+#[derive(Debug)]
+pub(super) struct JsonText {
+    pub(super) place: usize,
+    /// How many rules may look into it.
+    pub(super) askers: usize,
+    /// What of it they look at.
+    pub(super) wanted: Wanted,
 }
 
 /// One rule that looks at one place.
@@ -208,9 +219,16 @@ impl KindPlan {
             let Some(place) = look.text.filter(|_| look.opens_json) else {
                 continue;
             };
-            match of_kind.texts.iter_mut().find(|(have, _)| *have == place) {
-                Some((_, rules)) => *rules += 1,
-                None => of_kind.texts.push((place, 1)),
+            match of_kind.texts.iter_mut().find(|text| text.place == place) {
+                Some(text) => {
+                    text.askers += 1;
+                    text.wanted.add(rule);
+                }
+                None => {
+                    let mut wanted = Wanted::NOTHING;
+                    wanted.add(rule);
+                    of_kind.texts.push(JsonText { place, askers: 1, wanted });
+                }
             }
         }
         of_kind.maybe_unmapped.retain(|place| !read.contains(place));

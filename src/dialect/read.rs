@@ -1,15 +1,13 @@
 //! One span (and the log records that name it) into an operation.
 
-use std::borrow::Cow;
-
 use serde_json::Value;
 
-use super::codec::{self, Decoded};
+use super::codec;
 use super::plan::{Look, Plan, Source, turn_of_event};
 use super::raw::{EventView, Group, Raw};
 use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Place, Rule, fits};
-use super::texts::{Opened, Texts};
+use super::texts::Texts;
 use super::write_field::Writer;
 use crate::operation::{Kind, Operation};
 use crate::span::{AnyValue, LogRecord, Span, UnixNanos};
@@ -157,35 +155,36 @@ impl<'a> Reader<'a> {
         let mut read_here: Vec<usize> = Vec::new();
         let mut done: Option<Field> = None;
         for next in in_turn(self.plan.looks_of(plan), told) {
-            let mut none = Opened::default();
-            let (rule, found, opened) = match next {
+            let here;
+            let (rule, raw, opened) = match next {
                 Next::Told(told) => {
                     if !told.rule.when.holds_for_kind(kind) || !self.holds(&told.rule.when) {
                         continue;
                     }
-                    (told.rule, Cow::Borrowed(&told.raw), &mut none)
+                    (told.rule, &told.raw, None)
                 }
                 Next::Look(look) => {
                     let Some(rule) = self.registry.rule(look.rule) else { continue };
-                    let opened = texts.of_look(look).unwrap_or(&mut none);
+                    let mut opened = texts.of_look(look);
                     if look.conditional && !self.holds(&rule.when) {
                         continue;
                     }
                     let Some(raw) = self.raw(look, rule) else { continue };
                     // A kind's key is read where its word is known; another word under it stays the user's own.
-                    if look.may_leave() && (rule.field != Field::Kind || codec::decode(rule, &raw, opened).is_some()) {
+                    if look.may_leave() && (rule.field != Field::Kind || codec::decode(rule, &raw, opened.as_deref_mut()).is_some()) {
                         read_here.extend(self.plan.places_of(look));
                     }
-                    (rule, Cow::Owned(raw), opened)
+                    here = raw;
+                    (rule, &here, opened)
                 }
             };
             if rule.field == Field::Kind || done == Some(rule.field) {
                 continue;
             }
-            let Some(decoded) = codec::decode(rule, &found, opened) else {
+            let Some(decoded) = codec::decode(rule, raw, opened) else {
                 continue;
             };
-            if writer.write(rule, &found, decoded) && !writer.merges(rule.field) {
+            if writer.write(rule, raw, decoded) && !writer.merges(rule.field) {
                 done = Some(rule.field);
             }
         }
@@ -274,8 +273,9 @@ impl<'a> Reader<'a> {
         let of_kind = told.iter().take_while(|told| told.rule.field == Field::Kind).count();
         let told = told.get(..of_kind).unwrap_or(&[]);
         for next in in_turn(self.plan.kinds(), told) {
+            let here;
             let (rule, raw) = match next {
-                Next::Told(told) if self.holds(&told.rule.when) => (told.rule, Cow::Borrowed(&told.raw)),
+                Next::Told(told) if self.holds(&told.rule.when) => (told.rule, &told.raw),
                 Next::Told(_) => continue,
                 Next::Look(look) => {
                     let Some(rule) = self.registry.rule(look.rule) else { continue };
@@ -283,15 +283,14 @@ impl<'a> Reader<'a> {
                         continue;
                     }
                     let Some(raw) = self.raw(look, rule) else { continue };
-                    (rule, Cow::Owned(raw))
+                    here = raw;
+                    (rule, &here)
                 }
             };
-            if let Some(Decoded::Value(Value::String(word))) = codec::decode(rule, &raw, &mut Opened::default())
-                && let Some(kind) = Kind::from_name(&word)
-            {
+            if let Some(kind) = codec::kind(rule, raw) {
                 return kind;
             }
-            if let (Raw::Value(key, AnyValue::String(word)), None) = (&*raw, &strange)
+            if let (Raw::Value(key, AnyValue::String(word)), None) = (raw, &strange)
                 && rule.when == Condition::ALWAYS
             {
                 strange = Some(format!("{key}={word}"));

@@ -3,30 +3,40 @@
 use serde_json::Value;
 
 use super::plan::{KindPlan, Look};
+use super::wanted::Wanted;
 
 /// The JSON object or list in an attribute's text, once a rule has opened it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Opened {
+#[derive(Debug, Clone)]
+pub(super) struct Opened<'p> {
+    /// Holds what is wanted of it.
     pub(super) value: Option<Value>,
+    pub(super) wanted: &'p Wanted,
     /// How many rules may still ask for it.
-    pub(super) wanted: usize,
+    pub(super) askers: usize,
 }
 
 /// The JSON texts of a span, by the places of their attributes.
-pub(super) struct Texts(Vec<(usize, Opened)>);
+pub(super) struct Texts<'p>(Vec<(usize, Opened<'p>)>);
 
-impl Texts {
-    pub(super) fn of(plan: &KindPlan) -> Self {
-        let unopened = |&(place, wanted): &(usize, usize)| (place, Opened { value: None, wanted });
-        Self(plan.texts.iter().map(unopened).collect())
+impl<'p> Texts<'p> {
+    pub(super) fn of(plan: &'p KindPlan) -> Self {
+        let texts = plan.texts.iter().map(|text| {
+            let opened = Opened {
+                value: None,
+                wanted: &text.wanted,
+                askers: text.askers,
+            };
+            (text.place, opened)
+        });
+        Self(texts.collect())
     }
 
     /// The text that a rule looks into, whose turn it is.
-    pub(super) fn of_look(&mut self, look: &Look) -> Option<&mut Opened> {
+    pub(super) fn of_look(&mut self, look: &Look) -> Option<&mut Opened<'p>> {
         let at = look.text?;
         let (_, opened) = self.0.iter_mut().find(|(place, _)| *place == at)?;
         if look.opens_json {
-            opened.wanted = opened.wanted.saturating_sub(1);
+            opened.askers = opened.askers.saturating_sub(1);
         }
         Some(opened)
     }

@@ -1,6 +1,5 @@
 //! What a tool was called with: the tool's own span says so, else the model call that asked for it.
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::json::{Object, Text};
@@ -8,6 +7,7 @@ use super::text::compact;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, ToolCall};
 use crate::run::{EntryKind, Run, Step};
+use crate::skip::Skipped;
 
 /// The call that asked for this tool, as the model's output holds it.
 pub(crate) fn asked<'a>(run: &'a Run, step: &Step) -> Option<&'a ToolCall> {
@@ -35,7 +35,7 @@ pub(crate) fn call_id<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
 pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<&'a Value> {
     let own = step.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
     own.or_else(|| asked(run, step).and_then(|call| call.arguments.as_ref()))
-        .or(step.operation.input.get())
+        .or_else(|| step.operation.input.get())
 }
 
 /// What the conversations tell of each tool's result, by the tool's step id.
@@ -65,7 +65,7 @@ impl<'a> Results<'a> {
     /// What the tool gave back, of any JSON type: the span says so, else the messages.
     pub(crate) fn get(&self, step: &'a Step) -> Option<&'a Value> {
         let own = step.operation.tool.as_ref().and_then(|tool| tool.result.as_ref());
-        own.or(step.operation.output.get())
+        own.or_else(|| step.operation.output.get())
             .or_else(|| self.0.get(step.id.as_str()).copied())
     }
 }
@@ -89,60 +89,9 @@ pub(crate) fn arguments_object(arguments: Option<&Value>) -> (Object<'_>, bool) 
 /// The arguments of a call as JSON text, as [`ToolCall::arguments_json`] has it.
 pub(crate) fn arguments_json(call: &ToolCall) -> Text<'_> {
     match (&call.arguments_text, &call.arguments) {
-        (Some(text), _) if serde_json::from_str::<Valid>(text).is_ok() => text.into(),
+        (Some(text), _) if serde_json::from_str::<Skipped>(text).is_ok() => text.into(),
         (_, Some(value)) => compact(value).into(),
         (_, None) => "{}".into(),
-    }
-}
-
-/// Any JSON value, read as [`Value`] is and not kept.
-struct Valid;
-
-impl<'de> Deserialize<'de> for Valid {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Self)
-    }
-}
-
-impl<'de> Visitor<'de> for Valid {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a JSON value")
-    }
-
-    fn visit_unit<E>(self) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
-        while let Some(Self) = items.next_element()? {}
-        Ok(self)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self, A::Error> {
-        while let Some((Self, Self)) = fields.next_entry()? {}
-        Ok(self)
     }
 }
 

@@ -8,8 +8,15 @@ use super::json::{Json, Object};
 use crate::operation::{Evaluation, Failure, Operation};
 use crate::run::{Observed, Run, Step};
 
-fn put<'a>(out: &mut Object<'a>, key: &'static str, value: impl Into<Json<'a>>) {
-    let value = value.into();
+/// Most of what an operation may say it does not say: nothing is made of that.
+#[inline]
+fn put<'a>(out: &mut Object<'a>, key: &'static str, value: Option<impl Into<Json<'a>>>) {
+    if let Some(value) = value {
+        put_value(out, key, value.into());
+    }
+}
+
+fn put_value<'a>(out: &mut Object<'a>, key: &'static str, value: Json<'a>) {
     if !value.is_null() {
         out.add(key, value);
     }
@@ -89,7 +96,7 @@ fn model<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     if !operation.tool_definitions.is_empty() {
         let tools = operation.tool_definitions.iter().map(|tool| {
             let mut shown = Object::with_capacity(3);
-            put(&mut shown, "name", &tool.name);
+            shown.add("name", &tool.name);
             put(&mut shown, "description", tool.description.as_deref());
             put(&mut shown, "parameters", tool.parameters.as_ref());
             shown
@@ -216,9 +223,9 @@ pub(crate) fn evaluation(evaluation: &Evaluation) -> Object<'_> {
 pub(crate) fn identity(step: &Step) -> Object<'_> {
     let mut out = Object::new();
     put(&mut out, "span_id", step.span_id.map(|id| id.to_string()));
-    put(&mut out, "kind", step.operation.kind.name());
-    put(&mut out, "name", &step.operation.name);
-    put(&mut out, "started_at", step.started_at.rfc3339());
+    out.add("kind", step.operation.kind.name());
+    out.add("name", &step.operation.name);
+    out.add("started_at", step.started_at.rfc3339());
     put(&mut out, "ended_at", step.ended_at.map(|end| end.rfc3339()));
     out
 }
@@ -234,7 +241,7 @@ pub(crate) fn in_and_out<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step
 /// Facts of the run itself: trace, session, person, resource, what the run floor collected.
 pub(crate) fn of_run(run: &Run) -> Object<'_> {
     let mut out = Object::new();
-    put(&mut out, "otel.trace_id", run.trace_id.to_string());
+    out.add("otel.trace_id", run.trace_id.to_string());
     put(&mut out, "session_id", run.session_id.as_deref());
     put(&mut out, "user_id", run.user_id.as_deref());
     put_map(&mut out, "resource", &run.resource);
@@ -245,7 +252,7 @@ pub(crate) fn of_run(run: &Run) -> Object<'_> {
     }
     if let Some(failed) = &run.failure {
         let mut failure = error(&failed.failure);
-        put(&mut failure, "span_id", failed.span_id.to_string());
+        failure.add("span_id", failed.span_id.to_string());
         out.insert("error", failure);
     }
     out

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::calls;
 use super::json::{Json, Object, Text};
+use super::json_read::recorded;
 use super::text::compact;
 use crate::operation::message::Media;
 use crate::operation::{Document, Kind, Message, Part};
@@ -160,7 +161,7 @@ pub(crate) fn documents(list: &[Document]) -> Json<'_> {
 /// What went in.
 pub(crate) fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
     let operation = &step.operation;
-    let whole = || operation.input.get().map(Json::from);
+    let whole = || recorded(&operation.input);
     let messages = || operation.input_messages.as_deref().map(chats);
     let memory = operation.memory.as_ref();
     let query = || {
@@ -187,7 +188,7 @@ pub(crate) fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
 /// What came out. Vectors stay out: their number says enough.
 pub(crate) fn output<'a>(results: &calls::Results<'a>, step: &'a Step) -> Option<Json<'a>> {
     let operation = &step.operation;
-    let whole = || operation.output.get().map(Json::from);
+    let whole = || recorded(&operation.output);
     let messages = || operation.output_messages.as_deref().filter(|list| !list.is_empty()).map(chats);
     let found = || {
         let search = operation.search.as_ref()?;

@@ -8,6 +8,7 @@ pub mod invariant;
 mod io;
 pub mod json;
 mod json_from;
+mod json_read;
 pub mod loss;
 pub mod openreward;
 mod order;

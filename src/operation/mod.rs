@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 pub use document::Document;
 pub use message::{Message, Part, Role, ToolCall};
 pub use rare::{Interrupt, Memory, Prompt, Rare, ResourceImpact, StateChange, Task, Training};
-pub use recorded::Recorded;
+pub use recorded::{Form, Recorded};
 pub use usage::{Cost, TokenCount};
 
 /// The kind of an operation. The words are OpenInference's and OTel GenAI's.

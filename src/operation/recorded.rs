@@ -15,6 +15,15 @@ enum Held {
     Text { text: String, opened: OnceLock<Value> },
 }
 
+/// A recorded value as it stands.
+#[derive(Debug, Clone, Copy)]
+pub enum Form<'a> {
+    /// A value that was recorded as one, or was opened.
+    Value(&'a Value),
+    /// Text that looks like a JSON object or list.
+    Text(&'a str),
+}
+
 impl Recorded {
     /// Text that looks like a JSON object or list. What turns out to be none is the text itself.
     #[must_use]
@@ -29,6 +38,15 @@ impl Recorded {
         Some(match self.0.as_deref()? {
             Held::Value(value) => value,
             Held::Text { text, opened } => opened.get_or_init(|| open(text)),
+        })
+    }
+
+    /// The value without opening it; `None` if nothing was recorded.
+    #[must_use]
+    pub fn form(&self) -> Option<Form<'_>> {
+        Some(match self.0.as_deref()? {
+            Held::Value(value) => Form::Value(value),
+            Held::Text { text, opened } => opened.get().map_or(Form::Text(text), Form::Value),
         })
     }
 

@@ -180,16 +180,21 @@ fn media_key(message: &Message) -> String {
         .collect()
 }
 
-/// A call's arguments as text, members in the order of their names.
+/// A call's arguments as text, members in the order of their names: equal where the arguments are.
 pub(super) fn canonical(call: &ToolCall) -> String {
+    fn word(text: &str, out: &mut String) {
+        let _ = write!(out, "\"{}\"", text.len());
+        out.push_str(text);
+    }
     fn write(value: &Value, out: &mut String) {
         match value {
+            Value::String(text) => word(text, out),
             Value::Object(map) => {
                 let mut pairs: Vec<(&String, &Value)> = map.iter().collect();
                 pairs.sort_by_key(|(key, _)| *key);
                 out.push('{');
                 for (key, value) in pairs {
-                    let _ = write!(out, "{key:?}:");
+                    word(key, out);
                     write(value, out);
                     out.push(',');
                 }

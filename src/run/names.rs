@@ -1,5 +1,6 @@
 //! When two names mean the same tool or agent.
 
+use crate::members::Members;
 use serde_json::Value;
 
 /// Letters and digits in lower case, everything else `_`.
@@ -50,8 +51,16 @@ pub(super) fn same_tool(a: &str, b: &str) -> bool {
 
 /// The last part of a tool's name: what stays when a server's or class's name is taken off.
 pub(super) fn tail(name: &str) -> &str {
-    let name = name.rsplit("__").next().unwrap_or(name);
-    name.rsplit(['.', '/', ':']).next().unwrap_or(name)
+    let mut before = None;
+    for (at, byte) in name.bytes().enumerate().rev() {
+        let ends = matches!(byte, b'.' | b'/' | b':') || byte == b'_' && before == Some(b'_');
+        if ends {
+            let begin = if byte == b'_' { at + 2 } else { at + 1 };
+            return name.get(begin..).unwrap_or(name);
+        }
+        before = Some(byte);
+    }
+    name
 }
 
 /// Whether a call of this tool passes the run to this agent.
@@ -69,7 +78,7 @@ pub(super) fn same_value(a: &Value, b: &Value) -> bool {
         (Value::Object(x), Value::Object(y)) => {
             x.len() == y.len()
                 && x.iter()
-                    .all(|(key, value)| y.get(key).is_some_and(|other| same_value(value, other)))
+                    .all(|(key, value)| y.member(key).is_some_and(|other| same_value(value, other)))
         }
         (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(value, other)| same_value(value, other)),
         (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
@@ -111,7 +120,7 @@ pub(super) fn fit(tool: Option<&Value>, call: Option<&Value>) -> Fit {
                         !small.is_empty()
                             && small
                                 .iter()
-                                .all(|(key, value)| large.get(key).is_some_and(|other| same_value(value, other)))
+                                .all(|(key, value)| large.member(key).is_some_and(|other| same_value(value, other)))
                     };
                     if part(y, x) || part(x, y) { Fit::Part } else { Fit::Other }
                 }
@@ -149,6 +158,20 @@ mod tests {
     #[test]
     fn names() {
         assert!(same_tool("mcp__weather__get", "get") && same_tool("get", "get") && !same_tool("widget", "get"));
+        let tails = [
+            "get",
+            "mcp__weather__get",
+            "server.get",
+            "a/b:get",
+            "a.b__get",
+            "a___get",
+            "_get",
+            "get__",
+            "get.",
+            "",
+        ]
+        .map(tail);
+        assert_eq!(tails, ["get", "get", "get", "get", "get", "get", "_get", "", "", ""]);
         assert!(is_transfer_to("transfer_to_weather_agent", "Weather Agent"));
     }
 }

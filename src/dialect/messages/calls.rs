@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::text;
+use crate::members::Members;
 use crate::operation::ToolCall;
 
 /// Reads a list of calls: native, or JSON text of one.
@@ -27,13 +28,13 @@ pub(super) fn read(value: &Value) -> Option<ToolCall> {
         _ => return None,
     };
     for wrapper in ["tool_call", "toolCall", "toolUse", "functionCall", "function_call", "toolRequest"] {
-        if let Some(inner @ Value::Object(_)) = map.get(wrapper) {
+        if let Some(inner @ Value::Object(_)) = map.member(wrapper) {
             let mut call = read(inner)?;
             call.id = call.id.or_else(|| id(map));
             return Some(call);
         }
     }
-    if let Some(Value::Object(function)) = map.get("function") {
+    if let Some(Value::Object(function)) = map.member("function") {
         let name = text(function, &["name"])?;
         return Some(of(id(map), name, arguments(function)));
     }
@@ -48,7 +49,7 @@ fn id(map: &Map<String, Value>) -> Option<String> {
 fn arguments(map: &Map<String, Value>) -> Option<&Value> {
     ["arguments", "args", "input", "parameters"]
         .into_iter()
-        .find_map(|key| map.get(key))
+        .find_map(|key| map.member(key))
 }
 
 /// A call with arguments as recorded: an object, or text of one, quoted once or more.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Direction, from_object, of_text, parts, system};
+use crate::members::Members;
 use crate::operation::{Message, Part, Role};
 
 /// The messages in a value; `None` if nothing in it looks like a message.
@@ -42,10 +43,10 @@ fn chunks(items: &[Value], direction: Direction) -> Option<Map<String, Value>> {
     let mut parts = Vec::new();
     for item in items {
         let map = item.as_object()?;
-        if map.get("role").and_then(Value::as_str) != Some("model") || map.contains_key("finish_reason") {
+        if map.member("role").and_then(Value::as_str) != Some("model") || map.has("finish_reason") {
             return None;
         }
-        parts.extend(map.get("parts")?.as_array()?.iter().cloned());
+        parts.extend(map.member("parts")?.as_array()?.iter().cloned());
     }
     Some(Map::from_iter([
         ("role".to_owned(), Value::from("model")),
@@ -76,7 +77,7 @@ fn list(items: &[Value], direction: Direction) -> Option<Vec<Message>> {
                     continue;
                 }
                 if let Some(messages) = from_object(map, direction) {
-                    let merge = open_turn || map.contains_key("status") && direction == Direction::Input;
+                    let merge = open_turn || map.has("status") && direction == Direction::Input;
                     for message in messages {
                         if message.role == Role::Assistant && merge && open_turn {
                             append_turn(&mut out, message, true);
@@ -111,15 +112,15 @@ fn list(items: &[Value], direction: Direction) -> Option<Vec<Message>> {
 }
 
 fn is_response_message(map: &Map<String, Value>) -> bool {
-    map.get("type").and_then(Value::as_str) == Some("message")
+    map.member("type").and_then(Value::as_str) == Some("message")
 }
 
 /// Items of the Responses API that are no messages: thoughts, calls and their outputs.
 fn response_item(map: &Map<String, Value>) -> Option<Vec<Message>> {
-    if map.contains_key("role") {
+    if map.has("role") {
         return None;
     }
-    let kind = map.get("type").and_then(Value::as_str)?;
+    let kind = map.member("type").and_then(Value::as_str)?;
     let assistant = |message: Message| {
         vec![Message {
             role: Role::Assistant,
@@ -163,29 +164,29 @@ fn append_turn(out: &mut Vec<Message>, piece: Message, open: bool) {
 }
 
 fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>> {
-    if let Some(messages) = map.get("messages").filter(|value| value.is_array() || value.is_string()) {
+    if let Some(messages) = map.member("messages").filter(|value| value.is_array() || value.is_string()) {
         return with_system(map, read(messages, direction));
     }
-    if let Some(contents) = map.get("contents")
-        && !map.contains_key("role")
+    if let Some(contents) = map.member("contents")
+        && !map.has("role")
     {
         return with_system(map, read(contents, direction));
     }
     if direction == Direction::Input
-        && !map.contains_key("role")
-        && !map.contains_key("type")
-        && let Some(input) = map.get("input").filter(|value| value.is_array() || value.is_string())
+        && !map.has("role")
+        && !map.has("type")
+        && let Some(input) = map.member("input").filter(|value| value.is_array() || value.is_string())
     {
         return with_system(map, read(input, direction));
     }
-    if let Some(Value::Array(choices)) = map.get("choices") {
+    if let Some(Value::Array(choices)) = map.member("choices") {
         return list(choices, Direction::Output);
     }
-    if let Some(Value::Array(candidates)) = map.get("candidates") {
+    if let Some(Value::Array(candidates)) = map.member("candidates") {
         let mut out = Vec::new();
         for candidate in candidates.iter().filter_map(Value::as_object) {
             let mut messages = candidate
-                .get("content")
+                .member("content")
                 .and_then(|content| read(content, Direction::Output))
                 .unwrap_or_default();
             if let (Some(last), Some(reason)) = (messages.last_mut(), super::text(candidate, &["finishReason", "finish_reason"])) {
@@ -195,40 +196,44 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
         }
         return (!out.is_empty()).then_some(out);
     }
-    if let Some(generations) = map.get("generations") {
+    if let Some(generations) = map.member("generations") {
         return read(generations, Direction::Output);
     }
     if direction == Direction::Output
-        && let Some(output @ Value::Array(_)) = map.get("output")
-        && !map.contains_key("role")
+        && let Some(output @ Value::Array(_)) = map.member("output")
+        && !map.has("role")
     {
         return read(output, Direction::Output).map(one_turn);
     }
     if let Some(messages) = from_object(map, direction) {
         return Some(messages);
     }
-    if map.get("type").and_then(Value::as_str) == Some("message")
-        && let Some(content) = map.get("content")
+    if map.member("type").and_then(Value::as_str) == Some("message")
+        && let Some(content) = map.member("content")
     {
         return read(content, direction);
     }
     if direction == Direction::Input
-        && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.get(*key))
+        && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.member(*key))
     {
         return (!text.trim().is_empty()).then(|| of_text(text, direction));
     }
     for key in ["kwargs", "message", "response", "content"] {
-        if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.get(key)
+        if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.member(key)
             && let Some(messages) = read(inner, direction)
         {
             return Some(messages);
         }
     }
-    if let Some(Value::String(text)) = map.get("text").or_else(|| map.get("completion")).or_else(|| map.get("output_text")) {
+    if let Some(Value::String(text)) = map
+        .member("text")
+        .or_else(|| map.member("completion"))
+        .or_else(|| map.member("output_text"))
+    {
         return (!text.trim().is_empty()).then(|| of_text(text, direction));
     }
     if parts::is_block(&Value::Object(map.clone()))
-        || (map.contains_key("functionCall") || map.get("function_call").is_some_and(Value::is_object))
+        || (map.has("functionCall") || map.member("function_call").is_some_and(Value::is_object))
     {
         return from_object(
             &Map::from_iter([("content".to_owned(), Value::Array(vec![Value::Object(map.clone())]))]),
@@ -241,6 +246,9 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
 /// Several messages of one answer (the items of a Responses answer) as one turn. Choices of which each has text stay
 /// apart.
 pub(in crate::dialect) fn one_turn(messages: Vec<Message>) -> Vec<Message> {
+    if messages.len() < 2 {
+        return messages;
+    }
     let mut out: Vec<Message> = Vec::new();
     for message in messages {
         match out.last_mut() {
@@ -262,10 +270,10 @@ fn goes_on(last: &Message, message: &Message) -> bool {
 
 fn with_system(map: &Map<String, Value>, messages: Option<Vec<Message>>) -> Option<Vec<Message>> {
     let mut messages = messages?;
-    let config = map.get("config").and_then(Value::as_object);
+    let config = map.member("config").and_then(Value::as_object);
     let prompt = ["system", "instructions", "system_instruction", "systemInstruction"]
         .into_iter()
-        .find_map(|key| map.get(key).or_else(|| config.and_then(|config| config.get(key))))
+        .find_map(|key| map.member(key).or_else(|| config.and_then(|config| config.member(key))))
         .and_then(system);
     if let Some(prompt) = prompt
         && !messages
@@ -279,10 +287,14 @@ fn with_system(map: &Map<String, Value>, messages: Option<Vec<Message>>) -> Opti
 
 /// A thought that stands as a message of its own (role `thinking`) joined to the message after it, or before.
 pub(in crate::dialect) fn merge_thinking(messages: Vec<Message>) -> Vec<Message> {
+    let is_thought = |message: &Message| matches!(&message.role, Role::Other(word) if word == "thinking" || word == "reasoning");
+    if !messages.iter().any(is_thought) {
+        return messages;
+    }
     let mut out: Vec<Message> = Vec::new();
     let mut waiting: Vec<Part> = Vec::new();
     for mut message in messages {
-        if matches!(&message.role, Role::Other(word) if word == "thinking" || word == "reasoning") {
+        if is_thought(&message) {
             let text = message.content();
             waiting.push(Part::Reasoning {
                 text: Some(text),

@@ -59,7 +59,7 @@ pub(super) fn read<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> 
     list.sort_by_key(|message| message.index);
     let mut out = Vec::with_capacity(list.len());
     for message in list {
-        out.extend(message.build()?);
+        message.build(&mut out)?;
     }
     Some(out)
 }
@@ -106,7 +106,7 @@ fn said(text: Option<&str>) -> Option<String> {
 }
 
 impl Members<'_> {
-    fn build(mut self) -> Option<Vec<Message>> {
+    fn build(mut self, out: &mut Vec<Message>) -> Option<()> {
         let mut builder = Builder::new(Role::from_recorded(self.role?));
         builder.message.name = said(self.name);
         builder.message.tool_call_id = said(self.tool_call_id);
@@ -116,7 +116,8 @@ impl Members<'_> {
         }
         self.calls.sort_by_key(|call| call.index);
         self.calls.into_iter().filter_map(Call::build).for_each(|call| builder.call(call));
-        Some(builder.finish())
+        builder.finish(out);
+        Some(())
     }
 }
 

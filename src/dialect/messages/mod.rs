@@ -12,6 +12,7 @@ mod python_repr;
 
 use serde_json::{Map, Value};
 
+use crate::members::Members;
 use crate::operation::{Message, Part, Role, ToolCall};
 use crate::span::AnyValue;
 
@@ -75,7 +76,7 @@ pub fn system(value: &Value) -> Option<Message> {
         },
         Value::Array(items) => items.iter().for_each(|item| push_content(item, &mut message)),
         Value::Object(map) => {
-            let inner = map.get("parts").or_else(|| map.get("content")).unwrap_or(value);
+            let inner = map.member("parts").or_else(|| map.member("content")).unwrap_or(value);
             match inner {
                 Value::Array(items) => items.iter().for_each(|item| push_content(item, &mut message)),
                 other => push_content(other, &mut message),
@@ -89,8 +90,8 @@ pub fn system(value: &Value) -> Option<Message> {
 
 fn push_content(item: &Value, message: &mut Message) {
     if let Value::Object(map) = item
-        && (map.contains_key("role") || map.contains_key("parts"))
-        && let Some(inner) = map.get("content").or_else(|| map.get("parts"))
+        && (map.has("role") || map.has("parts"))
+        && let Some(inner) = map.member("content").or_else(|| map.member("parts"))
     {
         match inner {
             Value::Array(items) => items.iter().for_each(|part| push_content(part, message)),
@@ -106,8 +107,8 @@ fn push_content(item: &Value, message: &mut Message) {
 
 /// One recorded message object into messages: tool results inside a message become messages of their own.
 pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>> {
-    if let Some(Value::Object(inner)) = map.get("message")
-        && !map.contains_key("content")
+    if let Some(Value::Object(inner)) = map.member("message")
+        && !map.has("content")
     {
         let mut out = from_object(inner, direction)?;
         if let (Some(last), Some(reason)) = (out.last_mut(), text(map, &["finish_reason", "finishReason"])) {
@@ -115,18 +116,18 @@ pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Opt
         }
         return Some(out);
     }
-    if map.get("lc").is_some()
-        && let Some(Value::Object(kwargs)) = map.get("kwargs")
+    if map.member("lc").is_some()
+        && let Some(Value::Object(kwargs)) = map.member("kwargs")
     {
         let mut inner = kwargs.clone();
-        if !inner.contains_key("type")
-            && let Some(Value::String(class)) = map.get("id").and_then(Value::as_array).and_then(|path| path.last())
+        if !inner.has("type")
+            && let Some(Value::String(class)) = map.member("id").and_then(Value::as_array).and_then(|path| path.last())
         {
             let _ = inner.insert("type".to_owned(), class.as_str().into());
         }
         return from_object(&inner, direction);
     }
-    if let (Some(Value::String(kind)), Some(Value::Object(data))) = (map.get("type"), map.get("data"))
+    if let (Some(Value::String(kind)), Some(Value::Object(data))) = (map.member("type"), map.member("data"))
         && langchain_role(kind).is_some()
     {
         let mut inner = data.clone();
@@ -138,22 +139,26 @@ pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Opt
 }
 
 fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
-    if let Some(Value::String(word)) = map.get("role") {
+    if let Some(Value::String(word)) = map.member("role") {
         return Some(Role::from_recorded(word));
     }
-    if let Some(Value::String(kind)) = map.get("type")
+    if let Some(Value::String(kind)) = map.member("type")
         && let Some(role) = langchain_role(kind)
     {
         return Some(role);
     }
-    if map.contains_key("tool_call_id") && map.contains_key("content") {
+    if map.has("tool_call_id") && map.has("content") {
         return Some(Role::Tool);
     }
-    if map.get("parts").is_some_and(Value::is_array) || map.contains_key("tool_calls") || map.contains_key("toolCalls") {
+    if map.member("parts").is_some_and(Value::is_array) || map.has("tool_calls") || map.has("toolCalls") {
         return Some(direction.role());
     }
-    let typed = map.contains_key("type");
-    (!typed && map.get("content").is_some_and(|content| content.is_string() || content.is_array())).then(|| direction.role())
+    let typed = map.has("type");
+    (!typed
+        && map
+            .member("content")
+            .is_some_and(|content| content.is_string() || content.is_array()))
+    .then(|| direction.role())
 }
 
 fn langchain_role(word: &str) -> Option<Role> {
@@ -172,10 +177,8 @@ fn langchain_role(word: &str) -> Option<Role> {
 
 /// A tool's definition in a message's clothes: a client lists them behind the messages.
 fn is_definition(map: &Map<String, Value>, role: &Role) -> bool {
-    let function = || map.get("content")?.as_object()?.get("function")?.as_object();
-    *role == Role::Tool
-        && !map.contains_key("tool_call_id")
-        && function().is_some_and(|function| function.contains_key("name") && function.contains_key("parameters"))
+    let function = || map.member("content")?.as_object()?.member("function")?.as_object();
+    *role == Role::Tool && !map.has("tool_call_id") && function().is_some_and(|function| function.has("name") && function.has("parameters"))
 }
 
 fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
@@ -189,11 +192,11 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         builder.message.tool_call_id = text(map, &["id"]);
     }
     builder.message.finish_reason = text(map, &["finish_reason", "finishReason", "stop_reason"]);
-    if map.get("status").and_then(Value::as_str) == Some("error") {
+    if map.member("status").and_then(Value::as_str) == Some("error") {
         builder.message.is_error = true;
     }
     for key in ["reasoning_content", "reasoning", "thinking"] {
-        if let Some(Value::String(thought)) = map.get(key)
+        if let Some(Value::String(thought)) = map.member(key)
             && !thought.trim().is_empty()
         {
             builder.message.parts.push(Part::Reasoning {
@@ -204,8 +207,8 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         }
     }
     if let Some(thought) = map
-        .get("additional_kwargs")
-        .and_then(|more| more.get("reasoning_content"))
+        .member("additional_kwargs")
+        .and_then(|more| more.member("reasoning_content"))
         .and_then(Value::as_str)
         && builder.message.parts.is_empty()
         && !thought.is_empty()
@@ -217,36 +220,38 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     }
     let holder = ["contents", "parts", "content", "text"]
         .into_iter()
-        .find_map(|key| map.get(key).filter(|value| !is_nothing(value)));
+        .find_map(|key| map.member(key).filter(|value| !is_nothing(value)));
     if let Some(content) = holder {
         builder.content(content);
     }
     for key in ["tool_calls", "toolCalls", "function_calls"] {
-        if let Some(list) = map.get(key).filter(|value| !is_nothing(value)) {
+        if let Some(list) = map.member(key).filter(|value| !is_nothing(value)) {
             calls::each(list, |call| builder.call(call));
             break;
         }
     }
     if builder.message.tool_calls.is_empty() {
-        if let Some(call) = map.get("function_call").and_then(calls::read) {
+        if let Some(call) = map.member("function_call").and_then(calls::read) {
             builder.call(call);
-        } else if let (Some(name), arguments) = (text(map, &["function_call_name"]), map.get("function_call_arguments_json")) {
+        } else if let (Some(name), arguments) = (text(map, &["function_call_name"]), map.member("function_call_arguments_json")) {
             builder.call(calls::of(None, name, arguments));
         }
     }
     // AutoGen keeps the words beside the calls in a member of their own.
-    if let Some(words) = map.get("thought").and_then(Value::as_str)
+    if let Some(words) = map.member("thought").and_then(Value::as_str)
         && !words.trim().is_empty()
         && !builder.message.has_words()
     {
         builder.message.parts.push(Part::Text(words.to_owned()));
     }
-    if let Some(refusal) = map.get("refusal").and_then(Value::as_str)
+    if let Some(refusal) = map.member("refusal").and_then(Value::as_str)
         && builder.message.is_blank()
     {
         builder.message.parts.push(Part::Text(refusal.to_owned()));
     }
-    builder.finish()
+    let mut out = Vec::new();
+    builder.finish(&mut out);
+    out
 }
 
 fn is_nothing(value: &Value) -> bool {
@@ -261,7 +266,7 @@ fn is_nothing(value: &Value) -> bool {
 /// The first of these members that is non-empty text.
 pub(super) fn text(map: &Map<String, Value>, keys: &[&str]) -> Option<String> {
     keys.iter()
-        .find_map(|key| map.get(*key).and_then(Value::as_str))
+        .find_map(|key| map.member(*key).and_then(Value::as_str))
         .filter(|text| !text.is_empty())
         .map(str::to_owned)
 }
@@ -290,7 +295,7 @@ impl Builder {
             Value::String(text) => self.text(text),
             _ if self.message.role == Role::Tool => self.tool_content(content),
             Value::Array(items) => items.iter().for_each(|item| self.item(item)),
-            Value::Object(map) => match map.get("parts").and_then(Value::as_array) {
+            Value::Object(map) => match map.member("parts").and_then(Value::as_array) {
                 Some(items) => items.iter().for_each(|item| self.item(item)),
                 None => self.item(content),
             },
@@ -360,7 +365,7 @@ impl Builder {
     fn tool_content(&mut self, content: &Value) {
         let items: &[Value] = match content {
             Value::Array(items) => items,
-            Value::Object(map) => map.get("parts").and_then(Value::as_array).map_or(&[], Vec::as_slice),
+            Value::Object(map) => map.member("parts").and_then(Value::as_array).map_or(&[], Vec::as_slice),
             _ => &[],
         };
         let mut rest = Vec::new();
@@ -381,15 +386,14 @@ impl Builder {
         }
         match content {
             Value::Array(_) => self.message.parts.extend(rest),
-            Value::Object(map) if !map.contains_key("parts") => self.message.result = Some(content.clone()),
+            Value::Object(map) if !map.has("parts") => self.message.result = Some(content.clone()),
             Value::Object(_) => self.message.parts.extend(rest),
             Value::Null => {}
             other => self.message.result = Some(other.clone()),
         }
     }
 
-    fn finish(self) -> Vec<Message> {
-        let mut out = Vec::new();
+    fn finish(self, out: &mut Vec<Message>) {
         let keep = !self.message.is_blank() || (self.results.is_empty());
         let (message, results) = (self.message, self.results);
         if self.results_first {
@@ -403,7 +407,6 @@ impl Builder {
             }
             out.extend(results);
         }
-        out
     }
 }
 

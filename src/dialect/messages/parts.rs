@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{calls, text};
+use crate::members::Members;
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role, ToolCall};
 
@@ -21,7 +22,7 @@ pub(super) enum Piece {
 /// Whether a value has the shape of a content block.
 pub(super) fn is_block(value: &Value) -> bool {
     let Value::Object(map) = value else { return false };
-    if map.get("type").is_some_and(Value::is_string) {
+    if map.member("type").is_some_and(Value::is_string) {
         let content = [
             "text",
             "content",
@@ -34,7 +35,7 @@ pub(super) fn is_block(value: &Value) -> bool {
             "signature",
             "input_text",
         ];
-        return content.iter().any(|key| map.contains_key(*key));
+        return content.iter().any(|key| map.has(*key));
     }
     map.len() == 1
         && [
@@ -52,7 +53,7 @@ pub(super) fn is_block(value: &Value) -> bool {
             "document",
         ]
         .iter()
-        .any(|key| map.contains_key(*key))
+        .any(|key| map.has(*key))
 }
 
 /// Reads one block.
@@ -68,7 +69,7 @@ pub(super) fn read(value: &Value) -> Piece {
 
 /// Reads one block that is an object.
 pub(super) fn of_object(map: &Map<String, Value>) -> Piece {
-    match map.get("message_content") {
+    match map.member("message_content") {
         Some(Value::Object(inner)) => read_inner(inner, map),
         _ => read_inner(map, map),
     }
@@ -76,12 +77,12 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Piece {
 
 fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
     for wrapper in ["tool_call", "toolUse", "functionCall", "function_call", "toolRequest"] {
-        if outer.get(wrapper).is_some_and(Value::is_object) {
+        if outer.member(wrapper).is_some_and(Value::is_object) {
             return calls::read(&Value::Object(outer.clone())).map_or(Piece::Nothing, Piece::Call);
         }
     }
     for wrapper in ["functionResponse", "function_response", "toolResult", "toolResponse"] {
-        if let Some(Value::Object(inner)) = map.get(wrapper) {
+        if let Some(Value::Object(inner)) = map.member(wrapper) {
             let mut message = result(inner);
             if message.tool_call_id.is_none() {
                 message.tool_call_id = text(map, &["id"]);
@@ -89,14 +90,14 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
             return Piece::Result(Box::new(message));
         }
     }
-    if let Some(inner) = map.get("reasoningContent") {
+    if let Some(inner) = map.member("reasoningContent") {
         let text = inner
             .pointer("/reasoningText/text")
-            .or_else(|| inner.get("text"))
+            .or_else(|| inner.member("text"))
             .and_then(Value::as_str);
         return thought(text.map(str::to_owned), map);
     }
-    let kind = map.get("type").and_then(Value::as_str).unwrap_or("");
+    let kind = map.member("type").and_then(Value::as_str).unwrap_or("");
     match kind {
         "text" | "input_text" | "output_text" | "summary_text" => spoken(map),
         "reasoning" | "thinking" | "redacted_thinking" | "reasoning_content" | "reasoning_text" | "thought" => {
@@ -122,13 +123,13 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
 }
 
 fn untyped(map: &Map<String, Value>) -> Piece {
-    if map.get("thought").and_then(Value::as_bool) == Some(true) {
+    if map.member("thought").and_then(Value::as_bool) == Some(true) {
         return thought(text(map, &["text"]), map);
     }
-    if map.get("text").is_some() {
+    if map.member("text").is_some() {
         return spoken(map);
     }
-    if map.contains_key("name") && (map.contains_key("args") || map.contains_key("arguments")) {
+    if map.has("name") && (map.has("args") || map.has("arguments")) {
         return calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call);
     }
     for (key, modality) in [
@@ -139,7 +140,7 @@ fn untyped(map: &Map<String, Value>) -> Piece {
         ("image", "image"),
         ("media", "image"),
     ] {
-        if let Some(Value::Object(inner)) = map.get(key) {
+        if let Some(Value::Object(inner)) = map.member(key) {
             let mut piece = media(modality, inner);
             if let Piece::Part(Part::Media(media)) = &mut piece {
                 media.raw = Value::Object(map.clone());
@@ -147,7 +148,7 @@ fn untyped(map: &Map<String, Value>) -> Piece {
             return piece;
         }
     }
-    if let Some(Value::String(content)) = map.get("content") {
+    if let Some(Value::String(content)) = map.member("content") {
         return Piece::Part(Part::Text(content.clone()));
     }
     if map.is_empty() {
@@ -160,7 +161,7 @@ fn untyped(map: &Map<String, Value>) -> Piece {
 fn spoken(map: &Map<String, Value>) -> Piece {
     let words = ["text", "content", "input_text", "output_text"]
         .into_iter()
-        .find_map(|key| map.get(key));
+        .find_map(|key| map.member(key));
     match words {
         Some(Value::String(text)) => written(text).unwrap_or_else(|| Piece::Part(Part::Text(text.clone()))),
         Some(Value::Object(inner)) => text(inner, &["value", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
@@ -177,8 +178,8 @@ fn written(text: &str) -> Option<Piece> {
     let Ok(Value::Object(map)) = serde_json::from_str(text) else {
         return None;
     };
-    let has = |keys: &[&str]| keys.iter().all(|key| map.contains_key(*key));
-    let known = match map.get("type").and_then(Value::as_str)? {
+    let has = |keys: &[&str]| keys.iter().all(|key| map.has(*key));
+    let known = match map.member("type").and_then(Value::as_str)? {
         "thinking" => has(&["thinking", "signature"]),
         "redacted_thinking" => has(&["data"]),
         "reasoning" => has(&["id", "summary"]),
@@ -194,7 +195,7 @@ fn thought_text(map: &Map<String, Value>) -> Option<String> {
         return Some(words);
     }
     for key in ["content", "summary"] {
-        match map.get(key) {
+        match map.member(key) {
             Some(Value::String(words)) if !words.is_empty() => return Some(words.clone()),
             Some(Value::Array(items)) => {
                 let words: Vec<String> = items
@@ -225,7 +226,7 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
         "encryptedContent",
         "thoughtSignature",
     ] {
-        if let Some(value) = map.get(key)
+        if let Some(value) = map.member(key)
             && !value.is_null()
         {
             let _ = opaque.insert(key.to_owned(), value.clone());
@@ -257,12 +258,12 @@ fn result(map: &Map<String, Value>) -> Message {
         ],
     );
     message.name = text(map, &["name", "toolName", "tool_name"]);
-    message.is_error = map.get("is_error").and_then(Value::as_bool) == Some(true)
-        || map.get("isError").and_then(Value::as_bool) == Some(true)
-        || map.get("status").and_then(Value::as_str) == Some("error");
+    message.is_error = map.member("is_error").and_then(Value::as_bool) == Some(true)
+        || map.member("isError").and_then(Value::as_bool) == Some(true)
+        || map.member("status").and_then(Value::as_str) == Some("error");
     let value = ["response", "result", "output", "content", "value"]
         .into_iter()
-        .find_map(|key| map.get(key).filter(|value| !value.is_null()));
+        .find_map(|key| map.member(key).filter(|value| !value.is_null()));
     let Some(value) = value else { return message };
     set_result(&mut message, value);
     message
@@ -281,15 +282,15 @@ fn set_result(message: &mut Message, value: &Value) {
             }
         }
         // Bedrock's {json: v}, Vercel's {type: text|json|error-text, value: v}
-        Value::Object(inner) if inner.len() == 2 && inner.contains_key("type") && inner.contains_key("value") => {
+        Value::Object(inner) if inner.len() == 2 && inner.has("type") && inner.has("value") => {
             if inner
-                .get("type")
+                .member("type")
                 .and_then(Value::as_str)
                 .is_some_and(|kind| kind.starts_with("error"))
             {
                 message.is_error = true;
             }
-            if let Some(value) = inner.get("value") {
+            if let Some(value) = inner.member("value") {
                 set_result(message, value);
             }
         }

@@ -6,6 +6,7 @@ use super::Writer;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::dialect::read::ChildResult;
+use crate::members::Members;
 use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolUse};
 
 impl Writer<'_> {
@@ -62,7 +63,7 @@ impl Writer<'_> {
             match value {
                 Value::Array(items) if depth < 8 => items.iter().for_each(|item| pairs(item, depth + 1, out)),
                 Value::Object(map) => {
-                    if let (Some(Value::String(item)), Some(Value::String(call))) = (map.get("id"), map.get("call_id")) {
+                    if let (Some(Value::String(item)), Some(Value::String(call))) = (map.member("id"), map.member("call_id")) {
                         out.push((item.clone(), call.clone()));
                     } else if depth < 8 {
                         map.values().for_each(|inner| pairs(inner, depth + 1, out));

@@ -6,6 +6,7 @@ use super::document::{Body, FieldChange, Interrupt, MemoryRead, MemoryWrite, Sta
 use super::step::Making;
 use super::words::words;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::json_read::recorded;
 use crate::formats::text::compact;
 use crate::formats::{LossReason, io};
 use crate::operation::Kind;
@@ -55,7 +56,7 @@ impl<'a> Making<'a, '_> {
         let step = self.step;
         let memory = step.operation.memory.as_ref();
         let said = memory.and_then(|memory| memory.data.as_ref());
-        let data = match said.or(step.operation.input.get()) {
+        let data = match said.or_else(|| step.operation.input.get()) {
             Some(Value::Object(map)) => map.into(),
             None | Some(Value::Null) => Object::new(),
             Some(other) => {
@@ -113,10 +114,10 @@ impl<'a> Making<'a, '_> {
             }
         };
         let named = || operation.agent.name.as_ref().filter(|_| handoff).map(Json::from);
-        let recorded = state.and_then(|state| state.new_value.as_ref());
-        let new_value = recorded.filter(|value| !value.is_null()).map(Json::from).or_else(named);
+        let told = state.and_then(|state| state.new_value.as_ref());
+        let new_value = told.filter(|value| !value.is_null()).map(Json::from).or_else(named);
         let new_value = new_value.unwrap_or_else(|| {
-            let reason = if recorded.is_some() {
+            let reason = if told.is_some() {
                 LossReason::Coerced
             } else {
                 LossReason::Synthesized
@@ -127,7 +128,7 @@ impl<'a> Making<'a, '_> {
         self.metadata.remove("state");
         if operation.kind != Kind::StateChange {
             self.note("kind", operation.kind.name());
-            for (key, value) in [("input", operation.input.get()), ("output", operation.output.get())] {
+            for (key, value) in [("input", recorded(&operation.input)), ("output", recorded(&operation.output))] {
                 if let Some(value) = value {
                     self.note(key, value);
                 }
@@ -152,7 +153,7 @@ impl<'a> Making<'a, '_> {
             Text::default()
         });
         let said = asked.and_then(|asked| asked.response.as_ref());
-        let response = match said.or(operation.output.get()) {
+        let response = match said.or_else(|| operation.output.get()) {
             Some(kept @ (Value::String(_) | Value::Object(_))) => kept.into(),
             None | Some(Value::Null) => {
                 self.lose("response", LossReason::Synthesized);

@@ -6,6 +6,7 @@ use super::list::List;
 use crate::formats::calls::{self, Results};
 use crate::formats::io;
 use crate::formats::json::{Json, Text, trimmed};
+use crate::formats::json_read::recorded;
 use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
@@ -325,15 +326,15 @@ fn words<'a>(step: &'a Step, role: &str) -> Option<Json<'a>> {
     let operation = &step.operation;
     if operation.kind == Kind::Interrupt {
         let asked = operation.interrupt.as_ref().and_then(|asked| asked.response.as_ref());
-        return asked.or(operation.output.get()).map(Json::from);
+        return asked.map(Json::from).or_else(|| recorded(&operation.output));
     }
-    let went_in = (&operation.input_messages, operation.input.get());
-    let came_out = (&operation.output_messages, operation.output.get());
+    let went_in = (&operation.input_messages, &operation.input);
+    let came_out = (&operation.output_messages, &operation.output);
     let sides = if role == "user" { [went_in, came_out] } else { [came_out, went_in] };
     sides.into_iter().find_map(|(messages, whole)| {
         let text: String = messages.iter().flatten().map(io::content).collect();
         if text.trim().is_empty() {
-            whole.map(Json::from)
+            recorded(whole)
         } else {
             Some(text.into())
         }

@@ -6,6 +6,7 @@ use super::list::{Draft, List};
 use super::write::Writer;
 use crate::formats::LossReason;
 use crate::formats::json::{Json, Object};
+use crate::formats::json_read::recorded;
 use crate::hash::HashMap;
 use crate::operation::{Kind, Operation};
 use crate::run::Step;
@@ -110,8 +111,8 @@ impl<'a> Writer<'a, '_> {
             Kind::Agent | Kind::Chain | Kind::Llm | Kind::Detail | Kind::Embedding
         );
         if !repeats {
-            map.insert_filled("input", operation.input.get());
-            map.insert_filled("output", operation.output.get());
+            map.insert_filled("input", recorded(&operation.input));
+            map.insert_filled("output", recorded(&operation.output));
         } else if matches!(operation.kind, Kind::Agent | Kind::Chain) {
             self.untold(step);
         } else if operation.input.is_some() || operation.output.is_some() {

@@ -3,6 +3,7 @@
 use super::facts::{documents, filled, number};
 use crate::formats::calls::arguments_object;
 use crate::formats::json::{Json, Object};
+use crate::formats::json_read::recorded;
 use crate::operation::{Kind, Operation};
 use crate::run::Step;
 
@@ -38,8 +39,8 @@ pub(super) fn pair(step: &Step) -> Pair<'_> {
             ("span_id", step.span_id.map(|span| span.to_string()).into()),
             ("name", (&operation.name).into()),
             ("kind", operation.kind.name().into()),
-            ("input", operation.input.get().into()),
-            ("output", operation.output.get().into()),
+            ("input", recorded(&operation.input).into()),
+            ("output", recorded(&operation.output).into()),
         ]),
     }
 }
@@ -52,11 +53,14 @@ fn tool(operation: &Operation) -> (Object<'_>, Json<'_>) {
 
 fn search(operation: &Operation) -> (Object<'_>, Json<'_>) {
     let search = operation.search.as_ref();
-    let query = search.and_then(|search| search.query.as_ref()).or(operation.input.get()).into();
+    let query = search
+        .and_then(|search| search.query.as_ref())
+        .or_else(|| operation.input.get())
+        .into();
     let found = search
         .and_then(|search| search.documents.as_deref())
         .map(documents)
-        .or_else(|| operation.output.get().map(Json::from))
+        .or_else(|| recorded(&operation.output))
         .unwrap_or_default();
     let arguments = filled([("query", query), ("top_k", search.and_then(|search| search.top_k).into())]);
     (arguments, found)
@@ -86,7 +90,7 @@ fn memory(operation: &Operation) -> (Object<'_>, Json<'_>) {
     ]);
     let found = search.and_then(|search| search.documents.as_deref()).map(documents);
     let results = memory.results.as_ref().map(Json::from).or(found);
-    let results = results.or_else(|| operation.output.get().map(Json::from));
+    let results = results.or_else(|| recorded(&operation.output));
     let results = results.unwrap_or_default();
     let beside = || {
         filled([
@@ -110,6 +114,6 @@ fn handoff(operation: &Operation) -> (Object<'_>, Json<'_>) {
     let reason = state.and_then(|state| state.reason.as_ref()).into();
     let cost = number(operation.cost.total);
     let arguments = filled([("from", from), ("to", to.clone()), ("reason", reason), ("cost_usd", cost)]);
-    let output = operation.output.get().map_or(to, Json::from);
+    let output = recorded(&operation.output).unwrap_or(to);
     (arguments, output)
 }

@@ -8,6 +8,7 @@ use super::messages::Messages;
 use super::record::{cost, record, total_tokens};
 use super::turns::Turns;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::json_read::recorded;
 use crate::formats::told::Told;
 use crate::formats::{Loss, LossReason, Options};
 use crate::hash::HashSet;
@@ -155,8 +156,8 @@ impl<'a> Events<'a> {
         match operation.kind {
             Kind::Agent | Kind::Chain => self.repeats(step),
             _ => {
-                metadata.insert_filled("input", operation.input.get());
-                metadata.insert_filled("output", operation.output.get());
+                metadata.insert_filled("input", recorded(&operation.input));
+                metadata.insert_filled("output", recorded(&operation.output));
             }
         }
         let name = operation
@@ -237,11 +238,11 @@ fn environment<'a>(turns: &Turns, index: usize, step: &'a Step, messages: &Messa
     let tool = operation.tool.as_ref();
     let mut metadata = Object::new();
     metadata.insert_filled("span_id", step.span_id.map(|span| span.to_string()));
-    let recorded = tool.and_then(|tool| tool.call_id.as_ref()).map(Text::from);
+    let own_id = tool.and_then(|tool| tool.call_id.as_ref()).map(Text::from);
     let told = messages.tool_ids.get(&index);
-    metadata.insert_filled("tool_call_id", recorded.clone().or_else(|| told.cloned()));
-    if let (Some(recorded), Some(told)) = (&recorded, told)
-        && recorded != told
+    metadata.insert_filled("tool_call_id", own_id.clone().or_else(|| told.cloned()));
+    if let (Some(own_id), Some(told)) = (&own_id, told)
+        && own_id != told
     {
         metadata.insert("call_id", told.clone());
     }
@@ -267,7 +268,7 @@ fn environment<'a>(turns: &Turns, index: usize, step: &'a Step, messages: &Messa
             let result = found
                 .map(|found| Object::from([("documents", found)]).into())
                 .or_else(results)
-                .or_else(|| operation.output.get().map(Json::from));
+                .or_else(|| recorded(&operation.output));
             (kind.name(), result)
         }
     };
@@ -297,7 +298,7 @@ fn state(value: Json<'_>) -> Json<'_> {
 fn stop<'a>(turns: &Turns, step: &'a Step) -> Event<'a> {
     let mut metadata = described(step);
     metadata.insert_filled("duration_ms", step.latency_ms());
-    metadata.insert_filled("input", step.operation.input.get());
+    metadata.insert_filled("input", recorded(&step.operation.input));
     Event::Environment(EnvironmentEvent {
         system_instance_id: turns.system(step, &format!("guardrail:{}", step.operation.name)).into(),
         time_record: time(step.end_or_start()),
@@ -305,7 +306,7 @@ fn stop<'a>(turns: &Turns, step: &'a Step) -> Event<'a> {
         reward: step.operation.training.reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
         terminated: true,
         truncated: step.operation.training.truncated.unwrap_or(false),
-        system_state_after: step.operation.output.get().map(|output| state(output.into())),
+        system_state_after: recorded(&step.operation.output).map(state),
         ..EnvironmentEvent::default()
     })
 }

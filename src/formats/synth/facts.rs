@@ -3,6 +3,7 @@
 pub(super) use crate::formats::facts::filled;
 use crate::formats::facts::strings;
 use crate::formats::json::{Json, Object};
+use crate::formats::json_read::recorded;
 use crate::operation::{Document, Evaluation, Kind, Operation, Training};
 use crate::run::{Observed, Run, Step};
 
@@ -189,8 +190,8 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
         let _ = told.swap_remove("task");
         told.extend(about(&root.operation));
         if !has_event(root.operation.kind) && !repeats(root.operation.kind) {
-            told.insert_filled("input", root.operation.input.get());
-            told.insert_filled("output", root.operation.output.get());
+            told.insert_filled("input", recorded(&root.operation.input));
+            told.insert_filled("output", recorded(&root.operation.output));
         }
         let task = &root.operation.task;
         map.insert_filled("task_description", task.description.as_ref());

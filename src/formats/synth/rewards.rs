@@ -6,6 +6,7 @@ use super::facts;
 use super::turns::Turns;
 use crate::formats::LossReason;
 use crate::formats::json::{Json, Object};
+use crate::formats::json_read::recorded;
 use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step};
 
@@ -36,8 +37,8 @@ impl<'a> Events<'a> {
         let mut judge = Object::new();
         if operation.kind == Kind::Evaluator {
             judge = described(step);
-            judge.insert_filled("input", operation.input.get());
-            judge.insert_filled("output", operation.output.get());
+            judge.insert_filled("input", recorded(&operation.input));
+            judge.insert_filled("output", recorded(&operation.output));
         }
         for evaluation in &operation.evaluations {
             let told = facts::evaluation(evaluation);
