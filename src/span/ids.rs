@@ -9,12 +9,13 @@ fn digit(number: u8) -> u8 {
 
 /// Bytes as hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    let mut digits = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        digits.push(digit(byte >> 4).into());
-        digits.push(digit(byte & 15).into());
+    let mut digits = vec![b'0'; bytes.len() * 2];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
+        if let [high, low] = pair {
+            (*high, *low) = (digit(byte >> 4), digit(byte & 15));
+        }
     }
-    digits
+    String::from_utf8(digits).unwrap_or_default()
 }
 
 macro_rules! id {

@@ -56,43 +56,41 @@ impl UnixNanos {
         self.format("+00:00")
     }
 
+    #[expect(clippy::cast_possible_truncation, reason = "64 bits of nanoseconds end in 2554")]
     fn format(self, zone: &str) -> String {
         let seconds = self.0 / 1_000_000_000;
-        let micros = self.0 % 1_000_000_000 / 1_000;
-        let (year, month, day) = civil(seconds / 86_400);
-        let of_day = seconds % 86_400;
+        let micros = (self.0 % 1_000_000_000) as u32 / 1_000;
+        let (year, month, day) = civil((seconds / 86_400) as u32);
+        let of_day = (seconds % 86_400) as u32;
+        let [y1, y2] = two_digits(year / 100);
+        let [y3, y4] = two_digits(year % 100);
+        let [m1, m2] = two_digits(month);
+        let [d1, d2] = two_digits(day);
+        let [h1, h2] = two_digits(of_day / 3600);
+        let [n1, n2] = two_digits(of_day / 60 % 60);
+        let [s1, s2] = two_digits(of_day % 60);
+        let [f1, f2] = two_digits(micros / 10_000);
+        let [f3, f4] = two_digits(micros / 100 % 100);
+        let [f5, f6] = two_digits(micros % 100);
+        let digits = [
+            y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2, b'.', f1, f2, f3, f4, f5, f6,
+        ];
+        let text = std::str::from_utf8(&digits).unwrap_or_default();
+        let places = if micros.is_multiple_of(1_000) { 3 } else { 6 };
         let mut out = String::with_capacity(32);
-        push_digits(&mut out, year, 4);
-        for (mark, number) in [
-            ('-', month),
-            ('-', day),
-            ('T', of_day / 3600),
-            (':', of_day / 60 % 60),
-            (':', of_day % 60),
-        ] {
-            out.push(mark);
-            push_digits(&mut out, number, 2);
-        }
-        out.push('.');
-        if micros.is_multiple_of(1_000) {
-            push_digits(&mut out, micros / 1_000, 3);
-        } else {
-            push_digits(&mut out, micros, 6);
-        }
+        out.push_str(text.get(..20 + places).unwrap_or_default());
         out.push_str(zone);
         out
     }
 }
 
-/// The last digits of a number.
-fn push_digits(out: &mut String, number: u64, digits: u32) {
-    for place in (0..digits).rev() {
-        out.push(char::from(b'0' + (number / 10_u64.pow(place) % 10) as u8));
-    }
+/// The digits of a number below 100.
+fn two_digits(number: u32) -> [u8; 2] {
+    [number / 10, number % 10].map(|digit| b'0' + digit as u8)
 }
 
 /// Year, month and day of a day count since 1970 (Howard Hinnant's `civil_from_days`, days >= 0).
-fn civil(days: u64) -> (u64, u64, u64) {
+fn civil(days: u32) -> (u32, u32, u32) {
     let z = days + 719_468;
     let era = z / 146_097;
     let day_of_era = z % 146_097;
@@ -101,7 +99,7 @@ fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted + 2) / 5 + 1;
     let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    (year_of_era + era * 400 + u64::from(month <= 2), month, day)
+    (year_of_era + era * 400 + u32::from(month <= 2), month, day)
 }
 
 #[cfg(test)]
@@ -117,6 +115,7 @@ mod tests {
             "2026-01-01T10:00:00.050001+00:00"
         );
         assert_eq!(UnixNanos(951_782_400_000_000_000).rfc3339(), "2000-02-29T00:00:00.000Z");
+        assert_eq!(UnixNanos(u64::MAX).rfc3339(), "2554-07-21T23:34:33.709551Z");
     }
 
     #[test]

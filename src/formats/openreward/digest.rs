@@ -13,7 +13,11 @@ pub fn sha256(bytes: &[u8]) -> String {
 /// `tb_` and 32 digits from trace, span, role and ordinal: the same block has the same id in every export.
 #[must_use]
 pub fn block_id(trace: &str, span: &str, role: &str, ordinal: u32) -> String {
-    let digest = Sha256::digest(format!("{trace}\n{span}\n{role}\n{ordinal}"));
+    let mut digest = Sha256::new();
+    for part in [trace, "\n", span, "\n", role, "\n", &ordinal.to_string()] {
+        digest.update(part);
+    }
+    let digest = digest.finalize();
     let (half, _) = digest.split_at(16);
     ["tb_", &hex(half)].concat()
 }
