@@ -18,7 +18,7 @@ use super::ready::{Probe, Usage};
 use super::segments::Segments;
 use super::{Chunk, ChunkKind, Error, Filter, Receipt, Retention, SessionRow, Store, Stored, TraceRow};
 use crate::otlp::decode;
-use crate::span::TraceId;
+use crate::span::{LogRecord, TraceId};
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
@@ -396,34 +396,19 @@ impl Store for Local {
     }
 
     fn read_trace(&self, trace_id: TraceId) -> Result<Option<Stored>, Error> {
-        let filter = Filter {
-            traces: vec![trace_id],
-            ..Filter::default()
-        };
-        let (places, loose) = {
-            let mut index = self.reader.index();
-            let Some(row) = index.list(&filter)?.pop() else {
-                return Ok(None);
-            };
-            let loose = match &row.session {
-                Some(session) => index::loose_chunks(index.connection(), session, row.start, row.end)?,
-                None => Vec::new(),
-            };
-            (index.chunks(trace_id)?, (loose, row))
+        let Some(standing) = self.reader.index().trace(trace_id)? else {
+            return Ok(None);
         };
         let mut stored = Stored::default();
-        for place in places {
+        for place in standing.chunks {
             self.reader.add(&mut stored, place)?;
         }
-        let (loose, row) = loose;
         let mut of_session = Stored::default();
-        for place in loose {
+        for place in standing.loose {
             self.reader.add(&mut of_session, place)?;
         }
-        let in_time = |nanos: u64| (row.start..=row.end).contains(&nanos);
-        stored
-            .logs
-            .extend(of_session.logs.into_iter().filter(|record| in_time(record.when().0)));
+        let in_time = |record: &LogRecord| standing.time.contains(&record.when().0);
+        stored.logs.extend(of_session.logs.into_iter().filter(in_time));
         stored.damaged.extend(of_session.damaged);
         Ok(Some(stored))
     }

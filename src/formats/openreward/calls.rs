@@ -2,7 +2,7 @@
 
 use super::digest::sha256;
 use super::document::SubType;
-use super::limits::size;
+use super::limits::above;
 use super::list::List;
 use super::write::{Conversation, Made, Outcome, Writer};
 use crate::formats::LossReason;
@@ -196,9 +196,8 @@ impl<'a> Writer<'a, '_> {
         step: Option<usize>,
     ) -> usize {
         let mut arguments = Json::Object(arguments);
-        let bytes = size(&arguments);
         let mut whole = None;
-        if bytes > self.limits.arguments {
+        if let Some(bytes) = above(&arguments, self.limits.arguments) {
             let text = arguments.to_string();
             let stand_in = Object::from([("omitted_bytes", bytes.into()), ("sha256", sha256(text.as_bytes()).into())]);
             let omitted = std::mem::replace(&mut arguments, stand_in.into());

@@ -68,6 +68,31 @@ pub fn size(value: &Json<'_>) -> usize {
     }
 }
 
+/// How many bytes a value counts, if those are more than the limit.
+pub(super) fn above(value: &Json<'_>, limit: usize) -> Option<usize> {
+    // Counting means writing: nearly every value is far from its limit.
+    if at_most(value) <= limit {
+        return None;
+    }
+    Some(size(value)).filter(|bytes| *bytes > limit)
+}
+
+/// What [`size`] gives is no more.
+fn at_most(value: &Json<'_>) -> usize {
+    // In quotes, with a comma or a colon; a control character takes six bytes.
+    let quoted = |text: &str| text.len().saturating_mul(6).saturating_add(3);
+    match value {
+        Json::Text(text) => quoted(text),
+        Json::Null | Json::Bool(_) => 6,
+        Json::Number(_) => 32,
+        Json::List(list) => list.iter().fold(3, |sum, item| sum.saturating_add(at_most(item))),
+        Json::Values(list) => list.iter().fold(3, |sum, item| sum.saturating_add(at_most(&item.into()))),
+        Json::Object(object) => object
+            .iter()
+            .fold(3, |sum, (key, item)| sum.saturating_add(quoted(key)).saturating_add(at_most(&item))),
+    }
+}
+
 /// Counts what is written.
 struct Count(usize);
 
@@ -118,6 +143,22 @@ mod tests {
         assert_eq!(pieces("abc", 3), ["abc"]);
         assert_eq!(pieces("abcd", 3), ["abc", "d"]);
         assert_eq!(pieces("", 3), [""]);
+    }
+
+    #[test]
+    fn what_is_above_a_limit_counts_its_bytes() {
+        let values = [
+            serde_json::json!("\u{1}\u{1}words"),
+            serde_json::json!({"\u{1}": ["\u{1}", -1.0e-300, null, true, u64::MAX, i64::MIN], "b": {"c": [], "d": {}}}),
+            serde_json::json!([[[[false]]], "é", ""]),
+        ];
+        for value in &values {
+            let value = Json::from(value);
+            let bytes = size(&value);
+            assert!(at_most(&value) >= bytes, "{value}");
+            assert_eq!(above(&value, bytes), None, "{value}");
+            assert_eq!(above(&value, bytes - 1), Some(bytes), "{value}");
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::document::SubType;
 use super::facts;
-use super::limits::{pieces, size};
+use super::limits::{above, pieces};
 use super::list::List;
 use super::write::{Conversation, Made, Outcome, Writer};
 use crate::formats::LossReason;
@@ -136,11 +136,10 @@ impl<'a> Writer<'a, '_> {
             parent: Some(call),
             metadata,
         };
-        let bytes = size(&output);
-        if bytes <= self.limits.result {
+        let Some(bytes) = above(&output, self.limits.result) else {
             let payload = Object::from([("call_id", id.into()), ("output", output)]);
             return Some(self.push(list, stream, made(metadata), payload, step));
-        }
+        };
         let span = step.and_then(|step| self.span(step));
         self.lose(span, format!("tool_result output of {bytes} bytes"), LossReason::Split);
         let encoding = if output.as_str().is_some() { "text" } else { "json" };

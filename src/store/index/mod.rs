@@ -21,7 +21,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::Error;
 use super::log::Position;
 pub use inspect::{Inspected, inspect};
-pub(super) use query::{Place, loose_chunks, sessions, summary, traces_in};
+pub(super) use query::{Place, sessions, summary, traces_in};
 pub(super) use reading::Reading;
 pub(super) use remove::Remover;
 pub(super) use write::{ALIKE, Writer, put_summary};

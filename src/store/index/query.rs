@@ -49,6 +49,18 @@ pub(in crate::store) fn traces_chunks(connection: &Connection, trace_id: TraceId
     id.map_or_else(|| Ok(Vec::new()), |id| chunks(connection, id))
 }
 
+/// The session that a trace names, and when its first span began and its last one ended. `None` if it has no spans.
+pub(super) fn extent(connection: &Connection, id: i64) -> Result<Option<(Option<String>, u64, u64)>, Error> {
+    let query = || -> rusqlite::Result<Option<(Option<String>, u64, u64)>> {
+        let nanos = |row: &Row<'_>, index| row.get::<_, i64>(index).map(|nanos| u64::try_from(nanos).unwrap_or_default());
+        connection
+            .prepare_cached("SELECT session, start, end FROM traces WHERE id = ? AND spans > 0")?
+            .query_row([id], |row| Ok((row.get(0)?, nanos(row, 1)?, nanos(row, 2)?)))
+            .optional()
+    };
+    query().map_err(failure("read"))
+}
+
 /// The chunks of the trace whose row has this id, in order of arrival.
 pub(super) fn chunks(connection: &Connection, id: i64) -> Result<Vec<Place>, Error> {
     let query = || -> rusqlite::Result<Vec<Place>> {
@@ -79,7 +91,7 @@ pub(in crate::store) fn traces_in(connection: &Connection, segment: u64) -> Resu
 }
 
 /// The loose log records of a session that touch a span of time.
-pub(in crate::store) fn loose_chunks(connection: &Connection, session: &str, start: u64, end: u64) -> Result<Vec<Place>, Error> {
+pub(super) fn loose_chunks(connection: &Connection, session: &str, start: u64, end: u64) -> Result<Vec<Place>, Error> {
     let query = || -> rusqlite::Result<Vec<Place>> {
         connection
             .prepare_cached("SELECT segment, offset FROM loose WHERE session = ? AND first <= ? AND last >= ? ORDER BY segment, offset")?

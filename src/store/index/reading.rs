@@ -1,5 +1,7 @@
 //! Asking for traces again and again over one connection.
 
+use std::ops::RangeInclusive;
+
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use super::{failure, query};
@@ -17,6 +19,17 @@ pub(in crate::store) struct Reading {
     sorted: i64,
     /// Up to this id rows were looked at.
     seen: i64,
+}
+
+/// Where a trace stands.
+#[derive(Debug)]
+pub(in crate::store) struct Standing {
+    /// From the start of its first span to the end of its last one, in nanoseconds.
+    pub(in crate::store) time: RangeInclusive<u64>,
+    /// Its own chunks, in order of arrival.
+    pub(in crate::store) chunks: Vec<Place>,
+    /// Chunks of log records that name its session alone.
+    pub(in crate::store) loose: Vec<Place>,
 }
 
 impl Reading {
@@ -41,10 +54,23 @@ impl Reading {
         query::list(&self.connection, filter, &ids)
     }
 
-    /// The chunks of a trace, in order of arrival.
-    pub(in crate::store) fn chunks(&mut self, trace_id: TraceId) -> Result<Vec<Place>, Error> {
-        let id = self.id(trace_id).map_err(failure("read"))?;
-        id.map_or_else(|| Ok(Vec::new()), |id| query::chunks(&self.connection, id))
+    /// Where a trace stands; `None` if it has no spans.
+    pub(in crate::store) fn trace(&mut self, trace_id: TraceId) -> Result<Option<Standing>, Error> {
+        let Some(id) = self.id(trace_id).map_err(failure("read"))? else {
+            return Ok(None);
+        };
+        let Some((session, start, end)) = query::extent(&self.connection, id)? else {
+            return Ok(None);
+        };
+        let loose = match session {
+            Some(session) => query::loose_chunks(&self.connection, &session, start, end)?,
+            None => Vec::new(),
+        };
+        Ok(Some(Standing {
+            time: start..=end,
+            chunks: query::chunks(&self.connection, id)?,
+            loose,
+        }))
     }
 
     fn id(&mut self, trace_id: TraceId) -> rusqlite::Result<Option<i64>> {

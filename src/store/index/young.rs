@@ -162,7 +162,7 @@ mod tests {
     /// Traces below `count` have their one chunk, and none stands above.
     fn holds(reading: &mut Reading, count: usize) {
         for number in (0..count).rev().step_by(7) {
-            let places = reading.chunks(id(number)).expect("reads");
+            let places = reading.trace(id(number)).expect("reads").expect("is there").chunks;
             assert_eq!(
                 places.iter().map(|place| place.at).collect::<Vec<_>>(),
                 [at(number)],
@@ -170,7 +170,7 @@ mod tests {
             );
         }
         assert!(
-            reading.chunks(id(count)).expect("reads").is_empty(),
+            reading.trace(id(count)).expect("reads").is_none(),
             "trace {count} is not there yet"
         );
     }
@@ -228,7 +228,7 @@ mod tests {
             let mut writer = index.begin().expect("begins");
             writer.add(&chunk(0), at(TOGETHER + 6)).expect("adds");
             writer.commit(at(TOGETHER + 6)).expect("commits");
-            let places = reading.chunks(id(0)).expect("reads");
+            let places = reading.trace(id(0)).expect("reads").expect("is there").chunks;
             assert_eq!(places.len(), 2, "trace 0 was known after {given_up} were given up");
         }
     }
