@@ -77,11 +77,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened<'_>>
     }
     let value = match rule.codec {
         Codec::Json | Codec::ByMime => {
-            let is_left = |opened: &&mut Opened<'_>| opened.value.is_some() && opened.askers == 0;
-            if rule.keeps_json()
-                && !opened.as_ref().is_some_and(is_left)
-                && let Some(text) = json_text(raw)
-            {
+            if let Some(text) = text_to_keep(rule, raw, opened.as_deref()) {
                 return Some(Decoded::Recorded(Recorded::text(text.to_owned())));
             }
             let Some(opened) = opened else { return of_whole(rule, json(raw)?) };
@@ -116,6 +112,15 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
         Decoded::Value(Value::String(word)) => Kind::from_name(&word),
         _ => None,
     }
+}
+
+/// Text that stays as it is until someone asks for its value, unless that is left over from those who asked before.
+pub(super) fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened<'_>>) -> Option<&'a str> {
+    let is_left = opened.is_some_and(|opened| opened.value.is_some() && opened.askers == 0);
+    if is_left || !rule.keeps_json() {
+        return None;
+    }
+    json_text(raw)
 }
 
 /// Text that looks like a JSON object or list.

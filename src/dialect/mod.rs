@@ -21,6 +21,7 @@ mod texts;
 mod wanted;
 mod write_field;
 
+pub(crate) use read::take;
 pub use read::{ChildResult, Read, kind, read};
 pub use registry::Registry;
 pub use rule::{Codec, Condition, Field, Place, Rule};

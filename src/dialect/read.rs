@@ -9,7 +9,7 @@ use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Place, Rule, fits};
 use super::texts::Texts;
 use super::write_field::Writer;
-use crate::operation::{Kind, Operation};
+use crate::operation::{Kind, Operation, Recorded};
 use crate::span::{AnyValue, LogRecord, Span, UnixNanos};
 use crate::trace::{Finding, FindingKind};
 
@@ -64,9 +64,49 @@ fn in_turn<'p, 'a>(looks: impl Iterator<Item = &'p Look>, told: &'p [Told<'a>]) 
     })
 }
 
+/// The attributes whose whole texts are an operation's input and output.
+#[derive(Debug, Clone, Copy, Default)]
+struct Whole {
+    input: Option<usize>,
+    output: Option<usize>,
+}
+
 /// Reads a span with all dialects at once.
 #[must_use]
 pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
+    let (mut read, whole) = read_but_whole(registry, span, logs);
+    let text = |place: usize| match span.attributes.0.get(place) {
+        Some((_, AnyValue::String(text))) => Recorded::text(text.clone()),
+        _ => Recorded::default(),
+    };
+    if let Some(place) = whole.input {
+        read.operation.input = text(place);
+    }
+    if let Some(place) = whole.output {
+        read.operation.output = text(place);
+    }
+    read
+}
+
+/// As [`read`], of a span that nobody reads again: its longest texts are taken out, not copied.
+pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) -> Read {
+    let (mut read, whole) = read_but_whole(registry, span, logs);
+    let mut text = |place: usize| match span.attributes.0.get_mut(place) {
+        Some((_, AnyValue::String(text))) => Recorded::text(std::mem::take(text)),
+        _ => Recorded::default(),
+    };
+    if let Some(place) = whole.input {
+        read.operation.input = text(place);
+    }
+    match whole.output {
+        Some(place) if whole.input == Some(place) => read.operation.output = read.operation.input.clone(),
+        Some(place) => read.operation.output = text(place),
+        None => {}
+    }
+    read
+}
+
+fn read_but_whole(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> (Read, Whole) {
     let plan = registry.plan(span);
     let reader = Reader::new(registry, &plan, span, logs);
     let told = reader.told();
@@ -147,21 +187,22 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn read(&self, kind: Kind, told: &[Told<'a>], mut findings: Vec<Finding>) -> Read {
+    fn read(&self, kind: Kind, told: &[Told<'a>], mut findings: Vec<Finding>) -> (Read, Whole) {
         let plan = self.plan.of_kind(self.registry, kind);
         let mut writer = Writer::new(self.span, kind);
         let mut texts = Texts::of(plan);
         // What is read because this span's values or name say so.
         let mut read_here: Vec<usize> = Vec::new();
+        let mut whole = Whole::default();
         let mut done: Option<Field> = None;
         for next in in_turn(self.plan.looks_of(plan), told) {
             let here;
-            let (rule, raw, opened) = match next {
+            let (rule, raw, opened, place) = match next {
                 Next::Told(told) => {
                     if !told.rule.when.holds_for_kind(kind) || !self.holds(&told.rule.when) {
                         continue;
                     }
-                    (told.rule, &told.raw, None)
+                    (told.rule, &told.raw, None, None)
                 }
                 Next::Look(look) => {
                     let Some(rule) = self.registry.rule(look.rule) else { continue };
@@ -175,10 +216,20 @@ impl<'a> Reader<'a> {
                         read_here.extend(self.plan.places_of(look));
                     }
                     here = raw;
-                    (rule, &here, opened)
+                    (rule, &here, opened, look.text)
                 }
             };
             if rule.field == Field::Kind || done == Some(rule.field) {
+                continue;
+            }
+            if let Some(place) = place
+                && codec::text_to_keep(rule, raw, opened.as_deref()).is_some()
+            {
+                match rule.field {
+                    Field::Output => whole.output = Some(place),
+                    _ => whole.input = Some(place),
+                }
+                done = Some(rule.field);
                 continue;
             }
             let Some(decoded) = codec::decode(rule, raw, opened) else {
@@ -201,12 +252,13 @@ impl<'a> Reader<'a> {
                 let _ = operation.unmapped.insert(key.clone(), value.to_json());
             }
         }
-        Read {
+        let read = Read {
             operation,
             findings,
             child_results,
             sums_usage,
-        }
+        };
+        (read, whole)
     }
 
     /// What events and log records say, each in its turn.

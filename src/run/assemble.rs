@@ -35,12 +35,12 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
     runs
 }
 
-fn of_trace(trace_id: TraceId, trace: Trace, mut logs: Vec<LogRecord>, registry: &Registry) -> Run {
+fn of_trace(trace_id: TraceId, mut trace: Trace, mut logs: Vec<LogRecord>, registry: &Registry) -> Run {
     logs::settle(&mut logs);
     let mut findings = trace.findings.clone();
     let (of_span, stray) = logs::of_spans(&logs, &trace, registry);
     findings.extend(stray);
-    let mut nodes = Nodes::read(registry, &trace, &of_span);
+    let mut nodes = Nodes::read(registry, &mut trace, &of_span);
     duplicate::run(&mut nodes);
     usage::mend(&mut nodes);
     stitch::results_of_children(&mut nodes);

@@ -29,11 +29,11 @@ fn merge(nodes: &mut Nodes, lost: usize, kept: usize) {
     let Some(node) = nodes.get_mut(lost) else { return };
     node.merged_into.set(Some(kept));
     let (gone, detail) = (node.span_id, node.kind() == Kind::Detail);
-    let operation = node.operation.clone();
+    let operation = (*node.operation).clone();
     let mut evidence = std::mem::take(&mut node.evidence);
     evidence.insert(0, gone);
     let Some(node) = nodes.get_mut(kept) else { return };
-    fill(&mut node.operation, *operation);
+    fill(&mut node.operation, operation);
     if node.evidence.is_empty() {
         node.evidence = evidence;
     } else {

@@ -15,6 +15,7 @@ mod names;
 mod nearest;
 mod node;
 mod order;
+mod own;
 mod roles;
 mod said;
 mod scope;

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use super::own::Own;
 use crate::dialect::{self, ChildResult, Registry};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Operation};
@@ -13,7 +14,7 @@ use crate::trace::{Finding, Trace};
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) span_id: SpanId,
-    pub(super) operation: Box<Operation>,
+    pub(super) operation: Own,
     /// The parent in the span tree.
     pub(super) tree_parent: Option<usize>,
     /// The node that this one became a part of.
@@ -31,7 +32,7 @@ pub(super) struct Node {
 
 impl Node {
     pub(super) fn kind(&self) -> Kind {
-        self.operation.kind
+        self.operation.kind()
     }
 
     /// The name of the instrumentation scope.
@@ -67,14 +68,15 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    pub(super) fn read(registry: &Registry, trace: &Trace, logs: &HashMap<SpanId, Vec<&LogRecord>>) -> Self {
+    /// Takes the spans' longest texts out of them.
+    pub(super) fn read(registry: &Registry, trace: &mut Trace, logs: &HashMap<SpanId, Vec<&LogRecord>>) -> Self {
         let mut nodes = Self {
             list: Vec::with_capacity(trace.spans.len()),
             findings: Vec::new(),
         };
-        for (index, span) in trace.spans.iter().enumerate() {
+        for (index, span) in trace.spans.iter_mut().enumerate() {
             let records = logs.get(&span.span_id).map_or(&[][..], Vec::as_slice);
-            let read = dialect::read(registry, span, records);
+            let read = dialect::take(registry, span, records);
             nodes.findings.extend(read.findings);
             let tree_parent = trace.parents.get(index).copied().flatten();
             nodes.list.push(Node {
@@ -88,7 +90,7 @@ impl Nodes {
     fn node(span: &Span, operation: Box<Operation>, child_results: Vec<ChildResult>, tree_parent: Option<usize>) -> Node {
         Node {
             span_id: span.span_id,
-            operation,
+            operation: Own::new(operation),
             tree_parent,
             merged_into: Cell::default(),
             evidence: Vec::new(),

@@ -63,14 +63,7 @@ fn from_nodes(nodes: &mut Nodes, scopes: &Scopes, steps: &mut Steps) {
         if let Some(slot) = steps.of_node.get_mut(index) {
             *slot = Some(steps.list.len());
         }
-        let kind = node.kind();
-        let mut operation = std::mem::replace(
-            &mut node.operation,
-            Box::new(Operation {
-                kind,
-                ..Operation::default()
-            }),
-        );
+        let mut operation = node.operation.take();
         if operation.kind == Kind::Agent && operation.agent.name.is_none() {
             operation.agent.name = names::agent_of_span(&operation.name);
         }

@@ -54,6 +54,58 @@ fn lists_are_whole_whatever_stands_between_their_keys() {
     assert!(read.unmapped.is_empty(), "{:?}", read.unmapped);
 }
 
+/// A span that is read for the last time gives its texts away, and says the same.
+#[test]
+fn what_is_taken_is_what_is_read() {
+    let (object, list) = ("{\"question\": \"Where?\"}", "[\"Here.\"]");
+    let cases: [&[(&str, &str)]; 3] = [
+        &[
+            ("openinference.span.kind", "CHAIN"),
+            ("input.value", object),
+            ("output.value", list),
+        ],
+        &[
+            ("openinference.span.kind", "CHAIN"),
+            ("input.value", "Where?"),
+            ("output.value", list),
+            ("own", object),
+        ],
+        &[
+            ("openinference.span.kind", "TOOL"),
+            ("input.value", object),
+            ("input.mime_type", "application/json"),
+            ("output.value", list),
+        ],
+    ];
+    for attributes in cases {
+        let registry = Registry::built_in();
+        let mut span = span("step", attributes);
+        let copied = read(&registry, &span, &[]);
+        let taken = take(&registry, &mut span, &[]);
+        assert_eq!(taken.operation, copied.operation, "{attributes:?}");
+        assert_eq!(copied.operation.output.get().map(Value::to_string).as_deref(), Some("[\"Here.\"]"));
+        assert_eq!(span.attributes.text("output.value"), Some(""), "taken out");
+    }
+    let both = |field: Field| Rule {
+        dialect: "own",
+        key: "value",
+        prefix: false,
+        place: Place::Span,
+        field,
+        codec: Codec::Json,
+        rank: 1,
+        when: Condition::ALWAYS,
+        paths: &[],
+        values: &[],
+    };
+    let registry = Registry::of(vec![both(Field::Input), both(Field::Output)]);
+    let taken = take(&registry, &mut span("step", &[("value", list)]), &[]).operation;
+    assert_eq!(
+        (taken.input.get(), taken.output.get()),
+        (Some(&serde_json::json!(["Here."])), taken.input.get())
+    );
+}
+
 proptest! {
     /// What was read before says nothing about what is read now: plans are told apart by scope and keys, values never stand in them.
     #[test]

@@ -169,10 +169,7 @@ mod tests {
                 "trace {number} of {count}"
             );
         }
-        assert!(
-            reading.trace(id(count)).expect("reads").is_none(),
-            "trace {count} is not there yet"
-        );
+        assert!(reading.trace(id(count)).expect("reads").is_none(), "trace {count} is not there yet");
     }
 
     /// What a crash leaves of the index is one of its commits: each of them is a whole index, in the middle of sorting too.
