@@ -8,7 +8,6 @@ use super::messages::parse_deep;
 use super::raw::Raw;
 use super::rule::{Codec, Rule};
 use super::texts::Opened;
-use super::wanted::Wanted;
 use super::{flat, normalize};
 use crate::members::Members;
 use crate::operation::{Kind, Message, Recorded, Role};
@@ -82,7 +81,11 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened<'_>>
             }
             let Some(opened) = opened else { return of_whole(rule, json(raw)?) };
             if opened.value.is_none() {
-                let whole = json_parts(raw, opened.wanted)?;
+                let whole = match json_text(raw) {
+                    Some(text) if !opened.wanted.may_be_in(text) => return None,
+                    Some(text) => opened.wanted.of(text).unwrap_or_else(|_| text.into()),
+                    None => json(raw)?,
+                };
                 if !whole.is_object() && !whole.is_array() {
                     // Other text may be read otherwise by a rule with another codec.
                     return of_whole(rule, whole);
@@ -115,12 +118,27 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
 }
 
 /// Text that stays as it is until someone asks for its value, unless that is left over from those who asked before.
-pub(super) fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened<'_>>) -> Option<&'a str> {
+fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened<'_>>) -> Option<&'a str> {
     let is_left = opened.is_some_and(|opened| opened.value.is_some() && opened.askers == 0);
     if is_left || !rule.keeps_json() {
         return None;
     }
     json_text(raw)
+}
+
+/// Whether a rule takes the text that stands there as it is: [`recorded`] makes of it what [`decode`] does.
+pub(super) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened<'_>>) -> bool {
+    let is_plain = |text: &str| !text.trim_start().starts_with(['{', '[', '"']) && !text.is_empty() && !is_withheld(text);
+    text_to_keep(rule, raw, opened).is_some() || rule.keeps_json() && matches!(raw, Raw::Value(_, AnyValue::String(text)) if is_plain(text))
+}
+
+/// A text that a rule takes as it is.
+pub(super) fn recorded(text: String) -> Recorded {
+    if text.trim_start().starts_with(['{', '[']) {
+        Recorded::text(text)
+    } else {
+        text.into()
+    }
 }
 
 /// Text that looks like a JSON object or list.
@@ -254,14 +272,6 @@ fn number(raw: &Raw<'_>, parse: impl Fn(&str) -> Option<Value>) -> Option<Value>
         Raw::Value(_, AnyValue::Int(number)) => parse(&number.to_string()),
         Raw::Value(_, AnyValue::Double(number)) => number.is_finite().then(|| parse(&number.to_string())).flatten(),
         other => parse(text_of(other)?.trim()),
-    }
-}
-
-/// As [`json`] has it, of JSON text no more than is wanted.
-fn json_parts(raw: &Raw<'_>, wanted: &Wanted) -> Option<Value> {
-    match json_text(raw) {
-        Some(text) => Some(wanted.of(text).unwrap_or_else(|_| text.into())),
-        None => json(raw),
     }
 }
 

@@ -76,7 +76,7 @@ struct Whole {
 pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
     let (mut read, whole) = read_but_whole(registry, span, logs);
     let text = |place: usize| match span.attributes.0.get(place) {
-        Some((_, AnyValue::String(text))) => Recorded::text(text.clone()),
+        Some((_, AnyValue::String(text))) => codec::recorded(text.clone()),
         _ => Recorded::default(),
     };
     if let Some(place) = whole.input {
@@ -92,7 +92,7 @@ pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
 pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) -> Read {
     let (mut read, whole) = read_but_whole(registry, span, logs);
     let mut text = |place: usize| match span.attributes.0.get_mut(place) {
-        Some((_, AnyValue::String(text))) => Recorded::text(std::mem::take(text)),
+        Some((_, AnyValue::String(text))) => codec::recorded(std::mem::take(text)),
         _ => Recorded::default(),
     };
     if let Some(place) = whole.input {
@@ -223,7 +223,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             if let Some(place) = place
-                && codec::text_to_keep(rule, raw, opened.as_deref()).is_some()
+                && codec::takes_text(rule, raw, opened.as_deref())
             {
                 match rule.field {
                     Field::Output => whole.output = Some(place),

@@ -48,6 +48,16 @@ impl Wanted {
         }
     }
 
+    /// Whether any of it can stand in this JSON text: items of lists have no names, and a name may be written in escapes.
+    pub(super) fn may_be_in(&self, text: &str) -> bool {
+        match self {
+            Self::Whole => true,
+            Self::Members(members) => {
+                members.iter().any(|(name, _)| text.contains(name)) || text.contains("\\u") || text.trim_start().starts_with('[')
+            }
+        }
+    }
+
     /// The value of a JSON text as far as it is wanted. Whether the text is JSON does not depend on what is wanted.
     pub(super) fn of(&self, text: &str) -> serde_json::Result<Value> {
         let mut reader = serde_json::Deserializer::from_str(text);
@@ -197,6 +207,7 @@ mod tests {
             prop_assert_eq!((parts.is_object(), parts.is_array()), (value.is_object(), value.is_array()));
             for path in paths {
                 prop_assert_eq!(at(&parts, path), at(&value, path), "{}", path);
+                prop_assert!(at(&value, path).is_none() || wanted(&[path]).may_be_in(&format!(" {value}")), "{}", path);
             }
         }
 
@@ -213,6 +224,8 @@ mod tests {
         let text = r#"{"id": "r1", "choices": [{"message": {"content": "long"}}, 2], "usage": {"in": 1, "out": 2}, "id": "r2"}"#;
         let parts = wanted(&["id", "usage.in", "choices.1"]).of(text).expect("it is JSON");
         assert_eq!(parts, json!({"id": "r2", "choices": [null, 2], "usage": {"in": 1}}));
+        assert!(wanted(&["no", "id"]).may_be_in(text) && !wanted(&["no"]).may_be_in(text));
+        assert!(wanted(&["id"]).may_be_in("{\"\\u0069d\": 1}"), "in escapes");
         assert_eq!(wanted(&["id", "."]).of("[1, 2]").expect("it is JSON"), json!([1, 2]));
     }
 }

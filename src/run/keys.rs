@@ -148,8 +148,11 @@ impl Keys {
         let text = match known {
             Some(known) => *known,
             None => {
-                let mut words = String::new();
-                squeeze(message, &mut words);
+                let words = only.and_then(|text| squeezed(text)).unwrap_or_else(|| {
+                    let mut words = String::new();
+                    squeeze(message, &mut words);
+                    words
+                });
                 let next = self.next();
                 let recorded = only.filter(|text| **text != words);
                 let known = *self.words.entry(words).or_insert(next);

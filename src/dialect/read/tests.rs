@@ -58,7 +58,13 @@ fn lists_are_whole_whatever_stands_between_their_keys() {
 #[test]
 fn what_is_taken_is_what_is_read() {
     let (object, list) = ("{\"question\": \"Where?\"}", "[\"Here.\"]");
-    let cases: [&[(&str, &str)]; 3] = [
+    let cases: [&[(&str, &str)]; 5] = [
+        &[("openinference.span.kind", "CHAIN"), ("input.value", ""), ("output.value", list)],
+        &[
+            ("openinference.span.kind", "CHAIN"),
+            ("input.value", "\"Where?\""),
+            ("output.value", list),
+        ],
         &[
             ("openinference.span.kind", "CHAIN"),
             ("input.value", object),
