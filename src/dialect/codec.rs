@@ -119,8 +119,7 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
 
 /// Text that stays as it is until someone asks for its value, unless that is left over from those who asked before.
 fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened<'_>>) -> Option<&'a str> {
-    let is_left = opened.is_some_and(|opened| opened.value.is_some() && opened.askers == 0);
-    if is_left || !rule.keeps_json() {
+    if !rule.keeps_json() || opened.is_some_and(Opened::is_left) {
         return None;
     }
     json_text(raw)

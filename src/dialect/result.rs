@@ -107,7 +107,7 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
     {
         facts.is_error |= ["isError", "is_error"]
             .iter()
-            .any(|key| map.member(*key).and_then(Value::as_bool) == Some(true));
+            .any(|key| map.member(key).and_then(Value::as_bool) == Some(true));
         return Some(content.clone());
     }
     // Gemini: {functionResponse: {id, name, response}}.

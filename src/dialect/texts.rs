@@ -15,6 +15,13 @@ pub(super) struct Opened<'p> {
     pub(super) askers: usize,
 }
 
+impl Opened<'_> {
+    /// Whether the whole value is there, and nobody else asks for it.
+    pub(super) fn is_left(&self) -> bool {
+        self.value.is_some() && self.askers == 0 && matches!(self.wanted, Wanted::Whole)
+    }
+}
+
 /// The JSON texts of a span, by the places of their attributes.
 pub(super) struct Texts<'p>(Vec<(usize, Opened<'p>)>);
 

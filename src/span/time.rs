@@ -56,7 +56,6 @@ impl UnixNanos {
         self.format("+00:00")
     }
 
-    #[expect(clippy::cast_possible_truncation, reason = "64 bits of nanoseconds end in 2554")]
     fn format(self, zone: &str) -> String {
         let seconds = self.0 / 1_000_000_000;
         let micros = (self.0 % 1_000_000_000) as u32 / 1_000;

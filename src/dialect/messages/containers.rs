@@ -214,7 +214,7 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
         return read(content, direction);
     }
     if direction == Direction::Input
-        && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.member(*key))
+        && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.member(key))
     {
         return (!text.trim().is_empty()).then(|| of_text(text, direction));
     }

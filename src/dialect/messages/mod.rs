@@ -266,7 +266,7 @@ fn is_nothing(value: &Value) -> bool {
 /// The first of these members that is non-empty text.
 pub(super) fn text(map: &Map<String, Value>, keys: &[&str]) -> Option<String> {
     keys.iter()
-        .find_map(|key| map.member(*key).and_then(Value::as_str))
+        .find_map(|key| map.member(key).and_then(Value::as_str))
         .filter(|text| !text.is_empty())
         .map(str::to_owned)
 }

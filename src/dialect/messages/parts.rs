@@ -35,7 +35,7 @@ pub(super) fn is_block(value: &Value) -> bool {
             "signature",
             "input_text",
         ];
-        return content.iter().any(|key| map.has(*key));
+        return content.iter().any(|key| map.has(key));
     }
     map.len() == 1
         && [
@@ -53,7 +53,7 @@ pub(super) fn is_block(value: &Value) -> bool {
             "document",
         ]
         .iter()
-        .any(|key| map.has(*key))
+        .any(|key| map.has(key))
 }
 
 /// Reads one block.
@@ -178,7 +178,7 @@ fn written(text: &str) -> Option<Piece> {
     let Ok(Value::Object(map)) = serde_json::from_str(text) else {
         return None;
     };
-    let has = |keys: &[&str]| keys.iter().all(|key| map.has(*key));
+    let has = |keys: &[&str]| keys.iter().all(|key| map.has(key));
     let known = match map.member("type").and_then(Value::as_str)? {
         "thinking" => has(&["thinking", "signature"]),
         "redacted_thinking" => has(&["data"]),

@@ -54,6 +54,54 @@ fn lists_are_whole_whatever_stands_between_their_keys() {
     assert!(read.unmapped.is_empty(), "{:?}", read.unmapped);
 }
 
+fn json_rule(field: Field, paths: &'static [&'static str]) -> Rule {
+    Rule {
+        dialect: "own",
+        key: "value",
+        prefix: false,
+        place: Place::Span,
+        field,
+        codec: Codec::Json,
+        rank: 1,
+        when: Condition::ALWAYS,
+        paths,
+        values: &[],
+    }
+}
+
+/// Who looks at one member of a text leaves the rest to those who take all of it, before them or after.
+#[test]
+fn a_text_is_whole_whoever_looked_at_a_part() {
+    let text = "{\"messages\": [{\"role\": \"user\", \"content\": \"Where?\"}], \"id\": \"r1\", \"rest\": [1, {\"deep\": true}]}";
+    let whole: Value = serde_json::from_str(text).expect("it is JSON");
+    for field in [Field::Input, Field::Output, Field::RawResponse, Field::Metadata] {
+        for (part, paths) in [
+            (Field::InputMessages, &["messages"][..]),
+            (Field::InputMessages, &["no"]),
+            (Field::ResponseId, &["id"]),
+            (Field::ResponseId, &["id.deep", "rest.0"]),
+        ] {
+            let registry = Registry::of(vec![json_rule(part, paths), json_rule(field, &[])]);
+            let operation = take(&registry, &mut span("step", &[("value", text)]), &[]).operation;
+            let messages = operation.input_messages.is_some();
+            assert_eq!(messages, paths.contains(&"messages"), "{field:?} {paths:?}");
+            let id = match paths.first() {
+                Some(&"id") => Some("r1"),
+                Some(&"id.deep") => Some("1"),
+                _ => None,
+            };
+            assert_eq!(operation.response_id.as_deref(), id, "{field:?} {paths:?}");
+            let all = match field {
+                Field::Input => operation.input.into_value(),
+                Field::Output => operation.output.into_value(),
+                Field::RawResponse => operation.raw_response,
+                _ => Some(Value::Object(operation.metadata)),
+            };
+            assert_eq!(all.as_ref(), Some(&whole), "{field:?} {paths:?}");
+        }
+    }
+}
+
 /// A span that is read for the last time gives its texts away, and says the same.
 #[test]
 fn what_is_taken_is_what_is_read() {
@@ -92,19 +140,7 @@ fn what_is_taken_is_what_is_read() {
         assert_eq!(copied.operation.output.get().map(Value::to_string).as_deref(), Some("[\"Here.\"]"));
         assert_eq!(span.attributes.text("output.value"), Some(""), "taken out");
     }
-    let both = |field: Field| Rule {
-        dialect: "own",
-        key: "value",
-        prefix: false,
-        place: Place::Span,
-        field,
-        codec: Codec::Json,
-        rank: 1,
-        when: Condition::ALWAYS,
-        paths: &[],
-        values: &[],
-    };
-    let registry = Registry::of(vec![both(Field::Input), both(Field::Output)]);
+    let registry = Registry::of(vec![json_rule(Field::Input, &[]), json_rule(Field::Output, &[])]);
     let taken = take(&registry, &mut span("step", &[("value", list)]), &[]).operation;
     assert_eq!(
         (taken.input.get(), taken.output.get()),

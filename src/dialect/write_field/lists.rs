@@ -49,7 +49,7 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
             "parametersJsonSchema",
         ]
         .iter()
-        .find_map(|key| inner.member(*key));
+        .find_map(|key| inner.member(key));
         let schema = schema
             .map(|schema| schema.member("json").unwrap_or(schema).clone())
             .map(messages::parse_deep);
@@ -68,7 +68,7 @@ pub(super) fn documents(value: &Value) -> Option<Vec<Document>> {
         Value::Object(map) => {
             return ["documents", "output", "results", "records", "nodes"]
                 .iter()
-                .find_map(|key| map.member(*key))
+                .find_map(|key| map.member(key))
                 .and_then(documents);
         }
         _ => return None,
