@@ -9,7 +9,7 @@ use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Place, Rule, fits};
 use super::texts::Texts;
 use super::write_field::Writer;
-use crate::operation::{Kind, Operation, Recorded};
+use crate::operation::{Kind, Operation};
 use crate::span::{AnyValue, LogRecord, Span, UnixNanos};
 use crate::trace::{Finding, FindingKind};
 
@@ -71,38 +71,40 @@ struct Whole {
     output: Option<usize>,
 }
 
+impl Whole {
+    fn fill(self, operation: &mut Operation, mut text: impl FnMut(usize) -> Option<String>) {
+        let mut at = |place: usize| text(place).map(codec::recorded).unwrap_or_default();
+        if let Some(place) = self.input {
+            operation.input = at(place);
+        }
+        if let Some(place) = self.output {
+            operation.output = if self.input == Some(place) {
+                operation.input.clone()
+            } else {
+                at(place)
+            };
+        }
+    }
+}
+
 /// Reads a span with all dialects at once.
 #[must_use]
 pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
     let (mut read, whole) = read_but_whole(registry, span, logs);
-    let text = |place: usize| match span.attributes.0.get(place) {
-        Some((_, AnyValue::String(text))) => codec::recorded(text.clone()),
-        _ => Recorded::default(),
-    };
-    if let Some(place) = whole.input {
-        read.operation.input = text(place);
-    }
-    if let Some(place) = whole.output {
-        read.operation.output = text(place);
-    }
+    whole.fill(&mut read.operation, |place| match span.attributes.0.get(place)? {
+        (_, AnyValue::String(text)) => Some(text.clone()),
+        _ => None,
+    });
     read
 }
 
 /// As [`read`], of a span that nobody reads again: its longest texts are taken out, not copied.
 pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) -> Read {
     let (mut read, whole) = read_but_whole(registry, span, logs);
-    let mut text = |place: usize| match span.attributes.0.get_mut(place) {
-        Some((_, AnyValue::String(text))) => codec::recorded(std::mem::take(text)),
-        _ => Recorded::default(),
-    };
-    if let Some(place) = whole.input {
-        read.operation.input = text(place);
-    }
-    match whole.output {
-        Some(place) if whole.input == Some(place) => read.operation.output = read.operation.input.clone(),
-        Some(place) => read.operation.output = text(place),
-        None => {}
-    }
+    whole.fill(&mut read.operation, |place| match span.attributes.0.get_mut(place)? {
+        (_, AnyValue::String(text)) => Some(std::mem::take(text)),
+        _ => None,
+    });
     read
 }
 
