@@ -56,6 +56,23 @@ impl From<Value> for Json<'_> {
     }
 }
 
+impl From<Json<'_>> for Value {
+    fn from(json: Json<'_>) -> Self {
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(bool) => Self::Bool(bool),
+            Json::Number(number) => Self::Number(number),
+            Json::Text(text) => Self::String(text.into_owned()),
+            Json::List(list) => list.into_iter().map(Self::from).collect(),
+            Json::Object(object) => {
+                let fields = object.into_iter().map(|(key, value)| (key.into_owned(), value.into()));
+                Self::Object(fields.collect())
+            }
+            Json::Values(list) => Self::Array(list.to_vec()),
+        }
+    }
+}
+
 impl<'a> From<Text<'a>> for Json<'a> {
     fn from(text: Text<'a>) -> Self {
         Self::Text(text)

@@ -22,7 +22,7 @@ pub(crate) fn recorded(recorded: &Recorded) -> Option<Json<'_>> {
 }
 
 /// The value of a JSON text, as [`serde_json::Value`] reads it.
-fn read(text: &str) -> serde_json::Result<Json<'_>> {
+pub(super) fn read(text: &str) -> serde_json::Result<Json<'_>> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = Reading.deserialize(&mut reader)?;
     reader.end()?;

@@ -65,6 +65,11 @@ pub trait Format {
 
     /// One run, or the runs of one session in causal order. Never fails: what does not fit is a loss.
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>>;
+
+    /// Writes the document's JSON text on one line, after what stands there. `Err` says what cannot be written.
+    fn write(document: &Self::Document<'_>, text: &mut Vec<u8>) -> Result<(), String> {
+        text::write(document, text)
+    }
 }
 
 /// A format whose document type is hidden: what command line, HTTP and tests go by.
@@ -106,7 +111,7 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
     documents
         .into_iter()
         .map(|Assembled { document, mut losses }| {
-            let document = text::written(&document, layout, room).unwrap_or_else(|error| {
+            let document = text::written::<F>(&document, layout, room).unwrap_or_else(|error| {
                 losses.push(Loss::new(None, format!("document: {error}"), LossReason::NoPlace));
                 "null".to_owned()
             });

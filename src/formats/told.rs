@@ -2,11 +2,13 @@
 
 use serde_json::Value;
 
-use super::json::{Text, trimmed};
-use super::{calls, io};
+use super::json::{Json, Text, trimmed};
+use super::text::compact;
+use super::{calls, io, json_read};
 use crate::dialect::messages::{self, Direction};
 use crate::hash::HashSet;
-use crate::operation::{Message, Operation, Recorded};
+use crate::members::Members;
+use crate::operation::{Form, Message, Operation, Recorded};
 use crate::run::{EntryKind, Run, Step};
 
 /// The words of a run's conversations, its question and its answer.
@@ -20,27 +22,32 @@ pub(in crate::formats) struct Told<'a> {
 impl<'a> Told<'a> {
     /// The words of a run.
     pub(in crate::formats) fn of(run: &'a Run) -> Self {
-        let entries = run
-            .scopes
-            .iter()
-            .flat_map(|scope| &scope.conversation)
-            .flat_map(|entry| match &entry.kind {
-                EntryKind::Message(message) | EntryKind::Turn(message) => texts(message),
-                EntryKind::Result(result) => vec![text(&result.result)],
-                EntryKind::Call(call) => run.steps.get(call.tool).map_or_else(Vec::new, asked),
-            });
-        let outer = [&run.question, &run.answer].into_iter().flatten().map(|said| text(&said.content));
-        let words: HashSet<Text<'a>> = entries.chain(outer).map(trimmed).collect();
+        let conversations = || run.scopes.iter().map(|scope| &scope.conversation);
+        let entries = conversations().map(Vec::len).sum::<usize>();
+        // Words are long: a set that grows hashes them again.
+        let mut words: HashSet<Text<'a>> = HashSet::with_capacity_and_hasher(2 * entries, foldhash::fast::RandomState::default());
+        let mut tell = |text: Text<'a>| {
+            let _ = words.insert(trimmed(text));
+        };
+        for entry in conversations().flatten() {
+            match &entry.kind {
+                EntryKind::Message(message) | EntryKind::Turn(message) => texts(message, &mut tell),
+                EntryKind::Result(result) => tell(text(&result.result)),
+                EntryKind::Call(call) => run.steps.get(call.tool).into_iter().for_each(|tool| asked(tool, &mut tell)),
+            }
+        }
+        for said in [&run.question, &run.answer].into_iter().flatten() {
+            tell(text(&said.content));
+        }
         let has_json = words.iter().any(|words| words.starts_with(['{', '[']));
         Self { words, has_json }
     }
 
     /// Which of an operation's input and output the conversations do not hold: `None` if they hold both.
     pub(in crate::formats) fn untold(&self, operation: &Operation) -> Option<&'static str> {
-        let lacks = |value: &Recorded, direction| value.get().is_some_and(|value| !self.holds(value, direction));
         match (
-            lacks(&operation.input, Direction::Input),
-            lacks(&operation.output, Direction::Output),
+            self.lacks(&operation.input, Direction::Input),
+            self.lacks(&operation.output, Direction::Output),
         ) {
             (true, true) => Some("its input and output"),
             (true, false) => Some("its input"),
@@ -49,54 +56,70 @@ impl<'a> Told<'a> {
         }
     }
 
+    fn lacks(&self, recorded: &Recorded, direction: Direction) -> bool {
+        let read = match recorded.form() {
+            Some(Form::Text(text)) if text.starts_with('{') => json_read::read(text).ok(),
+            Some(_) | None => None,
+        };
+        let holds = match read {
+            Some(Json::Object(map)) if !is_alone(map.len(), |key| map.contains_key(key)) => self.has_json && self.has(&compact(&map)),
+            Some(json) => self.holds(&json.into(), direction),
+            None => recorded.get().is_none_or(|value| self.holds(value, direction)),
+        };
+        !holds
+    }
+
+    fn has(&self, words: &str) -> bool {
+        words.trim().is_empty() || self.words.contains(words.trim())
+    }
+
     fn holds(&self, value: &Value, direction: Direction) -> bool {
-        let has = |words: &str| words.trim().is_empty() || self.words.contains(words.trim());
         let may_be_words = self.has_json || !(value.is_object() || value.is_array());
-        if value.is_null() || may_be_words && has(&text(value)) {
+        if value.is_null() || may_be_words && self.has(&text(value)) {
             return true;
         }
+        if value.as_object().is_some_and(|map| !is_alone(map.len(), |key| map.has(key))) {
+            return false;
+        }
         if let Some(list) = messages::read(value, direction) {
-            // A state may hold more beside its messages.
-            let alone = value
-                .as_object()
-                .is_none_or(|map| map.len() == 1 || map.contains_key("role") || map.contains_key("choices"));
-            return alone && !list.is_empty() && list.iter().all(|message| texts(message).iter().all(|words| has(words)));
+            let mut all = true;
+            list.iter().for_each(|message| texts(message, &mut |words| all &= self.has(&words)));
+            return all;
         }
         match value {
-            Value::Object(map) if map.len() == 1 => map.values().all(|value| value.is_string() && has(&text(value))),
+            Value::Object(map) if map.len() == 1 => map.values().all(|value| value.is_string() && self.has(&text(value))),
             _ => false,
         }
     }
 }
 
+/// Whether messages are all that an object with these keys holds: a state may hold more beside them.
+fn is_alone(keys: usize, has: impl Fn(&str) -> bool) -> bool {
+    keys == 1 || has("role") || has("choices")
+}
+
 /// What a message says in words: its text, else its calls.
-fn texts(message: &Message) -> Vec<Text<'_>> {
-    let mut out: Vec<Text<'_>> = message
-        .tool_calls
-        .iter()
-        .map(|call| format!("{} {}", call.name, calls::arguments_json(call)).into())
-        .collect();
+fn texts<'a>(message: &'a Message, tell: &mut impl FnMut(Text<'a>)) {
+    for call in &message.tool_calls {
+        tell(format!("{} {}", call.name, calls::arguments_json(call)).into());
+    }
     // What a sub-agent is asked is an argument of the call around it.
     let arguments = message.tool_calls.iter().filter_map(|call| call.arguments.as_ref());
-    out.extend(
-        arguments
-            .filter_map(Value::as_object)
-            .flat_map(|map| map.values())
-            .filter_map(Value::as_str)
-            .map(Text::from),
-    );
-    out.push(io::content(message));
-    out.extend(message.result.as_ref().map(text));
-    out
+    let members = arguments.filter_map(Value::as_object).flat_map(|map| map.values());
+    members.filter_map(Value::as_str).for_each(|words| tell(words.into()));
+    tell(io::content(message));
+    if let Some(result) = &message.result {
+        tell(text(result));
+    }
 }
 
 /// What a tool is asked in words.
-fn asked(tool: &Step) -> Vec<Text<'_>> {
+fn asked<'a>(tool: &'a Step, tell: &mut impl FnMut(Text<'a>)) {
     let arguments = tool.operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
     match arguments {
-        Some(Value::String(text)) => vec![text.into()],
-        Some(Value::Object(map)) => map.values().filter_map(Value::as_str).map(Text::from).collect(),
-        _ => Vec::new(),
+        Some(Value::String(text)) => tell(text.into()),
+        Some(Value::Object(map)) => map.values().filter_map(Value::as_str).for_each(|words| tell(words.into())),
+        _ => {}
     }
 }
 

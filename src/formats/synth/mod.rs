@@ -58,6 +58,7 @@ mod messages;
 mod record;
 mod rewards;
 mod turns;
+mod write;
 
 #[cfg(test)]
 mod tests;
@@ -75,5 +76,9 @@ impl Format for Synth {
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)
+    }
+
+    fn write(document: &Self::Document<'_>, text: &mut Vec<u8>) -> Result<(), String> {
+        write::write(document, text)
     }
 }

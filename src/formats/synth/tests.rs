@@ -25,6 +25,9 @@ fn with(runs: &[Run], pairs: &[(&str, &str)]) -> (Value, Vec<LossReason>) {
     let Assembled { document, losses } = documents.remove(0);
     let value = serde_json::to_value(&document).unwrap();
     assert_eq!(serde_json::from_value::<SessionTrace>(value.clone()).unwrap(), document);
+    let mut text = Vec::new();
+    Synth::write(&document, &mut text).unwrap();
+    assert_eq!(String::from_utf8(text).unwrap(), serde_json::to_string(&document).unwrap());
     holds_the_rules(&value);
     (value, losses.into_iter().map(|loss| loss.reason).collect())
 }
