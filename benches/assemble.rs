@@ -22,7 +22,7 @@ use spanbridge::formats::{Format, Layout, Options, by_id};
 use spanbridge::otlp::{decode, encode};
 use spanbridge::run::{self, Run};
 use spanbridge::span::{AnyValue, Span, TraceId};
-use support::{bodies, build, median};
+use support::{bodies, build, cpu_seconds, median};
 
 /// The program's own.
 #[global_allocator]
@@ -121,10 +121,4 @@ fn timed(work: impl FnOnce()) -> f64 {
     let begin = cpu_seconds();
     work();
     cpu_seconds() - begin
-}
-
-/// What this thread has used.
-fn cpu_seconds() -> f64 {
-    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
-    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

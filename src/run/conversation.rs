@@ -1,5 +1,6 @@
 //! What was said, each message once: the history that repeats in every model input is matched against what is known.
 
+mod openings;
 mod walk;
 
 use super::fill;
@@ -9,6 +10,7 @@ use super::node::Nodes;
 use super::scope::Scopes;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role, ToolCall};
+use openings::Openings;
 use walk::Walk;
 
 /// One thing that was said, with node indices.
@@ -22,6 +24,8 @@ pub(super) struct Saying {
     pub(super) branch: bool,
     /// The calls of this message: indices into [`Conversation::calls`].
     pub(super) calls: Vec<usize>,
+    /// The names of the message as it is now.
+    keys: Vec<Key>,
 }
 
 /// One tool call that a message asks for.
@@ -50,6 +54,8 @@ pub(super) struct Conversation {
     /// Tool answers that name a call that nobody made.
     pub(super) stray: Vec<(Message, usize)>,
     at: HashMap<Key, Vec<usize>>,
+    /// The first words of a user.
+    opening: Option<Key>,
     by_id: HashMap<String, usize>,
     last_call: Option<usize>,
     /// Model calls that are known to have said something.
@@ -60,13 +66,15 @@ pub(super) struct Conversation {
 pub(super) fn all(nodes: &mut Nodes, scopes: &Scopes) -> Vec<Conversation> {
     let mut list: Vec<Conversation> = Vec::new();
     let mut of_scope: HashMap<usize, usize> = HashMap::default();
+    let mut openings = Openings::default();
     let mut keys = Keys::default();
     for index in nodes.of_kind(Kind::Llm) {
         let scope = scopes.scope_of(index);
         let at = match of_scope.get(&scope) {
             Some(at) => *at,
             None => {
-                let at = continued(nodes, scopes, &list, scope, index, &mut keys).unwrap_or_else(|| {
+                let tool = scopes.list.get(scope).and_then(|draft| draft.tool);
+                let at = openings.continued(nodes, &list, (tool, index), &mut keys).unwrap_or_else(|| {
                     list.push(Conversation::default());
                     list.len() - 1
                 });
@@ -78,34 +86,15 @@ pub(super) fn all(nodes: &mut Nodes, scopes: &Scopes) -> Vec<Conversation> {
             }
         };
         if let Some(conversation) = list.get_mut(at) {
+            let is_open = conversation.opening.is_some();
             conversation.add(nodes, index, &mut keys);
+            if let Some(opening) = conversation.opening.filter(|_| !is_open) {
+                let owner = conversation.scopes.first().and_then(|owner| scopes.list.get(*owner));
+                openings.note(owner.and_then(|owner| owner.tool), opening, at);
+            }
         }
     }
     list
-}
-
-/// The conversation that goes on in this scope: its first input repeats all of another's users' words and an answer.
-fn continued(nodes: &Nodes, scopes: &Scopes, list: &[Conversation], scope: usize, index: usize, keys: &mut Keys) -> Option<usize> {
-    let draft = scopes.list.get(scope)?;
-    let input = nodes.get(index)?.operation.input_messages.as_ref()?;
-    if list.is_empty() {
-        return None;
-    }
-    let known: HashSet<Key> = input.iter().flat_map(|message| keys.of(message)).collect();
-    list.iter().enumerate().rev().find_map(|(at, conversation)| {
-        let other = conversation.scopes.first().and_then(|owner| scopes.list.get(*owner))?;
-        if other.tool != draft.tool {
-            return None;
-        }
-        let mut repeats = |wanted: &dyn Fn(&Saying) -> bool| -> Vec<bool> {
-            let sayings = conversation.sayings.iter().filter(|saying| wanted(saying));
-            let names = sayings.flat_map(|saying| keys.of(&saying.message));
-            names.map(|key| known.contains(&key)).collect()
-        };
-        let users = repeats(&|saying| saying.message.role == Role::User);
-        let told = !users.is_empty() && !users.contains(&false);
-        (told && repeats(&|saying| saying.is_turn).contains(&true)).then_some(at)
-    })
 }
 
 impl Conversation {
@@ -238,6 +227,11 @@ impl Conversation {
         self.calls.get_mut(at)
     }
 
+    /// The ids by which [`Self::call_with_id`] knows calls.
+    pub(super) fn call_ids(&self) -> impl Iterator<Item = &String> {
+        self.by_id.keys()
+    }
+
     /// The same calls under other ids: answers may name these.
     fn learn_ids(&mut self, at: usize, message: &Message) {
         let calls = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
@@ -309,6 +303,7 @@ impl Conversation {
             return;
         }
         let (filled, node) = (saying.message.clone(), saying.node);
+        saying.keys = keys.of(&filled);
         if let Some(output) = node
             .and_then(|node| nodes.get_mut(node))
             .and_then(|node| node.operation.output_messages.as_mut())
@@ -317,7 +312,7 @@ impl Conversation {
             *first = filled.clone();
         }
         if had_calls == 0 && !filled.tool_calls.is_empty() {
-            self.register(at, keys.of(&filled));
+            self.register(at);
         } else {
             let refs = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
             for (asked, call) in refs.into_iter().zip(filled.tool_calls) {
@@ -332,17 +327,20 @@ impl Conversation {
         let Some(saying) = self.sayings.get_mut(at) else { return };
         saying.message.parts.extend(message.parts.iter().cloned());
         saying.message.tool_calls.extend(message.tool_calls.iter().cloned());
-        let names = keys.of(&saying.message);
+        saying.keys = keys.of(&saying.message);
         if let Some(node) = nodes.get_mut(by) {
             node.operation.output_messages = Some(vec![saying.message.clone()]);
         }
-        self.register(at, names);
+        self.register(at);
     }
 
-    fn say(&mut self, message: Message, names: Vec<Key>, node: Option<usize>, is_turn: bool, branch: bool) -> usize {
+    fn say(&mut self, message: Message, keys: Vec<Key>, node: Option<usize>, is_turn: bool, branch: bool) -> usize {
         let at = self.sayings.len();
         if is_turn {
             self.spoke.extend(node);
+        }
+        if message.role == Role::User && self.opening.is_none() {
+            self.opening = keys.first().copied();
         }
         self.sayings.push(Saying {
             message,
@@ -350,20 +348,21 @@ impl Conversation {
             is_turn,
             branch,
             calls: Vec::new(),
+            keys,
         });
-        self.register(at, names);
+        self.register(at);
         at
     }
 
-    /// Makes a saying known by these names, and its calls by their ids.
-    fn register(&mut self, at: usize, names: Vec<Key>) {
-        for key in names {
-            let list = self.at.entry(key).or_default();
+    /// Makes a saying known by its names, and its calls by their ids.
+    fn register(&mut self, at: usize) {
+        let Some(saying) = self.sayings.get_mut(at) else { return };
+        for key in &saying.keys {
+            let list = self.at.entry(*key).or_default();
             if list.last() != Some(&at) {
                 list.push(at);
             }
         }
-        let Some(saying) = self.sayings.get_mut(at) else { return };
         let by = saying.is_turn.then_some(saying.node).flatten();
         for (index, call) in saying.message.tool_calls.iter().enumerate().skip(saying.calls.len()) {
             let asked = self.calls.len();

@@ -4,6 +4,7 @@
 //! A [`Run`] is made from the spans of one trace alone. Formats read it and nothing else.
 
 mod assemble;
+mod beside;
 mod conversation;
 mod duplicate;
 mod entries;

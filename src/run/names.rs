@@ -65,11 +65,16 @@ pub(super) fn tail(name: &str) -> &str {
 
 /// Whether a call of this tool passes the run to this agent.
 pub(super) fn is_transfer_to(tool: &str, agent: &str) -> bool {
-    let (tool, agent) = (plain(tool), plain(agent));
+    transfers_to(tool).is_some_and(|target| target == plain(agent))
+}
+
+/// The agent to which a call of this tool passes the run, as [`plain`] has it.
+pub(super) fn transfers_to(tool: &str) -> Option<String> {
+    let tool = plain(tool);
     let target = ["transfer_to_", "handoff_to_", "delegate_to_", "transfer_to", "handoff_to"]
         .iter()
-        .find_map(|start| tool.strip_prefix(start));
-    !agent.is_empty() && target.is_some_and(|target| target == agent)
+        .find_map(|start| tool.strip_prefix(start))?;
+    (!target.is_empty()).then(|| target.to_owned())
 }
 
 /// Whether two argument values are the same: members in any order, 1 and 1.0 alike, JSON text as its value.

@@ -1,5 +1,7 @@
 //! Which agent each operation belongs to.
 
+use std::ops::Range;
+
 use super::names;
 use super::node::Nodes;
 use crate::hash::{HashMap, HashSet};
@@ -118,6 +120,41 @@ impl Scopes {
     pub(super) fn scope_of(&self, index: usize) -> usize {
         self.of.get(index).copied().unwrap_or(0)
     }
+
+    /// Which scopes stand within which.
+    pub(super) fn nesting(&self) -> Nesting {
+        let parent = |scope: usize| self.list.get(scope).and_then(|draft| draft.parent);
+        // A parent has the lower index.
+        let mut sizes = vec![1; self.list.len()];
+        for scope in (0..self.list.len()).rev() {
+            let size = sizes.get(scope).copied().unwrap_or(1);
+            if let Some(around) = parent(scope).and_then(|parent| sizes.get_mut(parent)) {
+                *around += size;
+            }
+        }
+        let mut places: Vec<Range<usize>> = Vec::with_capacity(self.list.len());
+        let mut free: Vec<usize> = Vec::with_capacity(self.list.len());
+        let mut outside = 0;
+        for (scope, size) in sizes.into_iter().enumerate() {
+            let next = parent(scope).and_then(|parent| free.get_mut(parent)).unwrap_or(&mut outside);
+            let begin = *next;
+            *next += size;
+            places.push(begin..begin + size);
+            free.push(begin + 1);
+        }
+        Nesting(places)
+    }
+}
+
+/// For each scope its place and behind it those of all scopes within it.
+pub(super) struct Nesting(Vec<Range<usize>>);
+
+impl Nesting {
+    /// Whether a scope is another one or stands within it.
+    pub(super) fn is_within(&self, scope: usize, around: usize) -> bool {
+        let place = self.0.get(scope).map(|range| range.start);
+        place.is_some_and(|place| self.0.get(around).is_some_and(|range| range.contains(&place)))
+    }
 }
 
 /// The owner of what stands around an owner.
@@ -144,9 +181,4 @@ fn owners(nodes: &Nodes) -> Vec<Owner> {
         _ => agent.map_or(Owner::Nobody, Owner::Agent),
     })
     .collect()
-}
-
-/// Whether an agent was called by a tool call of this name.
-pub(super) fn is_called_by(tool: &str, agent: &str) -> bool {
-    names::plain(tool) == names::plain(agent)
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::conversation::Conversation;
 use super::names;
 use super::node::Nodes;
-use super::scope::{self, Scopes};
+use super::scope::Scopes;
 use super::stitch::words;
 use super::{Observed, Step};
 use crate::hash::HashMap;
@@ -158,14 +158,28 @@ fn dispatch(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation], step
 
 /// Tool executions that no span shows: the next model input holds their result, or an agent of that name ran.
 fn from_messages(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation], steps: &mut Steps) {
+    // Agents that stand below no tool, by the scope around them.
+    let mut below: HashMap<usize, Vec<usize>> = HashMap::default();
+    for (scope, draft) in scopes.list.iter().enumerate() {
+        if let (None, Some(_), Some(up)) = (draft.tool, draft.node, draft.parent) {
+            below.entry(up).or_default().push(scope);
+        }
+    }
     for (which, conversation) in conversations.iter().enumerate() {
-        let mut agents: Vec<usize> = (0..scopes.list.len())
-            .filter(|scope| {
-                scopes.list.get(*scope).is_some_and(|draft| {
-                    draft.tool.is_none() && draft.node.is_some() && draft.parent.is_some_and(|up| conversation.scopes.contains(&up))
-                })
-            })
+        let mut agents: Vec<usize> = conversation
+            .scopes
+            .iter()
+            .filter_map(|up| below.get(up))
+            .flatten()
+            .copied()
             .collect();
+        agents.sort_unstable();
+        let mut by_name: HashMap<String, Vec<usize>> = HashMap::default();
+        for scope in agents {
+            if let Some(name) = scopes.list.get(scope).and_then(|draft| draft.agent.as_deref()) {
+                by_name.entry(names::plain(name)).or_default().push(scope);
+            }
+        }
         for (place, asked) in conversation.calls.iter().enumerate() {
             let Some(by) = asked.by.and_then(|by| nodes.get(by).map(|node| (by, node))) else {
                 continue;
@@ -173,16 +187,18 @@ fn from_messages(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation],
             if !asked.tools.is_empty() {
                 continue;
             }
-            let agent = agents.iter().position(|scope| {
-                let draft = scopes.list.get(*scope);
-                let name = draft.and_then(|draft| draft.agent.as_deref());
-                let began = draft
-                    .and_then(|draft| draft.node)
-                    .and_then(|node| nodes.get(node))
-                    .map(|node| node.start);
-                name.is_some_and(|name| scope::is_called_by(&asked.call.name, name)) && began.is_some_and(|began| began >= by.1.start)
+            let named = if by_name.is_empty() {
+                None
+            } else {
+                by_name.get_mut(&names::plain(&asked.call.name))
+            };
+            let agent = named.and_then(|agents| {
+                let began = |scope: &usize| Some(nodes.get(scopes.list.get(*scope)?.node?)?.start);
+                let at = agents
+                    .iter()
+                    .position(|scope| began(scope).is_some_and(|began| began >= by.1.start))?;
+                Some(agents.remove(at))
             });
-            let agent = agent.map(|at| agents.remove(at));
             if agent.is_none() && asked.answer.is_none() {
                 continue;
             }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::beside::Beside;
 use super::conversation::{Asked, Conversation};
 use super::names::{self, Fit};
 use super::node::Nodes;
@@ -36,10 +37,25 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
         }
         loose.extend(mine.into_iter().map(|tool| (at, tool)));
     }
-    // Ids are unique enough to be trusted across scopes.
-    loose.retain(|(_, tool)| !conversations.iter_mut().any(|conversation| by_id(nodes, conversation, *tool)));
-    for pass in [Fit::Same, Fit::Unknown] {
-        loose.retain(|(at, tool)| *at != usize::MAX || !beside(nodes, scopes, conversations, *tool, pass));
+    if !loose.is_empty() {
+        // Ids are unique enough to be trusted across scopes.
+        let mut asking: HashMap<String, usize> = HashMap::default();
+        for (at, conversation) in conversations.iter().enumerate() {
+            for id in conversation.call_ids() {
+                let _ = asking.entry(id.clone()).or_insert(at);
+            }
+        }
+        loose.retain(|(_, index)| {
+            let id = tool(nodes, *index).and_then(|tool| tool.call_id.as_ref());
+            let asking = id.and_then(|id| asking.get(id)).and_then(|at| conversations.get_mut(*at));
+            !asking.is_some_and(|conversation| by_id(nodes, conversation, *index))
+        });
+    }
+    if loose.iter().any(|(at, _)| *at == usize::MAX) {
+        let mut beside = Beside::of(scopes, conversations);
+        for pass in [Fit::Same, Fit::Unknown] {
+            loose.retain(|(at, tool)| *at != usize::MAX || !beside.give(nodes, conversations, *tool, pass));
+        }
     }
     for conversation in conversations.iter() {
         for asked in &conversation.calls {
@@ -52,31 +68,35 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
     loose
 }
 
-/// A tool outside of the agent that asked for it: the call stands in a conversation of the tool's scope or one below.
-fn beside(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Conversation], tool: usize, least: Fit) -> bool {
-    let around = scopes.scope_of(tool);
-    let within = |scope: &usize| std::iter::successors(Some(*scope), |at| scopes.list.get(*at)?.parent).any(|up| up == around);
-    conversations
-        .iter_mut()
-        .filter(|conversation| conversation.scopes.iter().any(within))
-        .any(|conversation| {
-            let mut open = Open::of(conversation);
-            by_name(nodes, conversation, &mut open, tool, least)
-        })
+/// Calls that no tool span ran yet.
+#[derive(Default)]
+pub(super) struct Open {
+    /// In order, by the end of the tool's name.
+    by_tail: HashMap<String, Vec<usize>>,
+    /// Ends of the names of tools that pass the run on, by the agent to which.
+    transfers: HashMap<String, Vec<String>>,
 }
 
-/// Calls that no tool span ran yet, in order, by the end of the tool's name.
-struct Open(HashMap<String, Vec<usize>>);
-
 impl Open {
-    fn of(conversation: &Conversation) -> Self {
-        let mut open: HashMap<String, Vec<usize>> = HashMap::default();
-        for (at, asked) in conversation.calls.iter().enumerate() {
-            if asked.tools.is_empty() {
-                open.entry(names::tail(&asked.call.name).to_owned()).or_default().push(at);
+    pub(super) fn of(conversation: &Conversation) -> Self {
+        let mut open = Self::default();
+        for (at, asked) in conversation.calls.iter().enumerate().filter(|(_, asked)| asked.tools.is_empty()) {
+            let tail = names::tail(&asked.call.name);
+            match open.by_tail.get_mut(tail) {
+                Some(list) => list.push(at),
+                None => {
+                    let _ = open.by_tail.insert(tail.to_owned(), vec![at]);
+                }
+            }
+            if let Some(agent) = names::transfers_to(&asked.call.name) {
+                open.transfers.entry(agent).or_default().push(tail.to_owned());
             }
         }
-        Self(open)
+        open
+    }
+
+    pub(super) fn tails(&self) -> impl Iterator<Item = &String> {
+        self.by_tail.keys()
     }
 }
 
@@ -100,7 +120,7 @@ fn by_id(nodes: &Nodes, conversation: &mut Conversation, index: usize) -> bool {
 
 /// The first open call of this tool's name, asked before the tool began, whose arguments fit at least so well. (Ids
 /// were compared before: a client may have ids of its own on tools.)
-fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: &mut Open, index: usize, least: Fit) -> bool {
+pub(super) fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: &mut Open, index: usize, least: Fit) -> bool {
     let Some(node) = nodes.get(index) else { return false };
     let used = node.operation.tool.as_ref();
     let arguments = used.and_then(|used| used.arguments.as_ref());
@@ -114,7 +134,7 @@ fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: &mut Open, 
         handoff_call(node, conversation, open)
     } else {
         used.and_then(|used| used.name.as_ref()).and_then(|name| {
-            let list = open.0.get(names::tail(name))?;
+            let list = open.by_tail.get(names::tail(name))?;
             let named = |at: &usize| {
                 conversation
                     .calls
@@ -127,7 +147,7 @@ fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: &mut Open, 
     };
     let Some((tail, place)) = place else { return false };
     let (span_id, ambiguous) = (node.span_id, least == Fit::Other && arguments.is_some());
-    let Some(at) = open.0.get_mut(&tail).map(|list| list.remove(place)) else {
+    let Some(at) = open.by_tail.get_mut(&tail).map(|list| list.remove(place)) else {
         return false;
     };
     if let Some(asked) = conversation.calls.get_mut(at) {
@@ -152,16 +172,18 @@ fn handoff_call(node: &super::node::Node, conversation: &Conversation, open: &Op
         .or_else(|| operation.name.strip_prefix("handoff to "))
         .or_else(|| operation.name.strip_prefix("transfer to "));
     let name = operation.tool.as_ref().and_then(|tool| tool.name.as_deref());
-    let mut tails: Vec<&String> = open.0.keys().collect();
-    tails.sort();
+    let transfers = target.and_then(|agent| open.transfers.get(&names::plain(agent)));
+    let mut tails: Vec<&str> = transfers.into_iter().flatten().map(String::as_str).collect();
+    tails.extend(name.map(names::tail));
+    tails.sort_unstable();
     tails.into_iter().find_map(|tail| {
-        let place = open.0.get(tail)?.iter().position(|at| {
+        let place = open.by_tail.get(tail)?.iter().position(|at| {
             conversation.calls.get(*at).is_some_and(|asked| {
                 name.is_some_and(|name| names::same_tool(name, &asked.call.name))
                     || target.is_some_and(|agent| names::is_transfer_to(&asked.call.name, agent))
             })
         })?;
-        Some((tail.clone(), place))
+        Some((tail.to_owned(), place))
     })
 }
 

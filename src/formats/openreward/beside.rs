@@ -174,10 +174,10 @@ impl<'a> Writer<'a, '_> {
 }
 
 /// The blocks of the present run by the step that made them.
-pub(super) struct Authors(HashMap<usize, Vec<(usize, SubType)>>);
+struct Authors(HashMap<usize, Vec<(usize, SubType)>>);
 
 impl Authors {
-    pub(super) fn of(list: &List<'_>) -> Self {
+    fn of(list: &List<'_>) -> Self {
         let mut map: HashMap<usize, Vec<(usize, SubType)>> = HashMap::default();
         for (place, draft) in list.of_run() {
             if let Some(author) = draft.author {
@@ -185,10 +185,6 @@ impl Authors {
             }
         }
         Self(map)
-    }
-
-    pub(super) fn first(&self, step: usize) -> Option<usize> {
-        self.0.get(&step)?.first().map(|(place, _)| *place)
     }
 
     fn last(&self, step: usize) -> Option<usize> {

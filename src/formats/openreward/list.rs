@@ -1,6 +1,6 @@
 //! A list of blocks while it is being written: times and sequence numbers are settled at the end.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Block, SubType};
 use crate::formats::json::{Json, Text};
@@ -39,6 +39,10 @@ pub(super) struct List<'a> {
     pub(super) start: usize,
     /// The latest message, of any stream.
     pub(super) last_message: Option<usize>,
+    /// Tools with sub-agents that are not written, and the first block of each.
+    pub(super) authors: BTreeMap<usize, usize>,
+    /// Up to here authors are noted.
+    noted: usize,
     /// The results of each call.
     results: HashMap<usize, Vec<usize>>,
 }
@@ -76,6 +80,24 @@ impl<'a> List<'a> {
     /// The draft's id.
     pub(super) fn id(&self, place: usize) -> Option<Text<'a>> {
         self.drafts.get(place).and_then(|draft| draft.block.id.clone())
+    }
+
+    /// Begins the next run, of which nothing is written yet.
+    pub(super) fn begin_run(&mut self) {
+        self.start = self.drafts.len();
+        self.noted = self.start;
+        self.streams.clear();
+        self.authors.clear();
+    }
+
+    /// Notes the authors of new blocks that are meant.
+    pub(super) fn note_authors(&mut self, is_meant: impl Fn(usize) -> bool) {
+        for (place, draft) in self.drafts.iter().enumerate().skip(self.noted) {
+            if let Some(author) = draft.author.filter(|author| is_meant(*author)) {
+                let _ = self.authors.entry(author).or_insert(place);
+            }
+        }
+        self.noted = self.drafts.len();
     }
 
     /// The drafts of the present run with their places.

@@ -1,10 +1,13 @@
 //! Sub-agents: inside the result of the call that started them, or after its turn.
 
-use super::beside::Authors;
+use std::collections::BTreeMap;
+
 use super::facts;
 use super::list::List;
 use super::write::{Conversation, Writer};
 use crate::formats::json::Json;
+use crate::hash::HashMap;
+use crate::run::Run;
 
 /// How deep sub-agents stand in one another: JSON readers stop at 128 levels, an agent takes five. Those below come at the
 /// end.
@@ -61,34 +64,26 @@ impl<'a> Writer<'a, '_> {
     /// Sub-agents of calls without a result.
     pub(super) fn unanswered(&mut self, list: &mut List<'a>, talk: &Conversation<'a>) {
         let plan = self.plan;
-        let mut tools: Vec<(usize, usize)> = Vec::new();
-        let open: Vec<usize> = plan
-            .inner
-            .iter()
-            .filter(|(_, scopes)| scopes.iter().any(|scope| !self.written.contains(scope)))
-            .map(|(tool, _)| *tool)
-            .collect();
-        if open.is_empty() {
+        if plan.inner.is_empty() {
             return;
         }
-        let authors = Authors::of(list);
-        for tool in &open {
-            let Some(step) = self.step(*tool) else { continue };
-            let by_place = step.dispatched_by.zip(step.call_index).and_then(|place| talk.places.get(&place));
-            let by_id = || {
-                let id = step.operation.tool.as_ref()?.call_id.as_ref()?;
-                let belongs = plan.hosts.get(step.scope) == Some(&talk.scope);
-                talk.calls.get(id.as_str()).filter(|_| belongs)
-            };
-            let own = || authors.first(*tool);
-            if let Some(place) = by_place.copied().or_else(|| by_id().copied()).or_else(own) {
-                tools.push((*tool, place));
-            }
+        list.note_authors(|step| plan.inner.contains_key(&step));
+        // The surest place last.
+        let mut places: BTreeMap<usize, usize> = list.authors.clone();
+        for (id, place) in &talk.calls {
+            places.extend(plan.asked.by_id(talk.scope, id).map(|tool| (tool, *place)));
         }
-        tools.sort_unstable();
-        for (tool, place) in tools {
+        for (asked, place) in &talk.places {
+            places.extend(plan.asked.by_place(*asked).map(|tool| (tool, *place)));
+        }
+        for (tool, place) in places {
+            let mut left = false;
             for scope in plan.inner.get(&tool).into_iter().flatten() {
-                if self.written.contains(scope) || self.is_too_deep(*scope) {
+                if self.written.contains(scope) {
+                    continue;
+                }
+                if self.is_too_deep(*scope) {
+                    left = true;
                     continue;
                 }
                 let _ = self.told.insert(tool);
@@ -98,6 +93,43 @@ impl<'a> Writer<'a, '_> {
                     self.nest(list, *scope, place);
                 }
             }
+            if !left {
+                let _ = list.authors.remove(&tool);
+            }
         }
+    }
+}
+
+/// Tools with sub-agents, by the calls that ask for them.
+#[derive(Debug, Default)]
+pub(super) struct Asked<'a> {
+    by_place: HashMap<(usize, usize), Vec<usize>>,
+    by_id: HashMap<usize, HashMap<&'a str, Vec<usize>>>,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn of(run: &'a Run, tools: impl Iterator<Item = usize>, hosts: &[usize]) -> Self {
+        let mut asked = Self::default();
+        for (tool, step) in tools.filter_map(|tool| Some((tool, run.steps.get(tool)?))) {
+            if let Some(place) = step.dispatched_by.zip(step.call_index) {
+                asked.by_place.entry(place).or_default().push(tool);
+            }
+            let id = step.operation.tool.as_ref().and_then(|used| used.call_id.as_deref());
+            if let (Some(id), Some(host)) = (id, hosts.get(step.scope)) {
+                asked.by_id.entry(*host).or_default().entry(id).or_default().push(tool);
+            }
+        }
+        asked
+    }
+
+    /// By the model call that asked and the place there.
+    fn by_place(&self, place: (usize, usize)) -> impl Iterator<Item = usize> {
+        self.by_place.get(&place).into_iter().flatten().copied()
+    }
+
+    /// By the stream in which the call stands, and its id.
+    fn by_id(&self, stream: usize, id: &str) -> impl Iterator<Item = usize> {
+        let of_stream = self.by_id.get(&stream).and_then(|ids| ids.get(id));
+        of_stream.into_iter().flatten().copied()
     }
 }

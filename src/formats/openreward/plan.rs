@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::nested::Asked;
 use crate::formats::io;
 use crate::formats::json::{Text, trimmed};
 use crate::hash::{HashMap, HashSet};
@@ -45,6 +46,8 @@ pub(super) struct Plan<'a> {
     pub(super) top: Vec<usize>,
     /// Scopes whose work belongs inside a tool's call, by that tool's step.
     pub(super) inner: HashMap<usize, Vec<usize>>,
+    /// The tools of `inner`, by the calls that ask for them.
+    pub(super) asked: Asked<'a>,
     /// For each scope, the scope in whose stream its operations are written.
     pub(super) hosts: Vec<usize>,
     /// For each stream, the steps whose operations are written in it.
@@ -89,6 +92,7 @@ impl<'a> Plan<'a> {
                 None => {}
             }
         }
+        plan.asked = Asked::of(run, plan.inner.keys().copied(), &plan.hosts);
         let streams = &plan.streams;
         plan.top.sort_by_key(|scope| first_time(run, streams.get(*scope)));
         plan.add_outer_words(run);

@@ -106,8 +106,7 @@ impl<'a, 'p> Writer<'a, 'p> {
 
     /// Writes the run's top-level conversations from the given item of the first one on.
     pub(super) fn write(&mut self, list: &mut List<'a>, skip: usize) {
-        list.start = list.drafts.len();
-        list.streams.clear();
+        list.begin_run();
         let plan = self.plan;
         for (index, scope) in plan.top.iter().enumerate() {
             self.stream(list, *scope, if index == 0 { skip } else { 0 });

@@ -1,0 +1,149 @@
+//! What a span costs in a long trace: thousands of sub-agents, tools and handoffs in one run, against a run of a sixteenth of
+//! them (`cargo bench --bench long`). CPU of one thread from decoded spans to the document, medians of interleaved rounds. A cost
+//! that grows with the square of the trace shows as 16.
+#![expect(clippy::print_stdout, clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+
+use spanbridge::dialect::Registry;
+use spanbridge::formats::{FORMATS, Layout, Options};
+use spanbridge::run;
+use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
+use support::{cpu_seconds, median};
+
+/// The program's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const ROUNDS: usize = 5;
+const FEW: u64 = 250;
+const MANY: u64 = 16 * FEW;
+
+type Unit = fn(&mut Vec<Span>, u64);
+
+/// What one unit of the trace is.
+const SHAPES: [(&str, Unit); 5] = [
+    ("sub-agents that tool calls started", called),
+    ("sub-agents in tools that nobody asked for", uncalled),
+    ("sub-agents beside one another", siblings),
+    ("handoffs", handoffs),
+    ("tools that nobody asked for", tools),
+];
+
+fn main() {
+    let registry = Registry::built_in();
+    let mut times: BTreeMap<(usize, &str), [Vec<f64>; 2]> = BTreeMap::new();
+    for _ in 0..ROUNDS {
+        for (number, (_, unit)) in SHAPES.iter().enumerate() {
+            for format in FORMATS {
+                for (place, units) in [FEW, MANY].into_iter().enumerate() {
+                    let spans = trace(*unit, units);
+                    let count = spans.len() as f64;
+                    let begin = cpu_seconds();
+                    let runs = run::from_batch(spans, Vec::new(), &registry);
+                    drop(black_box(format.assemble(&runs, &Options::default(), Layout::Compact)));
+                    drop(runs);
+                    times.entry((number, format.id)).or_default()[place].push((cpu_seconds() - begin) * 1e6 / count);
+                }
+            }
+        }
+    }
+    println!("| one trace of | to | us a span, {FEW} of them | {MANY} of them | ratio |\n|---|---|---:|---:|---:|");
+    for ((shape, format), [few, many]) in &times {
+        let (few, many) = (median(few), median(many));
+        println!("| {} | {format} | {few:.1} | {many:.1} | {:.1} |", SHAPES[*shape].0, many / few);
+    }
+}
+
+fn trace(unit: Unit, units: u64) -> Vec<Span> {
+    let mut spans = Vec::new();
+    let root = add(&mut spans, None, "AGENT", 0);
+    spans[root].end = UnixNanos(BEGIN + 1_000_000_000_000);
+    for number in 0..units {
+        unit(&mut spans, number);
+    }
+    spans
+}
+
+const BEGIN: u64 = 1_767_261_600_000_000_000;
+
+/// Adds a span below another one (the root, by default) and gives its place.
+fn add(spans: &mut Vec<Span>, parent: Option<usize>, kind: &str, at: u64) -> usize {
+    let id = |number: usize| SpanId::from_bytes(&(number as u64 + 1).to_be_bytes()).unwrap();
+    let place = spans.len();
+    let mut span = Span::new(TraceId::from_bytes(&[7; 16]).unwrap(), id(place), kind);
+    span.parent = (place > 0).then(|| id(parent.unwrap_or(0)));
+    span.start = UnixNanos(BEGIN + at * 1_000_000 + place as u64);
+    span.end = UnixNanos(span.start.0 + 500_000);
+    span.attributes.push("openinference.span.kind", kind);
+    spans.push(span);
+    place
+}
+
+fn model_call(spans: &mut Vec<Span>, parent: Option<usize>, number: u64) -> usize {
+    let call = add(spans, parent, "LLM", number);
+    let attributes = &mut spans[call].attributes;
+    attributes.push("llm.model_name", "gpt-4o");
+    attributes.push("llm.input_messages.0.message.role", "user");
+    attributes.push("llm.input_messages.0.message.content", format!("question {number}"));
+    attributes.push("llm.output_messages.0.message.role", "assistant");
+    call
+}
+
+fn answered(spans: &mut Vec<Span>, parent: usize, number: u64) {
+    let call = model_call(spans, Some(parent), number);
+    let answer = format!("answer {number}");
+    spans[call].attributes.push("llm.output_messages.0.message.content", answer);
+}
+
+fn asking(spans: &mut Vec<Span>, number: u64, tool: String) {
+    let call = model_call(spans, None, number);
+    let attributes = &mut spans[call].attributes;
+    let key = |member: &str| format!("llm.output_messages.0.message.tool_calls.0.tool_call.{member}");
+    attributes.push(key("id"), format!("call_{number}"));
+    attributes.push(key("function.name"), tool);
+    attributes.push(key("function.arguments"), "{}");
+}
+
+fn sub_agent(spans: &mut Vec<Span>, parent: Option<usize>, number: u64) {
+    let agent = add(spans, parent, "AGENT", number);
+    spans[agent].attributes.push("agent.name", format!("helper {number}"));
+    answered(spans, agent, number);
+}
+
+fn called(spans: &mut Vec<Span>, number: u64) {
+    asking(spans, number, "ask".into());
+    let tool = add(spans, None, "TOOL", number);
+    spans[tool].attributes.push("tool.name", "ask");
+    spans[tool].attributes.push("tool_call.id", format!("call_{number}"));
+    spans[tool].attributes.push("output.value", "done");
+    sub_agent(spans, Some(tool), number);
+}
+
+fn uncalled(spans: &mut Vec<Span>, number: u64) {
+    let tool = add(spans, None, "TOOL", number);
+    spans[tool].attributes.push("tool.name", "ask");
+    spans[tool].end = UnixNanos(0);
+    sub_agent(spans, Some(tool), number);
+}
+
+fn siblings(spans: &mut Vec<Span>, number: u64) {
+    sub_agent(spans, None, number);
+}
+
+fn handoffs(spans: &mut Vec<Span>, number: u64) {
+    asking(spans, number, format!("transfer_to_helper_{number}"));
+    let handoff = add(spans, None, "AGENT", number);
+    spans[handoff].attributes.push("gen_ai.operation.name", "handoff");
+    spans[handoff].attributes.push("agent.name", "other");
+}
+
+fn tools(spans: &mut Vec<Span>, number: u64) {
+    let tool = add(spans, None, "TOOL", number);
+    spans[tool].attributes.push("tool.name", "search");
+    spans[tool].attributes.push("input.value", format!("{{\"page\":{number}}}"));
+    spans[tool].attributes.push("output.value", "found");
+}
