@@ -182,3 +182,30 @@ fn owners(nodes: &Nodes) -> Vec<Owner> {
     })
     .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// As walking up says.
+        #[test]
+        fn scopes_stand_within_those_above_them(parents in proptest::collection::vec(any::<Option<u8>>(), 1..24)) {
+            let draft = |(scope, parent): (usize, &Option<u8>)| Draft {
+                parent: parent.map(usize::from).filter(|_| scope > 0).map(|parent| parent % scope),
+                ..Draft::default()
+            };
+            let list: Vec<Draft> = parents.iter().enumerate().map(|(scope, parent)| draft((scope, parent))).collect();
+            let scopes = Scopes { list, of: Vec::new() };
+            let nesting = scopes.nesting();
+            for scope in 0..parents.len() {
+                let above: Vec<usize> = std::iter::successors(Some(scope), |at| scopes.list.get(*at)?.parent).collect();
+                for around in 0..parents.len() {
+                    prop_assert_eq!(nesting.is_within(scope, around), above.contains(&around));
+                }
+            }
+        }
+    }
+}
