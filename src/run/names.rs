@@ -70,6 +70,9 @@ pub(super) fn is_transfer_to(tool: &str, agent: &str) -> bool {
 
 /// The agent to which a call of this tool passes the run, as [`plain`] has it.
 pub(super) fn transfers_to(tool: &str) -> Option<String> {
+    if !tool.starts_with(['t', 'T', 'h', 'H', 'd', 'D']) {
+        return None;
+    }
     let tool = plain(tool);
     let target = ["transfer_to_", "handoff_to_", "delegate_to_", "transfer_to", "handoff_to"]
         .iter()

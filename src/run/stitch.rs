@@ -31,14 +31,17 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
     }
     for (at, (conversation, mut mine)) in conversations.iter_mut().zip(mine).enumerate() {
         mine.retain(|tool| !by_id(nodes, conversation, *tool));
+        if mine.is_empty() {
+            continue;
+        }
         let mut open = Open::of(conversation);
         for pass in [Fit::Same, Fit::Unknown, Fit::Other] {
             mine.retain(|tool| !by_name(nodes, conversation, &mut open, *tool, pass));
         }
         loose.extend(mine.into_iter().map(|tool| (at, tool)));
     }
-    if !loose.is_empty() {
-        // Ids are unique enough to be trusted across scopes.
+    // Ids are unique enough to be trusted across scopes.
+    if loose.iter().any(|(_, index)| call_id(nodes, *index).is_some()) {
         let mut asking: HashMap<String, usize> = HashMap::default();
         for (at, conversation) in conversations.iter().enumerate() {
             for id in conversation.call_ids() {
@@ -46,8 +49,9 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
             }
         }
         loose.retain(|(_, index)| {
-            let id = tool(nodes, *index).and_then(|tool| tool.call_id.as_ref());
-            let asking = id.and_then(|id| asking.get(id)).and_then(|at| conversations.get_mut(*at));
+            let asking = call_id(nodes, *index)
+                .and_then(|id| asking.get(id))
+                .and_then(|at| conversations.get_mut(*at));
             !asking.is_some_and(|conversation| by_id(nodes, conversation, *index))
         });
     }
@@ -104,11 +108,13 @@ fn tool(nodes: &Nodes, index: usize) -> Option<&ToolUse> {
     nodes.get(index)?.operation.tool.as_deref()
 }
 
+fn call_id(nodes: &Nodes, index: usize) -> Option<&String> {
+    tool(nodes, index)?.call_id.as_ref()
+}
+
 /// The call with the tool span's call id. A second span with that id is another attempt.
 fn by_id(nodes: &Nodes, conversation: &mut Conversation, index: usize) -> bool {
-    let Some(id) = tool(nodes, index).and_then(|tool| tool.call_id.as_ref()) else {
-        return false;
-    };
+    let Some(id) = call_id(nodes, index) else { return false };
     match conversation.call_with_id(id) {
         Some(asked) => {
             asked.tools.push(index);
