@@ -49,18 +49,19 @@ pub(super) fn same_tool(a: &str, b: &str) -> bool {
         .is_some_and(|before| before.ends_with("__") || before.ends_with(['.', '/', ':']))
 }
 
-/// The last part of a tool's name: what stays when a server's or class's name is taken off.
+/// The last part of a tool's name, which names of one tool have in common: what stays when a server's or class's name is taken
+/// off, and the underscores before it.
 pub(super) fn tail(name: &str) -> &str {
     let mut before = None;
+    let mut begin = 0;
     for (at, byte) in name.bytes().enumerate().rev() {
-        let ends = matches!(byte, b'.' | b'/' | b':') || byte == b'_' && before == Some(b'_');
-        if ends {
-            let begin = if byte == b'_' { at + 2 } else { at + 1 };
-            return name.get(begin..).unwrap_or(name);
+        if matches!(byte, b'.' | b'/' | b':') || byte == b'_' && before == Some(b'_') {
+            begin = at + 1;
+            break;
         }
         before = Some(byte);
     }
-    name
+    name.get(begin..).unwrap_or(name).trim_start_matches('_')
 }
 
 /// Whether a call of this tool passes the run to this agent.
@@ -153,7 +154,17 @@ pub(super) fn fit(tool: Option<&Value>, call: Option<&Value>) -> Fit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use serde_json::json;
+
+    proptest! {
+        /// What is looked up by its tail is found by any name of the tool.
+        #[test]
+        fn names_of_one_tool_have_one_tail(server in "[a_.]{0,3}", between in "(__|[./:])", name in "[a_.:]{0,6}") {
+            let long = format!("{server}{between}{name}");
+            prop_assert!(!same_tool(&long, &name) || tail(&long) == tail(&name), "{}", long);
+        }
+    }
 
     #[test]
     fn fits() {
@@ -179,7 +190,7 @@ mod tests {
             "",
         ]
         .map(tail);
-        assert_eq!(tails, ["get", "get", "get", "get", "get", "get", "_get", "", "", ""]);
+        assert_eq!(tails, ["get", "get", "get", "get", "get", "get", "get", "", "", ""]);
         assert!(is_transfer_to("transfer_to_weather_agent", "Weather Agent"));
     }
 }
