@@ -25,11 +25,12 @@ const MANY: u64 = 16 * FEW;
 type Unit = fn(&mut Vec<Span>, u64);
 
 /// What one unit of the trace is.
-const SHAPES: [(&str, Unit); 5] = [
+const SHAPES: [(&str, Unit); 6] = [
     ("sub-agents that tool calls started", called),
     ("sub-agents in tools that nobody asked for", uncalled),
     ("sub-agents beside one another", siblings),
     ("handoffs", handoffs),
+    ("calls without ids, whose tools say other arguments", by_order),
     ("tools that nobody asked for", tools),
 ];
 
@@ -136,9 +137,19 @@ fn siblings(spans: &mut Vec<Span>, number: u64) {
 
 fn handoffs(spans: &mut Vec<Span>, number: u64) {
     asking(spans, number, format!("transfer_to_helper_{number}"));
-    let handoff = add(spans, None, "AGENT", number);
-    spans[handoff].attributes.push("gen_ai.operation.name", "handoff");
-    spans[handoff].attributes.push("agent.name", "other");
+    let handoff = add(spans, None, "TOOL", number);
+    spans[handoff].name = format!("handoff to helper {number}");
+}
+
+/// A call and its tool that only their order brings together.
+fn by_order(spans: &mut Vec<Span>, number: u64) {
+    let call = model_call(spans, None, number);
+    let key = |member: &str| format!("llm.output_messages.0.message.tool_calls.0.tool_call.function.{member}");
+    spans[call].attributes.push(key("name"), "search");
+    spans[call].attributes.push(key("arguments"), format!("{{\"page\":{number}}}"));
+    let tool = add(spans, None, "TOOL", number);
+    spans[tool].attributes.push("tool.name", "search");
+    spans[tool].attributes.push("input.value", format!("{{\"offset\":{number}}}"));
 }
 
 fn tools(spans: &mut Vec<Span>, number: u64) {

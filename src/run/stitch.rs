@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::beside::Beside;
 use super::conversation::{Asked, Conversation};
 use super::names::{self, Fit};
-use super::node::Nodes;
+use super::node::{Node, Nodes};
 use super::scope::Scopes;
 use crate::hash::HashMap;
 use crate::operation::{Failure, Kind, ToolUse};
@@ -93,7 +93,10 @@ impl Open {
                 }
             }
             if let Some(agent) = names::transfers_to(&asked.call.name) {
-                open.transfers.entry(agent).or_default().push(tail.to_owned());
+                let tails = open.transfers.entry(agent).or_default();
+                if !tails.iter().any(|known| known == tail) {
+                    tails.push(tail.to_owned());
+                }
             }
         }
         open
@@ -101,6 +104,10 @@ impl Open {
 
     pub(super) fn tails(&self) -> impl Iterator<Item = &String> {
         self.by_tail.keys()
+    }
+
+    pub(super) fn targets(&self) -> impl Iterator<Item = &String> {
+        self.transfers.keys()
     }
 }
 
@@ -130,24 +137,19 @@ pub(super) fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: 
     let Some(node) = nodes.get(index) else { return false };
     let used = node.operation.tool.as_ref();
     let arguments = used.and_then(|used| used.arguments.as_ref());
-    let fits = |at: usize, conversation: &Conversation| {
-        conversation.calls.get(at).is_some_and(|asked| {
-            let before = asked.by.and_then(|by| nodes.get(by)).is_none_or(|call| call.start <= node.start);
-            before && names::fit(arguments, asked.call.arguments.as_ref()) >= least
-        })
-    };
+    let asked_before = |asked: &Asked| asked.by.and_then(|by| nodes.get(by)).is_none_or(|call| call.start <= node.start);
     let place = if node.kind() == Kind::Handoff {
-        handoff_call(node, conversation, open)
+        handoff_call(node, conversation, open, asked_before)
     } else {
         used.and_then(|used| used.name.as_ref()).and_then(|name| {
             let list = open.by_tail.get(names::tail(name))?;
-            let named = |at: &usize| {
-                conversation
-                    .calls
-                    .get(*at)
-                    .is_some_and(|asked| names::same_tool(name, &asked.call.name))
-            };
-            let place = list.iter().position(|at| named(at) && fits(*at, conversation))?;
+            let place = list.iter().position(|at| {
+                conversation.calls.get(*at).is_some_and(|asked| {
+                    names::same_tool(name, &asked.call.name)
+                        && asked_before(asked)
+                        && names::fit(arguments, asked.call.arguments.as_ref()) >= least
+                })
+            })?;
             Some((names::tail(name).to_owned(), place))
         })
     };
@@ -169,28 +171,30 @@ pub(super) fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: 
     true
 }
 
-/// The call by which a model passed the run on: by the tool's name, or `transfer_to_<agent>`.
-fn handoff_call(node: &super::node::Node, conversation: &Conversation, open: &Open) -> Option<(String, usize)> {
-    let operation = &node.operation;
-    let state = operation.state.as_ref().and_then(|state| state.new_value.as_ref());
-    let target = state
-        .and_then(Value::as_str)
-        .or_else(|| operation.name.strip_prefix("handoff to "))
-        .or_else(|| operation.name.strip_prefix("transfer to "));
-    let name = operation.tool.as_ref().and_then(|tool| tool.name.as_deref());
+/// The agent that a handoff passes the run to.
+pub(super) fn handed_to(node: &Node) -> Option<&str> {
+    let state = node.operation.state.as_ref().filter(|_| node.kind() == Kind::Handoff)?;
+    state.new_value.as_ref()?.as_str()
+}
+
+/// The first open call by which a model passed the run on: by the tool's name, or `transfer_to_<agent>`.
+fn handoff_call(node: &Node, conversation: &Conversation, open: &Open, asked_before: impl Fn(&Asked) -> bool) -> Option<(String, usize)> {
+    let target = handed_to(node);
+    let name = node.operation.tool.as_ref().and_then(|tool| tool.name.as_deref());
+    let meant = |asked: &Asked| {
+        name.is_some_and(|name| names::same_tool(name, &asked.call.name))
+            || target.is_some_and(|agent| names::is_transfer_to(&asked.call.name, agent))
+    };
     let transfers = target.and_then(|agent| open.transfers.get(&names::plain(agent)));
-    let mut tails: Vec<&str> = transfers.into_iter().flatten().map(String::as_str).collect();
-    tails.extend(name.map(names::tail));
-    tails.sort_unstable();
-    tails.into_iter().find_map(|tail| {
-        let place = open.by_tail.get(tail)?.iter().position(|at| {
-            conversation.calls.get(*at).is_some_and(|asked| {
-                name.is_some_and(|name| names::same_tool(name, &asked.call.name))
-                    || target.is_some_and(|agent| names::is_transfer_to(&asked.call.name, agent))
-            })
-        })?;
-        Some((tail.to_owned(), place))
-    })
+    let tails = transfers.into_iter().flatten().map(String::as_str).chain(name.map(names::tail));
+    let first = |tail: &str| {
+        open.by_tail.get(tail)?.iter().enumerate().find_map(|(place, at)| {
+            let asked = conversation.calls.get(*at)?;
+            (meant(asked) && asked_before(asked)).then_some((*at, place))
+        })
+    };
+    let (_, tail, place) = tails.filter_map(|tail| first(tail).map(|(at, place)| (at, tail, place))).min()?;
+    Some((tail.to_owned(), place))
 }
 
 /// A model's output takes the call's id where its span lacks it.

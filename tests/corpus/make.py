@@ -782,9 +782,25 @@ between the two calls in time; the last call's own tool call has no result. `met
     c.span("ChatOpenAI", 1500, 2400, llm(so_far, chat("assistant", "22 °C in Bogotá; Lima again.", calls=[("call_3", "weather", {"city": "Lima, PE"})]), (50, 20)), root)
 
 
+def handoff_calls():
+    c = Case(35, "made-handoff-calls", "Which call a handoff belongs to", """
+TOOL spans named `handoff to <agent>`, as OpenInference writes them, and calls without ids. The first handoff was begun by code, before any
+model asked: it belongs to no call. The model then asks for `transfer_to_billing` and `delegate_to_billing`: the handoffs that follow take the
+calls in the order in which they were asked for.""")
+    ask = chat("user", "I was charged twice.")
+    root = c.span("desk", 0, 4000, agent("desk", ask["content"], "Refunded."))
+    moved = {"openinference.span.kind": "TOOL", "input.value": "desk", "output.value": "billing"}
+    c.span("handoff to billing", 50, 60, moved, root)
+    said = chat("assistant", calls=[(None, "transfer_to_billing", {}), (None, "delegate_to_billing", {"charge": "c-2"})])
+    c.span("response", 100, 900, llm([ask], said, (30, 8)), root)
+    c.span("handoff to billing", 1000, 1010, moved, root)
+    c.span("handoff to billing", 1100, 1110, moved, root)
+    c.span("response", 2000, 2500, llm([ask, said], chat("assistant", "Refunded."), (40, 3)), root)
+
+
 for make in (every_step, memory, handoff, guardrail, evaluation, prompts, token_ids, images, limits, history_edited, history_truncated, same_call_ids, parent_cycle,
              dangling, duplicates, end_before_start, running, plain, retries, mixed, own_keys, no_ids, parallel, searching, agent_only, session, odd_values,
-             short_words, no_content, log_events, interrupts, nested, failures, messages_only):
+             short_words, no_content, log_events, interrupts, nested, failures, messages_only, handoff_calls):
     make()
 
 

@@ -36,11 +36,13 @@ impl Writer<'_> {
         if calls && operation.finish_reason.as_deref() == Some("stop") {
             operation.finish_reason = Some("tool_call".to_owned());
         }
-        if self.handoff.0.is_some() || self.handoff.1.is_some() {
+        let (from, to) = self.handoff;
+        let named = target_in_name(operation).map(str::to_owned);
+        if from.is_some() || to.is_some() || named.is_some() {
             let state = operation.state.get_or_insert_default();
-            let (from, to) = self.handoff;
-            state.old_value = from.map(Value::String);
-            state.new_value = to.map(Value::String);
+            state.old_value = from.map(Value::String).or(state.old_value.take());
+            let to = to.map(Value::String).or(state.new_value.take());
+            state.new_value = to.or(named.map(Value::String));
         }
         if self.evaluation != Evaluation::default() {
             operation.evaluations.push(self.evaluation);
@@ -179,4 +181,11 @@ impl Writer<'_> {
         }
         self.operation.failure = Some(failure);
     }
+}
+
+/// The agent in the name of a handoff's span: `handoff to billing` (OpenInference's openai-agents).
+fn target_in_name(operation: &Operation) -> Option<&str> {
+    let name = (operation.kind == Kind::Handoff).then_some(operation.name.as_str())?;
+    let target = name.strip_prefix("handoff to ").or_else(|| name.strip_prefix("transfer to "))?;
+    (!target.is_empty()).then_some(target)
 }
