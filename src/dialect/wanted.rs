@@ -50,10 +50,15 @@ impl Wanted {
 
     /// Whether any of it can stand in this JSON text: items of lists have no names, and a name may be written in escapes.
     pub(super) fn may_be_in(&self, text: &str) -> bool {
+        let is_in_quotes = |at: usize, name: &str| {
+            let around = (text.as_bytes().get(at.wrapping_sub(1)), text.as_bytes().get(at + name.len()));
+            around == (Some(&b'"'), Some(&b'"'))
+        };
+        let has = |name: &str| text.match_indices(name).any(|(at, _)| is_in_quotes(at, name));
         match self {
             Self::Whole => true,
             Self::Members(members) => {
-                members.iter().any(|(name, _)| text.contains(name)) || text.contains("\\u") || text.trim_start().starts_with('[')
+                members.iter().any(|(name, _)| has(name)) || text.contains("\\u") || text.trim_start().starts_with('[')
             }
         }
     }
@@ -226,6 +231,7 @@ mod tests {
         assert_eq!(parts, json!({"id": "r2", "choices": [null, 2], "usage": {"in": 1}}));
         assert!(wanted(&["no", "id"]).may_be_in(text) && !wanted(&["no"]).may_be_in(text));
         assert!(wanted(&["id"]).may_be_in("{\"\\u0069d\": 1}"), "in escapes");
+        assert!(!wanted(&["id"]).may_be_in("{\"said\": \"I did.\", \"ids\": 1}"), "a part of words");
         assert_eq!(wanted(&["id", "."]).of("[1, 2]").expect("it is JSON"), json!([1, 2]));
     }
 }
