@@ -1,7 +1,8 @@
 //! What a document costs: from decoded spans to the document and to its JSON text, as parts of prost's full decoding of the
 //! same spans (`cargo bench --bench assemble`). CPU of one thread, one trace after the other, medians of interleaved rounds, spans
 //! of 4 KB. Dropping what was made is counted, for prost too. A word after `--` (`run`, `reflex`) takes only the stages with it
-//! in their name. `floor` does nothing but copy every value of every span, and open those that are JSON.
+//! in their name. `floor` does nothing but copy every value of every span, and open those that are JSON; `cloned` copies the
+//! finished document, as serde_json holds it.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
 mod support;
@@ -18,7 +19,7 @@ use spanbridge::formats::invariant::Invariant;
 use spanbridge::formats::openreward::OpenReward;
 use spanbridge::formats::reflex::Reflex;
 use spanbridge::formats::synth::Synth;
-use spanbridge::formats::{Format, Layout, Options, by_id};
+use spanbridge::formats::{FORMATS, Format, Layout, Options, by_id};
 use spanbridge::otlp::{decode, encode};
 use spanbridge::run::{self, Run};
 use spanbridge::span::{AnyValue, Span, TraceId};
@@ -73,6 +74,15 @@ fn main() {
                 drop(spans);
             })
         });
+        for format in FORMATS {
+            stage(&format!("{} cloned", format.id), &|body| {
+                let runs = run::from_batch(decode::traces(body).unwrap().items, Vec::new(), &registry);
+                let documents = format.assemble(&runs, &Options::default(), Layout::Compact);
+                let parsed = documents.iter().map(|made| serde_json::from_str(&made.document).unwrap());
+                let parsed: Vec<Value> = parsed.collect();
+                timed(|| drop(black_box(parsed.clone())))
+            });
+        }
         let mut of_spans = |name: &str, work: &dyn Fn(Vec<Run>)| {
             stage(name, &|body| {
                 let spans = decode::traces(body).unwrap().items;

@@ -10,9 +10,7 @@
 
 mod support;
 
-use std::net::TcpStream;
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::Value;
 use support::server::Server;
@@ -74,14 +72,11 @@ fn main() {
             );
         }
     }
-    if wanted.is_empty() || wanted.iter().any(|word| "idle".contains(word.as_str())) {
-        idle();
-    }
 }
 
 fn measure(programs: &Programs, server: &str, (_, protocol, size, spans, further): &Case, figures: &mut Figures) {
     let server = match server {
-        "spanbridge" => Server::bridge(),
+        "spanbridge" => Server::bridge(&[]),
         mode => Server::start(&programs.floor, |directory, grpc, http| {
             let mode = if mode == "sync" { "fsync" } else { mode };
             let words = [
@@ -112,29 +107,6 @@ fn measure(programs: &Programs, server: &str, (_, protocol, size, spans, further
     figures.cpu_per_million.push(number("server_cpu_s_per_1m_spans"));
     figures.peak_mib.push(number("server_peak_rss_mib"));
     figures.p99_ms.push(number("p99_ms"));
-}
-
-/// Memory without load: after the start, and with connections that send nothing.
-fn idle() {
-    let server = Server::bridge();
-    std::thread::sleep(Duration::from_secs(1));
-    println!("\nidle after the start: {:.0} MiB resident", server.usage().1);
-    let mut connections = Vec::new();
-    while connections.len() < 10_000 {
-        match TcpStream::connect(("127.0.0.1", server.http)) {
-            Ok(connection) => connections.push(connection),
-            Err(error) => {
-                println!("no more than {} connections from here: {error} (ulimit -n)", connections.len());
-                break;
-            }
-        }
-    }
-    std::thread::sleep(Duration::from_secs(2));
-    println!(
-        "with {} connections that send nothing: {:.0} MiB resident",
-        connections.len(),
-        server.usage().1
-    );
 }
 
 fn ratios(of: &[f64], to: &[f64]) -> Vec<f64> {

@@ -49,13 +49,14 @@ fn main() {
 }
 
 fn trace_of_50(programs: &Programs, gigabytes: u64) {
-    let server = Server::bridge();
+    let server = Server::bridge(&[]);
     for number in 1..=TRACES {
         let spans = gigabytes * SPANS_PER_GB / u64::from(TRACES);
         load(programs, &server, spans);
         send(&server, &encode::traces(&spans_of(number)));
     }
     server.wait_until_quiet();
+    println!("{:.0} MiB resident at most, while it came and was compressed", server.peak());
     let directory = server.stop();
     let data = directory.path().join("data");
     let bytes: u64 = files(&data).iter().map(|file| file.metadata().unwrap().len()).sum();
@@ -106,7 +107,7 @@ fn files(data: &Path) -> Vec<File> {
 }
 
 fn export(programs: &Programs) {
-    let server = Server::bridge();
+    let server = Server::bridge(&[]);
     load(programs, &server, 200_000);
     server.wait_until_quiet();
     let directory = server.stop();

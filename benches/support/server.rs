@@ -35,8 +35,8 @@ impl Server {
         }
     }
 
-    /// `spanbridge serve`.
-    pub(crate) fn bridge() -> Self {
+    /// `spanbridge serve`, with these arguments besides.
+    pub(crate) fn bridge(further: &[String]) -> Self {
         let program = Path::new(env!("CARGO_BIN_EXE_spanbridge"));
         Self::start(program, |directory, grpc, http| {
             let words = [
@@ -47,7 +47,7 @@ impl Server {
                 format!("--otlp-http=127.0.0.1:{http}"),
                 "--http=127.0.0.1:0".into(),
             ];
-            words.to_vec()
+            [&words, further].concat()
         })
     }
 
@@ -82,10 +82,18 @@ impl Server {
         let stat = std::fs::read_to_string(format!("{place}/stat")).unwrap();
         let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
         let ticks: f64 = [11, 12].iter().map(|at| fields.get(*at).unwrap().parse::<f64>().unwrap()).sum();
-        let status = std::fs::read_to_string(format!("{place}/status")).unwrap();
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
-        let kib: f64 = resident.trim().trim_end_matches(" kB").parse().unwrap();
-        (ticks / 100.0, kib / 1024.0)
+        (ticks / 100.0, self.memory("VmRSS:"))
+    }
+
+    /// The most memory in MiB that was resident at a time.
+    pub(crate) fn peak(&self) -> f64 {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, which: &str) -> f64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(which)).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1024.0
     }
 }
 

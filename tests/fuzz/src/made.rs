@@ -86,7 +86,7 @@ const WORDS: [&str; 40] = [
 ];
 
 /// Values that rules and codecs compare with.
-const TEXTS: [&str; 34] = [
+const TEXTS: [&str; 35] = [
     "user",
     "assistant",
     "system",
@@ -103,6 +103,7 @@ const TEXTS: [&str; 34] = [
     "call_1",
     "call_2",
     "search",
+    "transfer_to_x",
     "gpt-4o",
     "session",
     "LLM",
