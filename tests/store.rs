@@ -334,6 +334,7 @@ struct Faults {
     sync: AtomicBool,
     full: AtomicBool,
     syncs: AtomicUsize,
+    left_cache: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -384,6 +385,10 @@ impl DiskFile for FailingFile {
     fn truncate(&self, size: u64) -> io::Result<()> {
         self.0.truncate(size)
     }
+    fn leave_cache(&self) {
+        self.1.left_cache.fetch_add(1, Ordering::SeqCst);
+        self.0.leave_cache();
+    }
 }
 
 fn open_failing(directory: &Path) -> (Local, Arc<Faults>) {
@@ -394,6 +399,33 @@ fn open_failing(directory: &Path) -> (Local, Arc<Faults>) {
         faults: Arc::clone(&faults),
     }));
     (Local::open(&options).expect("opens").store, faults)
+}
+
+#[test]
+fn of_the_sealed_segments_the_last_ones_stay_in_the_systems_memory() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let faults = Arc::new(Faults::default());
+    let mut options = options(directory.path());
+    options.segment_size = 100;
+    options.disk = Some(Arc::new(Failing {
+        inner: Directory::new(directory.path()),
+        faults: Arc::clone(&faults),
+    }));
+    let store = Local::open(&options).expect("opens").store;
+    let fill = |ids: std::ops::RangeInclusive<u8>| {
+        for id in ids {
+            store.append(chunks(&[span(1, id)])).expect("appends");
+        }
+    };
+    // Each but the last is sealed.
+    fill(1..=10);
+    assert_eq!(faults.left_cache.load(Ordering::SeqCst), 9 - 4);
+    assert_eq!(spans_of(&store, 1).len(), 10);
+    assert_eq!(store.maintain().expect("maintains").compressed_segments, 9);
+    fill(11..=20);
+    // The four that were left over are compressed by now, and the tenth is the only one before the last four.
+    assert_eq!(faults.left_cache.load(Ordering::SeqCst), 5 + 10 - 4);
+    assert_eq!(spans_of(&store, 1).len(), 20);
 }
 
 #[test]

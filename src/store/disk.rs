@@ -86,6 +86,9 @@ pub trait DiskFile: Send + Sync + Debug {
     ///
     /// It was not cut.
     fn truncate(&self, size: u64) -> io::Result<()>;
+
+    /// Says that nobody will soon read what was synced of it: the system need not keep it in memory. Nothing depends on that.
+    fn leave_cache(&self) {}
 }
 
 /// How many pieces the system takes in one call (`IOV_MAX` of Linux).
@@ -185,5 +188,10 @@ impl DiskFile for File {
 
     fn truncate(&self, size: u64) -> io::Result<()> {
         self.set_len(size)
+    }
+
+    fn leave_cache(&self) {
+        #[cfg(target_os = "linux")]
+        let _ = rustix::fs::fadvise(self, 0, None, rustix::fs::Advice::DontNeed);
     }
 }

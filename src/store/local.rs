@@ -86,6 +86,8 @@ struct WriterHandle {
 pub(super) struct State {
     /// Requests that wait to be stored.
     pub(super) waiting: AtomicUsize,
+    /// Requests that ever came.
+    pub(super) requests: AtomicUsize,
     /// The segment that is written to; those before are sealed.
     pub(super) segment: AtomicU64,
     /// Bytes of messages appended since the store was opened.
@@ -384,6 +386,7 @@ impl Store for Local {
         let job = Job { chunks, done };
         let jobs = writer.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         writer.state.waiting.fetch_add(1, Ordering::Relaxed);
+        writer.state.requests.fetch_add(1, Ordering::Relaxed);
         let refused = match &*jobs {
             Some(sender) => sender.send(job).err().map(|error| error.0),
             None => Some(job),

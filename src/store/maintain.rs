@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use super::disk::Disk;
@@ -52,8 +52,10 @@ pub struct Maintained {
 
 /// How often is looked for work.
 const EVERY: Duration = Duration::from_secs(5);
-/// Compression waits while requests wait, until so many segments wait for it.
-const BACKLOG: usize = 16;
+/// Compression waits while requests come, until so many segments wait for it.
+const BACKLOG: usize = 64;
+/// After so long without a request none comes. Between two commits of a load nobody waits, for a few milliseconds.
+const CALM: Duration = Duration::from_millis(20);
 /// Traces that are forgotten in one transaction, so that requests need not wait long for theirs.
 const TRACES: usize = 200;
 
@@ -131,6 +133,29 @@ impl Maintenance {
     }
 }
 
+/// Since when no request came.
+struct Calm {
+    requests: usize,
+    since: Instant,
+}
+
+impl Calm {
+    fn new(state: &State) -> Self {
+        Self {
+            requests: state.requests.load(Ordering::Relaxed),
+            since: Instant::now(),
+        }
+    }
+
+    /// Whether that is long enough.
+    fn holds(&mut self, state: &State) -> bool {
+        if state.waiting.load(Ordering::Relaxed) > 0 || state.requests.load(Ordering::Relaxed) != self.requests {
+            *self = Self::new(state);
+        }
+        self.since.elapsed() >= CALM
+    }
+}
+
 struct Work {
     directory: PathBuf,
     retention: Retention,
@@ -170,11 +195,12 @@ impl Work {
         let mut raw: Vec<u64> = self.sealed()?;
         raw.retain(|segment| !self.settled.contains(segment));
         let backlog = raw.len();
+        let mut calm = Calm::new(&self.state);
         for (ready, number) in raw.into_iter().enumerate() {
             let segment = self.segments.segment(number)?;
             if segment.form() == Form::Raw {
                 let patient = !at_once && backlog - ready <= BACKLOG;
-                let mut go_on = || self.go_on(patient);
+                let mut go_on = || self.go_on(patient, &mut calm);
                 let outcome = compress(&*self.disk, &segment, level, &mut go_on).map_err(self.failure("compress", number))?;
                 match outcome {
                     Compressed::Done { from, to } => {
@@ -192,8 +218,8 @@ impl Work {
         Ok(())
     }
 
-    fn go_on(&self, patient: bool) -> bool {
-        while patient && self.state.waiting.load(Ordering::Relaxed) > 0 && !self.stopping.load(Ordering::Relaxed) {
+    fn go_on(&self, patient: bool, calm: &mut Calm) -> bool {
+        while patient && !calm.holds(&self.state) && !self.stopping.load(Ordering::Relaxed) {
             thread::sleep(Duration::from_millis(5));
         }
         !self.stopping.load(Ordering::Relaxed)
@@ -290,5 +316,31 @@ impl Work {
         }
         let traces: BTreeSet<TraceId> = heads.into_iter().filter_map(|head| head.trace_id).collect();
         Ok(traces.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_calm_a_while_after_the_last_request() {
+        let state = State::default();
+        let mut calm = Calm::new(&state);
+        let mut wait = |state: &State| {
+            let begin = Instant::now();
+            while !calm.holds(state) {
+                thread::sleep(Duration::from_millis(1));
+            }
+            begin.elapsed()
+        };
+        let _ = wait(&state);
+        assert!(wait(&state) < CALM, "still");
+        state.requests.fetch_add(1, Ordering::Relaxed);
+        assert!(wait(&state) >= CALM, "one came, and is stored already");
+        state.waiting.store(1, Ordering::Relaxed);
+        let mut calm = Calm::new(&state);
+        thread::sleep(2 * CALM);
+        assert!(!calm.holds(&state), "one waits");
     }
 }

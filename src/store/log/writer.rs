@@ -13,6 +13,10 @@ use crate::store::disk::{Disk, DiskFile};
 use crate::store::error::of_io;
 use crate::store::{Chunk, Error};
 
+/// So many sealed segments stay in the system's memory until they are compressed. Where more comes than is compressed, those before
+/// them are left out of it: memory for them would be taken from other programs.
+const CACHED: u64 = 4;
+
 /// The log, open for appending.
 #[derive(Debug)]
 pub struct Log {
@@ -220,7 +224,16 @@ impl Log {
         let next = self.end.segment + 1;
         let (file, end) = new_segment(&*self.disk, next).map_err(|source| of_io("make a segment in", &self.path, source))?;
         (self.file, self.end, self.first_arrival) = (file.into(), end, None);
+        self.leave_cache(next.saturating_sub(1 + CACHED));
         Ok(())
+    }
+
+    fn leave_cache(&self, segment: u64) {
+        if let Ok(file) = self.disk.open(&file_name(segment))
+            && let Ok(Ok(Some(Form::Raw))) = form_of(&*file, segment)
+        {
+            file.leave_cache();
+        }
     }
 }
 
