@@ -82,8 +82,8 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened<'_>>
             let Some(opened) = opened else { return of_whole(rule, json(raw)?) };
             if opened.value.is_none() {
                 let whole = match json_text(raw) {
-                    Some(text) if !opened.wanted.may_be_in(text) => return None,
-                    Some(text) => opened.wanted.of(text).unwrap_or_else(|_| text.into()),
+                    Some(text) if !opened.text.names.may_be_in(text) => return None,
+                    Some(text) => opened.text.wanted.of(text).unwrap_or_else(|_| text.into()),
                     None => json(raw)?,
                 };
                 if !whole.is_object() && !whole.is_array() {
@@ -159,8 +159,10 @@ fn of_whole(rule: &Rule, whole: Value) -> Option<Decoded> {
     useful(rule, value)
 }
 
-fn useful(rule: &Rule, value: Value) -> Option<Decoded> {
-    let value = mapped(rule, value)?;
+fn useful(rule: &Rule, mut value: Value) -> Option<Decoded> {
+    if !rule.values.is_empty() {
+        value = mapped(rule, value)?;
+    }
     (!is_empty(&value) || keeps_empty(rule.field) && value.is_string()).then_some(Decoded::Value(value))
 }
 
@@ -346,7 +348,7 @@ pub(super) fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
 /// The rule's own word for a value, where it has a list of them: no word, no value.
 fn mapped(rule: &Rule, value: Value) -> Option<Value> {
     use super::rule::Field;
-    if rule.values.is_empty() || matches!(rule.field, Field::Parameter | Field::FormatExtras) {
+    if matches!(rule.field, Field::Parameter | Field::FormatExtras) {
         return Some(value);
     }
     let text = match value {

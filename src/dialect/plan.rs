@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Rule};
-use super::wanted::Wanted;
+use super::wanted::{Names, Wanted};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::span::Span;
@@ -52,6 +52,7 @@ pub(super) struct JsonText {
     pub(super) askers: usize,
     /// What of it they look at.
     pub(super) wanted: Wanted,
+    pub(super) names: Names,
 }
 
 /// One rule that looks at one place.
@@ -223,11 +224,17 @@ impl KindPlan {
                 Some(text) => {
                     text.askers += 1;
                     text.wanted.add(rule);
+                    text.names = Names::of(&text.wanted);
                 }
                 None => {
                     let mut wanted = Wanted::NOTHING;
                     wanted.add(rule);
-                    of_kind.texts.push(JsonText { place, askers: 1, wanted });
+                    of_kind.texts.push(JsonText {
+                        place,
+                        askers: 1,
+                        names: Names::of(&wanted),
+                        wanted,
+                    });
                 }
             }
         }

@@ -234,10 +234,12 @@ impl<'a> Reader<'a> {
                 done = Some(rule.field);
                 continue;
             }
-            let Some(decoded) = codec::decode(rule, raw, opened) else {
-                continue;
-            };
-            if writer.write(rule, raw, decoded) && !writer.merges(rule.field) {
+            // Looked at where it stands: it is large.
+            let mut decoded = codec::decode(rule, raw, opened);
+            if let Some(decoded) = &mut decoded
+                && writer.write(rule, raw, decoded)
+                && !writer.merges(rule.field)
+            {
                 done = Some(rule.field);
             }
         }

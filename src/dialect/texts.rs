@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::plan::{KindPlan, Look};
+use super::plan::{JsonText, KindPlan, Look};
 use super::wanted::Wanted;
 
 /// The JSON object or list in an attribute's text, once a rule has opened it.
@@ -10,7 +10,7 @@ use super::wanted::Wanted;
 pub(super) struct Opened<'p> {
     /// Holds what is wanted of it.
     pub(super) value: Option<Value>,
-    pub(super) wanted: &'p Wanted,
+    pub(super) text: &'p JsonText,
     /// How many rules may still ask for it.
     pub(super) askers: usize,
 }
@@ -18,7 +18,7 @@ pub(super) struct Opened<'p> {
 impl Opened<'_> {
     /// Whether the whole value is there, and nobody else asks for it.
     pub(super) fn is_left(&self) -> bool {
-        self.value.is_some() && self.askers == 0 && matches!(self.wanted, Wanted::Whole)
+        self.value.is_some() && self.askers == 0 && matches!(self.text.wanted, Wanted::Whole)
     }
 }
 
@@ -30,7 +30,7 @@ impl<'p> Texts<'p> {
         let texts = plan.texts.iter().map(|text| {
             let opened = Opened {
                 value: None,
-                wanted: &text.wanted,
+                text,
                 askers: text.askers,
             };
             (text.place, opened)

@@ -68,11 +68,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes a value; whether it was of use.
-    pub(super) fn write(&mut self, rule: &Rule, raw: &Raw<'_>, decoded: Decoded) -> bool {
+    pub(super) fn write(&mut self, rule: &Rule, raw: &Raw<'_>, decoded: &mut Decoded) -> bool {
         match decoded {
-            Decoded::Recorded(recorded) => self.recorded(rule.field, recorded),
-            Decoded::Messages(messages) => self.messages(rule.field, messages),
-            Decoded::Time(time) => self.first_token(time),
+            Decoded::Recorded(recorded) => self.recorded(rule.field, std::mem::take(recorded)),
+            Decoded::Messages(messages) => self.messages(rule.field, std::mem::take(messages)),
+            Decoded::Time(time) => self.first_token(*time),
             Decoded::Value(value) => self.value(rule, raw, value),
         }
     }
@@ -105,22 +105,22 @@ impl<'a> Writer<'a> {
         true
     }
 
-    fn value(&mut self, rule: &Rule, raw: &Raw<'_>, mut value: Value) -> bool {
+    fn value(&mut self, rule: &Rule, raw: &Raw<'_>, value: &mut Value) -> bool {
         match rule.field {
-            Field::InputMessages | Field::OutputMessages => self.message_value(rule, &value),
+            Field::InputMessages | Field::OutputMessages => self.message_value(rule, value),
             Field::System => {
-                self.system = messages::system(&value);
+                self.system = messages::system(value);
                 self.system.is_some()
             }
-            Field::Input | Field::Output => self.recorded(rule.field, value.into()),
-            Field::RawResponse => (value.is_object() || value.is_array()) && set(&mut self.operation.raw_response, value),
+            Field::Input | Field::Output => self.recorded(rule.field, std::mem::take(value).into()),
+            Field::RawResponse => (value.is_object() || value.is_array()) && set(&mut self.operation.raw_response, std::mem::take(value)),
             Field::Kind | Field::Beside => false,
             field => {
-                self.scalar(field, &mut value)
-                    || self.tool(field, &mut value)
-                    || self.facts(rule, raw, &mut value)
-                    || self.training(field, &mut value)
-                    || self.changes(field, &mut value)
+                self.scalar(field, value)
+                    || self.tool(field, value)
+                    || self.facts(rule, raw, value)
+                    || self.training(field, value)
+                    || self.changes(field, value)
             }
         }
     }
