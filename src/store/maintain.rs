@@ -325,21 +325,20 @@ mod tests {
 
     #[test]
     fn it_is_calm_a_while_after_the_last_request() {
-        let state = State::default();
-        let mut calm = Calm::new(&state);
-        let mut wait = |state: &State| {
+        let wait = |calm: &mut Calm, state: &State| {
             let begin = Instant::now();
             while !calm.holds(state) {
                 thread::sleep(Duration::from_millis(1));
             }
             begin.elapsed()
         };
-        let _ = wait(&state);
-        assert!(wait(&state) < CALM, "still");
-        state.requests.fetch_add(1, Ordering::Relaxed);
-        assert!(wait(&state) >= CALM, "one came, and is stored already");
-        state.waiting.store(1, Ordering::Relaxed);
+        let state = State::default();
         let mut calm = Calm::new(&state);
+        let _ = wait(&mut calm, &state);
+        assert!(calm.holds(&state), "still");
+        state.requests.fetch_add(1, Ordering::Relaxed);
+        assert!(wait(&mut calm, &state) >= CALM, "one came, and is stored already");
+        state.waiting.store(1, Ordering::Relaxed);
         thread::sleep(2 * CALM);
         assert!(!calm.holds(&state), "one waits");
     }
