@@ -405,26 +405,36 @@ fn open_failing(directory: &Path) -> (Local, Arc<Faults>) {
 fn of_the_sealed_segments_the_last_ones_stay_in_the_systems_memory() {
     let directory = tempfile::tempdir().expect("a directory");
     let faults = Arc::new(Faults::default());
-    let mut options = options(directory.path());
-    options.segment_size = 100;
-    options.disk = Some(Arc::new(Failing {
-        inner: Directory::new(directory.path()),
-        faults: Arc::clone(&faults),
-    }));
-    let store = Local::open(&options).expect("opens").store;
-    let fill = |ids: std::ops::RangeInclusive<u8>| {
+    let open = |compression| {
+        let mut options = options(directory.path());
+        options.segment_size = 100;
+        options.compression = compression;
+        options.disk = Some(Arc::new(Failing {
+            inner: Directory::new(directory.path()),
+            faults: Arc::clone(&faults),
+        }));
+        Local::open(&options).expect("opens").store
+    };
+    let fill = |store: &Local, ids: std::ops::RangeInclusive<u8>| {
         for id in ids {
             store.append(chunks(&[span(1, id)])).expect("appends");
         }
     };
-    // Each but the last is sealed.
-    fill(1..=10);
-    assert_eq!(faults.left_cache.load(Ordering::SeqCst), 9 - 4);
-    assert_eq!(spans_of(&store, 1).len(), 10);
+    let store = open(None);
+    // A segment each, of which the last is not sealed.
+    fill(&store, 1..=10);
+    assert_eq!(faults.left_cache.load(Ordering::SeqCst), 5, "the 1st to the 5th");
+    drop(store);
+    let store = open(Some(3));
     assert_eq!(store.maintain().expect("maintains").compressed_segments, 9);
-    fill(11..=20);
-    // The four that were left over are compressed by now, and the tenth is the only one before the last four.
-    assert_eq!(faults.left_cache.load(Ordering::SeqCst), 5 + 10 - 4);
+    drop(store);
+    let store = open(None);
+    fill(&store, 11..=20);
+    assert_eq!(
+        faults.left_cache.load(Ordering::SeqCst),
+        5 + 6,
+        "the 10th to the 15th; those between are compressed"
+    );
     assert_eq!(spans_of(&store, 1).len(), 20);
 }
 

@@ -52,6 +52,7 @@ pub(super) struct JsonText {
     pub(super) askers: usize,
     /// What of it they look at.
     pub(super) wanted: Wanted,
+    /// Without one of which it is not opened.
     pub(super) names: Names,
 }
 
@@ -224,7 +225,6 @@ impl KindPlan {
                 Some(text) => {
                     text.askers += 1;
                     text.wanted.add(rule);
-                    text.names = Names::of(&text.wanted);
                 }
                 None => {
                     let mut wanted = Wanted::NOTHING;
@@ -232,11 +232,14 @@ impl KindPlan {
                     of_kind.texts.push(JsonText {
                         place,
                         askers: 1,
-                        names: Names::of(&wanted),
                         wanted,
+                        names: Names::ANY,
                     });
                 }
             }
+        }
+        for text in &mut of_kind.texts {
+            text.names = Names::of(&text.wanted);
         }
         of_kind.maybe_unmapped.retain(|place| !read.contains(place));
         of_kind

@@ -63,8 +63,10 @@ impl Wanted {
 pub(super) struct Names(Option<Vec<Finder<'static>>>);
 
 impl Names {
+    pub(super) const ANY: Self = Self(None);
+
     pub(super) fn of(wanted: &Wanted) -> Self {
-        let Wanted::Members(members) = wanted else { return Self(None) };
+        let Wanted::Members(members) = wanted else { return Self::ANY };
         let quoted = members.iter().map(|(name, _)| Finder::new(&format!("\"{name}\"")).into_owned());
         // A name may be written in escapes.
         Self(Some(quoted.chain([Finder::new("\\u")]).collect()))

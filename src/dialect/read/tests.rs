@@ -54,6 +54,34 @@ fn lists_are_whole_whatever_stands_between_their_keys() {
     assert!(read.unmapped.is_empty(), "{:?}", read.unmapped);
 }
 
+#[test]
+fn codex_tells_the_time_to_the_first_token_in_a_record_of_the_model_call() {
+    let like = span("turn", &[]);
+    let mut record = LogRecord {
+        trace_id: Some(like.trace_id),
+        span_id: Some(like.span_id),
+        time: None,
+        observed_time: None,
+        severity: 0,
+        severity_text: String::new(),
+        event_name: "event otel/src/events/session_telemetry.rs:1".to_owned(),
+        body: AnyValue::Empty,
+        attributes: like.attributes,
+        dropped_attributes: 0,
+        flags: 0,
+        resource: like.resource,
+        scope: like.scope,
+    };
+    record.attributes.push("event.name", "codex.turn_ttft");
+    record.attributes.push("duration_ms", "820");
+    let of = |kind: &str| {
+        let span = span("turn", &[("openinference.span.kind", kind)]);
+        read(&Registry::built_in(), &span, &[&record]).operation.time_to_first_token
+    };
+    assert_eq!(of("LLM"), Some(0.82));
+    assert_eq!(of("AGENT"), None, "it is that of a model");
+}
+
 fn json_rule(field: Field, paths: &'static [&'static str]) -> Rule {
     Rule {
         dialect: "own",
