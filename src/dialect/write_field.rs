@@ -228,8 +228,8 @@ impl<'a> Writer<'a> {
             Field::FailureType => text(&mut self.failure.error_type, value),
             Field::FailureStacktrace => text(&mut self.failure.stacktrace, value),
             Field::FailureFlag => {
-                // Control flow that a framework writes as an error.
-                let passes = value.as_str() == Some("passes");
+                // Control flow that a framework writes as an error: the run goes on elsewhere, or waits for a person.
+                let passes = matches!(value.as_str(), Some("passes" | "interrupts"));
                 self.passes |= passes;
                 self.failed |= !passes;
                 true

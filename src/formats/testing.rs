@@ -127,6 +127,7 @@ impl Build {
             step: Some(index),
             parent: above,
             called_by,
+            aside: false,
             conversation: Vec::new(),
         });
         self.histories.push(Vec::new());

@@ -346,6 +346,7 @@ pub(crate) fn sub_agents() -> Run {
             step: Some(place + 1),
             parent: Some(0),
             called_by: Some(place),
+            aside: false,
             conversation: vec![
                 input(user(&format!("Research {topic}.")), place + 2, at + 10),
                 turn(asks(vec![call("c", "search", json!({"q": topic}))]), place + 2, at + 200),

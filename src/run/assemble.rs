@@ -97,6 +97,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, mut logs: Vec<LogRecord>, regis
                 step,
                 parent: draft.parent,
                 called_by: moved(called_by.get(at).copied().flatten()),
+                aside: draft.aside,
                 conversation,
             }
         })
@@ -112,7 +113,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, mut logs: Vec<LogRecord>, regis
     if list.is_empty() {
         out_scopes.clear();
     }
-    let root = root_of(&list);
+    let root = root_of(&list, &out_scopes);
     let failure = super::failure::settle(&mut list, root);
     let question = said::question(&list, &out_scopes, root);
     let answer = if failure.is_some() {
@@ -120,6 +121,9 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, mut logs: Vec<LogRecord>, regis
     } else {
         said::answer(&list, &out_scopes, root)
     };
+    if let Some(scope) = answer.as_ref().and_then(|answer| out_scopes.get_mut(list.get(answer.step)?.scope)) {
+        scope.aside = false;
+    }
     finish(
         Parts {
             trace_id,
@@ -197,7 +201,7 @@ fn finish(parts: Parts<'_>, steps: Vec<Step>, scopes: Vec<Scope>, question: Opti
         .filter(|step| step.operation.kind != Kind::Plain)
         .find_map(|step| step.span_id);
     let worker = working.and_then(|id| trace.index_of(id)).and_then(|index| trace.spans.get(index));
-    let agent = agent_info(&steps, root, span, worker.or(span));
+    let agent = agent_info((&steps, &scopes), root, span, worker.or(span));
     let mut metadata = Map::new();
     for step in &steps {
         for (name, value) in &step.operation.metadata {
@@ -236,14 +240,16 @@ fn finish(parts: Parts<'_>, steps: Vec<Step>, scopes: Vec<Scope>, question: Opti
     }
 }
 
-/// The operation that stands for the run: the outermost agent, else the outermost chain, else the only root.
-fn root_of(steps: &[Step]) -> Option<usize> {
+/// The operation that stands for the run: the outermost agent that does not only check others, else the outermost agent,
+/// else the outermost chain, else the only root.
+fn root_of(steps: &[Step], scopes: &[Scope]) -> Option<usize> {
+    let aside = |step: &Step| scopes.get(step.scope).is_some_and(|scope| scope.aside);
     // A parent stands before its children: what is known above a step is known when the step comes.
-    let outermost = |kind: Kind| {
+    let outermost = |kind: Kind, wanted: &dyn Fn(&Step) -> bool| {
         let mut below = Vec::with_capacity(steps.len());
         for (at, step) in steps.iter().enumerate() {
             let hidden = step.parent.is_some_and(|parent| below.get(parent) == Some(&true));
-            if step.operation.kind == kind && !hidden {
+            if step.operation.kind == kind && !hidden && wanted(step) {
                 return Some(at);
             }
             below.push(hidden || step.operation.kind == kind || kind == Kind::Agent && step.operation.kind == Kind::Tool);
@@ -257,10 +263,13 @@ fn root_of(steps: &[Step]) -> Option<usize> {
             _ => None,
         }
     };
-    outermost(Kind::Agent).or_else(|| outermost(Kind::Chain)).or_else(only_root)
+    outermost(Kind::Agent, &|step| !aside(step))
+        .or_else(|| outermost(Kind::Agent, &|_| true))
+        .or_else(|| outermost(Kind::Chain, &|_| true))
+        .or_else(only_root)
 }
 
-fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>, worker: Option<&Span>) -> AgentInfo {
+fn agent_info((steps, scopes): (&[Step], &[Scope]), root: Option<usize>, span: Option<&Span>, worker: Option<&Span>) -> AgentInfo {
     let root_step = root.and_then(|root| steps.get(root));
     let service = span
         .and_then(|span| span.resource.attributes.text("service.name"))
@@ -268,12 +277,7 @@ fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>, worker: 
     let name = root_step
         .filter(|step| step.operation.kind == Kind::Agent)
         .and_then(|step| step.operation.agent.name.clone())
-        .or_else(|| {
-            steps
-                .iter()
-                .filter(|step| step.operation.kind == Kind::Agent)
-                .find_map(|step| step.operation.agent.name.clone())
-        })
+        .or_else(|| topmost_name(steps, scopes))
         .or_else(|| steps.iter().find_map(|step| step.operation.agent.name.clone()))
         .or_else(|| steps.iter().find_map(|step| step.operation.workflow.clone()))
         .or_else(|| {
@@ -290,6 +294,22 @@ fn agent_info(steps: &[Step], root: Option<usize>, span: Option<&Span>, worker: 
         framework: worker.map(|span| span.scope.name.clone()).filter(|name| !name.is_empty()),
         framework_version: worker.map(|span| span.scope.version.clone()).filter(|version| !version.is_empty()),
     }
+}
+
+/// The name of the topmost agent that has one; agents that only check others come last.
+fn topmost_name(steps: &[Step], scopes: &[Scope]) -> Option<String> {
+    let mut above: Vec<usize> = Vec::with_capacity(steps.len());
+    let mut named = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        let around = step.parent.and_then(|parent| above.get(parent)).copied().unwrap_or(0);
+        let is_agent = step.operation.kind == Kind::Agent;
+        above.push(around + usize::from(is_agent));
+        if is_agent && let Some(name) = &step.operation.agent.name {
+            let aside = scopes.get(step.scope).is_some_and(|scope| scope.aside);
+            named.push(((aside, around, at), name));
+        }
+    }
+    named.into_iter().min().map(|(_, name)| name.clone())
 }
 
 /// Model calls that two traces tell of (two instrumentations, the client's spans as roots of their own): marked, both

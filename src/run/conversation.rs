@@ -73,8 +73,12 @@ pub(super) fn all(nodes: &mut Nodes, scopes: &Scopes) -> Vec<Conversation> {
         let at = match of_scope.get(&scope) {
             Some(at) => *at,
             None => {
-                let tool = scopes.list.get(scope).and_then(|draft| draft.tool);
-                let at = openings.continued(nodes, &list, (tool, index), &mut keys).unwrap_or_else(|| {
+                let draft = scopes.list.get(scope);
+                let tool = draft.and_then(|draft| draft.tool);
+                // A judge reads the conversation that it judges, and does not go on with it.
+                let goes_on = !draft.is_some_and(|draft| draft.aside);
+                let continued = goes_on.then(|| openings.continued(nodes, &list, (tool, index), &mut keys));
+                let at = continued.flatten().unwrap_or_else(|| {
                     list.push(Conversation::default());
                     list.len() - 1
                 });

@@ -12,6 +12,7 @@ mod failure;
 mod fill;
 mod keys;
 mod logs;
+mod loose;
 mod names;
 mod nearest;
 mod node;
@@ -184,6 +185,9 @@ pub struct Scope {
     /// The tool step (in the parent scope) that called this agent: its conversation belongs inside that call.
     /// `None`: a top-level conversation.
     pub called_by: Option<usize>,
+    /// Whether it checks what others do (a guardrail's or an evaluator's model calls), or stands beside the agents: nothing
+    /// here is the run's question or answer.
+    pub aside: bool,
     /// What was said, each message once, in causal order. Empty where another scope's conversation goes on here.
     pub conversation: Vec<Entry>,
 }

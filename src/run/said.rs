@@ -7,12 +7,19 @@ use crate::dialect::messages::{self, Direction};
 use crate::operation::{Kind, Message, Role};
 use crate::span::UnixNanos;
 
-/// Scopes whose conversation stands at the top, in the order of their first words.
+/// Scopes whose conversation stands at the top, in the order of their first words: those of agents where there are any,
+/// and none that only checks others if one does more.
 fn top(scopes: &[Scope]) -> Vec<&Scope> {
     let mut list: Vec<&Scope> = scopes
         .iter()
         .filter(|scope| scope.called_by.is_none() && !scope.conversation.is_empty())
         .collect();
+    let wanted: [fn(&Scope) -> bool; 2] = [|scope| !scope.aside, |scope| scope.step.is_some()];
+    for wanted in wanted {
+        if list.iter().any(|scope| wanted(scope)) {
+            list.retain(|scope| wanted(scope));
+        }
+    }
     list.sort_by_key(|scope| scope.conversation.first().map(|entry| entry.at));
     list
 }
@@ -54,6 +61,23 @@ pub(super) fn question(steps: &[Step], scopes: &[Scope], root: Option<usize>) ->
     })
 }
 
+/// The last turn of a model call beside the agents whose words the span around all of them gives as the answer: a writer
+/// that puts the agents' work together.
+fn closing<'a>(steps: &[Step], scopes: &'a [Scope], root: Option<usize>) -> Option<(UnixNanos, usize, &'a Message)> {
+    let top = std::iter::successors(root, |at| steps.get(*at)?.parent).last()?;
+    let told = words_of(steps.get(top).filter(|_| Some(top) != root)?, Direction::Output)?;
+    let beside = scopes.iter().filter(|scope| scope.called_by.is_none() && scope.step.is_none());
+    let last = beside.filter_map(|scope| {
+        scope.conversation.iter().rev().find_map(|entry| match &entry.kind {
+            EntryKind::Turn(message) => Some((entry.at, entry.step?, message)),
+            _ => None,
+        })
+    });
+    let says_it = |message: &Message| message.has_words() && told.as_str().is_some_and(|told| told.trim() == message.content().trim());
+    last.filter(|(.., message)| says_it(message))
+        .max_by_key(|(at, step, _)| (*at, *step))
+}
+
 /// The task in words, where a span says so.
 fn task(steps: &[Step]) -> Option<(Value, usize)> {
     let mut told = steps.iter().enumerate();
@@ -70,10 +94,14 @@ pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> O
             _ => None,
         })
         .max_by_key(|(at, step, ..)| (*at, *step));
+    let closing = closing(steps, scopes, root).filter(|(at, ..)| last.is_none_or(|(before, ..)| before < *at));
+    let last = closing
+        .and_then(|(at, step, message)| Some((at, step, steps.get(step)?, message)))
+        .or(last);
     let failed = steps
         .iter()
         .rev()
-        .find(|step| step.operation.kind == Kind::Llm)
+        .find(|step| step.operation.kind == Kind::Llm && !scopes.get(step.scope).is_some_and(|scope| scope.aside))
         .is_some_and(|step| step.operation.failure.is_some());
     if let Some((at, step, told, message)) = last
         && told.operation.kind == Kind::Llm

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::loose;
 use super::names;
 use super::node::Nodes;
 use crate::hash::{HashMap, HashSet};
@@ -16,6 +17,8 @@ pub(super) struct Draft {
     pub(super) parent: Option<usize>,
     /// The tool node around it.
     pub(super) tool: Option<usize>,
+    /// Whether it checks what others do, or stands beside them.
+    pub(super) aside: bool,
 }
 
 /// All scopes, and the scope of each node.
@@ -34,6 +37,10 @@ enum Owner {
     Agent(usize),
     /// A tool span right above model calls: a sub-agent without a span of its own.
     Tool(usize),
+    /// A guardrail or an evaluator right above model calls.
+    Check(usize),
+    /// A model call beside the agents, the first of a conversation of its own.
+    Beside(usize),
 }
 
 impl Scopes {
@@ -43,7 +50,14 @@ impl Scopes {
             of: vec![0; nodes.list.len()],
         };
         let mut known: HashMap<Owner, usize> = HashMap::default();
-        let owners = owners(nodes);
+        let checks = nodes.nearest_above(is_check);
+        let mut owners = owners(nodes);
+        for (call, first) in loose::conversations(nodes, &owners_of_nobody(nodes, &owners), &top_agents(nodes, &owners, &checks)) {
+            if let Some(owner) = owners.get_mut(call) {
+                *owner = Owner::Beside(first);
+            }
+        }
+        let owners = owners;
         // The scope without an agent is the outermost one wherever it exists.
         let loose = (0..nodes.list.len()).any(|index| {
             nodes.stands(index)
@@ -59,7 +73,7 @@ impl Scopes {
                 && let Some(owner) = owners.get(index)
                 && *owner != Owner::Nobody
             {
-                scopes.open(nodes, &owners, &mut known, *owner);
+                scopes.open(nodes, (&owners, &checks), &mut known, *owner);
             }
         }
         if scopes.list.is_empty() {
@@ -74,7 +88,7 @@ impl Scopes {
     }
 
     /// Opens the scope of an owner, and before it those of the owners above, so that a parent scope has the lower index.
-    fn open(&mut self, nodes: &Nodes, owners: &[Owner], known: &mut HashMap<Owner, usize>, owner: Owner) {
+    fn open(&mut self, nodes: &Nodes, (owners, checks): (&[Owner], &[Option<usize>]), known: &mut HashMap<Owner, usize>, owner: Owner) {
         let mut way = Vec::new();
         let mut seen = HashSet::default();
         let mut next = Some(owner);
@@ -84,15 +98,23 @@ impl Scopes {
         }
         for owner in way.into_iter().rev() {
             let parent = above(nodes, owners, owner).and_then(|above| known.get(&above).copied());
-            self.push(nodes, owner, parent);
+            let aside = match owner {
+                Owner::Nobody => false,
+                Owner::Check(_) | Owner::Beside(_) => true,
+                Owner::Agent(node) | Owner::Tool(node) => checks.get(node).copied().flatten().is_some(),
+            };
+            self.push(nodes, owner, parent, aside);
             let _ = known.insert(owner, self.list.len() - 1);
         }
     }
 
-    fn push(&mut self, nodes: &Nodes, owner: Owner, parent: Option<usize>) {
-        let (Owner::Agent(node) | Owner::Tool(node)) = owner else { return };
+    fn push(&mut self, nodes: &Nodes, owner: Owner, parent: Option<usize>, aside: bool) {
+        let (Owner::Agent(node) | Owner::Tool(node) | Owner::Check(node) | Owner::Beside(node)) = owner else {
+            return;
+        };
         let tool = match owner {
             Owner::Tool(tool) => Some(tool),
+            Owner::Beside(_) => None,
             _ => nodes
                 .ancestors(node)
                 .take_while(|up| nodes.kind(*up) != Kind::Agent)
@@ -114,6 +136,7 @@ impl Scopes {
             node: matches!(owner, Owner::Agent(_)).then_some(node),
             parent,
             tool,
+            aside,
         });
     }
 
@@ -162,20 +185,50 @@ fn above(nodes: &Nodes, owners: &[Owner], owner: Owner) -> Option<Owner> {
     let around = match owner {
         Owner::Nobody => None,
         Owner::Agent(node) => nodes.parent(node),
-        Owner::Tool(tool) => Some(tool),
+        Owner::Tool(node) | Owner::Check(node) => Some(node),
+        Owner::Beside(_) => return Some(Owner::Nobody),
     };
     owners.get(around?).copied()
+}
+
+/// Whether it looks at what others do instead of doing it.
+pub(super) fn is_check(kind: Kind) -> bool {
+    matches!(kind, Kind::Guardrail | Kind::Evaluator)
+}
+
+/// Model calls that no agent, tool or check stands above.
+fn owners_of_nobody(nodes: &Nodes, owners: &[Owner]) -> Vec<usize> {
+    let calls = nodes.of_kind(Kind::Llm).into_iter();
+    calls.filter(|call| owners.get(*call) == Some(&Owner::Nobody)).collect()
+}
+
+/// Agents that nothing called and that do not check others.
+fn top_agents(nodes: &Nodes, owners: &[Owner], checks: &[Option<usize>]) -> Vec<usize> {
+    let above = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool));
+    let is_top = |agent: &usize| above.get(*agent).is_some_and(Option::is_none) && checks.get(*agent).is_some_and(Option::is_none);
+    let speaks: HashSet<usize> = owners
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| nodes.kind(*index) == Kind::Llm)
+        .filter_map(|(_, owner)| match owner {
+            Owner::Agent(agent) => Some(*agent),
+            _ => None,
+        })
+        .collect();
+    let agents = nodes.of_kind(Kind::Agent).into_iter();
+    agents.filter(|agent| speaks.contains(agent)).filter(is_top).collect()
 }
 
 /// Who owns each node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool.
 fn owners(nodes: &Nodes) -> Vec<Owner> {
     let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
-    let nearest = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool));
+    let nearest = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool) || is_check(kind));
     let both = agents.into_iter().zip(nearest).enumerate();
     both.map(|(index, (agent, nearest))| match nodes.kind(index) {
         Kind::Agent => Owner::Agent(index),
         Kind::Llm => match nearest {
             Some(up) if nodes.kind(up) == Kind::Tool => Owner::Tool(up),
+            Some(up) if is_check(nodes.kind(up)) => Owner::Check(up),
             up => up.map_or(Owner::Nobody, Owner::Agent),
         },
         _ => agent.map_or(Owner::Nobody, Owner::Agent),

@@ -798,9 +798,48 @@ calls in the order in which they were asked for.""")
     c.span("response", 2000, 2500, llm([ask, said], chat("assistant", "Refunded."), (40, 3)), root)
 
 
+def judges():
+    c = Case(60, "made-judges-beside-an-agent", "Who checks an agent is not who answers", """
+A pipeline with a guardrail around a model call, an agent, an evaluator whose model grades the answer, and a grading model call that no span
+marks as such. The question and the answer are the agent's, the conversations stand in the order in which they began, and the run has the
+agent's name, not that of the evaluator's agent.
+
+A second trace of the same program: LangGraph's own nodes under names that clients mark as agents, and a tool that passes the run to the
+parent graph by an exception. No such node is an agent, and nothing failed.""")
+    ask = chat("user", "What do the docs say on span links?")
+    answer = chat("assistant", "They join spans of several traces.")
+    pipeline = c.span("pipeline", 0, 9000, {"openinference.span.kind": "CHAIN", "input.value": ask["content"], "output.value": answer["content"]})
+    guard = c.span("topic check", 100, 900, {"openinference.span.kind": "GUARDRAIL"}, pipeline)
+    c.span("ChatOpenAI", 200, 800, llm([chat("system", "Answer safe or unsafe."), ask], chat("assistant", "safe"), (20, 1)), guard)
+    docs = c.span("docs", 1000, 3000, agent("docs", ask["content"], answer["content"]), pipeline)
+    c.span("ChatOpenAI", 1100, 2900, llm([chat("system", "You answer from the docs."), ask], answer, (30, 8)), docs)
+    judge = c.span("relevance", 4000, 6000, {"openinference.span.kind": "EVALUATOR", "eval.name": "relevance", "eval.score": 0.9}, pipeline)
+    grader = c.span("grader", 4100, 5900, agent("grader"), judge)
+    graded = [chat("system", "Grade from 0 to 1."), ask, answer, chat("user", "Grade the answer.")]
+    c.span("ChatOpenAI", 4200, 5800, llm(graded, chat("assistant", "0.9"), (50, 2)), grader)
+    c.span("ChatOpenAI", 7000, 8000, llm([chat("system", "Is the tone friendly?"), chat("user", answer["content"])], chat("assistant", "yes"), (25, 1)), pipeline)
+
+    where = {"trace": 2}
+    root = c.span("LangGraph", 0, 9000, {"openinference.span.kind": "CHAIN"}, **where)
+    c.span("__start__", 10, 20, {"openinference.span.kind": "AGENT"}, root, **where)
+    alice = c.span("alice", 100, 3000, agent("alice"), root, **where)
+    hello = chat("user", "I was charged twice.")
+    asked = chat("assistant", calls=[("call_1", "transfer_to_bob", {})])
+    c.span("ChatOpenAI", 200, 900, llm([hello], asked, (20, 8)), alice, **where)
+    passes = [exception(1900, "langgraph.errors.ParentCommand", "Command(graph='__parent__', update={'active_agent': 'bob'}, goto='bob')")]
+    tools = c.span("tools", 1000, 2000, {"openinference.span.kind": "CHAIN"}, alice, (ERROR, "ParentCommand(Command(graph='__parent__'))"), passes, **where)
+    c.span("transfer_to_bob", 1100, 1900, tool("transfer_to_bob", "call_1", {}, "Successfully transferred to bob"), tools, **where)
+    c.span("RunnableSequence", 2100, 2200, {"openinference.span.kind": "AGENT"}, alice, **where)
+    bob = c.span("bob", 4000, 8000, agent("bob"), root, **where)
+    c.span("ChatOpenAI", 4100, 7900, llm([hello, asked, chat("tool", "Successfully transferred to bob", call_id="call_1")], chat("assistant", "You get it back."), (40, 6)), bob, **where)
+
+
 for make in (every_step, memory, handoff, guardrail, evaluation, prompts, token_ids, images, limits, history_edited, history_truncated, same_call_ids, parent_cycle,
              dangling, duplicates, end_before_start, running, plain, retries, mixed, own_keys, no_ids, parallel, searching, agent_only, session, odd_values,
              short_words, no_content, log_events, interrupts, nested, failures, messages_only, handoff_calls):
+    make()
+
+for make in (judges,):
     make()
 
 

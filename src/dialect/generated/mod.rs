@@ -37,6 +37,8 @@ mod laminar;
 #[rustfmt::skip]
 mod langfuse;
 #[rustfmt::skip]
+mod langgraph;
+#[rustfmt::skip]
 mod langsmith;
 #[rustfmt::skip]
 mod mcp;
@@ -93,6 +95,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     koog::RULES,
     laminar::RULES,
     langfuse::RULES,
+    langgraph::RULES,
     langsmith::RULES,
     mcp::RULES,
     mlflow::RULES,

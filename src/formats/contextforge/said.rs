@@ -119,7 +119,7 @@ struct Conversation<'a> {
 fn said_here(run: &Run) -> Vec<Conversation<'_>> {
     let mut question = run.question.as_ref().filter(|said| said.in_conversation);
     let mut out = Vec::new();
-    for scope in run.scopes.iter().filter(|scope| scope.called_by.is_none()) {
+    for scope in run.scopes.iter().filter(|scope| scope.called_by.is_none() && !scope.aside) {
         let user = |entry: &'_ Entry| matches!(&entry.kind, EntryKind::Message(message) if message.role == Role::User);
         let history = scope
             .conversation

@@ -88,7 +88,7 @@ impl<'a> Messages<'a> {
     }
 
     fn conversation(&mut self, run: &'a Run, turns: &Turns, index: usize, scope: &'a Scope) {
-        let outer = scope.called_by.is_none();
+        let outer = scope.called_by.is_none() && !scope.aside;
         let entries = &scope.conversation;
         let opening = entries
             .iter()
