@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use spanbridge::dialect::rule::{Condition, List, Text};
+use spanbridge::dialect::rule::{Condition, InverseRule, List, Text};
 use spanbridge::dialect::{Place, Rule, file};
 
 fn root() -> PathBuf {
@@ -86,11 +86,32 @@ fn table(rules: &[Rule]) -> String {
     out
 }
 
+fn inverse_table(rules: &[InverseRule]) -> String {
+    let mut out = String::from("\npub(super) static INVERSE_RULES: &[InverseRule] = &[\n");
+    for rule in rules {
+        let kinds: Vec<String> = rule.kinds.iter().map(|kind| format!("Kind::{kind:?}")).collect();
+        writeln!(
+            out,
+            "    InverseRule {{ dialect: {:?}, key: {:?}, prefix: {}, field: Field::{}, codec: Codec::{}, kinds: &[{}], words: {} }},",
+            rule.dialect,
+            rule.key,
+            rule.prefix,
+            rule.field.variant(),
+            rule.codec.variant(),
+            kinds.join(", "),
+            pairs(&rule.words),
+        )
+        .unwrap();
+    }
+    out.push_str("];\n");
+    out
+}
+
 const PRELUDE: &str = "//! Rules of the dialects in `semconv/`, one file a dialect.
 // Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
 
 mod prelude {
-    pub(super) use crate::dialect::rule::{Codec, Condition, Field, Place, Rule};
+    pub(super) use crate::dialect::rule::{Codec, Condition, Field, InverseRule, Place, Rule};
     pub(super) use crate::operation::Kind;
 }
 
@@ -111,16 +132,23 @@ fn tables_are_fresh() {
     let folder = root().join("src/dialect/generated");
     let mut index = String::from(PRELUDE);
     let mut list = String::new();
+    let mut inverse_list = String::new();
     for name in dialects() {
         let text = std::fs::read_to_string(root().join("semconv").join(&name).join("attributes.yaml")).unwrap();
         let rules = file::rules(&name, &text).unwrap_or_else(|error| panic!("semconv/{name}/attributes.yaml: {error}"));
-        check(&folder.join(format!("{name}.rs")), &table(&rules));
+        let inverse = file::inverse_rules(&name, &text).unwrap_or_else(|error| panic!("semconv/{name}/attributes.yaml: {error}"));
+        let mut tables = table(&rules);
+        if !inverse.is_empty() {
+            tables.push_str(&inverse_table(&inverse));
+            writeln!(inverse_list, "    {name}::INVERSE_RULES,").unwrap();
+        }
+        check(&folder.join(format!("{name}.rs")), &tables);
         writeln!(index, "#[rustfmt::skip]\nmod {name};").unwrap();
         writeln!(list, "    {name}::RULES,").unwrap();
     }
     writeln!(
         index,
-        "\n/// The rules, by dialect.\n#[rustfmt::skip]\npub static TABLES: &[&[crate::dialect::Rule]] = &[\n{list}];"
+        "\n/// The rules, by dialect.\n#[rustfmt::skip]\npub static TABLES: &[&[crate::dialect::Rule]] = &[\n{list}];\n\n/// The inverse rules, of the dialects that are written.\n#[rustfmt::skip]\npub(crate) static INVERSE_TABLES: &[&[crate::dialect::rule::InverseRule]] = &[\n{inverse_list}];"
     )
     .unwrap();
     check(&folder.join("mod.rs"), &index);

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use super::registry::Registry;
-use super::rule::{Codec, Condition, Field, List, Place, Rule, Text};
+use super::rule::{Codec, Condition, Field, InverseRule, List, Place, Rule, Text};
 use crate::operation::Kind;
 
 /// Why a registry file cannot be used.
@@ -83,6 +83,17 @@ struct RuleText {
     values: serde_json::Map<String, serde_json::Value>,
     #[serde(default)]
     when: WhenText,
+    #[serde(default)]
+    write: Option<WriteText>,
+}
+
+/// Whether operations are written under this key: always, on some kinds, or as these words for ours.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum WriteText {
+    Always(bool),
+    Kinds(Vec<String>),
+    Words(BTreeMap<String, String>),
 }
 
 #[derive(Deserialize, Default)]
@@ -107,6 +118,24 @@ struct WhenText {
 /// # Errors
 /// When the text is no such file, or a rule has an unknown field, codec, place or kind.
 pub fn rules(dialect: &str, text: &str) -> Result<Vec<Rule>, FileError> {
+    let parsed = entries(text, |entry, text| rule(dialect, entry, text))?;
+    Ok(parsed)
+}
+
+/// The inverse rules in the text of a registry file: those that are marked with `write`.
+///
+/// # Errors
+/// As [`rules`].
+pub fn inverse_rules(dialect: &str, text: &str) -> Result<Vec<InverseRule>, FileError> {
+    let parsed = entries(text, |entry, mut text| {
+        let mark = text.write.take();
+        let rule = rule(dialect, entry, text)?;
+        mark.map_or(Ok(None), |mark| inverse(rule, mark))
+    })?;
+    Ok(parsed.into_iter().flatten().collect())
+}
+
+fn entries<T>(text: &str, make: impl Fn(&str, RuleText) -> Result<T, String>) -> Result<Vec<T>, FileError> {
     let file: FileText = serde_saphyr::from_str(text).map_err(|error| FileError::Yaml(Box::new(error)))?;
     let mut out = Vec::new();
     for entry in file.attributes.into_iter().chain(file.events).chain(file.spans) {
@@ -124,7 +153,7 @@ pub fn rules(dialect: &str, text: &str) -> Result<Vec<Rule>, FileError> {
                 problem,
             };
             let parsed: RuleText = serde_json::from_value(text).map_err(|error| problem(error.to_string()))?;
-            out.push(rule(dialect, &key, parsed).map_err(problem)?);
+            out.push(make(&key, parsed).map_err(problem)?);
         }
     }
     Ok(out)
@@ -172,6 +201,30 @@ fn rule(dialect: &str, entry: &str, text: RuleText) -> Result<Rule, String> {
         paths: texts(text.path),
         values: pairs(text.values),
     })
+}
+
+fn inverse(rule: Rule, mark: WriteText) -> Result<Option<InverseRule>, String> {
+    if rule.place != Place::Span {
+        return Err("write: only attributes of spans are written".to_owned());
+    }
+    let of_name = |word: &String| Kind::from_name(word).ok_or_else(|| format!("no such kind: {word}"));
+    let mut words: Vec<(Text, Text)> = rule.values.iter().map(|(theirs, ours)| (*ours, *theirs)).collect();
+    let mut kinds = rule.when.kinds;
+    match mark {
+        WriteText::Always(false) => return Ok(None),
+        WriteText::Always(true) => {}
+        WriteText::Kinds(list) => kinds = leak_list(list.iter().map(of_name).collect::<Result<_, _>>()?),
+        WriteText::Words(map) => words.extend(map.into_iter().map(|(ours, theirs)| (leak(ours), leak(theirs)))),
+    }
+    Ok(Some(InverseRule {
+        dialect: rule.dialect,
+        key: rule.key,
+        prefix: rule.prefix,
+        field: rule.field,
+        codec: rule.codec,
+        kinds,
+        words: leak_list(words),
+    }))
 }
 
 fn place(word: &str) -> Result<Place, String> {

@@ -1,4 +1,4 @@
-//! Reads attributes into operations, by tables generated from `semconv/`.
+//! Reads attributes into operations and writes operations as attributes, by tables generated from `semconv/`.
 //!
 //! A [`Rule`] says: key (or key prefix), place (span, resource, event, log), condition, codec, path, values, field,
 //! rank. There are no chains of if-else over key names; what no rule consumes stays in `Operation::unmapped`. Spans
@@ -19,6 +19,7 @@ mod result;
 pub mod rule;
 mod texts;
 mod wanted;
+pub mod write;
 mod write_field;
 
 pub(crate) use read::take;

@@ -54,6 +54,26 @@ impl Rule {
     }
 }
 
+/// One line of a dialect's table read the other way: the key and the codec that a field of an operation is written with. In
+/// `semconv/` it is a rule with `write`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InverseRule {
+    /// The dialect's name.
+    pub dialect: Text,
+    /// The key, or the part before the open suffix if `prefix`.
+    pub key: Text,
+    /// Whether `key` is the beginning of many keys.
+    pub prefix: bool,
+    /// The field that is written.
+    pub field: Field,
+    /// How the value is written.
+    pub codec: Codec,
+    /// Kinds of operations on whose spans the key stands; empty: all.
+    pub kinds: List<Kind>,
+    /// Our words and the dialect's; of several for one of ours the first is written.
+    pub words: List<(Text, Text)>,
+}
+
 /// Where a key stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
@@ -143,6 +163,9 @@ macro_rules! named {
             pub fn from_word(word: &str) -> Option<Self> {
                 match word { $($word => Some(Self::$variant),)* _ => None }
             }
+
+            /// Every one, in order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
             /// The name of the variant, for generated code.
             #[must_use]

@@ -8,3 +8,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule { dialect: "mcp", key: "mcp.server.name", prefix: false, place: Place::Span, field: Field::McpServer, codec: Codec::Text, rank: 30, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "mcp", key: "tools_call", prefix: false, place: Place::Name, field: Field::ToolName, codec: Codec::LastWord, rank: 890, when: Condition { scope: &[], name: &[], has: &["mcp.method.name"], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
 ];
+
+pub(super) static INVERSE_RULES: &[InverseRule] = &[
+    InverseRule { dialect: "mcp", key: "mcp.server.name", prefix: false, field: Field::McpServer, codec: Codec::Text, kinds: &[], words: &[] },
+];

@@ -2,7 +2,7 @@
 // Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
 
 mod prelude {
-    pub(super) use crate::dialect::rule::{Codec, Condition, Field, Place, Rule};
+    pub(super) use crate::dialect::rule::{Codec, Condition, Field, InverseRule, Place, Rule};
     pub(super) use crate::operation::Kind;
 }
 
@@ -115,4 +115,13 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     vercel_ai::RULES,
     vercel_ai_7::RULES,
     voltagent::RULES,
+];
+
+/// The inverse rules, of the dialects that are written.
+#[rustfmt::skip]
+pub(crate) static INVERSE_TABLES: &[&[crate::dialect::rule::InverseRule]] = &[
+    gen_ai::INVERSE_RULES,
+    mcp::INVERSE_RULES,
+    openinference::INVERSE_RULES,
+    spanbridge::INVERSE_RULES,
 ];

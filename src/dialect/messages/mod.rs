@@ -218,6 +218,13 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
             opaque: Map::new(),
         });
     }
+    // Our own member beside OpenInference's: an answer that was recorded as a value, which `message.content` holds as text.
+    if let Some(result) = text(map, &["result_json"]).and_then(|text| serde_json::from_str(&text).ok())
+        && builder.message.role == Role::Tool
+    {
+        builder.message.result = Some(result);
+        return vec![builder.message];
+    }
     let holder = ["contents", "parts", "content", "text"]
         .into_iter()
         .find_map(|key| map.member(key).filter(|value| !is_nothing(value)));

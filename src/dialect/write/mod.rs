@@ -1,0 +1,287 @@
+//! Writes operations as attributes: the other direction of [`read`](crate::dialect::read()).
+//!
+//! The keys come from the same tables: a rule in `semconv/` that is marked with `write` is an [`InverseRule`]. What the chosen
+//! vocabulary has no key for is written under a key of `semconv/spanbridge`, else under one of the other vocabulary, so that
+//! nothing an operation says is left out. Law: reading what was written gives the operation again (`tests/write.rs` names the
+//! few facts that come back in another form).
+//!
+//! An operation's name and failure are no attributes of their own: a span has a name, a status and exception events for them
+//! ([`status_and_exception`]).
+
+mod encode;
+mod fact;
+mod failure;
+mod gen_ai;
+mod openinference;
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+pub use failure::status_and_exception;
+
+use super::codec;
+use super::generated::{INVERSE_TABLES, TABLES};
+use super::rule::{Codec, Field, InverseRule, Place, Rule};
+use crate::operation::{Kind, Operation};
+use crate::span::{AnyValue, Attributes};
+use encode::Encoded;
+use fact::Fact;
+
+/// The attribute keys that an operation is written with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Vocabulary {
+    /// OpenInference: flattened message keys, `input.value`, `output.value`. Phoenix reads it.
+    OpenInference,
+    /// OTel's GenAI semantic conventions in their current attribute form: messages as JSON in `gen_ai.input.messages`.
+    GenAi,
+    /// Both on one span.
+    Both,
+}
+
+impl Vocabulary {
+    /// The dialects whose keys are written, the preferred first.
+    fn passes(self) -> &'static [&'static [&'static str]] {
+        const OPENINFERENCE: &[&str] = &["openinference", "spanbridge", "gen_ai", "mcp"];
+        const GEN_AI: &[&str] = &["gen_ai", "spanbridge", "openinference", "mcp"];
+        match self {
+            Self::OpenInference => &[OPENINFERENCE],
+            Self::GenAi => &[GEN_AI],
+            // What the second vocabulary lacks stands there already.
+            Self::Both => &[OPENINFERENCE, &["gen_ai"]],
+        }
+    }
+}
+
+/// Writes operations in one vocabulary. It holds the tables; make it once.
+#[derive(Debug, Clone)]
+pub struct AttributeWriter {
+    vocabulary: Vocabulary,
+    rules: HashMap<Field, Vec<&'static InverseRule>>,
+    /// Rules that read a part of a key's value, or a further meaning of its word, by key.
+    further: HashMap<&'static str, Vec<&'static Rule>>,
+}
+
+impl AttributeWriter {
+    /// A writer for this vocabulary, with the tables of `semconv/`.
+    #[must_use]
+    pub fn new(vocabulary: Vocabulary) -> Self {
+        let mut rules: HashMap<Field, Vec<&'static InverseRule>> = HashMap::new();
+        for rule in INVERSE_TABLES.iter().flat_map(|table| table.iter()) {
+            rules.entry(rule.field).or_default().push(rule);
+        }
+        let mut further: HashMap<&'static str, Vec<&'static Rule>> = HashMap::new();
+        let reads_more =
+            |rule: &&Rule| rule.place == Place::Span && rule.field != Field::Kind && !(rule.paths.is_empty() && rule.values.is_empty());
+        for rule in TABLES.iter().flat_map(|table| table.iter()).filter(reads_more) {
+            further.entry(rule.key).or_default().push(rule);
+        }
+        Self {
+            vocabulary,
+            rules,
+            further,
+        }
+    }
+
+    /// The operation as attributes, those that no dialect knows included.
+    #[must_use]
+    pub fn write(&self, operation: &Operation) -> Attributes {
+        let mut out = Attributes::default();
+        for dialects in self.vocabulary.passes() {
+            let mut pass = Pass {
+                writer: self,
+                dialects,
+                operation,
+                out: &mut out,
+            };
+            pass.kind();
+            for field in fields() {
+                pass.field(field);
+            }
+        }
+        for (key, value) in &operation.unmapped {
+            if out.get(key).is_none() {
+                out.push(key.clone(), AnyValue::from_json(value));
+            }
+        }
+        out
+    }
+}
+
+/// The fields in the order in which they are written: whole inputs and outputs come after what has a name of its own, since
+/// both may want `input.value`.
+fn fields() -> impl Iterator<Item = Field> {
+    const LAST: [Field; 3] = [Field::Input, Field::Output, Field::RawResponse];
+    let named = Field::ALL.iter().copied().filter(|field| !LAST.contains(field));
+    named.chain(LAST)
+}
+
+struct Pass<'a> {
+    writer: &'a AttributeWriter,
+    dialects: &'static [&'static str],
+    operation: &'a Operation,
+    out: &'a mut Attributes,
+}
+
+impl<'a> Pass<'a> {
+    /// The rules for a field of this operation, the preferred first; a rule for certain kinds goes before one for all.
+    fn rules(&self, field: Field) -> Vec<&'static InverseRule> {
+        let kind = self.operation.kind;
+        let all = self.writer.rules.get(&field).map_or(&[][..], Vec::as_slice);
+        let holds = |rule: &&&InverseRule| rule.kinds.is_empty() || rule.kinds.contains(&kind);
+        let mut list: Vec<(usize, bool, &'static InverseRule)> = all
+            .iter()
+            .filter(holds)
+            .filter_map(|rule| {
+                let place = self.dialects.iter().position(|dialect| *dialect == rule.dialect)?;
+                Some((place, rule.kinds.is_empty(), *rule))
+            })
+            .collect();
+        list.sort_by_key(|(place, general, _)| (*place, *general));
+        list.into_iter().map(|(_, _, rule)| rule).collect()
+    }
+
+    /// The kind in the dialect's nearest word, and in ours where that word means another kind.
+    fn kind(&mut self) {
+        let kind = self.operation.kind;
+        if kind == Kind::Plain {
+            return;
+        }
+        for rule in self.rules(Field::Kind) {
+            let mut words = rule.words.iter().filter(|(ours, _)| *ours == kind.name());
+            let Some((_, word)) = words.find(|(_, word)| self.agrees(rule.key, word)) else {
+                continue;
+            };
+            self.push(rule.key, AnyValue::from(*word));
+            let read_back = rule.words.iter().find(|(_, theirs)| theirs == word).map(|(ours, _)| *ours);
+            if read_back == Some(kind.name()) {
+                return;
+            }
+        }
+    }
+
+    /// Whether what a word says beside the kind is what the operation says: `create_memory` also means that something was added.
+    fn agrees(&self, key: &str, word: &str) -> bool {
+        self.further(key).all(|rule| match rule.word(word) {
+            Some(meaning) => matches!(fact::of(self.operation, rule.field), Some(Fact::Text(said)) if said == meaning),
+            None => true,
+        })
+    }
+
+    /// The rules that read more from this key on an operation of this kind.
+    fn further(&self, key: &str) -> impl Iterator<Item = &'static Rule> {
+        let rules = self.writer.further.get(key).map_or(&[][..], Vec::as_slice);
+        let kind = self.operation.kind;
+        rules.iter().copied().filter(move |rule| rule.when.holds_for_kind(kind))
+    }
+
+    fn field(&mut self, field: Field) {
+        if field == Field::Parameter {
+            return;
+        }
+        let operation: &'a Operation = self.operation;
+        let Some(fact) = fact::of(operation, field) else { return };
+        match (field, fact) {
+            (Field::Parameters, Fact::Map(parameters)) => self.parameters(parameters),
+            (Field::FormatExtras, Fact::Map(extras)) => {
+                for (name, value) in extras {
+                    self.named(field, name, value);
+                }
+            }
+            (_, fact) => {
+                for rule in self.rules(field) {
+                    if self.write(rule, &fact) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether reading this map under this key would find more than the operation says.
+    fn says_more(&self, key: &str, map: &serde_json::Map<String, Value>) -> bool {
+        let mut rules = self.further(key).filter(|rule| !rule.paths.is_empty()).peekable();
+        if rules.peek().is_none() {
+            return false;
+        }
+        let value = Value::Object(map.clone());
+        rules.any(|rule| {
+            let found = rule.paths.iter().any(|path| codec::at(&value, path).is_some());
+            found && fact::of(self.operation, rule.field).is_none()
+        })
+    }
+
+    /// Parameters under keys of their own, as far as the dialect has them; the rest as one map.
+    fn parameters(&mut self, parameters: &serde_json::Map<String, Value>) {
+        let own_keys = self.dialects.first() == Some(&"gen_ai");
+        let mut rest = serde_json::Map::new();
+        for (name, value) in parameters {
+            // An attribute without a value says nothing.
+            let says_nothing = value.is_null() || value.as_str() == Some("");
+            if !own_keys || says_nothing || !self.named(Field::Parameter, name, value) {
+                let _ = rest.insert(name.clone(), value.clone());
+            }
+        }
+        if !rest.is_empty() {
+            for rule in self.rules(Field::Parameters) {
+                if self.write(rule, &Fact::Map(&rest)) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// One member of a map that has a key of its own; whether it has.
+    fn named(&mut self, field: Field, name: &str, value: &Value) -> bool {
+        let has_name = |rule: &&'static InverseRule| rule.words.iter().any(|(ours, _)| *ours == name);
+        match self.rules(field).into_iter().find(has_name) {
+            Some(rule) => self.write(rule, &Fact::Value(value)),
+            None => false,
+        }
+    }
+
+    /// Writes a fact under a rule's key; `false` if the key cannot hold it, or holds something else.
+    fn write(&mut self, rule: &InverseRule, fact: &Fact<'_>) -> bool {
+        if let Fact::Map(map) = fact
+            && self.says_more(rule.key, map)
+        {
+            return false;
+        }
+        match encode::encode(rule, fact) {
+            None => false,
+            Some(Encoded::One(value)) => self.push(rule.key, value),
+            Some(Encoded::JsonText(text)) => {
+                let mime = rule
+                    .key
+                    .strip_suffix(".value")
+                    .map(|stem| format!("{stem}.mime_type"))
+                    .filter(|_| rule.codec == Codec::ByMime);
+                let written = self.push(rule.key, AnyValue::from(text));
+                if let (true, Some(mime)) = (written, mime) {
+                    self.push(&mime, AnyValue::from("application/json"));
+                }
+                written
+            }
+            Some(Encoded::Many(list)) => {
+                let free = !self.out.iter().any(|(key, _)| key.starts_with(rule.key));
+                if free {
+                    self.out
+                        .0
+                        .extend(list.into_iter().map(|(suffix, value)| (format!("{}{suffix}", rule.key), value)));
+                }
+                free
+            }
+        }
+    }
+
+    /// Adds an attribute; `false` if the key is there with another value.
+    fn push(&mut self, key: &str, value: AnyValue) -> bool {
+        match self.out.get(key) {
+            Some(have) => *have == value,
+            None => {
+                self.out.push(key, value);
+                true
+            }
+        }
+    }
+}

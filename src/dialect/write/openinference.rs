@@ -1,0 +1,181 @@
+//! Lists as OpenInference's flattened keys: what follows `llm.input_messages.`, `retrieval.documents.` and the like.
+
+use std::fmt::Display;
+
+use serde_json::{Value, json};
+
+use crate::operation::message::Media;
+use crate::operation::{Document, Evaluation, Message, Part, ToolCall, ToolDefinition};
+use crate::span::AnyValue;
+
+/// Deeper values are written as one JSON text.
+const MAX_DEPTH: usize = 16;
+
+#[derive(Default)]
+struct Keys(Vec<(String, AnyValue)>);
+
+impl Keys {
+    fn put(&mut self, key: impl Display, value: impl Into<AnyValue>) {
+        self.0.push((key.to_string(), value.into()));
+    }
+
+    fn put_some(&mut self, key: impl Display, value: Option<&String>) {
+        if let Some(value) = value {
+            self.put(key, value.as_str());
+        }
+    }
+
+    /// Any JSON value, one attribute a leaf. Empty lists and maps are JSON text: a key cannot say that it has none below it.
+    fn flatten(&mut self, at: &str, value: &Value, depth: usize) {
+        match value {
+            Value::Object(map) if !map.is_empty() && depth < MAX_DEPTH && map.keys().all(|key| is_segment(key)) => {
+                for (key, value) in map {
+                    self.flatten(&format!("{at}.{key}"), value, depth + 1);
+                }
+            }
+            Value::Array(list) if !list.is_empty() && depth < MAX_DEPTH => {
+                for (index, value) in list.iter().enumerate() {
+                    self.flatten(&format!("{at}.{index}"), value, depth + 1);
+                }
+            }
+            Value::Object(_) | Value::Array(_) => self.put(at, value.to_string()),
+            leaf => self.put(at, AnyValue::from_json(leaf)),
+        }
+    }
+}
+
+/// Whether a member's name comes back from a key as it is: no dot, and not a list's index.
+fn is_segment(name: &str) -> bool {
+    !name.is_empty() && !name.contains('.') && !name.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+pub(super) fn messages(list: &[Message]) -> Vec<(String, AnyValue)> {
+    let mut keys = Keys::default();
+    for (index, message) in list.iter().enumerate() {
+        self::message(&mut keys, index, message);
+    }
+    keys.0
+}
+
+fn message(keys: &mut Keys, index: usize, message: &Message) {
+    let at = format!("{index}.message");
+    keys.put(format_args!("{at}.role"), message.role.name());
+    keys.put_some(format_args!("{at}.name"), message.name.as_ref());
+    keys.put_some(format_args!("{at}.tool_call_id"), message.tool_call_id.as_ref());
+    keys.put_some(format_args!("{at}.finish_reason"), message.finish_reason.as_ref());
+    if message.is_error {
+        keys.put(format_args!("{at}.status"), "error");
+    }
+    match (message.parts.as_slice(), &message.result) {
+        ([], None) => {}
+        ([], Some(result)) => {
+            keys.put(format_args!("{at}.content"), plain(result));
+            keys.put(format_args!("{at}.result_json"), result.to_string());
+        }
+        ([Part::Text(text)], _) => keys.put(format_args!("{at}.content"), text.as_str()),
+        (parts, _) => {
+            for (place, part) in parts.iter().enumerate() {
+                self::part(keys, &format!("{at}.contents.{place}.message_content"), part);
+            }
+        }
+    }
+    for (place, call) in message.tool_calls.iter().enumerate() {
+        let at = format!("{at}.tool_calls.{place}.tool_call");
+        keys.put_some(format_args!("{at}.id"), call.id.as_ref());
+        keys.put(format_args!("{at}.function.name"), call.name.as_str());
+        if let Some(text) = arguments_text(call) {
+            keys.put(format_args!("{at}.function.arguments"), text);
+        }
+    }
+}
+
+fn part(keys: &mut Keys, at: &str, part: &Part) {
+    match part {
+        Part::Text(text) => {
+            keys.put(format_args!("{at}.type"), "text");
+            keys.put(format_args!("{at}.text"), text.as_str());
+        }
+        Part::Reasoning { text, opaque } => {
+            keys.put(format_args!("{at}.type"), "reasoning");
+            keys.put_some(format_args!("{at}.text"), text.as_ref());
+            for (key, value) in opaque {
+                keys.flatten(&format!("{at}.{key}"), value, 0);
+            }
+        }
+        Part::Media(media) => self::media(keys, at, media),
+        Part::Other(value) => keys.flatten(at, value, 0),
+    }
+}
+
+/// An image as the specification has it (`message_content.image.image.url`), other media likewise.
+fn media(keys: &mut Keys, at: &str, media: &Media) {
+    let Some(url) = media.url() else {
+        keys.flatten(at, &media.raw, 0);
+        return;
+    };
+    let modality = if media.modality.is_empty() { "file" } else { &media.modality };
+    keys.put(format_args!("{at}.type"), modality);
+    keys.put(format_args!("{at}.{modality}.{modality}.url"), url);
+    keys.put_some(format_args!("{at}.{modality}.{modality}.mime_type"), media.mime_type.as_ref());
+}
+
+/// The arguments as the model wrote them, else as compact JSON text; `None` where none were recorded.
+fn arguments_text(call: &ToolCall) -> Option<String> {
+    call.arguments_text.clone().or_else(|| call.arguments.as_ref().map(plain))
+}
+
+pub(super) fn documents(list: &[Document]) -> Vec<(String, AnyValue)> {
+    let mut keys = Keys::default();
+    for (index, document) in list.iter().enumerate() {
+        let at = format!("{index}.document");
+        keys.put_some(format_args!("{at}.id"), document.id.as_ref());
+        keys.put_some(format_args!("{at}.content"), document.content.as_ref());
+        if let Some(score) = document.score {
+            keys.put(format_args!("{at}.score"), score);
+        }
+        if !document.metadata.is_empty() || *document == Document::default() {
+            keys.put(format_args!("{at}.metadata"), Value::Object(document.metadata.clone()).to_string());
+        }
+    }
+    keys.0
+}
+
+pub(super) fn tools(list: &[ToolDefinition]) -> Vec<(String, AnyValue)> {
+    let mut keys = Keys::default();
+    for (index, tool) in list.iter().enumerate() {
+        let schema = json!({"type": "function", "function": super::gen_ai::tool(tool)});
+        keys.put(format_args!("{index}.tool.json_schema"), schema.to_string());
+    }
+    keys.0
+}
+
+pub(super) fn embedded_texts(list: &[String]) -> Vec<(String, AnyValue)> {
+    let mut keys = Keys::default();
+    for (index, text) in list.iter().enumerate() {
+        keys.put(format_args!("{index}.embedding.text"), text.as_str());
+    }
+    keys.0
+}
+
+pub(super) fn evaluations(list: &[Evaluation]) -> Vec<(String, AnyValue)> {
+    let mut keys = Keys::default();
+    for (index, evaluation) in list.iter().enumerate() {
+        let at = format!("{index}.evaluation");
+        keys.put_some(format_args!("{at}.name"), evaluation.name.as_ref());
+        if let Some(score) = evaluation.score {
+            keys.put(format_args!("{at}.score"), score);
+        }
+        keys.put_some(format_args!("{at}.label"), evaluation.label.as_ref());
+        keys.put_some(format_args!("{at}.explanation"), evaluation.explanation.as_ref());
+        keys.put_some(format_args!("{at}.annotator_kind"), evaluation.annotator_kind.as_ref());
+    }
+    keys.0
+}
+
+/// Text as it is, other values as JSON text.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,282 @@
+//! Writing operations: what was written reads back as the operation that was written.
+#![expect(clippy::unwrap_used, reason = "a test may")]
+
+mod support;
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+use spanbridge::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
+use spanbridge::dialect::{Place, Registry, Rule, read};
+use spanbridge::operation::{Kind, Message, Operation, Part, Recorded, Role, ToolCall, ToolUse};
+use spanbridge::span::{Span, SpanId, TraceId};
+
+const VOCABULARIES: [Vocabulary; 3] = [Vocabulary::OpenInference, Vocabulary::GenAi, Vocabulary::Both];
+
+/// A span that says what the operation says, in this vocabulary, and nothing else.
+fn written(writer: &AttributeWriter, original: &Span, operation: &Operation) -> Span {
+    let mut span = Span::new(original.trace_id, original.span_id, operation.name.clone());
+    (span.start, span.end) = (original.start, original.end);
+    span.scope = original.scope.clone();
+    span.attributes = writer.write(operation);
+    if let Some(failure) = &operation.failure {
+        let (status, exception) = status_and_exception(failure, original.end);
+        span.status = status;
+        span.events.extend(exception);
+    }
+    span
+}
+
+/// Attributes that no rule knows, whatever else stands on the span.
+fn without_known_keys(registry: &Registry, mut operation: Operation) -> Operation {
+    let knows = |key: &str| {
+        let fits = |rule: &&Rule| rule.place == Place::Span && if rule.prefix { key.starts_with(rule.key) } else { key == rule.key };
+        registry.rules().iter().any(|rule| fits(&rule))
+    };
+    operation.unmapped.retain(|key, _| !knows(key));
+    operation
+}
+
+/// What a vocabulary has no other form for, put aside on both sides. Each line says what comes back in another form.
+fn comparable(mut operation: Operation) -> Operation {
+    // The whole input of a tool or a search is its arguments or its query, where nothing else is said; likewise the output.
+    if matches!(
+        operation.kind,
+        Kind::Tool | Kind::Handoff | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead
+    ) {
+        let (input, output) = (std::mem::take(&mut operation.input), std::mem::take(&mut operation.output));
+        if let (Some(input), true) = (input.get(), operation.kind != Kind::Tool && operation.kind != Kind::Handoff) {
+            let search = operation.search.get_or_insert_default();
+            search.query.get_or_insert_with(|| input.clone());
+        }
+        if let Some(tool) = &mut operation.tool {
+            // A tool without a name goes by its span's.
+            tool.name.get_or_insert_with(|| operation.name.clone());
+            tool.arguments = tool.arguments.take().or(input.into_value());
+            tool.result = tool.result.take().or(output.into_value());
+        }
+    }
+    // What a model's output says as JSON is also its provider's answer, and its messages are also its output.
+    if operation.kind == Kind::Llm {
+        operation.raw_response = None;
+        operation.output = Default::default();
+    }
+    // An agent without a name goes by its id.
+    operation.agent.name = operation.agent.name.or(operation.agent.id.clone());
+    // Vectors are counted by their texts, where those stand there.
+    if operation.vector_count == Some(operation.embedded_texts.len() as u64) {
+        operation.vector_count = None;
+    }
+    for message in operation.input_messages.iter_mut().chain(&mut operation.output_messages).flatten() {
+        comparable_message(message);
+    }
+    operation
+}
+
+fn comparable_message(message: &mut Message) {
+    for call in &mut message.tool_calls {
+        // White space between the members of arguments.
+        call.arguments_text = Some(call.arguments_json());
+    }
+    // Words that are not there.
+    message.parts.retain(|part| !matches!(part, Part::Text(text) if text.is_empty()));
+    for part in &mut message.parts {
+        if let Part::Media(media) = part {
+            // An URL of data and its bytes; the shape in which the client recorded them.
+            media.uri = media.url();
+            (media.raw, media.base64) = Default::default();
+        }
+    }
+}
+
+macro_rules! fields_that_differ {
+    ($a:expr, $b:expr; $($field:ident),*) => {{
+        let mut out: Vec<String> = Vec::new();
+        $(if $a.$field != $b.$field {
+            out.push(format!("{}: {:?} / {:?}", stringify!($field), $a.$field, $b.$field));
+        })*
+        out
+    }};
+}
+
+/// The fields in which two operations differ, for the message of a failing test.
+fn differences(a: &Operation, b: &Operation) -> Vec<String> {
+    fields_that_differ!(a, b; kind, name, agent, model, input_messages, output_messages, input, output, raw_response, response_id,
+        finish_reason, parameters, tool_definitions, usage, cost, time_to_first_token, tool, search, embedded_texts, vector_count,
+        memory, state, interrupt, evaluations, training, prompt, resource_impact, task, session_id, user_id, workflow, graph_node,
+        tags, metadata, failure, format_extras, unmapped)
+}
+
+#[test]
+fn every_recorded_operation_reads_back_as_it_was_written() {
+    let registry = Registry::built_in();
+    let mut wrong: BTreeMap<String, usize> = BTreeMap::new();
+    let mut compared = 0;
+    for vocabulary in VOCABULARIES {
+        let writer = AttributeWriter::new(vocabulary);
+        for case in support::cases(100, |_| true) {
+            for span in &case.spans {
+                let first = without_known_keys(&registry, *read(&registry, span, &[]).operation);
+                if first.kind == Kind::Plain {
+                    continue;
+                }
+                let again = read(&registry, &written(&writer, span, &first), &[]).operation;
+                let (first, again) = (comparable(first), comparable(*again));
+                compared += 1;
+                if first != again {
+                    let fields = differences(&first, &again).join("\n    ");
+                    println!("{vocabulary:?} {} {} {:?}\n    {fields}", case.name, span.span_id, first.kind);
+                    *wrong.entry(format!("{vocabulary:?} {}", case.name)).or_default() += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 1000, "only {compared} operations");
+    assert!(wrong.is_empty(), "{} of {compared}: {wrong:#?}", wrong.values().sum::<usize>());
+}
+
+/// Words that look like nothing else: no JSON, no number, no block.
+fn words() -> impl Strategy<Value = String> {
+    "[a-zA-Zäß€🦀][a-zA-Z äß€🦀:,.!?']{0,20}[a-z]"
+}
+
+fn json_value() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        words().prop_map(Value::from),
+        any::<i32>().prop_map(Value::from),
+        any::<bool>().prop_map(Value::from)
+    ];
+    leaf.prop_recursive(2, 8, 3, |inner| {
+        prop::collection::btree_map("[p-z]{2,5}", inner, 1..3).prop_map(|map| Value::Object(map.into_iter().collect()))
+    })
+}
+
+fn object() -> impl Strategy<Value = Value> {
+    prop::collection::btree_map("[p-z]{2,5}", json_value(), 1..4).prop_map(|map| Value::Object(map.into_iter().collect()))
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    let call = (prop::option::of("call_[a-z]{4}"), "[a-z]{3,8}", prop::option::of(object()));
+    let thought = (
+        prop::option::weighted(0.3, words()),
+        prop::option::of(words()),
+        prop::collection::vec(call, 0..3),
+    );
+    let answer = ("call_[a-z]{4}", words(), any::<bool>(), prop::option::of(object()));
+    prop_oneof![
+        words().prop_map(|text| Message::text(Role::User, text)),
+        thought.prop_filter_map("says something", |(thought, text, calls)| {
+            let thought = thought.map(|text| Part::Reasoning {
+                text: Some(text),
+                opaque: Map::new(),
+            });
+            let calls = calls.into_iter().enumerate().map(|(at, (id, name, arguments))| ToolCall {
+                id: id.map(|id| format!("{id}{at}")),
+                name,
+                arguments,
+                arguments_text: None,
+            });
+            let message = Message {
+                role: Role::Assistant,
+                parts: thought.into_iter().chain(text.map(Part::Text)).collect(),
+                tool_calls: calls.collect(),
+                ..Message::default()
+            };
+            (!message.is_blank()).then_some(message)
+        }),
+        answer.prop_map(|(id, text, is_error, result)| Message {
+            role: Role::Tool,
+            tool_call_id: Some(id),
+            is_error,
+            parts: if result.is_none() { vec![Part::Text(text)] } else { Vec::new() },
+            result,
+            ..Message::default()
+        }),
+    ]
+}
+
+fn operation() -> impl Strategy<Value = Operation> {
+    let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| *kind != Kind::Plain).collect();
+    let text = || prop::option::of(words());
+    let who = (text(), text(), text(), text(), text(), text());
+    let model = (
+        text(),
+        text(),
+        prop::option::of("[a-z]{4,8}"),
+        prop::option::of(0_u64..1 << 40),
+        prop::option::of(0_u64..1 << 40),
+    );
+    let said = (
+        prop::option::of(prop::collection::vec(message(), 1..5)),
+        prop::option::of(words()),
+        prop::option::of(object()),
+        prop::option::of(json_value()),
+    );
+    let tool = (
+        text(),
+        prop::option::of("call_[a-z]{4}"),
+        object(),
+        prop::option::of(json_value()),
+        text(),
+    );
+    let rare = (
+        prop::option::of(-1.0..1.0_f64),
+        prop::option::of(any::<bool>()),
+        text(),
+        prop::option::of(json_value()),
+        prop::collection::vec(words(), 0..3),
+    );
+    (prop::sample::select(kinds), who, model, said, tool, rare).prop_map(|(kind, who, model, said, tool, rare)| {
+        let mut operation = Operation {
+            kind,
+            name: "step".to_owned(),
+            session_id: who.0,
+            user_id: who.1,
+            workflow: who.2,
+            graph_node: who.3,
+            input_messages: said.0,
+            tags: rare.4,
+            ..Operation::default()
+        };
+        (operation.agent.name, operation.agent.id) = (who.4, who.5);
+        (operation.model.requested, operation.model.response) = (model.0, model.1);
+        operation.model.provider = model.2.and_then(|name| (name != "none").then_some(name));
+        (operation.usage.input, operation.usage.output) = (model.3, model.4);
+        operation.output_messages = said.1.map(|text| vec![Message::text(Role::Assistant, text)]);
+        operation.parameters = said.2.and_then(|map| map.as_object().cloned()).unwrap_or_default();
+        if matches!(kind, Kind::Tool | Kind::Handoff) {
+            let (name, call_id, arguments, result, description) = tool;
+            operation.tool = Some(Box::new(ToolUse {
+                name,
+                call_id,
+                arguments: Some(arguments),
+                result,
+                description,
+                ..ToolUse::default()
+            }));
+        } else if kind != Kind::Llm {
+            operation.input = said.3.map(Recorded::from).unwrap_or_default();
+        }
+        (operation.training.reward, operation.training.terminated) = (rare.0, rare.1);
+        operation.task.goal = rare.2;
+        operation.task.input = rare.3;
+        operation
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_generated_operation_reads_back_as_it_was_written(operation in operation()) {
+        let registry = Registry::built_in();
+        for vocabulary in VOCABULARIES {
+            let writer = AttributeWriter::new(vocabulary);
+            let ids = (TraceId::from_bytes(&[7; 16]).unwrap(), SpanId::from_bytes(&[8; 8]).unwrap());
+            let span = written(&writer, &Span::new(ids.0, ids.1, "step"), &operation);
+            let again = comparable(*read(&registry, &span, &[]).operation);
+            let first = comparable(operation.clone());
+            let fields = differences(&first, &again);
+            prop_assert!(fields.is_empty(), "{vocabulary:?} {:?}: {fields:#?}\n{:#?}", operation.kind, span.attributes);
+        }
+    }
+}
