@@ -62,6 +62,8 @@ fn comparable(mut operation: Operation) -> Operation {
         operation.raw_response = None;
         operation.output = Default::default();
     }
+    // OpenInference has one name of a model: who was asked for is who answers, until another name is recorded.
+    operation.model.response = operation.model.response.or(operation.model.requested.clone());
     // An agent without a name goes by its id.
     operation.agent.name = operation.agent.name.or(operation.agent.id.clone());
     // Vectors are counted by their texts, where those stand there.

@@ -210,8 +210,8 @@ fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Opt
     if matches!(operation.kind, Kind::Plain | Kind::Unknown) {
         return;
     }
-    Writer::new(attributes).operation(&operation);
     if let (Some(why), Failed::NotSaid) = (&operation.failure, &*failure) {
         failure.set(why.message.clone().or_else(|| why.error_type.clone()).unwrap_or_default());
     }
+    Writer::new(attributes).operation(*operation);
 }

@@ -294,10 +294,7 @@ impl SpanExt for Span {
     fn set_tools(&self, tools: &[ToolDefinition]) -> &Self {
         access::with(self, |record| {
             let more = record.more();
-            let mut writer = Writer::new(&mut more.attributes);
-            for (index, tool) in (more.tools..).zip(tools) {
-                writer.tool(index, tool);
-            }
+            Writer::new(&mut more.attributes).tools(more.tools, tools);
             more.tools += tools.len();
         });
         self
@@ -362,7 +359,7 @@ impl SpanExt for Span {
     fn add_document(&self, document: &Document) -> &Self {
         access::with(self, |record| {
             let more = record.more();
-            Writer::new(&mut more.attributes).document("retrieval.documents", more.documents, document);
+            Writer::new(&mut more.attributes).documents("retrieval.documents", more.documents, std::slice::from_ref(document));
             more.documents += 1;
         });
         self

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
+use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::dialect::{Codec, Field, Place, Registry, Rule};
 use crate::operation::Kind;
 
@@ -43,6 +44,8 @@ impl Meaning {
 #[derive(Debug)]
 pub(super) struct Words {
     pub(super) registry: Registry,
+    /// Writes operations of other dialects.
+    pub(super) writer: AttributeWriter,
     short: HashMap<&'static str, Vec<Meaning>>,
     own: HashSet<&'static str>,
     foreign: HashSet<&'static str>,
@@ -69,6 +72,7 @@ impl Words {
             content_prefixes: Vec::new(),
             targets: Vec::new(),
             registry: Registry::of(Vec::new()),
+            writer: AttributeWriter::new(Vocabulary::OpenInference),
         };
         for rule in registry.rules() {
             words.take(rule);

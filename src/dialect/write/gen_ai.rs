@@ -93,10 +93,10 @@ fn call(call: &ToolCall) -> Value {
     }
     let _ = out.insert("name".to_owned(), call.name.as_str().into());
     // The text where it says more than the value.
-    let arguments = match (&call.arguments_text, &call.arguments) {
-        (Some(text), Some(value)) if *text == value.to_string() => Some(value.clone()),
-        (Some(text), _) => Some(Value::from(text.as_str())),
-        (None, value) => value.clone(),
+    let written = call.arguments.as_ref().map(Value::to_string);
+    let arguments = match &call.arguments_text {
+        Some(text) if written.as_ref() != Some(text) => Some(Value::from(text.as_str())),
+        _ => call.arguments.clone(),
     };
     if let Some(arguments) = arguments {
         let _ = out.insert("arguments".to_owned(), arguments);

@@ -12,7 +12,7 @@ mod encode;
 mod fact;
 mod failure;
 mod gen_ai;
-mod openinference;
+pub(crate) mod openinference;
 
 use std::collections::HashMap;
 
@@ -188,12 +188,22 @@ impl<'a> Pass<'a> {
                     self.named(field, name, value);
                 }
             }
-            (_, fact) => {
-                for rule in self.rules(field) {
-                    if self.write(rule, &fact) {
-                        break;
-                    }
+            (Field::ModelRequested, fact) => {
+                self.put(field, &fact);
+                // OpenInference's one name of the model (`llm.model_name`) is the requested one until another answers.
+                if self.dialects.first() == Some(&"openinference") && operation.model.response.is_none() {
+                    self.put(Field::ModelResponse, &fact);
                 }
+            }
+            (_, fact) => self.put(field, &fact),
+        }
+    }
+
+    /// Writes a fact under the first key that can hold it.
+    fn put(&mut self, field: Field, fact: &Fact<'_>) {
+        for rule in self.rules(field) {
+            if self.write(rule, fact) {
+                break;
             }
         }
     }
@@ -223,11 +233,7 @@ impl<'a> Pass<'a> {
             }
         }
         if !rest.is_empty() {
-            for rule in self.rules(Field::Parameters) {
-                if self.write(rule, &Fact::Map(&rest)) {
-                    break;
-                }
-            }
+            self.put(Field::Parameters, &Fact::Map(&rest));
         }
     }
 

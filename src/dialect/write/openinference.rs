@@ -44,14 +44,22 @@ impl Keys {
     }
 }
 
+/// Any JSON value below a key, one attribute a leaf.
+pub(crate) fn flattened(at: &str, value: &Value) -> Vec<(String, AnyValue)> {
+    let mut keys = Keys::default();
+    keys.flatten(at, value, 0);
+    keys.0
+}
+
 /// Whether a member's name comes back from a key as it is: no dot, and not a list's index.
 fn is_segment(name: &str) -> bool {
     !name.is_empty() && !name.contains('.') && !name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-pub(super) fn messages(list: &[Message]) -> Vec<(String, AnyValue)> {
+/// Messages from index `first` on.
+pub(crate) fn messages(first: usize, list: &[Message]) -> Vec<(String, AnyValue)> {
     let mut keys = Keys::default();
-    for (index, message) in list.iter().enumerate() {
+    for (index, message) in (first..).zip(list) {
         self::message(&mut keys, index, message);
     }
     keys.0
@@ -124,9 +132,10 @@ fn arguments_text(call: &ToolCall) -> Option<String> {
     call.arguments_text.clone().or_else(|| call.arguments.as_ref().map(plain))
 }
 
-pub(super) fn documents(list: &[Document]) -> Vec<(String, AnyValue)> {
+/// Documents from index `first` on.
+pub(crate) fn documents(first: usize, list: &[Document]) -> Vec<(String, AnyValue)> {
     let mut keys = Keys::default();
-    for (index, document) in list.iter().enumerate() {
+    for (index, document) in (first..).zip(list) {
         let at = format!("{index}.document");
         keys.put_some(format_args!("{at}.id"), document.id.as_ref());
         keys.put_some(format_args!("{at}.content"), document.content.as_ref());
@@ -140,9 +149,10 @@ pub(super) fn documents(list: &[Document]) -> Vec<(String, AnyValue)> {
     keys.0
 }
 
-pub(super) fn tools(list: &[ToolDefinition]) -> Vec<(String, AnyValue)> {
+/// Tools from index `first` on.
+pub(crate) fn tools(first: usize, list: &[ToolDefinition]) -> Vec<(String, AnyValue)> {
     let mut keys = Keys::default();
-    for (index, tool) in list.iter().enumerate() {
+    for (index, tool) in (first..).zip(list) {
         let schema = json!({"type": "function", "function": super::gen_ai::tool(tool)});
         keys.put(format_args!("{index}.tool.json_schema"), schema.to_string());
     }
