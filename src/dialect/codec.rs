@@ -175,7 +175,7 @@ fn is_empty(value: &Value) -> bool {
 }
 
 /// Fields of which an empty text is a value like any other.
-fn keeps_empty(field: super::rule::Field) -> bool {
+pub(super) fn keeps_empty(field: super::rule::Field) -> bool {
     use super::rule::Field;
     matches!(field, Field::StateOldValue | Field::StateNewValue | Field::InterruptResponse)
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::fact::Fact;
 use super::{gen_ai, openinference};
+use crate::dialect::codec::keeps_empty;
 use crate::dialect::rule::{Codec, InverseRule};
 use crate::span::AnyValue;
 
@@ -20,6 +21,13 @@ pub(super) enum Encoded {
 
 /// The fact as this rule's codec writes it; `None` if reading would not give it back.
 pub(super) fn encode(rule: &InverseRule, fact: &Fact<'_>) -> Option<Encoded> {
+    if let Fact::Value(Value::String(text)) = fact
+        && text.is_empty()
+        && !keeps_empty(rule.field)
+    {
+        // An attribute without text says nothing; the whole output, which may hold the empty result, comes later.
+        return None;
+    }
     Some(match (rule.codec, *fact) {
         (Codec::Text, Fact::Text(text)) => Encoded::One(text.into()),
         (Codec::Text, Fact::Value(Value::String(text))) => Encoded::One(text.as_str().into()),

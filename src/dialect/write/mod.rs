@@ -253,15 +253,16 @@ impl<'a> Pass<'a> {
         {
             return false;
         }
+        let mime = rule.key.strip_suffix(".value").filter(|_| rule.codec == Codec::ByMime);
+        let mime = mime.map(|stem| format!("{stem}.mime_type"));
+        let says_json = |out: &Attributes| mime.as_ref().is_some_and(|mime| out.get(mime).is_some());
         match encode::encode(rule, fact) {
             None => false,
+            // The same text means another value where it was written as JSON.
+            Some(Encoded::One(_)) if says_json(self.out) => false,
             Some(Encoded::One(value)) => self.push(rule.key, value),
+            Some(Encoded::JsonText(_)) if mime.is_some() && !says_json(self.out) && self.out.get(rule.key).is_some() => false,
             Some(Encoded::JsonText(text)) => {
-                let mime = rule
-                    .key
-                    .strip_suffix(".value")
-                    .map(|stem| format!("{stem}.mime_type"))
-                    .filter(|_| rule.codec == Codec::ByMime);
                 let written = self.push(rule.key, AnyValue::from(text));
                 if let (true, Some(mime)) = (written, mime) {
                     self.push(&mime, AnyValue::from("application/json"));
