@@ -234,6 +234,7 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         Codec::Texts => texts(raw),
         Codec::NotSchema => json(raw).filter(|value| !super::normalize::is_schema(value)),
         Codec::JsonText => Some(parse_deep(json(raw)?)),
+        Codec::Python => super::python::read(&text_of(raw)?),
         Codec::ListOfJson => match raw {
             Raw::Value(_, AnyValue::Array(items)) => Some(items.iter().map(|item| parse_deep(item.to_json())).collect()),
             other => Some(Value::Array(vec![json(other)?])),

@@ -12,6 +12,7 @@ pub mod generated;
 pub mod messages;
 mod normalize;
 mod plan;
+mod python;
 mod raw;
 mod read;
 mod registry;

@@ -119,7 +119,7 @@ pub(super) fn iso_time(text: &str) -> Option<UnixNanos> {
 pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
     let value = super::messages::parse_deep(value);
     let value = match &value {
-        Value::String(text) => python_literal(text).unwrap_or(value),
+        Value::String(text) => super::python::literal(text).unwrap_or(value),
         _ => value,
     };
     let Value::Object(map) = &value else { return (value, None) };
@@ -167,117 +167,6 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
         }
     }
     (value, None)
-}
-
-/// A Python literal (`{'city': 'Paris', 'n': None}`) as JSON: one client writes arguments with `str(dict)`.
-pub(super) fn python_literal(text: &str) -> Option<Value> {
-    let text = text.trim();
-    if !(text.starts_with('{') && text.ends_with('}') || text.starts_with('[') && text.ends_with(']')) {
-        return None;
-    }
-    let mut parser = Literal { rest: text, depth: 0 };
-    let value = parser.value()?;
-    parser.rest.trim().is_empty().then_some(value)
-}
-
-struct Literal<'a> {
-    rest: &'a str,
-    depth: usize,
-}
-
-impl Literal<'_> {
-    fn eat(&mut self, token: &str) -> bool {
-        self.rest = self.rest.trim_start();
-        match self.rest.strip_prefix(token) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn value(&mut self) -> Option<Value> {
-        self.depth += 1;
-        if self.depth > 64 {
-            return None;
-        }
-        self.rest = self.rest.trim_start();
-        let value = match self.rest.chars().next()? {
-            '{' => self.dict(),
-            '[' => self.list("[", "]"),
-            '(' => self.list("(", ")"),
-            '\'' | '"' => self.string().map(Value::String),
-            _ => self.word(),
-        };
-        self.depth -= 1;
-        value
-    }
-
-    fn dict(&mut self) -> Option<Value> {
-        let mut map = Map::new();
-        let _ = self.eat("{");
-        while !self.eat("}") {
-            self.rest = self.rest.trim_start();
-            let key = self.string()?;
-            if !self.eat(":") {
-                return None;
-            }
-            let value = self.value()?;
-            let _ = map.insert(key, value);
-            if !self.eat(",") && !self.rest.trim_start().starts_with('}') {
-                return None;
-            }
-        }
-        Some(Value::Object(map))
-    }
-
-    fn list(&mut self, open: &str, close: &str) -> Option<Value> {
-        let mut items = Vec::new();
-        let _ = self.eat(open);
-        while !self.eat(close) {
-            items.push(self.value()?);
-            if !self.eat(",") && !self.rest.trim_start().starts_with(close) {
-                return None;
-            }
-        }
-        Some(Value::Array(items))
-    }
-
-    fn string(&mut self) -> Option<String> {
-        let mut chars = self.rest.char_indices();
-        let (_, quote) = chars.next().filter(|(_, quote)| matches!(quote, '\'' | '"'))?;
-        let mut out = String::new();
-        while let Some((at, char)) = chars.next() {
-            match char {
-                '\\' => match chars.next()?.1 {
-                    'n' => out.push('\n'),
-                    't' => out.push('\t'),
-                    'r' => out.push('\r'),
-                    other @ ('\\' | '\'' | '"') => out.push(other),
-                    _ => return None,
-                },
-                char if char == quote => {
-                    self.rest = self.rest.get(at + char.len_utf8()..)?;
-                    return Some(out);
-                }
-                char => out.push(char),
-            }
-        }
-        None
-    }
-
-    fn word(&mut self) -> Option<Value> {
-        let end = self.rest.find([',', '}', ']', ')', ':', ' ']).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at_checked(end)?;
-        self.rest = rest;
-        match word {
-            "None" => Some(Value::Null),
-            "True" => Some(true.into()),
-            "False" => Some(false.into()),
-            number => integer(number).filter(|_| !number.contains('.')).or_else(|| float(number)),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::messages::parse_deep;
+use super::python;
 use crate::members::Members;
 
 /// A result and what its wrapping says.
@@ -36,6 +37,11 @@ pub(super) fn unwrap(value: Value) -> Unwrapped {
 fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
     match value {
         Value::Object(map) => object(map, facts),
+        // What Python prints of LangChain's tool message.
+        Value::String(text) if text.contains("tool_call_id=") => match python::read(text)? {
+            Value::Object(map) if map.has("content") => object(&map, facts),
+            _ => None,
+        },
         Value::Array(items) => {
             let texts: Option<Vec<&str>> = items.iter().map(text_block).collect();
             match (texts, items.as_slice()) {
@@ -98,6 +104,12 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
     if let Some(output @ Value::Object(wrapped)) = map.member("output")
         && map.len() == 1
         && (wrapped.has("tool_call_id") || wrapped.has("kwargs"))
+    {
+        return Some(output.clone());
+    }
+    if let Some(output @ Value::String(text)) = map.member("output")
+        && map.len() == 1
+        && text.contains("tool_call_id=")
     {
         return Some(output.clone());
     }

@@ -410,6 +410,8 @@ named! {
         Map = "map",
         /// Keys below a prefix whose values are JSON text.
         MapOfJson = "map_of_json",
+        /// What Python prints of a value: a dict, a list, or the call of a class.
+        Python = "python",
         /// A list of JSON texts.
         ListOfJson = "list_of_json",
         /// Several values in fixed places: text, tool calls, reasoning, object (Vercel AI SDK).

@@ -11,6 +11,8 @@ mod adk_rust;
 #[rustfmt::skip]
 mod agent_framework_rs;
 #[rustfmt::skip]
+mod agentops;
+#[rustfmt::skip]
 mod anthropic;
 #[rustfmt::skip]
 mod anthropic_go;
@@ -31,6 +33,10 @@ mod google_adk;
 #[rustfmt::skip]
 mod google_adk_java;
 #[rustfmt::skip]
+mod haystack;
+#[rustfmt::skip]
+mod judgeval;
+#[rustfmt::skip]
 mod koog;
 #[rustfmt::skip]
 mod laminar;
@@ -41,9 +47,19 @@ mod langgraph;
 #[rustfmt::skip]
 mod langsmith;
 #[rustfmt::skip]
+mod langtrace;
+#[rustfmt::skip]
+mod langwatch;
+#[rustfmt::skip]
+mod llama_index;
+#[rustfmt::skip]
+mod logfire_openai_agents;
+#[rustfmt::skip]
 mod mcp;
 #[rustfmt::skip]
 mod mlflow;
+#[rustfmt::skip]
+mod netra;
 #[rustfmt::skip]
 mod openinference;
 #[rustfmt::skip]
@@ -71,6 +87,8 @@ mod spring_ai;
 #[rustfmt::skip]
 mod strands;
 #[rustfmt::skip]
+mod traceai;
+#[rustfmt::skip]
 mod vercel_ai;
 #[rustfmt::skip]
 mod vercel_ai_7;
@@ -82,6 +100,7 @@ mod voltagent;
 pub static TABLES: &[&[crate::dialect::Rule]] = &[
     adk_rust::RULES,
     agent_framework_rs::RULES,
+    agentops::RULES,
     anthropic::RULES,
     anthropic_go::RULES,
     claude_code::RULES,
@@ -92,13 +111,20 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     genkit::RULES,
     google_adk::RULES,
     google_adk_java::RULES,
+    haystack::RULES,
+    judgeval::RULES,
     koog::RULES,
     laminar::RULES,
     langfuse::RULES,
     langgraph::RULES,
     langsmith::RULES,
+    langtrace::RULES,
+    langwatch::RULES,
+    llama_index::RULES,
+    logfire_openai_agents::RULES,
     mcp::RULES,
     mlflow::RULES,
+    netra::RULES,
     openinference::RULES,
     openinference_vercel::RULES,
     openllmetry::RULES,
@@ -112,6 +138,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     spanbridge::RULES,
     spring_ai::RULES,
     strands::RULES,
+    traceai::RULES,
     vercel_ai::RULES,
     vercel_ai_7::RULES,
     voltagent::RULES,

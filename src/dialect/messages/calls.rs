@@ -47,7 +47,7 @@ fn id(map: &Map<String, Value>) -> Option<String> {
 }
 
 fn arguments(map: &Map<String, Value>) -> Option<&Value> {
-    ["arguments", "args", "input", "parameters"]
+    ["arguments", "args", "input", "tool_kwargs", "parameters"]
         .into_iter()
         .find_map(|key| map.member(key))
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Direction, from_object, of_text, parts, system};
+use crate::dialect::python;
 use crate::members::Members;
 use crate::operation::{Message, Part, Role};
 
@@ -16,6 +17,9 @@ pub(super) fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> 
                 && let Some(messages) = read(&inner, direction)
             {
                 return Some(messages);
+            }
+            if let Some(printed) = is_repr(text).then(|| python::read(text)).flatten() {
+                return read(&printed, direction);
             }
             (!text.trim().is_empty() && !is_repr(text)).then(|| of_text(text, direction))
         }
@@ -77,6 +81,8 @@ fn list(items: &[Value], direction: Direction) -> Option<Vec<Message>> {
                     continue;
                 }
                 if let Some(messages) = from_object(map, direction) {
+                    let goes_on = super::is_written_call(map) && out.last().is_some_and(|last| last.role == Role::Assistant);
+                    open_turn |= goes_on;
                     let merge = open_turn || map.has("status") && direction == Direction::Input;
                     for message in messages {
                         if message.role == Role::Assistant && merge && open_turn {
@@ -207,6 +213,13 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
     }
     if let Some(messages) = from_object(map, direction) {
         return Some(messages);
+    }
+    // A typed value: {type: chat_messages, value: [..]} (LangWatch).
+    if map.len() == 2
+        && map.has("type")
+        && let Some(value) = map.member("value")
+    {
+        return read(value, direction);
     }
     if map.member("type").and_then(Value::as_str) == Some("message")
         && let Some(content) = map.member("content")

@@ -108,6 +108,14 @@ fn said(text: Option<&str>) -> Option<String> {
 impl Members<'_> {
     fn build(mut self, out: &mut Vec<Message>) -> Option<()> {
         let mut builder = Builder::new(Role::from_recorded(self.role?));
+        // A call may be written as an assistant's words.
+        if builder.message.role == Role::Assistant
+            && self
+                .content
+                .is_some_and(|words| words.starts_with('{') && words.contains("\"arguments\""))
+        {
+            return None;
+        }
         builder.message.name = said(self.name);
         builder.message.tool_call_id = said(self.tool_call_id);
         builder.message.finish_reason = said(self.finish_reason);

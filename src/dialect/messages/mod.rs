@@ -139,7 +139,7 @@ pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Opt
 }
 
 fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
-    if let Some(Value::String(word)) = map.member("role") {
+    if let Some(Value::String(word)) = map.member("role").or_else(|| map.member("_role")) {
         return Some(Role::from_recorded(word));
     }
     if let Some(Value::String(kind)) = map.member("type")
@@ -181,15 +181,42 @@ fn is_definition(map: &Map<String, Value>, role: &Role) -> bool {
     *role == Role::Tool && !map.has("tool_call_id") && function().is_some_and(|function| function.has("name") && function.has("parameters"))
 }
 
+/// A call written as an assistant's words: `{"name": "f", "arguments": "{..}"}`, its id as the message's (Netra).
+pub(super) fn is_written_call(map: &Map<String, Value>) -> bool {
+    written_call(map).is_some()
+}
+
+fn written_call(map: &Map<String, Value>) -> Option<ToolCall> {
+    let words = map.member("content")?.as_str().filter(|words| words.starts_with('{'))?;
+    if map.member("role")?.as_str()? != "assistant" || map.has("tool_calls") {
+        return None;
+    }
+    let Ok(Value::Object(call)) = serde_json::from_str(words) else {
+        return None;
+    };
+    let (name, arguments) = (text(&call, &["name"])?, call.member("arguments")?);
+    (call.len() == 2 && arguments.is_string()).then(|| calls::of(text(map, &["tool_call_id"]), name, Some(arguments)))
+}
+
 fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     if is_definition(map, &role) {
         return Vec::new();
+    }
+    if let Some(call) = written_call(map) {
+        let mut builder = Builder::new(role);
+        builder.call(call);
+        return vec![builder.message];
     }
     let mut builder = Builder::new(role);
     builder.message.name = text(map, &["name", "author_name"]);
     builder.message.tool_call_id = text(map, &["tool_call_id", "toolCallId"]);
     if builder.message.role == Role::Tool && builder.message.tool_call_id.is_none() {
-        builder.message.tool_call_id = text(map, &["id"]);
+        // LlamaIndex keeps it among what it has no place for.
+        builder.message.tool_call_id = map
+            .member("additional_kwargs")
+            .and_then(Value::as_object)
+            .and_then(|more| text(more, &["tool_call_id"]))
+            .or_else(|| text(map, &["id"]));
     }
     builder.message.finish_reason = text(map, &["finish_reason", "finishReason", "stop_reason"]);
     if map.member("status").and_then(Value::as_str) == Some("error") {
@@ -225,7 +252,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         builder.message.result = Some(result);
         return vec![builder.message];
     }
-    let holder = ["contents", "parts", "content", "text"]
+    let holder = ["contents", "parts", "content", "blocks", "_content", "text"]
         .into_iter()
         .find_map(|key| map.member(key).filter(|value| !is_nothing(value)));
     if let Some(content) = holder {
@@ -301,7 +328,11 @@ impl Builder {
         match content {
             Value::String(text) => self.text(text),
             _ if self.message.role == Role::Tool => self.tool_content(content),
-            Value::Array(items) => items.iter().for_each(|item| self.item(item)),
+            // A part that is the bare name of its class says nothing (Splunk's langchain).
+            Value::Array(items) => items
+                .iter()
+                .filter(|item| !matches!(item.as_str(), Some("ToolCall" | "ToolCallResponse")))
+                .for_each(|item| self.item(item)),
             Value::Object(map) => match map.member("parts").and_then(Value::as_array) {
                 Some(items) => items.iter().for_each(|item| self.item(item)),
                 None => self.item(content),

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{calls, text};
+use crate::dialect::python;
 use crate::members::Members;
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role, ToolCall};
@@ -22,6 +23,9 @@ pub(super) enum Piece {
 /// Whether a value has the shape of a content block.
 pub(super) fn is_block(value: &Value) -> bool {
     let Value::Object(map) = value else { return false };
+    if map.has("block_type") {
+        return true;
+    }
     if map.member("type").is_some_and(Value::is_string) {
         let content = [
             "text",
@@ -51,6 +55,9 @@ pub(super) fn is_block(value: &Value) -> bool {
             "toolResponse",
             "image",
             "document",
+            "tool_call",
+            "tool_call_result",
+            "reasoning",
         ]
         .iter()
         .any(|key| map.has(key))
@@ -81,7 +88,13 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
             return calls::read(&Value::Object(outer.clone())).map_or(Piece::Nothing, Piece::Call);
         }
     }
-    for wrapper in ["functionResponse", "function_response", "toolResult", "toolResponse"] {
+    for wrapper in [
+        "functionResponse",
+        "function_response",
+        "toolResult",
+        "toolResponse",
+        "tool_call_result",
+    ] {
         if let Some(Value::Object(inner)) = map.member(wrapper) {
             let mut message = result(inner);
             if message.tool_call_id.is_none() {
@@ -97,15 +110,27 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
             .and_then(Value::as_str);
         return thought(text.map(str::to_owned), map);
     }
-    let kind = map.member("type").and_then(Value::as_str).unwrap_or("");
+    // Haystack: {reasoning: {reasoning_text}}.
+    if map.len() == 1
+        && let Some(Value::Object(inner)) = map.member("reasoning")
+    {
+        return thought(thought_text(inner), inner);
+    }
+    let kind = map
+        .member("type")
+        .or_else(|| map.member("block_type"))
+        .and_then(Value::as_str)
+        .unwrap_or("");
     match kind {
-        "text" | "input_text" | "output_text" | "summary_text" => spoken(map),
-        "reasoning" | "thinking" | "redacted_thinking" | "reasoning_content" | "reasoning_text" | "thought" => {
-            thought(thought_text(map), map)
-        }
+        "text" | "input_text" | "output_text" | "summary_text" | "TextContent" | "TextBlock" => spoken(map),
+        "ReasoningContent" | "ThinkingBlock" | "reasoning" | "thinking" | "redacted_thinking" | "reasoning_content" | "reasoning_text"
+        | "thought" => thought(thought_text(map), map),
         "tool_call" | "tool_use" | "tool-call" | "function_call" | "toolUse" | "server_tool_use" | "server_tool_call"
-        | "custom_tool_call" | "mcp_call" => calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call),
+        | "custom_tool_call" | "mcp_call" | "ToolCall" | "ToolCallBlock" => {
+            calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call)
+        }
         "tool_call_response"
+        | "ToolCallResult"
         | "tool_result"
         | "tool-result"
         | "function_result"
@@ -114,6 +139,9 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         | "server_tool_call_response"
         | "custom_tool_call_output"
         | "tool_response" => Piece::Result(Box::new(result(map))),
+        "function" if map.member("function").is_some_and(Value::is_object) => {
+            calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call)
+        }
         "refusal" => text(map, &["refusal", "content", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
         "" => untyped(map),
         "image_url" | "image" | "input_image" | "input_audio" | "audio" | "video" | "document" | "file" | "input_file" | "blob" | "uri"
@@ -123,6 +151,9 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
 }
 
 fn untyped(map: &Map<String, Value>) -> Piece {
+    if map.values().all(|value| value.as_str() == Some("")) {
+        return Piece::Nothing;
+    }
     if map.member("thought").and_then(Value::as_bool) == Some(true) {
         return thought(text(map, &["text"]), map);
     }
@@ -175,13 +206,15 @@ fn written(text: &str) -> Option<Piece> {
     if !text.starts_with('{') {
         return None;
     }
-    let Ok(Value::Object(map)) = serde_json::from_str(text) else {
+    let printed = || text.starts_with("{'").then(|| python::literal(text)).flatten();
+    let Some(Value::Object(map)) = serde_json::from_str(text).ok().or_else(printed) else {
         return None;
     };
     let has = |keys: &[&str]| keys.iter().all(|key| map.has(key));
     let known = match map.member("type").and_then(Value::as_str)? {
         "thinking" => has(&["thinking", "signature"]),
         "redacted_thinking" => has(&["data"]),
+        "output_text" => has(&["text", "annotations"]),
         "reasoning" => has(&["id", "summary"]),
         "tool_use" => has(&["id", "name", "input"]),
         "function_call" => has(&["call_id", "name", "arguments"]),
@@ -191,7 +224,7 @@ fn written(text: &str) -> Option<Piece> {
 }
 
 fn thought_text(map: &Map<String, Value>) -> Option<String> {
-    if let Some(words) = text(map, &["text", "thinking", "reasoning", "reasoning_content"]) {
+    if let Some(words) = text(map, &["text", "thinking", "reasoning", "reasoning_content", "reasoning_text"]) {
         return Some(words);
     }
     for key in ["content", "summary"] {
@@ -258,7 +291,13 @@ fn result(map: &Map<String, Value>) -> Message {
         ],
     );
     message.name = text(map, &["name", "toolName", "tool_name"]);
+    // Haystack: the call itself stands in the result.
+    if let Some(Value::Object(origin)) = map.member("origin") {
+        message.tool_call_id = message.tool_call_id.or_else(|| text(origin, &["id"]));
+        message.name = message.name.or_else(|| text(origin, &["tool_name"]));
+    }
     message.is_error = map.member("is_error").and_then(Value::as_bool) == Some(true)
+        || map.member("error").and_then(Value::as_bool) == Some(true)
         || map.member("isError").and_then(Value::as_bool) == Some(true)
         || map.member("status").and_then(Value::as_str) == Some("error");
     let value = ["response", "result", "output", "content", "value"]

@@ -100,14 +100,14 @@ impl Writer<'_> {
         }
     }
 
-    /// Thoughts and words that only the provider's body holds: clients leave them out of the messages.
+    /// Thoughts, words and calls that only the provider's body holds: clients leave them out of the messages.
     fn finish_thoughts(&mut self) {
         let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
             return;
         };
         let silent = !first.has_words();
         let thoughtless = !first.has_thoughts();
-        if !silent && !thoughtless {
+        if !silent && !thoughtless && !first.tool_calls.is_empty() {
             return;
         }
         let Some(body) = self
@@ -128,6 +128,9 @@ impl Writer<'_> {
             }
             if thoughtless {
                 let _ = first.parts.splice(0..0, thoughts);
+            }
+            if first.tool_calls.is_empty() && told.role == Role::Assistant {
+                first.tool_calls = told.tool_calls;
             }
         }
     }
