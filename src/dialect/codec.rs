@@ -12,7 +12,7 @@ use super::{flat, normalize};
 use crate::members::Members;
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
-use spoken::{bracketed_texts, message_of_event, vercel_output};
+use spoken::{bracketed_texts, message_of_event, tool_marks, vercel_output};
 
 /// A value opened.
 #[derive(Debug, Clone)]
@@ -52,6 +52,10 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened<'_>>
         Codec::VercelOutput => {
             let Raw::Group(group) = raw else { return None };
             return vercel_output(*group).map(|message| Decoded::Messages(vec![message]));
+        }
+        Codec::ToolMarks => {
+            let list = at_paths_or_whole(rule, json(raw)?)?;
+            return tool_marks(&list).map(Decoded::Messages);
         }
         Codec::BracketedTexts => {
             let role = if rule.field == super::rule::Field::OutputMessages {
@@ -150,18 +154,25 @@ fn json_text<'a>(raw: &Raw<'a>) -> Option<&'a str> {
     (text.trim_start().starts_with(['{', '[']) && !is_withheld(text)).then_some(text)
 }
 
-fn of_whole(rule: &Rule, whole: Value) -> Option<Decoded> {
-    let value = if rule.paths.is_empty() {
-        whole
+fn at_paths_or_whole(rule: &Rule, whole: Value) -> Option<Value> {
+    if rule.paths.is_empty() {
+        Some(whole)
     } else {
-        at_paths(rule, &whole)?.clone()
-    };
-    useful(rule, value)
+        at_paths(rule, &whole).cloned()
+    }
+}
+
+fn of_whole(rule: &Rule, whole: Value) -> Option<Decoded> {
+    useful(rule, at_paths_or_whole(rule, whole)?)
 }
 
 fn useful(rule: &Rule, mut value: Value) -> Option<Decoded> {
     if !rule.values.is_empty() {
         value = mapped(rule, value)?;
+    }
+    // What ax writes of a parameter that nobody set.
+    if rule.field == super::rule::Field::Parameter && value.as_str() == Some("Not set") {
+        return None;
     }
     (!is_empty(&value) || keeps_empty(rule.field) && value.is_string()).then_some(Decoded::Value(value))
 }
@@ -265,7 +276,7 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         },
         // Opened before.
         Codec::Json | Codec::ByMime => None,
-        Codec::MessageEvent | Codec::VercelOutput | Codec::BracketedTexts | Codec::PlainText | Codec::Time => None,
+        Codec::MessageEvent | Codec::VercelOutput | Codec::BracketedTexts | Codec::ToolMarks | Codec::PlainText | Codec::Time => None,
     }
 }
 

@@ -418,6 +418,8 @@ named! {
         VercelOutput = "vercel_output",
         /// One message an event; the role is in the event's name.
         MessageEvent = "message_event",
+        /// Messages whose calls and results stand in their texts as `[tool: name]` and `[tool-result: name]` (Mastra).
+        ToolMarks = "tool_marks",
         /// A title line, then texts in brackets (Spring AI's log bodies).
         BracketedTexts = "bracketed_texts",
         /// One text that holds all messages.

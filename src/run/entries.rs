@@ -6,8 +6,9 @@ use super::conversation::{Asked, Conversation};
 use super::node::Nodes;
 use super::scope::Scopes;
 use super::steps::{Steps, result_of};
+use super::stitch::words;
 use super::{CallEntry, Entry, EntryKind, ResultEntry};
-use crate::hash::HashMap;
+use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::span::UnixNanos;
 
@@ -80,7 +81,11 @@ fn said(nodes: &Nodes, which: usize, conversation: &mut Conversation, steps: &St
         results.sort_by_key(|entry| entry.at);
         out.extend(results);
     }
+    let told = told_by_tools(conversation, steps);
     for (answer, node) in &conversation.stray {
+        if answer.tool_call_id.is_none() && told.contains(words(&answer.result_value()).as_str()) {
+            continue;
+        }
         let step = steps.of_node.get(*node).copied().flatten();
         let call_id = answer.tool_call_id.clone().unwrap_or_else(|| "unknown".to_owned());
         let at = nodes.get(*node).map_or(UnixNanos(0), |node| node.start);
@@ -99,6 +104,15 @@ fn said(nodes: &Nodes, which: usize, conversation: &mut Conversation, steps: &St
         });
     }
     out
+}
+
+/// What the tools of the run gave, if the conversation has answers that name no call: such an answer tells one of them again.
+fn told_by_tools(conversation: &Conversation, steps: &Steps) -> HashSet<String> {
+    if conversation.stray.iter().all(|(answer, _)| answer.tool_call_id.is_some()) {
+        return HashSet::default();
+    }
+    let results = steps.list.iter().filter_map(|step| step.operation.tool.as_ref()?.result.as_ref());
+    results.map(words).filter(|words| !words.is_empty()).collect()
 }
 
 /// The recorded id of a call, else its tool span's, else one made of the call's span and place.

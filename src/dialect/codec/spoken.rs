@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::is_empty;
-use crate::dialect::messages::{self, parse_deep};
+use crate::dialect::messages::{self, Direction, parse_deep};
 use crate::dialect::normalize;
 use crate::dialect::raw::{EventView, Group};
 use crate::operation::{Message, Part, Role, ToolCall};
@@ -42,6 +42,15 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         }
     }
     let _ = map.entry("role".to_owned()).or_insert_with(|| role.into());
+    // Only the names of the calls (ax).
+    for names in ["tool_names", "function_names"] {
+        if let Some(Value::String(names)) = map.get(names)
+            && !map.contains_key("tool_calls")
+        {
+            let calls: Vec<Value> = names.split(',').map(|name| serde_json::json!({"name": name.trim()})).collect();
+            let _ = map.insert("tool_calls".to_owned(), Value::Array(calls));
+        }
+    }
     let has_content = map
         .keys()
         .any(|key| matches!(key.as_str(), "content" | "tool_calls" | "parts" | "contents"));
@@ -97,4 +106,61 @@ pub(super) fn bracketed_texts(body: &str, role: &Role) -> Option<Vec<Message>> {
     let inside = inside.strip_prefix('"').unwrap_or(inside);
     let inside = inside.strip_suffix('"').unwrap_or(inside);
     Some(inside.split("\", \"").map(|text| Message::text(role.clone(), text)).collect())
+}
+
+/// Messages of a client that writes calls as `[tool: name]` behind an assistant's words, and results as
+/// `[tool-result: name]`: the calls get their names, the empty results go.
+pub(super) fn tool_marks(list: &Value) -> Option<Vec<Message>> {
+    let mut out = messages::read(list, Direction::Input)?;
+    for message in &mut out {
+        let (words, names) = without_marks(&message.content(), "[tool: ");
+        if message.role == Role::Assistant && message.tool_calls.is_empty() && !names.is_empty() {
+            message.parts = if words.is_empty() { Vec::new() } else { vec![Part::Text(words)] };
+            message.tool_calls = names
+                .into_iter()
+                .map(|name| ToolCall {
+                    name,
+                    ..ToolCall::default()
+                })
+                .collect();
+        }
+    }
+    out.retain(|message| message.role != Role::Tool || !without_marks(&message.content(), "[tool-result: ").0.is_empty());
+    Some(out)
+}
+
+/// A text without the marks at its end, and the names in these.
+fn without_marks(text: &str, mark: &str) -> (String, Vec<String>) {
+    let (mut rest, mut names) = (text.trim_end(), Vec::new());
+    while let Some(inside) = rest.strip_suffix(']')
+        && let Some(at) = inside.rfind(mark)
+        && let Some(name) = inside.get(at + mark.len()..).filter(|name| !name.contains(']'))
+    {
+        names.push(name.to_owned());
+        rest = rest.get(..at).unwrap_or("").trim_end();
+    }
+    names.reverse();
+    (rest.to_owned(), names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_of_tools() {
+        let list = serde_json::json!([
+            {"role": "user", "content": "Say [tool: x] twice"},
+            {"role": "assistant", "content": "Let me see.[tool: f][tool: g]"},
+            {"role": "tool", "content": "[tool-result: f][tool-result: g]"},
+        ]);
+        let told = tool_marks(&list).expect("messages");
+        let calls: Vec<&str> = told
+            .iter()
+            .flat_map(|message| &message.tool_calls)
+            .map(|call| call.name.as_str())
+            .collect();
+        assert_eq!((told.len(), calls), (2, vec!["f", "g"]));
+        assert_eq!(told.last().map(Message::content).as_deref(), Some("Let me see."));
+    }
 }

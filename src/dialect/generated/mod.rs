@@ -17,6 +17,8 @@ mod anthropic;
 #[rustfmt::skip]
 mod anthropic_go;
 #[rustfmt::skip]
+mod ax;
+#[rustfmt::skip]
 mod claude_code;
 #[rustfmt::skip]
 mod codex;
@@ -55,6 +57,8 @@ mod llama_index;
 #[rustfmt::skip]
 mod logfire_openai_agents;
 #[rustfmt::skip]
+mod mastra;
+#[rustfmt::skip]
 mod mcp;
 #[rustfmt::skip]
 mod mlflow;
@@ -62,6 +66,12 @@ mod mlflow;
 mod netra;
 #[rustfmt::skip]
 mod openinference;
+#[rustfmt::skip]
+mod openinference_beeai;
+#[rustfmt::skip]
+mod openinference_google_adk;
+#[rustfmt::skip]
+mod openinference_openlit;
 #[rustfmt::skip]
 mod openinference_vercel;
 #[rustfmt::skip]
@@ -83,6 +93,8 @@ mod short;
 #[rustfmt::skip]
 mod spanbridge;
 #[rustfmt::skip]
+mod splunk;
+#[rustfmt::skip]
 mod spring_ai;
 #[rustfmt::skip]
 mod strands;
@@ -103,6 +115,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     agentops::RULES,
     anthropic::RULES,
     anthropic_go::RULES,
+    ax::RULES,
     claude_code::RULES,
     codex::RULES,
     gemini_cli::RULES,
@@ -122,10 +135,14 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     langwatch::RULES,
     llama_index::RULES,
     logfire_openai_agents::RULES,
+    mastra::RULES,
     mcp::RULES,
     mlflow::RULES,
     netra::RULES,
     openinference::RULES,
+    openinference_beeai::RULES,
+    openinference_google_adk::RULES,
+    openinference_openlit::RULES,
     openinference_vercel::RULES,
     openllmetry::RULES,
     openllmetry_old::RULES,
@@ -136,6 +153,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     rig::RULES,
     short::RULES,
     spanbridge::RULES,
+    splunk::RULES,
     spring_ai::RULES,
     strands::RULES,
     traceai::RULES,

@@ -67,13 +67,26 @@ pub(super) fn of(id: Option<String>, name: String, arguments: Option<&Value>) ->
 
 /// A call with arguments as the model wrote them. That is JSON, also where it is a bare number.
 pub(super) fn of_written(id: Option<String>, name: String, text: &str) -> ToolCall {
-    let written = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned()));
+    let written = serde_json::from_str(text).unwrap_or_else(|_| {
+        let one = first_of_several(text);
+        one.unwrap_or_else(|| Value::String(text.to_owned()))
+    });
     ToolCall {
         id,
         name,
         arguments: Some(parse_deep(written)).filter(|value| !value.is_null() && value.as_str() != Some("")),
         arguments_text: Some(text.to_owned()),
     }
+}
+
+/// The first of several objects that stand one after the other: a client put parallel calls into one (BeeAI). The others
+/// are told by the next request.
+fn first_of_several(text: &str) -> Option<Value> {
+    let several: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
+    let several = several
+        .ok()
+        .filter(|values| values.len() > 1 && values.iter().all(Value::is_object))?;
+    several.into_iter().next()
 }
 
 /// JSON text opened until it is no text of JSON any more; other values as they are.

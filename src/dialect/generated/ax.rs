@@ -1,0 +1,19 @@
+// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
+
+#[allow(clippy::wildcard_imports, unused_imports, reason = "generated")]
+use super::prelude::*;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "ax", key: "signature_name", prefix: false, place: Place::Span, field: Field::Kind, codec: Codec::Text, rank: 340, when: Condition { scope: &["ax"], name: &[], has: &[], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[("*", "agent")] },
+    Rule { dialect: "ax", key: "signature_name", prefix: false, place: Place::Span, field: Field::Workflow, codec: Codec::Text, rank: 200, when: Condition { scope: &["ax"], name: &[], has: &[], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "ax", key: "function.id", prefix: false, place: Place::Span, field: Field::ToolCallId, codec: Codec::Text, rank: 200, when: Condition { scope: &["ax"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "ax", key: "provided_functions", prefix: false, place: Place::Span, field: Field::ToolDefinitions, codec: Codec::CommaSeparated, rank: 200, when: Condition { scope: &["ax"], name: &[], has: &[], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "ax", key: "gen_ai.request.llm_is_streaming", prefix: false, place: Place::Span, field: Field::Parameter, codec: Codec::Bool, rank: 200, when: Condition { scope: &["ax"], name: &[], has: &[], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[("gen_ai.request.llm_is_streaming", "stream")] },
+    Rule { dialect: "ax", key: "gen_ai.usage.input_tokens", prefix: false, place: Place::Event("gen_ai.usage"), field: Field::UsageInput, codec: Codec::Int, rank: 200, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "ax", key: "gen_ai.usage.output_tokens", prefix: false, place: Place::Event("gen_ai.usage"), field: Field::UsageOutput, codec: Codec::Int, rank: 200, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "ax", key: "gen_ai.usage.thoughts_tokens", prefix: false, place: Place::Event("gen_ai.usage"), field: Field::UsageReasoning, codec: Codec::Int, rank: 200, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "ax", key: "finish_reason", prefix: false, place: Place::Event("gen_ai.choice"), field: Field::FinishReason, codec: Codec::Text, rank: 200, when: Condition { scope: &["ax"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "ax", key: "message", prefix: false, place: Place::Event("function.error"), field: Field::FailureMessage, codec: Codec::Text, rank: 200, when: Condition { scope: &["ax"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "ax", key: "name", prefix: false, place: Place::Event("function.error"), field: Field::FailureFlag, codec: Codec::Text, rank: 200, when: Condition { scope: &["ax"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[("*", "error")] },
+    Rule { dialect: "ax", key: "ax", prefix: false, place: Place::Name, field: Field::Kind, codec: Codec::Text, rank: 341, when: Condition { scope: &["ax"], name: &[], has: &[], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[("Tool: *", "tool"), ("AxGen", "agent"), ("AxAgent", "agent"), ("AxFlow", "chain"), ("MCP *", "detail")] },
+];

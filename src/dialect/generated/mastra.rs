@@ -1,0 +1,32 @@
+// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
+
+#[allow(clippy::wildcard_imports, unused_imports, reason = "generated")]
+use super::prelude::*;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "mastra", key: "mastra.span.type", prefix: false, place: Place::Span, field: Field::Kind, codec: Codec::Text, rank: 98, when: Condition { scope: &[], name: &[], has: &["gen_ai.usage.input_tokens", "gen_ai.output.messages"], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[("model_generation", "llm"), ("llm_generation", "llm")] },
+    Rule { dialect: "mastra", key: "mastra.span.type", prefix: false, place: Place::Span, field: Field::Kind, codec: Codec::Text, rank: 99, when: Condition::ALWAYS, paths: &[], values: &[("agent_run", "agent"), ("model_generation", "chain"), ("llm_generation", "chain"), ("model_step", "llm"), ("model_inference", "llm"), ("model_chunk", "detail"), ("llm_chunk", "detail"), ("tool_call", "tool"), ("mcp_tool_call", "tool"), ("provider_tool_call", "tool"), ("rag_embedding", "embedding"), ("rag_vector_operation", "retrieval"), ("scorer_run", "evaluator"), ("scorer_step", "chain"), ("processor_run", "chain"), ("memory_operation", "chain"), ("workflow_*", "chain"), ("generic", "chain"), ("*", "chain")] },
+    Rule { dialect: "mastra", key: "mastra.model_step.input", prefix: false, place: Place::Span, field: Field::InputMessages, codec: Codec::ToolMarks, rank: 270, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &["messages", "."], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.model_step.output", prefix: false, place: Place::Span, field: Field::OutputMessages, codec: Codec::Json, rank: 8, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.model_step.step_index", prefix: false, place: Place::Span, field: Field::Step, codec: Codec::Int, rank: 205, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.model_generation.input", prefix: false, place: Place::Span, field: Field::InputMessages, codec: Codec::Json, rank: 271, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &["messages", "."], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.model_generation.input", prefix: false, place: Place::Span, field: Field::Input, codec: Codec::Json, rank: 270, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.model_generation.output", prefix: false, place: Place::Span, field: Field::OutputMessages, codec: Codec::Json, rank: 271, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.model_generation.output", prefix: false, place: Place::Span, field: Field::Output, codec: Codec::Json, rank: 270, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.agent_run.input", prefix: false, place: Place::Span, field: Field::Input, codec: Codec::Json, rank: 271, when: Condition::ALWAYS, paths: &["messages", "."], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.agent_run.output", prefix: false, place: Place::Span, field: Field::Output, codec: Codec::Json, rank: 271, when: Condition::ALWAYS, paths: &["object"], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.workflow_run.input", prefix: false, place: Place::Span, field: Field::Input, codec: Codec::Json, rank: 272, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.workflow_run.output", prefix: false, place: Place::Span, field: Field::Output, codec: Codec::Json, rank: 272, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.workflow_step.input", prefix: false, place: Place::Span, field: Field::Input, codec: Codec::Json, rank: 273, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.workflow_step.output", prefix: false, place: Place::Span, field: Field::Output, codec: Codec::Json, rank: 273, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.metadata.body", prefix: false, place: Place::Span, field: Field::ResponseId, codec: Codec::Json, rank: 205, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &["id"], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.metadata.body", prefix: false, place: Place::Span, field: Field::RawResponse, codec: Codec::Json, rank: 205, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.metadata.headers", prefix: false, place: Place::Span, field: Field::Beside, codec: Codec::Text, rank: 205, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.metadata.userId", prefix: false, place: Place::Span, field: Field::UserId, codec: Codec::Text, rank: 205, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.metadata.resourceId", prefix: false, place: Place::Span, field: Field::UserId, codec: Codec::Text, rank: 206, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.metadata.threadId", prefix: false, place: Place::Span, field: Field::SessionId, codec: Codec::Text, rank: 205, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.metadata.sessionId", prefix: false, place: Place::Span, field: Field::SessionId, codec: Codec::Text, rank: 206, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.completion_start_time", prefix: false, place: Place::Span, field: Field::FirstTokenTime, codec: Codec::Time, rank: 205, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.tags", prefix: false, place: Place::Span, field: Field::Tags, codec: Codec::Texts, rank: 205, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "mastra", key: "mastra.mcp_tool_call.server_name", prefix: false, place: Place::Span, field: Field::McpServer, codec: Codec::Text, rank: 205, when: Condition::ALWAYS, paths: &[], values: &[] },
+];

@@ -1,0 +1,9 @@
+// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
+
+#[allow(clippy::wildcard_imports, unused_imports, reason = "generated")]
+use super::prelude::*;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "openinference_beeai", key: "input.value", prefix: false, place: Place::Span, field: Field::ToolArguments, codec: Codec::ByMime, rank: 48, when: Condition { scope: &["openinference.instrumentation.beeai"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &["input"], values: &[] },
+    Rule { dialect: "openinference_beeai", key: "openinference.span.kind", prefix: false, place: Place::Span, field: Field::Kind, codec: Codec::Text, rank: 4, when: Condition { scope: &["openinference.instrumentation.beeai"], name: &["error"], has: &[], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[("TOOL", "detail")] },
+];
