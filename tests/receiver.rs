@@ -626,11 +626,12 @@ fn overload_is_answered_with_a_hint_and_never_buffered() {
         in_flight_bytes: 100_000,
         ..Limits::default()
     });
-    // One request announces its body and does not send it.
+    // One request does not come to its end.
     let mut slow = TcpStream::connect(bridge.addresses.http).expect("connects");
     let head = "POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-protobuf\r\ncontent-length: 100000\r\n\r\n";
     slow.write_all(head.as_bytes()).expect("writes");
-    while bridge.metric("spanbridge_receiver_in_flight_bytes") == 0 {
+    slow.write_all(&[0; 99_900]).expect("writes");
+    while bridge.metric("spanbridge_receiver_in_flight_bytes") < 99_900 {
         std::thread::sleep(Duration::from_millis(5));
     }
     let body = encode::traces(&[span(1, 1)]);

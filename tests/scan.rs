@@ -10,11 +10,11 @@ use spanbridge::span::{AnyValue, Attributes, Event, LogRecord, Resource, Scope, 
 
 /// The messages that a request is split into, whole.
 fn parts_of(scanned: &scan::Scan, request: &[u8]) -> Vec<Vec<u8>> {
-    let cuts = scanned.split(request.len());
-    let parts: Vec<Vec<u8>> = cuts.iter().map(|cut| cut.slices(request).collect::<Vec<_>>().concat()).collect();
-    let lengths: Vec<usize> = cuts.iter().map(spanbridge::otlp::Cut::length).collect();
-    assert_eq!(lengths, parts.iter().map(Vec::len).collect::<Vec<_>>());
-    parts
+    let (parts, cuts) = scanned.clone().cut(request.len());
+    let messages: Vec<Vec<u8>> = (0..parts.len()).map(|part| cuts.message(part, request)).collect();
+    let lengths: Vec<usize> = (0..parts.len()).map(|part| cuts.length(part)).collect();
+    assert_eq!(lengths, messages.iter().map(Vec::len).collect::<Vec<_>>());
+    messages
 }
 
 fn value() -> impl Strategy<Value = AnyValue> {

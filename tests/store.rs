@@ -315,7 +315,7 @@ fn loose_log_records_are_read_with_the_traces_of_their_session_in_their_time() {
     let records = [record("session 1", 1_200), record("session 1", 3_100), record("session 0", 1_200)];
     let bytes = encode::logs(&records);
     let scanned = scan::scan(&bytes, Signal::Logs, &KEYS).expect("a request");
-    store.append(Chunk::of_request(&scanned, bytes)).expect("appends");
+    store.append(Chunk::of_request(scanned, bytes)).expect("appends");
     let logs = |of| store.read_trace(trace(of)).expect("reads").expect("a trace").logs;
     assert_eq!(logs(1), records[..1]);
     assert_eq!(logs(2), []);

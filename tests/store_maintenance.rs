@@ -404,15 +404,50 @@ fn ids(rows: &[spanbridge::store::TraceRow]) -> Vec<(spanbridge::span::TraceId, 
     rows.iter().map(|row| (row.trace_id, row.spans, row.start)).collect()
 }
 
-/// `tests/store_fixtures/v1` was written by the first version: one raw segment of spans, log records and loose ones.
-#[test]
-fn a_store_of_the_first_version_opens() {
+/// A copy of a store that an earlier version wrote, and where it was copied from.
+fn fixture(name: &str) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().expect("a directory");
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store_fixtures/v1");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/store_fixtures").join(name);
     for entry in fs::read_dir(&fixture).expect("lists") {
         let path = entry.expect("an entry").path();
         fs::copy(&path, directory.path().join(path.file_name().expect("a name"))).expect("copies");
     }
+    (directory, fixture)
+}
+
+/// `tests/store_fixtures/v2` was written before chunks shared what stands around their items: four compressed segments, and
+/// a raw one with eight traces of one request, a log record of the first of them and a loose one of their session.
+#[test]
+fn a_store_from_before_chunks_shared_anything_opens() {
+    for anew in [false, true] {
+        let (directory, fixture) = fixture("v2");
+        let opened = match anew {
+            false => Local::open(&options(directory.path())),
+            true => Local::reindex(&options(directory.path())),
+        };
+        let store = opened.expect("opens").store;
+        let mut lines = String::new();
+        for row in store.list(&Filter::default()).expect("lists") {
+            let stored = store.read_trace(row.trace_id).expect("reads").expect("is there");
+            assert_eq!((stored.damaged.len(), stored.spans.len() as u64), (0, row.spans));
+            lines.push_str(&format!("{} {} {} {}\n", row.trace_id, row.spans, row.logs, stored.logs.len()));
+        }
+        assert_eq!(
+            lines,
+            fs::read_to_string(fixture.join("traces.txt")).expect("reads"),
+            "made anew: {anew}"
+        );
+        assert_eq!(read(&store, 1), of(&spans(12), 1));
+        // What it holds is known again.
+        let again = store.append(chunks(&spans(12)[..1])).expect("appends");
+        assert_eq!(again, Receipt { stored: 0, duplicates: 1 });
+    }
+}
+
+/// `tests/store_fixtures/v1` was written by the first version: one raw segment of spans, log records and loose ones.
+#[test]
+fn a_store_of_the_first_version_opens() {
+    let (directory, fixture) = fixture("v1");
     let opened = Local::open(&OpenOptions {
         session_keys: vec!["session.id".to_owned()],
         ..OpenOptions::new(directory.path())

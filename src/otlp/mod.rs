@@ -3,18 +3,20 @@
 //! [`decode`] and [`encode`] go through the prost types of `opentelemetry-proto`. What SDK encoders write comes back
 //! byte for byte when the message has each resource once; unknown fields do not (keep the bytes where that matters).
 
+pub mod cut;
 pub mod decode;
 pub mod encode;
+mod layout;
+mod names;
 mod part;
 pub mod rewrite;
 pub mod scan;
 mod schema;
 pub mod signal;
-mod split;
 mod wire;
 
+pub use cut::Cuts;
 pub use decode::DecodeError;
-pub use split::Cut;
 pub use wire::{Fault, FaultKind};
 
 /// How deep messages may nest, the limit of prost's decoder.

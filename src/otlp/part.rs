@@ -1,5 +1,7 @@
 //! The items of one trace in a request, as a list of traces shows them.
 
+use std::sync::Arc;
+
 use crate::span::TraceId;
 
 /// What belongs together in the store.
@@ -8,7 +10,7 @@ pub enum Key {
     /// Spans or log records of this trace.
     Trace(TraceId),
     /// Log records without a trace, of this session; empty if they name none.
-    Session(String),
+    Session(Arc<str>),
 }
 
 /// The items of one trace, as a list of traces shows them.
@@ -29,9 +31,9 @@ pub struct Part {
     /// Whether such a span has ended.
     pub root_ended: bool,
     /// `service.name` of the first resource that has one.
-    pub service: Option<String>,
+    pub service: Option<Arc<str>>,
     /// The first session that an item names.
-    pub session: Option<String>,
+    pub session: Option<Arc<str>>,
 }
 
 impl Part {

@@ -1,18 +1,27 @@
 //! What stands in an export request, without decoding it: which traces, which spans, when, and what a list of traces shows.
 //!
-//! The scan refuses exactly the bytes that prost refuses, so what it lets through can always be decoded later.
+//! The scan refuses exactly the bytes that prost refuses, and messages of 4 GiB and more: what it lets through can always be
+//! decoded later. Its work is linear in the bytes, whatever stands in them.
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::layout::{Layout, Meter};
+pub use super::names::Names;
+use super::names::{Said, SessionKeys};
 pub use super::part::{Key, Part};
 use super::schema::{Kind, Type};
-use super::wire::{Cursor, Fault, FaultKind, Field, LEN, Payload, fault};
+use super::wire::{Cursor, Fault, FaultKind, LEN, Payload, fault};
 use crate::span::decoded::id_fault;
 use crate::span::{Place, Refused, RefusedReason, Signal, SpanId, TraceId};
 
 /// How many refused items are told one by one; the rest is counted.
 const TOLD: usize = 100;
+
+/// Bytes of memory that a part takes at most, here and in the store until it is written: itself, its place in the map of
+/// parts, its row among the chunks.
+const PART: usize = 2 * size_of::<Part>() + 160;
 
 /// What stands in a request.
 #[derive(Debug, Clone)]
@@ -27,28 +36,9 @@ pub struct Scan {
     pub refused: Vec<Refused>,
     /// How many spans were refused in all.
     pub refused_count: usize,
-    pub(super) resources: Vec<Envelope>,
-    pub(super) scopes: Vec<Envelope>,
-    pub(super) found: Vec<Found>,
-}
-
-/// A resource or a scope: the fields around its items.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Envelope {
-    /// Fields before the first item; those that follow one another are one range.
-    pub(super) before: Vec<Range<usize>>,
-    /// Fields after it.
-    pub(super) after: Vec<Range<usize>>,
-}
-
-/// One item of a part.
-#[derive(Debug, Clone)]
-pub(super) struct Found {
-    pub(super) part: usize,
-    pub(super) resource: usize,
-    pub(super) scope: usize,
-    /// The whole field with its key.
-    pub(super) whole: Range<usize>,
+    /// Bytes of the names that parts have of their resource: it says them once, each part is listed with them.
+    pub names_shared: usize,
+    pub(super) layout: Layout,
 }
 
 /// Scans a request. `session_keys` are the attribute keys that name a session, best first.
@@ -57,58 +47,118 @@ pub(super) struct Found {
 ///
 /// The bytes are not a request of this signal; the place is named. Metrics are never scanned: they have no parts.
 pub fn scan(bytes: &[u8], signal: Signal, session_keys: &[&str]) -> Result<Scan, Fault> {
-    let mut scanner = Scanner {
-        session_keys: SessionKeys::new(session_keys),
-        places: HashMap::new(),
-        scan: Scan {
-            signal,
-            parts: Vec::new(),
-            items: 0,
-            refused: Vec::new(),
-            refused_count: 0,
-            resources: Vec::new(),
-            scopes: Vec::new(),
-            found: Vec::new(),
-        },
-    };
-    match signal {
-        Signal::Traces => scanner.request(bytes, [Type::TracesRequest, Type::ResourceSpans, Type::ScopeSpans])?,
-        Signal::Logs => scanner.request(bytes, [Type::LogsRequest, Type::ResourceLogs, Type::ScopeLogs])?,
-        Signal::Metrics => {}
+    scan_within(bytes, signal, session_keys, &mut |_| true)
+}
+
+/// Scans a request, and asks before memory is taken whether it may be, by so many bytes. A part of a request may take many
+/// times what it has in the message.
+///
+/// # Errors
+///
+/// As [`scan`]; and [`FaultKind::Memory`] when the answer was no.
+pub fn scan_within(bytes: &[u8], signal: Signal, session_keys: &[&str], may: &mut dyn FnMut(usize) -> bool) -> Result<Scan, Fault> {
+    if u32::try_from(bytes.len()).is_err() {
+        return Err(fault(u32::MAX as usize, FaultKind::Length));
     }
+    let mut scanner = Scanner::new(signal, session_keys, may);
+    scanner.request(bytes, &Names::default())?;
     Ok(scanner.scan)
 }
 
-struct Scanner<'a> {
-    session_keys: SessionKeys<'a>,
-    places: HashMap<Key, usize>,
+/// What a part says whose message stands in pieces: whole resources, each with the names that it has from what is not in
+/// its bytes. `None`: there is no item.
+///
+/// # Errors
+///
+/// As [`scan`].
+pub fn part_of<'a>(
+    pieces: impl Iterator<Item = (&'a [u8], &'a Names)>,
+    signal: Signal,
+    session_keys: &[&str],
+) -> Result<Option<Part>, Fault> {
+    let mut always = |_| true;
+    let mut scanner = Scanner::new(signal, session_keys, &mut always);
+    for (bytes, names) in pieces {
+        scanner.request(bytes, names)?;
+    }
+    Ok(scanner.scan.parts.into_iter().next())
+}
+
+/// What the fields of a resource around its items say.
+///
+/// # Errors
+///
+/// They are not those of a resource.
+pub fn names_of(envelope: &[u8], session_keys: &[&str]) -> Result<Names, Fault> {
+    let keys = SessionKeys::new(session_keys);
+    let mut said = Said::default();
+    let mut fields = Cursor::new(envelope);
+    while let Some(field) = fields.next()? {
+        fields.check(Type::ResourceSpans, &field)?;
+        if field.number == 1 {
+            said.resource(&keys, fields.enter(&field)?)?;
+        }
+    }
+    Ok(said.names())
+}
+
+struct Scanner<'k, 'm> {
+    session_keys: SessionKeys<'k>,
+    places: HashMap<Key, u32>,
     scan: Scan,
+    meter: Meter<'m>,
 }
 
-/// What a resource says of its items.
-#[derive(Default)]
+/// What stands around an item.
 struct Context {
-    service: Option<String>,
-    session: Session,
+    names: Names,
+    /// The part of items without a trace that name no session themselves.
+    loose: Option<u32>,
+    resource: u32,
+    scope: u32,
 }
 
-/// The best session so far: rank of its key, and its name.
-#[derive(Default, Clone)]
-struct Session(Option<(usize, String)>);
-
-impl Session {
-    fn name(&self) -> Option<&str> {
-        self.0.as_ref().map(|(_, name)| name.as_str())
+impl<'a> Said<'a> {
+    fn resource(&mut self, keys: &SessionKeys<'_>, mut attributes: Cursor<'a>) -> Result<(), Fault> {
+        while let Some(attribute) = attributes.next()? {
+            if attribute.number == 1 {
+                self.attribute(keys, &attributes, &attribute, Type::Resource)?;
+            }
+        }
+        Ok(())
     }
 }
 
-impl Scanner<'_> {
-    fn request(&mut self, bytes: &[u8], [request, of_resource, of_scope]: [Type; 3]) -> Result<(), Fault> {
+impl<'k, 'm> Scanner<'k, 'm> {
+    fn new(signal: Signal, session_keys: &'k [&'k str], may: &'m mut dyn FnMut(usize) -> bool) -> Self {
+        Self {
+            session_keys: SessionKeys::new(session_keys),
+            places: HashMap::new(),
+            scan: Scan {
+                signal,
+                parts: Vec::new(),
+                items: 0,
+                refused: Vec::new(),
+                refused_count: 0,
+                names_shared: 0,
+                layout: Layout::default(),
+            },
+            meter: Meter::new(may),
+        }
+    }
+
+    fn request(&mut self, bytes: &[u8], names: &Names) -> Result<(), Fault> {
+        let [request, of_resource, of_scope] = match self.scan.signal {
+            Signal::Traces => [Type::TracesRequest, Type::ResourceSpans, Type::ScopeSpans],
+            Signal::Logs => [Type::LogsRequest, Type::ResourceLogs, Type::ScopeLogs],
+            Signal::Metrics => return Ok(()),
+        };
         let mut cursor = Cursor::new(bytes);
         let mut resource = 0;
         while let Some(field) = cursor.next()? {
             if request.field(field.number) == Kind::Message(of_resource) && field.wire == LEN {
-                self.resource(cursor.enter(&field)?, of_resource, of_scope, resource)?;
+                let inside = cursor.enter(&field)?;
+                self.resource(bytes, inside, [of_resource, of_scope], resource, &field.whole, names)?;
                 resource += 1;
             } else {
                 cursor.check(request, &field)?;
@@ -118,57 +168,75 @@ impl Scanner<'_> {
     }
 
     /// Two passes: fields that say something of all items may stand behind them.
-    fn resource(&mut self, cursor: Cursor<'_>, of_resource: Type, of_scope: Type, resource: usize) -> Result<(), Fault> {
-        let mut context = Context::default();
-        let mut envelope = Envelope::default();
-        let mut before = true;
+    fn resource(
+        &mut self,
+        bytes: &[u8],
+        cursor: Cursor<'_>,
+        [of_resource, of_scope]: [Type; 2],
+        resource: usize,
+        whole: &Range<usize>,
+        names: &Names,
+    ) -> Result<(), Fault> {
+        let mut said = Said::default();
+        let (open, envelope) = self.scan.layout.open(self.scan.refused_count, whole.start, &mut self.meter)?;
+        let mut behind = false;
         let mut fields = cursor.clone();
         while let Some(field) = fields.next()? {
             if field.number == 2 && field.wire == LEN {
-                before = false;
+                behind = true;
                 continue;
             }
             fields.check(of_resource, &field)?;
-            envelope.add(before, &field);
+            self.scan.layout.field(behind, &field.whole, &mut self.meter)?;
             if field.number == 1 {
-                let mut attributes = fields.enter(&field)?;
-                while let Some(attribute) = attributes.next()? {
-                    if attribute.number == 1 {
-                        self.attribute(
-                            &attributes,
-                            &attribute,
-                            Type::Resource,
-                            &mut context.session,
-                            Some(&mut context.service),
-                        )?;
-                    }
-                }
+                said.resource(&self.session_keys, fields.enter(&field)?)?;
             }
         }
-        let found = self.scan.found.len();
-        self.scan.resources.push(envelope);
+        self.scan.layout.gather(bytes, &mut self.meter)?;
+        let said = said.names();
+        let mut context = Context {
+            names: Names {
+                service: said.service.or_else(|| names.service.clone()),
+                session: said.session.or_else(|| names.session.clone()),
+            },
+            loose: None,
+            resource: envelope,
+            scope: 0,
+        };
         let (mut fields, mut scope) = (cursor, 0);
         while let Some(field) = fields.next()? {
             if field.number == 2 && field.wire == LEN {
-                self.scope(fields.enter(&field)?, of_scope, &context, (resource, scope))?;
+                self.scope(
+                    bytes,
+                    fields.enter(&field)?,
+                    of_scope,
+                    &mut context,
+                    (resource, scope),
+                    &field.whole,
+                )?;
                 scope += 1;
             }
         }
-        // Nothing points at it: a message of empty resources must not cost a multiple of its bytes.
-        if self.scan.found.len() == found {
-            self.scan.resources.pop();
-        }
-        Ok(())
+        let refused = self.scan.refused_count;
+        self.scan.layout.close(&open, refused, whole, super::layout::NONE, &mut self.meter)
     }
 
-    fn scope(&mut self, mut cursor: Cursor<'_>, of_scope: Type, context: &Context, place: (usize, usize)) -> Result<(), Fault> {
-        let found = self.scan.found.len();
-        let mut envelope = Envelope::default();
+    fn scope(
+        &mut self,
+        bytes: &[u8],
+        mut cursor: Cursor<'_>,
+        of_scope: Type,
+        context: &mut Context,
+        place: (usize, usize),
+        whole: &Range<usize>,
+    ) -> Result<(), Fault> {
+        let (open, envelope) = self.scan.layout.open(self.scan.refused_count, whole.start, &mut self.meter)?;
+        context.scope = envelope;
         let mut items = 0;
         while let Some(field) = cursor.next()? {
             if field.number != 2 || field.wire != LEN {
                 cursor.check(of_scope, &field)?;
-                envelope.add(items == 0, &field);
+                self.scan.layout.field(items > 0, &field.whole, &mut self.meter)?;
                 continue;
             }
             let place = Place {
@@ -181,24 +249,23 @@ impl Scanner<'_> {
             self.scan.items += 1;
             let inside = cursor.enter(&field)?;
             match self.scan.signal {
-                Signal::Traces => self.span(inside, context, place, field.whole)?,
-                _ => self.record(inside, context, field.whole)?,
+                Signal::Traces => self.span(inside, context, place, &field.whole)?,
+                _ => self.record(inside, context, &field.whole)?,
             }
         }
-        if self.scan.found.len() > found {
-            self.scan.scopes.push(envelope);
-        }
-        Ok(())
+        self.scan.layout.gather(bytes, &mut self.meter)?;
+        let refused = self.scan.refused_count;
+        self.scan.layout.close(&open, refused, whole, context.resource, &mut self.meter)
     }
 
-    fn span(&mut self, mut cursor: Cursor<'_>, context: &Context, place: Place, whole: Range<usize>) -> Result<(), Fault> {
+    fn span(&mut self, mut cursor: Cursor<'_>, context: &Context, place: Place, whole: &Range<usize>) -> Result<(), Fault> {
         let (mut trace_id, mut span_id, mut parent): (&[u8], &[u8], &[u8]) = (&[], &[], &[]);
         let (mut start, mut end, mut failed) = (0, 0, false);
         let mut name = "";
-        let mut session = Session::default();
+        let mut said = Said::default();
         while let Some(field) = cursor.next()? {
             if field.number == 9 {
-                self.attribute(&cursor, &field, Type::Span, &mut session, None)?;
+                said.attribute(&self.session_keys, &cursor, &field, Type::Span)?;
                 continue;
             }
             cursor.check(Type::Span, &field)?;
@@ -222,18 +289,21 @@ impl Scanner<'_> {
         }
         let fault = match (TraceId::from_bytes(trace_id), SpanId::from_bytes(span_id)) {
             (Some(trace_id), Some(_)) => {
-                let index = self.found(Key::Trace(trace_id), context, &session, whole);
-                if let Some(part) = self.scan.parts.get_mut(index) {
-                    part.errors += usize::from(failed);
-                    part.times(start, end);
-                    if SpanId::from_bytes(parent).is_none() {
-                        part.root_ended |= end != 0;
-                        if part.root.as_ref().is_none_or(|(earlier, _)| start < *earlier) {
-                            part.root = Some((start, name.to_owned()));
-                        }
+                let index = self.trace(trace_id, context, whole)?;
+                let (scan, meter) = (&mut self.scan, &mut self.meter);
+                let Some(part) = scan.parts.get_mut(index as usize) else {
+                    return Ok(());
+                };
+                part.errors += usize::from(failed);
+                part.times(start, end);
+                if SpanId::from_bytes(parent).is_none() {
+                    part.root_ended |= end != 0;
+                    if part.root.as_ref().is_none_or(|(earlier, _)| start < *earlier) {
+                        meter.take(name.len(), whole.start)?;
+                        part.root = Some((start, name.to_owned()));
                     }
                 }
-                return Ok(());
+                return self.item(index, context, &said, whole);
             }
             (None, _) => RefusedReason::TraceId(id_fault(trace_id, 16)),
             (_, None) => RefusedReason::SpanId(id_fault(span_id, 8)),
@@ -245,13 +315,13 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    fn record(&mut self, mut cursor: Cursor<'_>, context: &Context, whole: Range<usize>) -> Result<(), Fault> {
+    fn record(&mut self, mut cursor: Cursor<'_>, context: &mut Context, whole: &Range<usize>) -> Result<(), Fault> {
         let mut trace_id: &[u8] = &[];
         let (mut time, mut observed) = (0, 0);
-        let mut session = Session::default();
+        let mut said = Said::default();
         while let Some(field) = cursor.next()? {
             if field.number == 6 {
-                self.attribute(&cursor, &field, Type::LogRecord, &mut session, None)?;
+                said.attribute(&self.session_keys, &cursor, &field, Type::LogRecord)?;
                 continue;
             }
             cursor.check(Type::LogRecord, &field)?;
@@ -262,133 +332,73 @@ impl Scanner<'_> {
                 _ => {}
             }
         }
-        let key = TraceId::from_bytes(trace_id).map_or_else(
-            || Key::Session(session.name().or(context.session.name()).unwrap_or_default().to_owned()),
-            Key::Trace,
-        );
-        let index = self.found(key, context, &session, whole);
+        let index = match (TraceId::from_bytes(trace_id), said.session(), context.loose) {
+            (Some(trace_id), ..) => self.trace(trace_id, context, whole)?,
+            (None, Some(session), _) => {
+                self.meter.take(session.len(), whole.start)?;
+                self.part(Key::Session(session.into()), context, whole)?
+            }
+            (None, None, Some(index)) => index,
+            (None, None, None) => {
+                let session = context.names.session.clone().unwrap_or_default();
+                *context.loose.insert(self.part(Key::Session(session), context, whole)?)
+            }
+        };
         let when = if time == 0 { observed } else { time };
-        if let Some(part) = self.scan.parts.get_mut(index) {
+        if let Some(part) = self.scan.parts.get_mut(index as usize) {
             part.times(when, when);
         }
-        Ok(())
+        self.item(index, context, &said, whole)
     }
 
-    /// Checks an attribute, and notes the session or the service that it names.
-    fn attribute(
-        &self,
-        around: &Cursor<'_>,
-        field: &Field,
-        of: Type,
-        session: &mut Session,
-        service: Option<&mut Option<String>>,
-    ) -> Result<(), Fault> {
-        let (key, text) = match around.plain_attribute(field) {
-            Some(plain) => plain,
-            None => {
-                around.check(of, field)?;
-                key_and_text(around, field)?
-            }
-        };
-        let Some(text) = text.filter(|text| !text.is_empty()) else {
-            return Ok(());
-        };
-        let text = || String::from_utf8_lossy(text).into_owned();
-        if let Some(service) = service
-            && key == b"service.name"
-        {
-            *service = Some(text());
+    /// The part of a trace. Spans of one trace often follow one another.
+    fn trace(&mut self, trace_id: TraceId, context: &Context, whole: &Range<usize>) -> Result<u32, Fault> {
+        let key = Key::Trace(trace_id);
+        match self.scan.layout.found.last() {
+            Some(last) if self.scan.parts.get(last.part as usize).is_some_and(|part| part.key == key) => Ok(last.part),
+            _ => self.part(key, context, whole),
         }
-        if let Some(rank) = self.session_keys.rank(key)
-            && session.0.as_ref().is_none_or(|(have, _)| rank <= *have)
-        {
-            session.0 = Some((rank, text()));
-        }
-        Ok(())
     }
 
-    /// Adds an item to its part, and gives the part's index.
-    fn found(&mut self, key: Key, context: &Context, session: &Session, whole: Range<usize>) -> usize {
+    /// The part with this key.
+    fn part(&mut self, key: Key, context: &Context, whole: &Range<usize>) -> Result<u32, Fault> {
         let parts = &mut self.scan.parts;
-        let index = *self.places.entry(key).or_insert_with_key(|key| {
-            parts.push(Part::new(key.clone()));
-            parts.len() - 1
-        });
-        if let Some(part) = parts.get_mut(index) {
+        let next = u32::try_from(parts.len()).unwrap_or(u32::MAX);
+        if let Some(index) = self.places.get(&key) {
+            return Ok(*index);
+        }
+        self.meter.take(PART, whole.start)?;
+        let mut part = Part::new(key.clone());
+        part.service.clone_from(&context.names.service);
+        parts.push(part);
+        self.places.insert(key, next);
+        Ok(next)
+    }
+
+    /// Adds an item to its part.
+    fn item(&mut self, index: u32, context: &Context, said: &Said<'_>, whole: &Range<usize>) -> Result<(), Fault> {
+        if let Some(part) = self.scan.parts.get_mut(index as usize) {
             part.items += 1;
-            if part.service.is_none() {
-                part.service.clone_from(&context.service);
+            if let (None, Some(service)) = (&part.service, &context.names.service) {
+                part.service = Some(Arc::clone(service));
             }
             if part.session.is_none() {
-                part.session = session.name().or(context.session.name()).map(ToOwned::to_owned);
+                part.session = match said.session() {
+                    Some(session) => {
+                        self.meter.take(session.len(), whole.start)?;
+                        Some(session.into())
+                    }
+                    None => context.names.session.clone(),
+                };
+            }
+            if part.items == 1 {
+                let length = |name: &Option<Arc<str>>| name.as_ref().map_or(0, |name| name.len());
+                self.scan.names_shared += length(&context.names.service) + length(&context.names.session);
             }
         }
-        self.scan.found.push(Found {
-            part: index,
-            resource: self.scan.resources.len() - 1,
-            scope: self.scan.scopes.len(),
-            whole,
-        });
-        index
-    }
-}
-
-/// The key of an attribute that was checked and, if its value is text, that text.
-fn key_and_text<'a>(around: &Cursor<'a>, field: &Field) -> Result<(&'a [u8], Option<&'a [u8]>), Fault> {
-    let mut pair = around.enter(field)?;
-    let mut key: &[u8] = &[];
-    let mut text = None;
-    while let Some(field) = pair.next()? {
-        match field.number {
-            1 => key = pair.bytes(&field.value),
-            2 => {
-                let mut value = pair.enter(&field)?;
-                while let Some(field) = value.next()? {
-                    text = match field.number {
-                        1 => Some(value.bytes(&field.value)),
-                        _ => None,
-                    };
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok((key, text))
-}
-
-/// The attribute keys that name a session, best first.
-struct SessionKeys<'a> {
-    keys: &'a [&'a str],
-    /// One bit for each length that a key has: most attributes are told apart by it.
-    lengths: u64,
-}
-
-impl<'a> SessionKeys<'a> {
-    fn new(keys: &'a [&'a str]) -> Self {
-        let lengths = keys.iter().fold(0, |lengths, key| lengths | length_bit(key.as_bytes()));
-        Self { keys, lengths }
-    }
-
-    fn rank(&self, key: &[u8]) -> Option<usize> {
-        if self.lengths & length_bit(key) == 0 {
-            return None;
-        }
-        self.keys.iter().position(|wanted| wanted.as_bytes() == key)
-    }
-}
-
-/// Lengths of 63 and more share the last bit.
-fn length_bit(key: &[u8]) -> u64 {
-    1 << key.len().min(63)
-}
-
-impl Envelope {
-    fn add(&mut self, before: bool, field: &Field) {
-        let list = if before { &mut self.before } else { &mut self.after };
-        match list.last_mut() {
-            Some(last) if last.end == field.whole.start => last.end = field.whole.end,
-            _ => list.push(field.whole.clone()),
-        }
+        self.scan
+            .layout
+            .add(index, (context.resource, context.scope), whole, &mut self.meter)
     }
 }
 

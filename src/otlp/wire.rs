@@ -44,6 +44,10 @@ pub enum FaultKind {
     Depth,
     /// A group ends that did not begin.
     Group,
+    /// The message has 4 GiB or more.
+    Length,
+    /// What the message becomes takes more memory than it may.
+    Memory,
 }
 
 impl fmt::Display for FaultKind {
@@ -56,6 +60,8 @@ impl fmt::Display for FaultKind {
             Self::Utf8 => f.write_str("text is not UTF-8"),
             Self::Depth => write!(f, "nested deeper than {DEPTH_LIMIT} levels"),
             Self::Group => f.write_str("a group ends that did not begin"),
+            Self::Length => f.write_str("the message has 4 GiB or more"),
+            Self::Memory => f.write_str("what the message becomes takes more memory than it may"),
         }
     }
 }

@@ -41,7 +41,14 @@ impl Budget {
 pub struct Reservation {
     budget: Arc<Budget>,
     bytes: usize,
+    /// What this request may take by itself.
+    most: usize,
 }
+
+/// A request may take so many times its bytes, decompressed: what it becomes is more than what came.
+const TIMES: usize = 8;
+/// And so many bytes more, whatever its size.
+const BESIDE: usize = 48 << 20;
 
 impl Reservation {
     /// Lets a request in, with no bytes yet.
@@ -56,25 +63,51 @@ impl Reservation {
         Ok(Self {
             budget: Arc::clone(budget),
             bytes: 0,
+            most: usize::MAX,
         })
     }
 
-    /// Takes more bytes. A request that is alone gets what it asks for.
+    /// Says how long the request is, decompressed: from now on it may take a multiple of that and no more.
+    pub fn is_of(&mut self, bytes: usize) {
+        self.most = bytes.saturating_mul(TIMES).saturating_add(BESIDE);
+    }
+
+    /// Takes more bytes.
     ///
     /// # Errors
     ///
-    /// The requests in work take too much already.
+    /// The request takes more than all requests may, or too much for its length: it never comes through. Or the requests
+    /// in work take too much just now.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Rejection> {
+        let own = self.bytes.saturating_add(bytes);
+        if own > self.budget.limit || own > self.most {
+            return Err(Rejection::Costly {
+                limit: self.budget.limit.min(self.most),
+            });
+        }
         let before = self.budget.in_flight.fetch_add(bytes, Ordering::Relaxed);
-        if before.saturating_add(bytes) > self.budget.limit && before > self.bytes {
+        if before.saturating_add(bytes) > self.budget.limit {
             self.budget.in_flight.fetch_sub(bytes, Ordering::Relaxed);
             return Err(Rejection::Overloaded {
                 in_flight: before,
                 limit: self.budget.limit,
             });
         }
-        self.bytes += bytes;
+        self.bytes = own;
         Ok(())
+    }
+
+    /// Bytes that it has taken.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Gives some of its bytes back.
+    pub fn shrink(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        self.budget.in_flight.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 

@@ -1,4 +1,5 @@
-//! The bytes of a body, in memory that grows with what has come: what a request announces is a hint, never an order.
+//! The bytes of a body, in memory that grows with what has come: what a request announces is a hint, never an order. Bytes
+//! count as in flight once they have come.
 
 use std::time::Duration;
 
@@ -41,9 +42,7 @@ impl Receiver {
         if announced > limit {
             return Err(too_large());
         }
-        // Who has told the length at once is refused at once.
-        reservation.grow(announced)?;
-        let mut reserved = announced;
+        let mut reserved = 0;
         let mut told = Some(announced).filter(|announced| *announced > 0);
         let mut bytes = Vec::new();
         let Limits {
@@ -72,10 +71,13 @@ impl Receiver {
             if total > limit {
                 return Err(too_large());
             }
+            if total > reserved {
+                reservation.grow(total - reserved)?;
+                reserved = total;
+            }
+            // Memory that nothing was written to is none yet.
             if total > bytes.capacity() {
                 let capacity = room(bytes.capacity(), total, told).min(limit);
-                reservation.grow(capacity.saturating_sub(reserved))?;
-                reserved = reserved.max(capacity);
                 bytes.reserve_exact(capacity - bytes.len());
             }
             bytes.extend_from_slice(&data);

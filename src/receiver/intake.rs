@@ -11,7 +11,8 @@ use super::counters::Transport;
 use super::limits::{Encoding, InflateError, inflate_with, json_objects};
 use super::redact::Rules;
 use super::{Receiver, Rejection};
-use crate::otlp::{encode, scan, signal};
+use crate::otlp::scan::Scan;
+use crate::otlp::{Fault, encode, scan, signal};
 use crate::span::json::{JsonError, Message};
 use crate::span::{IdFault, Refused, Signal};
 use crate::store::Chunk;
@@ -53,12 +54,13 @@ struct Prepared {
     reservation: Reservation,
 }
 
-/// Bodies beyond this size are worked on aside, so that small requests do not wait for them: half a millisecond's work.
-/// JSON is parsed, which costs many times a scan; what is compressed may become anything.
-fn is_aside(export: &Export) -> bool {
+/// Bodies beyond this size are worked on aside, so that small requests do not wait for them: two milliseconds at the very
+/// most, a tenth of that as a rule. JSON is parsed, and rules look at each text, which costs many times a scan; what is
+/// compressed may become anything.
+fn is_aside(export: &Export, has_rules: bool) -> bool {
     let limit = match export.form {
-        Form::Protobuf => 1 << 20,
-        Form::Json => 16 << 10,
+        Form::Protobuf if !has_rules => 128 << 10,
+        _ => 16 << 10,
     };
     export.encoding.is_some() || export.body.len() > limit
 }
@@ -70,8 +72,13 @@ impl Receiver {
         let keys = self.session_keys.clone();
         let limit = self.limits.request_bytes;
         let rules = self.redaction.rules();
-        let prepared = if is_aside(&export) {
-            let work = tokio::task::spawn_blocking(move || prepare(export, &keys, limit, rules));
+        let prepared = if is_aside(&export, rules.is_some()) {
+            // Not more at once than there are processors: what waits here is small, and who answers in between has his turn.
+            let turn = Arc::clone(&self.aside).acquire_owned().await;
+            let work = tokio::task::spawn_blocking(move || {
+                let _turn = turn;
+                prepare(export, &keys, limit, rules)
+            });
             work.await.map_err(|_| Rejection::ShuttingDown)??
         } else {
             prepare(export, &keys, limit, rules)?
@@ -105,26 +112,32 @@ impl Receiver {
 }
 
 fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Option<Arc<Rules>>) -> Result<Prepared, Rejection> {
+    let reservation = &mut export.reservation;
     if let Some(encoding) = export.encoding {
-        let reservation = &mut export.reservation;
+        let compressed = reservation.bytes();
         let plain = inflate_with(&export.body, encoding, limit, |more| reservation.grow(more));
         export.body = match plain {
             Ok(plain) => plain?.into(),
             Err(InflateError::TooLarge { limit }) => return Err(Rejection::TooLarge { limit }),
             Err(source) => return Err(Rejection::Compressed { source }),
         };
+        reservation.shrink(compressed);
     }
     let bytes = export.body.len();
+    reservation.is_of(bytes);
     let keys: Vec<&str> = session_keys.iter().map(String::as_str).collect();
-    if rules.is_some() {
-        export.reservation.grow(bytes)?;
-    }
-    let rules = rules.as_deref();
+    let mut intake = Intake {
+        wanted: export.signal,
+        keys: &keys,
+        rules: rules.as_deref(),
+        reservation,
+        limit,
+    };
     let (chunks, taken) = match export.form {
-        Form::Protobuf => from_protobuf(export.body, export.signal, &keys, rules)?,
+        Form::Protobuf => intake.protobuf(export.body)?,
         Form::Json => {
-            export.reservation.grow(json_cost(&export.body)?)?;
-            from_json(&export.body, export.signal, &keys, rules)?
+            intake.reservation.grow(json_cost(&export.body)?)?;
+            intake.json(&export.body)?
         }
     };
     Ok(Prepared {
@@ -135,77 +148,145 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Opt
     })
 }
 
-fn from_protobuf(body: Bytes, wanted: Signal, keys: &[&str], rules: Option<&Rules>) -> Result<(Vec<Chunk>, Taken), Rejection> {
-    let other = || signal::guess(&body).filter(|found| *found != wanted);
-    let broken = |fault| match other() {
-        Some(found) => Rejection::WrongSignal { wanted, found },
-        None => Rejection::Protobuf { signal: wanted, fault },
-    };
-    if wanted == Signal::Metrics {
-        let points = signal::count_points(&body).map_err(broken)?;
-        if let Some(found) = other() {
-            return Err(Rejection::WrongSignal { wanted, found });
-        }
-        return Ok((Vec::new(), counted(points)));
-    }
-    let redacted = rules.map_or(Ok(None), |rules| rules.apply(&body, wanted)).map_err(broken)?;
-    let scan = scan::scan(redacted.as_deref().unwrap_or(&body), wanted, keys).map_err(broken)?;
-    // Not one usable item: perhaps it was never meant for this path.
-    let fruitless = scan.items > 0 && scan.refused_count == scan.items;
-    let all_loose = wanted == Signal::Logs && scan.parts.iter().all(|part| matches!(part.key, scan::Key::Session(_)));
-    if (fruitless || all_loose)
-        && let Some(found) = other()
-    {
-        return Err(Rejection::WrongSignal { wanted, found });
-    }
-    let chunks = Chunk::of_request(&scan, redacted.map_or(body, Bytes::from));
-    let taken = Taken {
-        received: scan.items,
-        refused: scan.refused,
-        refused_count: scan.refused_count,
-        ..Taken::default()
-    };
-    Ok((chunks, taken))
+/// One request on its way to chunks.
+struct Intake<'a> {
+    wanted: Signal,
+    keys: &'a [&'a str],
+    rules: Option<&'a Rules>,
+    reservation: &'a mut Reservation,
+    /// Bytes of a request.
+    limit: usize,
 }
 
-fn from_json(bytes: &[u8], wanted: Signal, keys: &[&str], rules: Option<&Rules>) -> Result<(Vec<Chunk>, Taken), Rejection> {
-    let unreadable = |source: JsonError| match source {
-        JsonError::WrongSignal { wanted, found } => Rejection::WrongSignal { wanted, found },
-        source => Rejection::Json {
-            signal: wanted,
-            detail: source.source().map_or_else(|| source.to_string(), ToString::to_string),
-            source,
-        },
-    };
-    let message = Message::parse(bytes).map_err(unreadable)?;
-    message.expect(wanted).map_err(unreadable)?;
-    if wanted == Signal::Metrics {
-        return Ok((Vec::new(), counted(message.metric_points())));
-    }
-    let (spans, logs) = message.into_parts();
-    let (items, refused, protobuf) = if wanted == Signal::Traces {
-        (spans.items.len(), spans.refused, encode::traces(&spans.items))
-    } else {
-        (logs.items.len(), logs.refused, encode::logs(&logs.items))
-    };
-    let base64 = |refused: &Refused| refused.reason.fault() == IdFault::Base64;
-    if items == 0
-        && refused.iter().all(base64)
-        && let Some(first) = refused.first()
-    {
-        return Err(Rejection::Base64Ids {
-            first: first.clone(),
-            count: refused.len(),
+/// What a request takes on the disk is at most so many times its bytes.
+const STORED: usize = 3;
+/// And so many bytes more, whatever its size.
+const STORED_BESIDE: usize = 64 << 10;
+/// What its traces are when each is read by itself is at most so many times the largest request.
+const READ: usize = 64;
+
+impl Intake<'_> {
+    fn protobuf(&mut self, body: Bytes) -> Result<(Vec<Chunk>, Taken), Rejection> {
+        let wanted = self.wanted;
+        let other = |body: &Bytes| signal::guess(body).filter(|found| *found != wanted);
+        let broken = |body: &Bytes, fault| match other(body) {
+            Some(found) => Rejection::WrongSignal { wanted, found },
+            None => Rejection::Protobuf { signal: wanted, fault },
+        };
+        if wanted == Signal::Metrics {
+            let points = signal::count_points(&body).map_err(|fault| broken(&body, fault))?;
+            if let Some(found) = other(&body) {
+                return Err(Rejection::WrongSignal { wanted, found });
+            }
+            return Ok((Vec::new(), counted(points)));
+        }
+        let body = self.redacted(body, &broken)?;
+        let mut refusal = None;
+        let scanned = scan::scan_within(&body, wanted, self.keys, &mut |more| {
+            refusal = self.reservation.grow(more).err();
+            refusal.is_none()
         });
+        let scan = match (scanned, refusal) {
+            (_, Some(refusal)) => return Err(refusal),
+            (Err(fault), None) => return Err(broken(&body, fault)),
+            (Ok(scan), None) => scan,
+        };
+        // Not one usable item: perhaps it was never meant for this path.
+        let fruitless = scan.items > 0 && scan.refused_count == scan.items;
+        let all_loose = wanted == Signal::Logs && scan.parts.iter().all(|part| matches!(part.key, scan::Key::Session(_)));
+        if (fruitless || all_loose)
+            && let Some(found) = other(&body)
+        {
+            return Err(Rejection::WrongSignal { wanted, found });
+        }
+        let mut scan = scan;
+        let taken = Taken {
+            received: scan.items,
+            refused: std::mem::take(&mut scan.refused),
+            refused_count: scan.refused_count,
+            ..Taken::default()
+        };
+        Ok((self.chunks(scan, body)?, taken))
     }
-    let (chunks, _) = from_protobuf(protobuf.into(), wanted, keys, rules)?;
-    let taken = Taken {
-        received: items + refused.len(),
-        refused_count: refused.len(),
-        refused,
-        ..Taken::default()
-    };
-    Ok((chunks, taken))
+
+    fn redacted(&mut self, body: Bytes, broken: &dyn Fn(&Bytes, Fault) -> Rejection) -> Result<Bytes, Rejection> {
+        let Some(rules) = self.rules else { return Ok(body) };
+        // While it is rewritten there is a second one, and of the message in work a third.
+        let before = self.reservation.bytes();
+        self.reservation.grow(body.len().saturating_mul(2))?;
+        let Some(redacted) = rules.apply(&body, self.wanted).map_err(|fault| broken(&body, fault))? else {
+            self.reservation.shrink(self.reservation.bytes() - before);
+            return Ok(body);
+        };
+        if redacted.len() > self.limit {
+            return Err(Rejection::TooLarge { limit: self.limit });
+        }
+        let kept = redacted.capacity().max(body.len());
+        self.reservation.shrink((self.reservation.bytes() - before).saturating_sub(kept));
+        Ok(redacted.into())
+    }
+
+    /// A request as chunks, if they are no more than it may become.
+    fn chunks(&self, scan: Scan, body: Bytes) -> Result<Vec<Chunk>, Rejection> {
+        let (parts, bytes, names) = (scan.parts.len(), body.len(), scan.names_shared);
+        let divided = Chunk::divide(scan, body);
+        let spread = |becomes, place, limit| match becomes > limit {
+            true => Err(Rejection::Spread {
+                parts,
+                bytes,
+                becomes,
+                place,
+                limit,
+            }),
+            false => Ok(()),
+        };
+        // The index has the names of a trace twice: in its row, and in the order of rows.
+        let stored = divided.stored.saturating_add(names.saturating_mul(2));
+        spread(stored, "on the disk", bytes.saturating_mul(STORED).saturating_add(STORED_BESIDE))?;
+        spread(divided.messages, "when each is read by itself", self.limit.saturating_mul(READ))?;
+        Ok(divided.chunks)
+    }
+
+    fn json(&mut self, bytes: &[u8]) -> Result<(Vec<Chunk>, Taken), Rejection> {
+        let wanted = self.wanted;
+        let unreadable = |source: JsonError| match source {
+            JsonError::WrongSignal { wanted, found } => Rejection::WrongSignal { wanted, found },
+            source => Rejection::Json {
+                signal: wanted,
+                detail: source.source().map_or_else(|| source.to_string(), ToString::to_string),
+                source,
+            },
+        };
+        let message = Message::parse(bytes).map_err(unreadable)?;
+        message.expect(wanted).map_err(unreadable)?;
+        if wanted == Signal::Metrics {
+            return Ok((Vec::new(), counted(message.metric_points())));
+        }
+        let (spans, logs) = message.into_parts();
+        let (items, refused, protobuf) = if wanted == Signal::Traces {
+            (spans.items.len(), spans.refused, encode::traces(&spans.items))
+        } else {
+            (logs.items.len(), logs.refused, encode::logs(&logs.items))
+        };
+        let base64 = |refused: &Refused| refused.reason.fault() == IdFault::Base64;
+        if items == 0
+            && refused.iter().all(base64)
+            && let Some(first) = refused.first()
+        {
+            return Err(Rejection::Base64Ids {
+                first: first.clone(),
+                count: refused.len(),
+            });
+        }
+        let (chunks, _) = self.protobuf(protobuf.into())?;
+        let taken = Taken {
+            received: items + refused.len(),
+            refused_count: refused.len(),
+            refused,
+            ..Taken::default()
+        };
+        Ok((chunks, taken))
+    }
 }
 
 /// Bytes that the values of a JSON message take: a multiple of its text, and something for each object, however empty.

@@ -22,13 +22,15 @@ mod reject;
 mod status;
 
 use std::convert::Infallible;
+use std::num::NonZero;
 use std::sync::Arc;
+use std::thread::available_parallelism;
 
 use bytes::Bytes;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
 use hyper::{Method, Request, Response, Version};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 use crate::store::Store;
 use admission::Budget;
@@ -50,6 +52,8 @@ pub struct Receiver {
     limits: Limits,
     cors: Cors,
     budget: Arc<Budget>,
+    /// Turns of what is worked on aside.
+    aside: Arc<Semaphore>,
     counters: Arc<Counters>,
     redaction: Arc<Redaction>,
     serving: watch::Sender<bool>,
@@ -65,6 +69,7 @@ impl Receiver {
             limits,
             cors: Cors::default(),
             budget: Arc::new(Budget::new(limits.in_flight_bytes)),
+            aside: Arc::new(Semaphore::new(available_parallelism().map_or(2, NonZero::get).max(2))),
             counters: Arc::default(),
             redaction: Arc::default(),
             serving: watch::Sender::new(true),
@@ -81,6 +86,7 @@ impl Receiver {
             limits: self.limits,
             cors: self.cors.clone(),
             budget: Arc::clone(&self.budget),
+            aside: Arc::clone(&self.aside),
             counters: Arc::clone(&self.counters),
             redaction: Arc::clone(&self.redaction),
             serving: self.serving.clone(),

@@ -80,6 +80,29 @@ pub enum Rejection {
         /// In how many bytes.
         bytes: usize,
     },
+    /// What the request becomes takes more memory than it may.
+    #[error(
+        "the request becomes more than {limit} bytes in memory; send smaller batches with fewer traces in each, or raise \
+         --max-in-flight-bytes"
+    )]
+    Costly {
+        /// The limit in bytes.
+        limit: usize,
+    },
+    /// What the request becomes is a multiple of what came.
+    #[error("the {parts} traces in {bytes} bytes become {becomes} bytes {place}, the limit is {limit}; send fewer traces in one request")]
+    Spread {
+        /// How many traces, or sessions of log records, there are.
+        parts: usize,
+        /// Bytes of the request.
+        bytes: usize,
+        /// Bytes that they become.
+        becomes: usize,
+        /// Where.
+        place: &'static str,
+        /// How many are allowed.
+        limit: usize,
+    },
     /// The requests in work take too much memory.
     #[error("{in_flight} bytes of requests are in work, the limit is {limit}; come again")]
     Overloaded {
@@ -218,7 +241,8 @@ impl Rejection {
             Self::ContentEncoding { .. } => (UNIMPLEMENTED, 415, None, "content_encoding"),
             Self::Compressed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
             Self::Hollow { .. } => (INVALID_ARGUMENT, 400, None, "hollow"),
-            Self::TooLarge { .. } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
+            Self::TooLarge { .. } | Self::Costly { .. } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
+            Self::Spread { .. } => (RESOURCE_EXHAUSTED, 413, None, "spread"),
             Self::Overloaded { .. } => (UNAVAILABLE, 503, Some(1), "overloaded"),
             Self::Store {
                 source: crate::store::Error::TooLarge { .. },

@@ -1,9 +1,19 @@
 //! What is stored as one: the spans or log records of one trace that came in one request.
+//!
+//! The chunks of a request share its bytes. Where each would repeat much that stands around its items, they are stored in
+//! the form of the module `shared`; which of the two is decided by the request alone.
+
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::otlp::scan::{Key, Part, Scan, scan};
-use crate::otlp::{Cut, Fault};
+use super::log::record::HEAD;
+use super::log::{Head, RecordKind};
+use super::shared::{self, Entry, Envelope, Shared};
+use crate::otlp::Fault;
+use crate::otlp::cut::{Cuts, Piece};
+use crate::otlp::scan::{self, Key, Names, Part, Scan};
 use crate::span::{Signal, TraceId};
 
 /// What a record of the log holds.
@@ -52,91 +62,354 @@ impl ChunkKind {
 /// One chunk.
 #[derive(Debug, Clone)]
 pub struct Chunk {
+    request: Arc<Request>,
+    /// Its number in the request.
+    part: u32,
+}
+
+/// A request that was divided into chunks.
+#[derive(Debug)]
+struct Request {
+    bytes: Bytes,
+    signal: Signal,
+    parts: Vec<Part>,
+    cuts: Cuts,
+    /// Of each chunk, as [`Listed::checksum`].
+    checksums: Vec<u32>,
+    /// Of each envelope that is stored once for all chunks: its CRC-32. `None`: nothing is shared.
+    shared: Option<Vec<Option<u32>>>,
+}
+
+/// A request as chunks, and what they take.
+#[derive(Debug)]
+pub struct Divided {
+    /// The chunks.
+    pub chunks: Vec<Chunk>,
+    /// Bytes on the disk.
+    pub stored: usize,
+    /// Bytes of all messages, when each is read by itself.
+    pub messages: usize,
+}
+
+/// What the index says of a chunk.
+#[derive(Debug, Clone)]
+pub struct Listed<'a> {
     /// What it holds.
     pub kind: ChunkKind,
     /// What the scan says of it.
-    pub part: Part,
-    /// CRC-32 of the message.
+    pub part: Cow<'a, Part>,
+    /// CRC-32 of the message; of a chunk that shares envelopes, of what it has itself and of theirs.
     pub checksum: u32,
-    request: Bytes,
-    cut: Cut,
+    /// Length of the message in bytes.
+    pub length: usize,
 }
+
+/// What is known of an envelope on the disk.
+#[derive(Debug, Clone, Default)]
+pub(super) struct StoredEnvelope {
+    /// What it says of the items, if it is one of a resource.
+    pub(super) names: Names,
+    pub(super) checksum: u32,
+    pub(super) length: usize,
+}
+
+/// Beyond what the request has is this much copied into its chunks before they share it: once.
+const COPIES: usize = 2;
+/// Bytes that a place of an envelope takes at most, with the counts around it.
+const PLACE: usize = 12;
 
 impl Chunk {
     /// The chunks of a request that was scanned. They share its bytes.
     #[must_use]
-    pub fn of_request(scan: &Scan, request: impl Into<Bytes>) -> Vec<Self> {
-        let request = request.into();
-        let cuts = scan.split(request.len()).into_iter();
-        let parts = scan.parts.iter().cloned();
-        parts
-            .zip(cuts)
-            .map(|(part, cut)| {
-                let kind = match (&part.key, scan.signal) {
-                    (Key::Trace(_), Signal::Traces) => ChunkKind::Spans,
-                    (Key::Trace(_), _) => ChunkKind::Logs,
-                    (Key::Session(_), _) => ChunkKind::LooseLogs,
-                };
-                Self::new(kind, part, request.clone(), cut)
-            })
-            .collect()
+    pub fn of_request(scan: Scan, request: impl Into<Bytes>) -> Vec<Self> {
+        Self::divide(scan, request).chunks
     }
 
-    fn new(kind: ChunkKind, part: Part, request: Bytes, cut: Cut) -> Self {
-        let mut checksum = crc32fast::Hasher::new();
-        cut.slices(&request).for_each(|slice| checksum.update(slice));
-        Self {
-            kind,
-            part,
-            checksum: checksum.finalize(),
-            request,
-            cut,
+    /// The chunks of a request that was scanned, and what they take.
+    #[must_use]
+    pub fn divide(scan: Scan, request: impl Into<Bytes>) -> Divided {
+        let bytes = request.into();
+        let signal = scan.signal;
+        let (parts, cuts) = scan.cut(bytes.len());
+        let messages = (0..parts.len()).map(|part| cuts.length(part)).fold(0, usize::saturating_add);
+        let copied = messages.saturating_add(parts.len() * HEAD);
+        let sharing = (copied > COPIES * bytes.len() && !cuts.is_whole()).then(|| Sharing::of(&cuts, parts.len()));
+        let sharing = sharing.filter(|sharing| sharing.stored < copied);
+        let stored = sharing.as_ref().map_or(copied, |sharing| sharing.stored);
+        let shared = sharing.map(|sharing| sharing.checksums(&cuts, &bytes));
+        let mut request = Request {
+            bytes,
+            signal,
+            parts,
+            cuts,
+            checksums: Vec::new(),
+            shared,
+        };
+        request.checksums = (0..request.parts.len()).map(|part| request.checksum(part)).collect();
+        let request = Arc::new(request);
+        let parts = 0..u32::try_from(request.parts.len()).unwrap_or(u32::MAX);
+        Divided {
+            chunks: parts
+                .map(|part| Self {
+                    request: Arc::clone(&request),
+                    part,
+                })
+                .collect(),
+            stored,
+            messages,
         }
     }
 
-    /// The chunk that a record holds; `None` if the message is not what the record says.
-    ///
-    /// # Errors
-    ///
-    /// The message is broken, although its checksum holds.
-    pub fn of_record(kind: ChunkKind, message: Vec<u8>, session_keys: &[&str]) -> Result<Option<Self>, Fault> {
-        // More than one part: the keys that name a session were others when the record was written; the first has it all.
-        let part = scan(&message, kind.signal(), session_keys)?.parts.into_iter().next();
-        let cut = Cut::whole(message.len());
-        Ok(part.map(|part| Self::new(kind, part, message.into(), cut)))
+    fn part_number(&self) -> usize {
+        self.part as usize
+    }
+
+    /// What it holds.
+    #[must_use]
+    pub fn kind(&self) -> ChunkKind {
+        match (&self.part().key, self.request.signal) {
+            (Key::Trace(_), Signal::Traces) => ChunkKind::Spans,
+            (Key::Trace(_), _) => ChunkKind::Logs,
+            (Key::Session(_), _) => ChunkKind::LooseLogs,
+        }
+    }
+
+    /// What the scan says of it.
+    #[must_use]
+    #[expect(clippy::indexing_slicing, reason = "a chunk is made for each part")]
+    pub fn part(&self) -> &Part {
+        &self.request.parts[self.part_number()]
+    }
+
+    /// As [`Listed::checksum`].
+    #[must_use]
+    pub fn checksum(&self) -> u32 {
+        self.request.checksums.get(self.part_number()).copied().unwrap_or_default()
+    }
+
+    /// What the index says of it.
+    #[must_use]
+    pub fn listed(&self) -> Listed<'_> {
+        Listed {
+            kind: self.kind(),
+            part: Cow::Borrowed(self.part()),
+            checksum: self.checksum(),
+            length: self.length(),
+        }
     }
 
     /// The trace; `None` for loose log records.
     #[must_use]
     pub fn trace_id(&self) -> Option<TraceId> {
-        match self.part.key {
+        match self.part().key {
             Key::Trace(trace_id) => Some(trace_id),
             Key::Session(_) => None,
         }
     }
 
-    /// Length of the message in bytes.
+    /// Length of the OTLP message in bytes.
     #[must_use]
     pub fn length(&self) -> usize {
-        self.cut.length()
+        self.request.cuts.length(self.part_number())
     }
 
-    /// The OTLP message, one slice after the other.
-    pub fn slices(&self) -> impl Iterator<Item = &[u8]> + Clone {
-        self.cut.slices(&self.request)
+    /// Bytes of the request that are in this chunk and in no other; all of the message, if nothing is shared.
+    #[must_use]
+    pub fn own_length(&self) -> usize {
+        match self.request.shared {
+            Some(_) => self.request.cuts.needs(self.part_number(), &mut |_, _| {}),
+            None => self.length(),
+        }
+    }
+
+    /// The OTLP message.
+    #[must_use]
+    pub fn message(&self) -> Vec<u8> {
+        self.request.cuts.message(self.part_number(), &self.request.bytes)
+    }
+
+    /// Tells the OTLP message, piece by piece.
+    pub(super) fn pieces<'a>(&'a self, tell: &mut dyn FnMut(Piece<'a>)) {
+        self.request.cuts.pieces(self.part_number(), &self.request.bytes, tell);
     }
 
     /// Whether the message is these bytes.
     #[must_use]
     pub fn is(&self, message: &[u8]) -> bool {
-        let mut rest = message;
-        let same = self.slices().all(|slice| match rest.split_at_checked(slice.len()) {
-            Some((begin, after)) => {
-                rest = after;
-                begin == slice
+        let mut rest = Some(message);
+        self.pieces(&mut |piece| rest = rest.and_then(|rest| rest.strip_prefix(piece.bytes())));
+        rest.is_some_and(<[u8]>::is_empty)
+    }
+
+    /// The message in the form of the module `shared`, envelopes by their number; `None`: it is stored as it is.
+    pub(super) fn shared(&self) -> Option<Vec<u8>> {
+        let shared = self.request.shared.as_ref()?;
+        Some(self.request.shared_message(self.part_number(), shared))
+    }
+
+    /// The request that it came in, as a number for as long as the chunk lives.
+    pub(super) fn request(&self) -> usize {
+        Arc::as_ptr(&self.request) as usize
+    }
+
+    /// The bytes of an envelope.
+    pub(super) fn envelope(&self, number: u64) -> impl Iterator<Item = &[u8]> + Clone {
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        self.request.cuts.envelope(number, &self.request.bytes)
+    }
+
+    /// The CRC-32 of an envelope that is shared.
+    pub(super) fn envelope_checksum(&self, number: u64) -> u32 {
+        let shared = self.request.shared.as_deref().unwrap_or_default();
+        let checksum = usize::try_from(number).ok().and_then(|number| shared.get(number).copied());
+        checksum.flatten().unwrap_or_default()
+    }
+}
+
+impl Request {
+    fn checksum(&self, part: usize) -> u32 {
+        let mut checksum = crc32fast::Hasher::new();
+        let Some(shared) = &self.shared else {
+            self.cuts.pieces(part, &self.bytes, &mut |piece| checksum.update(piece.bytes()));
+            return checksum.finalize();
+        };
+        let message = self.shared_message(part, shared);
+        let Some(apart) = Shared::read(&message) else { return 0 };
+        let of = |number: u64| {
+            usize::try_from(number)
+                .ok()
+                .and_then(|number| shared.get(number).copied().flatten())
+        };
+        shared_checksum(&apart, &|number| of(number).unwrap_or_default())
+    }
+
+    fn shared_message(&self, part: usize, shared: &[Option<u32>]) -> Vec<u8> {
+        let is_shared = |number: u32| shared.get(number as usize).is_some_and(Option::is_some);
+        shared::of_part(&self.cuts, part, &self.bytes, &is_shared)
+    }
+}
+
+/// Of what a chunk has itself, and of its envelopes.
+fn shared_checksum(apart: &Shared<'_>, of: &dyn Fn(u64) -> u32) -> u32 {
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&apart.without_places());
+    for (_, at) in apart.envelopes() {
+        checksum.update(&of(at).to_le_bytes());
+    }
+    checksum.finalize()
+}
+
+/// What is stored once for all chunks of a request.
+struct Sharing {
+    /// Of each envelope: in how many chunks it is.
+    uses: Vec<u32>,
+    stored: usize,
+}
+
+impl Sharing {
+    fn of(cuts: &Cuts, parts: usize) -> Self {
+        let mut uses = vec![0_u32; cuts.envelopes()];
+        let mut stored = 0;
+        for part in 0..parts {
+            let mut places = 0;
+            let own = cuts.needs(part, &mut |_, envelope| {
+                places += 1;
+                if let Some(uses) = uses.get_mut(envelope as usize) {
+                    *uses = uses.saturating_add(1);
+                }
+            });
+            stored += HEAD + own + places * PLACE;
+        }
+        for (number, uses) in uses.iter_mut().enumerate() {
+            let size = cuts.envelope_length(u32::try_from(number).unwrap_or(u32::MAX));
+            // A record of its own costs something too.
+            if size.saturating_mul(*uses as usize) <= size + HEAD + PLACE {
+                stored += size * *uses as usize;
+                *uses = 0;
+            } else {
+                stored += HEAD + size;
             }
-            None => false,
-        });
-        same && rest.is_empty()
+        }
+        Self { uses, stored }
+    }
+
+    fn checksums(self, cuts: &Cuts, request: &[u8]) -> Vec<Option<u32>> {
+        let of = |(number, uses): (usize, u32)| {
+            let mut checksum = crc32fast::Hasher::new();
+            let number = u32::try_from(number).ok().filter(|_| uses > 0)?;
+            cuts.envelope(number, request).for_each(|bytes| checksum.update(bytes));
+            Some(checksum.finalize())
+        };
+        self.uses.into_iter().enumerate().map(of).collect()
+    }
+}
+
+impl StoredEnvelope {
+    /// What a record says that holds an envelope.
+    pub(super) fn of_record(head: Head, bytes: &[u8], session_keys: &[&str]) -> Option<Self> {
+        let names = match head.kind()? {
+            RecordKind::OfResource => scan::names_of(bytes, session_keys).unwrap_or_default(),
+            RecordKind::OfScope => Names::default(),
+            RecordKind::Chunk(_) | RecordKind::Shared(_) => return None,
+        };
+        Some(Self {
+            names,
+            checksum: head.checksum,
+            length: bytes.len(),
+        })
+    }
+}
+
+impl Listed<'static> {
+    /// The chunk that a record holds; `None` if the message is not what the record says.
+    ///
+    /// # Errors
+    ///
+    /// The message is broken, although its checksum holds.
+    pub fn of_record(kind: ChunkKind, message: &[u8], checksum: u32, session_keys: &[&str]) -> Result<Option<Self>, Fault> {
+        // More than one part: the keys that name a session were others when the record was written; the first has it all.
+        let part = scan::scan(message, kind.signal(), session_keys)?.parts.into_iter().next();
+        Ok(part.map(|part| Self {
+            kind,
+            part: Cow::Owned(part),
+            checksum,
+            length: message.len(),
+        }))
+    }
+
+    /// The chunk of a record that shares envelopes; they are asked for by their distance. Its work is that of its own bytes.
+    ///
+    /// # Errors
+    ///
+    /// As [`Listed::of_record`].
+    pub(super) fn of_shared(
+        kind: ChunkKind,
+        message: &[u8],
+        session_keys: &[&str],
+        envelope: &dyn Fn(u64) -> StoredEnvelope,
+    ) -> Result<Option<Self>, Fault> {
+        let Some(apart) = Shared::read(message) else { return Ok(None) };
+        let pieces: Vec<(Vec<u8>, Names)> = apart
+            .0
+            .iter()
+            .map(|entry| {
+                let names = match entry {
+                    Entry::OfResource {
+                        envelope: Envelope::At(at),
+                        ..
+                    } => envelope(*at).names,
+                    _ => Names::default(),
+                };
+                (entry.message(), names)
+            })
+            .collect();
+        let pieces = pieces.iter().map(|(bytes, names)| (bytes.as_slice(), names));
+        let part = scan::part_of(pieces, kind.signal(), session_keys)?;
+        Ok(part.map(|part| Self {
+            kind,
+            part: Cow::Owned(part),
+            checksum: shared_checksum(&apart, &|at| envelope(at).checksum),
+            length: apart.length(&|at| envelope(at).length),
+        }))
     }
 }

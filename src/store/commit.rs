@@ -10,6 +10,7 @@ use super::disk::Disk;
 use super::index;
 use super::local::{OpenOptions, State, open_and_replay};
 use super::log::Log;
+use super::repetition::Repetition;
 use super::segments::Segments;
 use super::{Chunk, Error, Receipt, Retention};
 
@@ -108,18 +109,28 @@ impl Commits {
         let mut writer = self.index.begin()?;
         let mut receipts = Vec::with_capacity(batch.len());
         let mut fresh: Vec<&Chunk> = Vec::new();
+        let mut repetition = Repetition::new(&self.segments);
+        // A request has each trace once: only another one brings the same chunk again.
         let mut seen: HashMap<_, Vec<&Chunk>> = HashMap::new();
+        let is_alone = batch.len() == 1;
         for job in batch {
             let mut receipt = Receipt::default();
             for chunk in &job.chunks {
-                let alike = seen.entry((chunk.checksum, chunk.kind, &chunk.part.key)).or_default();
-                let again = alike.iter().any(|other| same(other, chunk));
-                if again || is_stored(&mut writer, &self.segments, chunk)? {
-                    receipt.duplicates += chunk.part.items;
+                let items = chunk.part().items;
+                let mut alike = match is_alone {
+                    true => None,
+                    false => Some(seen.entry((chunk.checksum(), chunk.kind(), &chunk.part().key)).or_default()),
+                };
+                let again = alike
+                    .iter()
+                    .flat_map(|alike| alike.iter())
+                    .any(|other| repetition.same(other, chunk));
+                if again || repetition.is_stored(&mut writer, chunk)? {
+                    receipt.duplicates += items;
                 } else {
-                    receipt.stored += chunk.part.items;
+                    receipt.stored += items;
                     fresh.push(chunk);
-                    if alike.len() < index::ALIKE {
+                    if let Some(alike) = alike.as_mut().filter(|alike| alike.len() < index::ALIKE) {
                         alike.push(chunk);
                     }
                 }
@@ -131,10 +142,10 @@ impl Commits {
         }
         let places = self.log.write(&fresh, now())?;
         // While the disk works. The rows count once the transaction is committed.
-        let indexed = fresh.iter().zip(places).try_for_each(|(chunk, at)| writer.add(chunk, at));
+        let indexed = fresh.iter().zip(places).try_for_each(|(chunk, at)| writer.add(&chunk.listed(), at));
         self.log.finish()?;
         let end = self.log.end();
-        let written: usize = fresh.iter().map(|chunk| chunk.length()).sum();
+        let written: usize = fresh.iter().map(|chunk| chunk.own_length()).sum();
         self.state.bytes.fetch_add(written as u64, Ordering::Relaxed);
         self.state.segment.store(end.segment, Ordering::Release);
         if let Err(error) = indexed.and_then(|()| writer.commit(end)) {
@@ -162,27 +173,9 @@ impl Commits {
     }
 }
 
-/// Whether chunks of one kind, trace and checksum are the same.
-fn same(one: &Chunk, other: &Chunk) -> bool {
-    one.length() == other.length() && one.is(&other.slices().collect::<Vec<_>>().concat())
-}
-
-/// Whether the log has a chunk with the same bytes. The index knows those that may be it.
-fn is_stored(writer: &mut index::Writer<'_>, segments: &Segments, chunk: &Chunk) -> Result<bool, Error> {
-    for at in writer.alike(chunk)? {
-        match segments.message(at) {
-            Ok(Some(message)) if chunk.is(&message) => return Ok(true),
-            // Damaged or gone: a good thing that it came again.
-            Ok(_) | Err(Error::Io { .. }) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(false)
-}
-
 impl Job {
     fn bytes(&self) -> usize {
-        self.chunks.iter().map(Chunk::length).sum()
+        self.chunks.iter().map(Chunk::own_length).sum()
     }
 }
 

@@ -1,5 +1,6 @@
 //! The store of one machine: one thread writes, anyone reads.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -8,11 +9,12 @@ use std::thread::JoinHandle;
 
 use rusqlite::Connection;
 
+use super::chunk::{Listed, StoredEnvelope};
 use super::commit::{Commits, Job};
 use super::disk::{Directory, Disk};
 use super::index::{self, Index, Place};
 use super::lock::Lock;
-use super::log::{Log, Position, Recovery};
+use super::log::{Log, Position, RecordKind, Recovery};
 use super::maintain::{Maintained, Maintenance};
 use super::ready::{Probe, Usage};
 use super::segments::Segments;
@@ -319,16 +321,32 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Option<(Log, In
     let covered = index::covered(index.connection())?;
     let mut writer = index.begin()?;
     let keys: Vec<&str> = options.session_keys.iter().map(String::as_str).collect();
+    // Of the segment that is read: they stand before the chunks that refer to them.
+    let mut envelopes: HashMap<(u64, u64), StoredEnvelope> = HashMap::new();
     let (log, recovery) = Log::open(
         Arc::clone(disk),
         &options.directory,
         (options.segment_size, segment_age(options.retention)),
         covered,
-        &mut |at, head, message| {
-            // A kind of a later version, or a message that a later version understands, stays in the log.
-            let Some(kind) = head.kind() else { return Ok(()) };
-            match Chunk::of_record(kind, message, &keys) {
-                Ok(Some(chunk)) => writer.add(&chunk, at),
+        &mut |at, head, message: Vec<u8>| {
+            let listed = match head.kind() {
+                Some(RecordKind::Chunk(kind)) => Listed::of_record(kind, &message, head.checksum, &keys),
+                Some(RecordKind::Shared(kind)) => {
+                    let of = |distance| envelopes.get(&(at.segment, at.offset.saturating_sub(distance)));
+                    Listed::of_shared(kind, &message, &keys, &|distance| of(distance).cloned().unwrap_or_default())
+                }
+                Some(RecordKind::OfResource | RecordKind::OfScope) => {
+                    envelopes.retain(|(segment, _), _| *segment == at.segment);
+                    if let Some(envelope) = StoredEnvelope::of_record(head, &message, &keys) {
+                        envelopes.insert((at.segment, at.offset), envelope);
+                    }
+                    return Ok(());
+                }
+                None => Ok(None),
+            };
+            match listed {
+                Ok(Some(listed)) => writer.add(&listed, at),
+                // A kind of a later version, or a message that a later version understands, stays in the log.
                 Ok(None) | Err(_) => Ok(()),
             }
         },

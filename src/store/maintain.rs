@@ -12,8 +12,8 @@ use std::{io, thread};
 use super::disk::Disk;
 use super::local::{OpenOptions, State};
 use super::log::{Compressed, Form, compress, file_name, segments_of};
-use super::segments::Segments;
-use super::{Chunk, Error, index};
+use super::segments::{Listing, Segments};
+use super::{Error, index};
 use crate::span::TraceId;
 
 /// What is removed in time: whole segments of the log, the oldest first, never the one that is written to.
@@ -282,16 +282,13 @@ impl Work {
     fn remove(&mut self, number: u64) -> Result<(), Error> {
         let mut index = index::open_to_remove(&self.directory)?;
         let traces = self.traces(&index, number)?;
+        let mut listing = Listing::new(&self.segments);
         for traces in traces.chunks(TRACES) {
             let remover = index::Remover::begin(&mut index)?;
             for trace_id in traces {
                 let mut left = Vec::new();
                 for place in remover.forget(*trace_id, number)? {
-                    if let Some(message) = self.segments.message(place.at)?
-                        && let Ok(Some(chunk)) = Chunk::of_record(place.kind, message, &[])
-                    {
-                        left.push(chunk);
-                    }
+                    left.extend(listing.of(place.at)?);
                 }
                 remover.remake_row(*trace_id, &left)?;
             }

@@ -32,9 +32,11 @@ mod lock;
 pub mod log;
 mod maintain;
 mod ready;
+mod repetition;
 mod segments;
+mod shared;
 
-pub use chunk::{Chunk, ChunkKind};
+pub use chunk::{Chunk, ChunkKind, Divided, Listed};
 pub use error::Error;
 pub use local::{Local, OpenOptions, Opened};
 pub use maintain::{Maintained, Retention};

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::Error;
+use super::chunk::{Listed, StoredEnvelope};
 use super::disk::Disk;
-use super::log::{Position, Segment, file_name};
+use super::log::{Head, Position, RecordKind, Segment, file_name};
+use super::shared::Shared;
 
 /// So many segments are kept open: of compressed ones also the table of their records, 16 bytes each.
 const OPEN: usize = 64;
@@ -39,6 +41,26 @@ impl Segments {
         segment.message(at.offset).map_err(|source| self.failure(at.segment, source))
     }
 
+    /// The record at a place, as it stands there; `None`: it is not what was written.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be read.
+    pub(super) fn record(&self, at: Position) -> Result<Option<(Head, Vec<u8>)>, Error> {
+        let segment = self.segment(at.segment)?;
+        segment.record(at.offset).map_err(|source| self.failure(at.segment, source))
+    }
+
+    /// What is known of an envelope, for chunks that refer to it.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be read.
+    pub(super) fn envelope(&self, at: Position, session_keys: &[&str]) -> Result<Option<StoredEnvelope>, Error> {
+        let record = self.record(at)?;
+        Ok(record.and_then(|(head, bytes)| StoredEnvelope::of_record(head, &bytes, session_keys)))
+    }
+
     /// A segment, to read all of it.
     ///
     /// # Errors
@@ -68,6 +90,58 @@ impl Segments {
             doing: "read",
             path: self.directory.join(file_name(number)),
             source: Arc::new(source),
+        }
+    }
+}
+
+/// Reads what the index says of chunks from the log. What several chunks share is read once.
+pub(super) struct Listing<'a> {
+    segments: &'a Segments,
+    envelopes: HashMap<Position, StoredEnvelope>,
+}
+
+/// So many envelopes are remembered.
+const ENVELOPES: usize = 1 << 12;
+
+impl<'a> Listing<'a> {
+    pub(super) fn new(segments: &'a Segments) -> Self {
+        Self {
+            segments,
+            envelopes: HashMap::new(),
+        }
+    }
+
+    /// What the index says of the chunk at a place; `None`: it is not what was written.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be read.
+    pub(super) fn of(&mut self, at: Position) -> Result<Option<Listed<'static>>, Error> {
+        let Some((head, message)) = self.segments.record(at)? else {
+            return Ok(None);
+        };
+        match head.kind() {
+            Some(RecordKind::Chunk(kind)) => Ok(Listed::of_record(kind, &message, head.checksum, &[]).unwrap_or_default()),
+            Some(RecordKind::Shared(kind)) => {
+                if self.envelopes.len() >= ENVELOPES {
+                    self.envelopes.clear();
+                }
+                let place = |distance| Position {
+                    offset: at.offset.saturating_sub(distance),
+                    ..at
+                };
+                let apart = Shared::read(&message);
+                for (_, distance) in apart.iter().flat_map(Shared::envelopes) {
+                    let at = place(distance);
+                    if !self.envelopes.contains_key(&at) {
+                        let envelope = self.segments.envelope(at, &[])?;
+                        self.envelopes.insert(at, envelope.unwrap_or_default());
+                    }
+                }
+                let of = |distance| self.envelopes.get(&place(distance)).cloned().unwrap_or_default();
+                Ok(Listed::of_shared(kind, &message, &[], &of).unwrap_or_default())
+            }
+            _ => Ok(None),
         }
     }
 }

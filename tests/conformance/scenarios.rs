@@ -110,8 +110,9 @@ fn overload(_: &Bridges) -> Verdict {
     let mut slow = wire::connect(&bridge.http);
     let head = "POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-protobuf\r\ncontent-length: 100000\r\n\r\n";
     slow.write_all(head.as_bytes()).expect("writes");
+    slow.write_all(&[0; 99_900]).expect("writes");
     wait_for("the slow request takes its place", || {
-        bridge.metric("spanbridge_receiver_in_flight_bytes") > 0
+        bridge.metric("spanbridge_receiver_in_flight_bytes") >= 99_900
     })?;
     hinted(&bridge.http, "1", "bytes of requests are in work")?;
     drop(slow);

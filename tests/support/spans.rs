@@ -42,5 +42,5 @@ pub(crate) fn lone(numbers: std::ops::Range<u32>) -> Vec<Span> {
 pub(crate) fn chunks(spans: &[Span]) -> Vec<Chunk> {
     let bytes = encode::traces(spans);
     let scanned = scan::scan(&bytes, Signal::Traces, &KEYS).expect("a request");
-    Chunk::of_request(&scanned, bytes)
+    Chunk::of_request(scanned, bytes)
 }

@@ -6,7 +6,8 @@ use super::failure;
 use super::query::{Place, id_of, traces_chunks};
 use super::rows::Rows;
 use crate::span::TraceId;
-use crate::store::{Chunk, Error};
+use crate::store::Error;
+use crate::store::chunk::Listed;
 
 /// One transaction.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ impl<'a> Remover<'a> {
     }
 
     /// Makes the row of a trace anew of the chunks that are left of it; none left: none made.
-    pub(in crate::store) fn remake_row(&self, trace_id: TraceId, left: &[Chunk]) -> Result<(), Error> {
+    pub(in crate::store) fn remake_row(&self, trace_id: TraceId, left: &[Listed<'_>]) -> Result<(), Error> {
         let remake = || -> rusqlite::Result<()> {
             let Some(id) = id_of(&self.0, trace_id)? else { return Ok(()) };
             let revision: i64 = self

@@ -3,7 +3,8 @@
 use rusqlite::{CachedStatement, Connection, params};
 
 use crate::span::TraceId;
-use crate::store::{Chunk, ChunkKind};
+use crate::store::ChunkKind;
+use crate::store::chunk::Listed;
 
 /// The statements that make and change rows.
 pub(super) struct Rows<'a> {
@@ -22,7 +23,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Adds the row of a trace with its first chunk.
-    pub(super) fn add(&mut self, id: i64, trace_id: TraceId, chunk: &Chunk) -> rusqlite::Result<()> {
+    pub(super) fn add(&mut self, id: i64, trace_id: TraceId, chunk: &Listed<'_>) -> rusqlite::Result<()> {
         let said = Said::of(chunk);
         self.add.execute(params![
             id,
@@ -43,7 +44,7 @@ impl<'a> Rows<'a> {
     }
 
     /// Adds what a further chunk says.
-    pub(super) fn add_to(&mut self, id: i64, chunk: &Chunk) -> rusqlite::Result<()> {
+    pub(super) fn add_to(&mut self, id: i64, chunk: &Listed<'_>) -> rusqlite::Result<()> {
         let said = Said::of(chunk);
         self.add_to.execute(params![
             id,
@@ -93,8 +94,8 @@ struct Said<'a> {
     root: Option<&'a String>,
     root_start: Option<i64>,
     root_ended: bool,
-    service: Option<&'a String>,
-    session: Option<&'a String>,
+    service: Option<&'a str>,
+    session: Option<&'a str>,
     start: i64,
     end: i64,
     spans: i64,
@@ -104,8 +105,8 @@ struct Said<'a> {
 }
 
 impl<'a> Said<'a> {
-    fn of(chunk: &'a Chunk) -> Self {
-        let part = &chunk.part;
+    fn of(chunk: &'a Listed<'_>) -> Self {
+        let part = &*chunk.part;
         let items = i64::try_from(part.items).unwrap_or(i64::MAX);
         let (spans, logs, start, end) = match chunk.kind {
             ChunkKind::Spans => (items, 0, time(part.start), time(part.end)),
@@ -116,14 +117,14 @@ impl<'a> Said<'a> {
             root,
             root_start,
             root_ended: part.root_ended,
-            service: part.service.as_ref(),
-            session: part.session.as_ref(),
+            service: part.service.as_deref(),
+            session: part.session.as_deref(),
             start,
             end,
             spans,
             logs,
             errors: i64::try_from(part.errors).unwrap_or(i64::MAX),
-            bytes: i64::try_from(chunk.length()).unwrap_or(i64::MAX),
+            bytes: i64::try_from(chunk.length).unwrap_or(i64::MAX),
         }
     }
 }

@@ -9,8 +9,9 @@ use super::rows::{Rows, time};
 use super::young::Young;
 use crate::otlp::scan::Key;
 use crate::span::TraceId;
+use crate::store::Error;
+use crate::store::chunk::Listed;
 use crate::store::log::Position;
-use crate::store::{Chunk, Error};
 
 /// One transaction, with its statements at hand.
 pub(in crate::store) struct Writer<'a> {
@@ -82,7 +83,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Where chunks stand that may be this one: of the same trace or session, with the same checksum.
-    pub(in crate::store) fn alike(&mut self, chunk: &Chunk) -> Result<Vec<Position>, Error> {
+    pub(in crate::store) fn alike(&mut self, chunk: &Listed<'_>) -> Result<Vec<Position>, Error> {
         let row = |row: &Row<'_>| super::query::position(row, 0);
         let mut query = || -> rusqlite::Result<Vec<Position>> {
             match &chunk.part.key {
@@ -102,7 +103,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds a chunk that stands at this place; nothing if it was added before.
-    pub(in crate::store) fn add(&mut self, chunk: &Chunk, at: Position) -> Result<(), Error> {
+    pub(in crate::store) fn add(&mut self, chunk: &Listed<'_>, at: Position) -> Result<(), Error> {
         match &chunk.part.key {
             Key::Trace(trace_id) => self.add_to_trace(*trace_id, chunk, at),
             Key::Session(session) => self.add_loose(session, chunk, at),
@@ -110,7 +111,7 @@ impl<'a> Writer<'a> {
         .map_err(failure("write"))
     }
 
-    fn add_to_trace(&mut self, trace_id: TraceId, chunk: &Chunk, at: Position) -> rusqlite::Result<()> {
+    fn add_to_trace(&mut self, trace_id: TraceId, chunk: &Listed<'_>, at: Position) -> rusqlite::Result<()> {
         let known = self.id(trace_id)?;
         let id = match known {
             Some(id) => id,
@@ -130,7 +131,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Adds the row of a trace with its first chunk.
-    fn add_row(&mut self, trace_id: TraceId, chunk: &Chunk) -> rusqlite::Result<i64> {
+    fn add_row(&mut self, trace_id: TraceId, chunk: &Listed<'_>) -> rusqlite::Result<i64> {
         let id = self.young.next_id();
         self.rows.add(id, trace_id, chunk)?;
         self.remember(trace_id, Some(id));
@@ -159,7 +160,7 @@ impl<'a> Writer<'a> {
         self.sort(usize::MAX).map_err(failure("write"))
     }
 
-    fn add_loose(&mut self, session: &str, chunk: &Chunk, at: Position) -> rusqlite::Result<()> {
+    fn add_loose(&mut self, session: &str, chunk: &Listed<'_>, at: Position) -> rusqlite::Result<()> {
         self.connection
             .prepare_cached("INSERT OR IGNORE INTO loose VALUES (?, ?, ?, ?, ?, ?)")?
             .execute(params![

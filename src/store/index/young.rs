@@ -143,7 +143,7 @@ mod tests {
         let span = Span::new(id(number), SpanId::from_bytes(&[1; 8]).expect("an id"), "alone");
         let bytes = encode::traces(&[span]);
         let scanned = scan::scan(&bytes, Signal::Traces, &[]).expect("a request");
-        Chunk::of_request(&scanned, bytes).remove(0)
+        Chunk::of_request(scanned, bytes).remove(0)
     }
 
     fn at(number: usize) -> Position {
@@ -155,7 +155,7 @@ mod tests {
 
     fn add(writer: &mut Writer<'_>, numbers: std::ops::Range<usize>) {
         for number in numbers {
-            writer.add(&chunk(number), at(number)).expect("adds");
+            writer.add(&chunk(number).listed(), at(number)).expect("adds");
         }
     }
 
@@ -223,7 +223,7 @@ mod tests {
             let mut reading = Reading::new(index::open_beside(directory.path()).expect("opens"));
             holds(&mut reading, TOGETHER + 5);
             let mut writer = index.begin().expect("begins");
-            writer.add(&chunk(0), at(TOGETHER + 6)).expect("adds");
+            writer.add(&chunk(0).listed(), at(TOGETHER + 6)).expect("adds");
             writer.commit(at(TOGETHER + 6)).expect("commits");
             let places = reading.trace(id(0)).expect("reads").expect("is there").chunks;
             assert_eq!(places.len(), 2, "trace 0 was known after {given_up} were given up");

@@ -7,13 +7,14 @@
 //!          16      records, one after the other
 //!
 //! record    0   4  length of the message, little-endian
-//!           4   1  kind: 1 spans, 2 log records of a trace, 3 loose log records
+//!           4   1  kind: 1 spans, 2 log records of a trace, 3 loose log records; 4 what stands around the items of a
+//!                  resource, 5 of a scope; 6, 7, 8 chunks as 1, 2, 3 that refer to such
 //!           5   3  zero
 //!           8   8  time of arrival, nanoseconds since 1970
-//!          16  16  trace id, zero for loose log records
+//!          16  16  trace id, zero for loose log records and what several chunks share
 //!          32   4  CRC-32 of the message
 //!          36   4  CRC-32 of the 36 bytes before
-//!          40      the message: OTLP protobuf
+//!          40      the message: OTLP protobuf; of kinds 6 to 8, as the module `shared` has it
 //! ```
 //!
 //! How a record can be broken, and what is done: the file ends inside it, at the end of the last segment (a crash before
@@ -23,6 +24,7 @@
 
 mod compress;
 mod inspect;
+mod out;
 pub mod record;
 pub mod recovery;
 mod segment;
@@ -31,7 +33,7 @@ mod writer;
 
 pub(super) use compress::{Compressed, compress};
 pub use inspect::{Inspected, inspect, segments};
-pub use record::{Head, Position};
+pub use record::{Head, Position, RecordKind};
 pub use recovery::{Damage, Recovery, Torn};
 pub use segment::{Form, Segment};
 pub use writer::Log;

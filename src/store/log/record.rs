@@ -7,13 +7,55 @@ use crate::store::{Chunk, ChunkKind};
 pub const HEAD: usize = 40;
 
 /// A place in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
     /// Number of the segment.
     pub segment: u64,
     /// Byte in it.
     pub offset: u64,
 }
+
+/// What a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordKind {
+    /// A chunk; its message is an OTLP request.
+    Chunk(ChunkKind),
+    /// A chunk whose message leaves out what stands around its items, and says where that is.
+    Shared(ChunkKind),
+    /// The fields of a resource around its items, for the chunks behind it.
+    OfResource,
+    /// The fields of a scope around its items, for the chunks behind it.
+    OfScope,
+}
+
+impl RecordKind {
+    /// The number on the disk.
+    #[must_use]
+    pub fn number(self) -> u8 {
+        match self {
+            Self::Chunk(kind) => kind.number(),
+            Self::Shared(kind) => kind.number() + SHARED,
+            Self::OfResource => 4,
+            Self::OfScope => 5,
+        }
+    }
+
+    /// The kind with this number.
+    #[must_use]
+    pub fn from_number(number: u8) -> Option<Self> {
+        match number {
+            4 => Some(Self::OfResource),
+            5 => Some(Self::OfScope),
+            6.. => ChunkKind::from_number(number - SHARED).map(Self::Shared),
+            _ => ChunkKind::from_number(number).map(Self::Chunk),
+        }
+    }
+}
+
+/// What is added to a chunk's number when it shares envelopes.
+const SHARED: u8 = 5;
+/// The largest number of a kind.
+pub(super) const LAST_KIND: u8 = 8;
 
 /// What stands before a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,17 +78,17 @@ impl Head {
     pub fn of(chunk: &Chunk, arrival: u64) -> Option<Self> {
         Some(Self {
             length: u32::try_from(chunk.length()).ok()?,
-            kind: chunk.kind.number(),
+            kind: chunk.kind().number(),
             arrival,
             trace_id: chunk.trace_id(),
-            checksum: chunk.checksum,
+            checksum: chunk.checksum(),
         })
     }
 
     /// The kind, if this version knows it.
     #[must_use]
-    pub fn kind(&self) -> Option<ChunkKind> {
-        ChunkKind::from_number(self.kind)
+    pub fn kind(&self) -> Option<RecordKind> {
+        RecordKind::from_number(self.kind)
     }
 
     /// The bytes on the disk.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 
 use super::SEGMENT_HEAD;
-use super::record::{HEAD, Head, Position};
+use super::record::{HEAD, Head, LAST_KIND, Position};
 use super::segment::{EXTENSION, Form, Row, Segment};
 use crate::store::disk::DiskFile;
 
@@ -243,7 +243,7 @@ fn next_head(file: &dyn DiskFile, from: u64, size: u64) -> io::Result<Option<u64
         file.read_exact_at(&mut window, start)?;
         let found = window
             .windows(HEAD)
-            .position(|bytes| matches!(bytes, [_, _, _, _, 1..=3, 0, 0, 0, ..]) && Head::from_bytes(bytes).is_some());
+            .position(|bytes| matches!(bytes, [_, _, _, _, 1..=LAST_KIND, 0, 0, 0, ..]) && Head::from_bytes(bytes).is_some());
         if let Some(found) = found {
             return Ok(Some(start + found as u64));
         }

@@ -15,13 +15,16 @@
 //!              56      the message as one zstd frame; as it is, if that is not shorter
 //! ```
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 
+use super::record::{Head, RecordKind};
 use super::recovery::{Record, read_record};
 use super::{MAGIC, SEGMENT_HEAD, VERSION};
 use crate::store::Error;
 use crate::store::disk::DiskFile;
+use crate::store::shared::Shared;
 
 /// The version of compressed segments.
 pub(super) const COMPRESSED: u8 = 2;
@@ -144,12 +147,42 @@ impl Segment {
         self.form
     }
 
-    /// The message of the record at a place of the raw segment; `None`: it is not what was written.
+    /// The OTLP message of the chunk at a place of the raw segment, with all that it shares with others; `None`: it is not
+    /// what was written.
     ///
     /// # Errors
     ///
     /// The file cannot be read.
     pub fn message(&self, offset: u64) -> io::Result<Option<Vec<u8>>> {
+        let Some((head, message)) = self.record(offset)? else {
+            return Ok(None);
+        };
+        if !matches!(head.kind(), Some(RecordKind::Shared(_))) {
+            return Ok(Some(message));
+        }
+        let Some(apart) = Shared::read(&message) else { return Ok(None) };
+        let mut envelopes = HashMap::new();
+        for (_, distance) in apart.envelopes() {
+            if envelopes.contains_key(&distance) {
+                continue;
+            }
+            let Some(at) = offset.checked_sub(distance) else { return Ok(None) };
+            match self.record(at)? {
+                Some((head, bytes)) if matches!(head.kind(), Some(RecordKind::OfResource | RecordKind::OfScope)) => {
+                    envelopes.insert(distance, bytes);
+                }
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(apart.message(&envelopes)))
+    }
+
+    /// The record at a place of the raw segment, as it stands there; `None`: it is not what was written.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn record(&self, offset: u64) -> io::Result<Option<(Head, Vec<u8>)>> {
         let at = match self.form {
             Form::Raw => offset,
             Form::Compressed => match self.table.binary_search_by_key(&offset, |row| row.raw) {
@@ -159,7 +192,7 @@ impl Segment {
         };
         let size = self.records_end.map_or_else(|| self.file.size(), Ok)?;
         Ok(match read_record(&*self.file, self.form, at, size.max(at))? {
-            Record::Whole { message, .. } => Some(message),
+            Record::Whole { head, message, .. } => Some((head, message)),
             _ => None,
         })
     }

@@ -4,7 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::record::{HEAD, Head, Position};
+use super::out::{Out, Refused};
+use super::record::{Head, Position};
 use super::recovery::{Recovery, Torn, first_arrival};
 use super::segment::{Form, Row, Segment, form_of};
 use super::sync::Syncer;
@@ -162,31 +163,37 @@ impl Log {
     pub fn write(&mut self, chunks: &[&Chunk], arrival: u64) -> Result<Vec<Position>, Error> {
         self.finish()?;
         self.seal_if_due(arrival)?;
-        let mut heads = Vec::with_capacity(chunks.len());
+        let mut out = Out::new(&*self.file, self.end.offset, arrival);
         let mut positions = Vec::with_capacity(chunks.len());
-        let mut end = self.end;
+        let segment = self.end.segment;
         for chunk in chunks {
-            let head = Head::of(chunk, arrival).ok_or(Error::TooLarge { bytes: chunk.length() })?;
-            heads.push(head.to_bytes());
-            positions.push(end);
-            end.offset += HEAD as u64 + chunk.length() as u64;
-        }
-        let mut pieces: Vec<&[u8]> = Vec::new();
-        for (head, chunk) in heads.iter().zip(chunks) {
-            pieces.push(head);
-            pieces.extend(chunk.slices());
-        }
-        if let Err(source) = self.file.write_all_at(&pieces, self.end.offset) {
-            // What was written of it is cut off again: the next write begins at a clean end.
-            if let Err(worse) = self.file.truncate(self.end.offset) {
-                self.poisoned = Some(Arc::new(worse));
+            match out.chunk(chunk) {
+                Ok(offset) => positions.push(Position { segment, offset }),
+                Err(refused) => {
+                    drop(out);
+                    return Err(self.not_written(refused));
+                }
             }
-            return Err(of_io("write", &self.path, source));
         }
+        let offset = match out.end() {
+            Ok(offset) => offset,
+            Err(source) => return Err(self.not_written(Refused::Disk(source))),
+        };
         self.first_arrival = self.first_arrival.or(Some(arrival));
         self.syncer.begin(&self.file);
-        self.syncing = Some(end);
+        self.syncing = Some(Position { segment, offset });
         Ok(positions)
+    }
+
+    /// What was written is cut off again: the next write begins at a clean end.
+    fn not_written(&mut self, refused: Refused) -> Error {
+        if let Err(worse) = self.file.truncate(self.end.offset) {
+            self.poisoned = Some(Arc::new(worse));
+        }
+        match refused {
+            Refused::TooLarge { bytes } => Error::TooLarge { bytes },
+            Refused::Disk(source) => of_io("write", &self.path, source),
+        }
     }
 
     /// Waits until what was written last is on the disk.

@@ -113,11 +113,11 @@ fn chunk_with(number: u8, inside: Vec<u8>) -> Chunk {
     span.attributes.push("a", AnyValue::Bytes(inside));
     let bytes = encode::traces(&[span]);
     let scanned = scan::scan(&bytes, Signal::Traces, &[]).expect("a request");
-    Chunk::of_request(&scanned, bytes).remove(0)
+    Chunk::of_request(scanned, bytes).remove(0)
 }
 
 fn bytes_of(chunk: &Chunk) -> Vec<u8> {
-    chunk.slices().collect::<Vec<_>>().concat()
+    chunk.message()
 }
 
 fn holds_a_record(message: &[u8]) -> bool {

@@ -124,7 +124,7 @@ impl MemoryStore {
 
 impl Store for MemoryStore {
     fn submit(&self, chunks: Vec<Chunk>, done: Box<dyn FnOnce(Result<Receipt, Error>) + Send>) {
-        let stored = chunks.iter().map(|chunk| chunk.part.items).sum();
+        let stored = chunks.iter().map(|chunk| chunk.part().items).sum();
         locked(&self.0).extend(chunks);
         done(Ok(Receipt { stored, duplicates: 0 }));
     }

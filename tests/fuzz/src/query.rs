@@ -104,7 +104,7 @@ fn api_with_traces() -> Api {
         );
         let bytes = encode::traces(&[span]);
         let scanned = scan::scan(&bytes, Signal::Traces, &["session.id"]).expect("a request");
-        let _ = store.append(Chunk::of_request(&scanned, bytes)).expect("stores");
+        let _ = store.append(Chunk::of_request(scanned, bytes)).expect("stores");
     }
     Api {
         runtime: tokio::runtime::Builder::new_current_thread().build().expect("a runtime"),

@@ -91,8 +91,8 @@ fn send(bridge: &Bridge, path: &str, content_type: &str, encoding: &str, body: V
     }
     assert_eq!(bridge.receiver.in_flight_bytes(), 0);
     for chunk in bridge.store.take() {
-        let message = chunk.slices().collect::<Vec<_>>().concat();
-        let items = match chunk.kind {
+        let message = chunk.message();
+        let items = match chunk.kind() {
             ChunkKind::Spans => {
                 let decoded = decode::traces(&message).expect("what is stored decodes");
                 assert!(decoded.refused.is_empty());
@@ -101,7 +101,7 @@ fn send(bridge: &Bridge, path: &str, content_type: &str, encoding: &str, body: V
             }
             ChunkKind::Logs | ChunkKind::LooseLogs => decode::logs(&message).expect("what is stored decodes").items.len(),
         };
-        assert_eq!(items, chunk.part.items);
+        assert_eq!(items, chunk.part().items);
     }
 }
 

@@ -112,6 +112,6 @@ pub fn same_set<T: PartialEq + Debug>(have: &[T], want: &[T]) {
 
 /// The messages that a request is split into, whole.
 fn parts_of(scanned: &scan::Scan, request: &[u8]) -> Vec<Vec<u8>> {
-    let cuts = scanned.split(request.len());
-    cuts.iter().map(|cut| cut.slices(request).collect::<Vec<_>>().concat()).collect()
+    let (parts, cuts) = scanned.clone().cut(request.len());
+    (0..parts.len()).map(|part| cuts.message(part, request)).collect()
 }

@@ -1,0 +1,291 @@
+//! A request as one valid message a part, with its resources and scopes, without decoding: each message is pieces of the
+//! request with new lengths between them, told one after the other when they are asked for.
+
+use super::layout::{Found, Layout, NONE};
+use super::scan::{Part, Scan};
+
+/// The messages of the parts of a request.
+#[derive(Debug, Clone)]
+pub struct Cuts {
+    layout: Layout,
+    /// Of each part: where its entries end.
+    ends: Vec<u32>,
+    /// The only part is the request as it came, with so many bytes.
+    whole: Option<usize>,
+}
+
+/// A piece of a message.
+#[derive(Debug, Clone, Copy)]
+pub enum Piece<'a> {
+    /// Bytes that stay where they are.
+    Bytes(&'a [u8]),
+    /// The key and the length of a field.
+    Header(Header),
+}
+
+/// The key and the length of a length-delimited field.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Header {
+    bytes: [u8; 11],
+    length: u8,
+}
+
+/// What a part has in a request, outermost first. Envelopes are told by number, and their bytes by [`Cuts::envelope`].
+#[derive(Debug, Clone)]
+pub enum Entry<'a> {
+    /// Whole resources, fields of the request.
+    Resources(&'a [u8]),
+    /// Some of the items of a resource.
+    OfResource {
+        /// The fields around them.
+        envelope: u32,
+        /// What is in it.
+        scopes: Vec<OfScope<'a>>,
+    },
+}
+
+/// What a part has in a resource.
+#[derive(Debug, Clone)]
+pub enum OfScope<'a> {
+    /// Whole scopes, fields of the resource.
+    Scopes(&'a [u8]),
+    /// Some of the items of a scope.
+    Items {
+        /// The fields around them.
+        envelope: u32,
+        /// The items, fields of the scope.
+        items: Vec<&'a [u8]>,
+    },
+}
+
+impl Piece<'_> {
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Header(header) => header.bytes(),
+        }
+    }
+}
+
+impl Header {
+    /// Of the field with a number below 16.
+    #[must_use]
+    pub fn new(field: u8, length: usize) -> Self {
+        let mut header = Self::default();
+        header.push(field << 3 | 2);
+        let mut rest = length;
+        while rest >= 0x80 {
+            header.push(u8::try_from(rest & 0x7f).unwrap_or_default() | 0x80);
+            rest >>= 7;
+        }
+        header.push(u8::try_from(rest).unwrap_or_default());
+        header
+    }
+
+    fn push(&mut self, byte: u8) {
+        if let Some(place) = self.bytes.get_mut(usize::from(self.length)) {
+            *place = byte;
+            self.length += 1;
+        }
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..usize::from(self.length)).unwrap_or_default()
+    }
+}
+
+/// Length of a field with its header.
+#[must_use]
+pub fn with_header(length: usize) -> usize {
+    let mut size = 2;
+    let mut rest = length;
+    while rest >= 0x80 {
+        rest >>= 7;
+        size += 1;
+    }
+    size + length
+}
+
+impl Scan {
+    /// The parts, and the message of each. A request that is one part whole is that part as it came; `length` is the
+    /// request's.
+    #[must_use]
+    pub fn cut(self, length: usize) -> (Vec<Part>, Cuts) {
+        let mut layout = self.layout;
+        let whole = Some(length).filter(|_| self.parts.len() == 1 && self.refused_count == 0);
+        layout.found.sort_unstable_by_key(|found| (found.part, found.start()));
+        let mut ends = vec![0; self.parts.len()];
+        for (at, found) in layout.found.iter().enumerate() {
+            if let Some(end) = ends.get_mut(found.part as usize) {
+                *end = u32::try_from(at + 1).unwrap_or(u32::MAX);
+            }
+        }
+        (self.parts, Cuts { layout, ends, whole })
+    }
+}
+
+impl Cuts {
+    /// The one message of a request that is kept as it came.
+    #[must_use]
+    pub fn whole(length: usize) -> Self {
+        Self {
+            layout: Layout::default(),
+            ends: vec![0],
+            whole: Some(length),
+        }
+    }
+
+    /// Whether the one message is the request as it came.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.whole.is_some()
+    }
+
+    fn found(&self, part: usize) -> &[Found] {
+        let begin = part.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0);
+        let end = self.ends.get(part).copied().unwrap_or(begin);
+        self.layout.found.get(begin as usize..end as usize).unwrap_or_default()
+    }
+
+    /// Length of a part's message in bytes.
+    #[must_use]
+    pub fn length(&self, part: usize) -> usize {
+        let by_resource = self.found(part).chunk_by(|a, b| a.resource == b.resource);
+        self.whole.unwrap_or_else(|| {
+            by_resource
+                .map(|found| match found.first() {
+                    Some(first) if first.resource != NONE => with_header(self.resource_length(first.resource, found)),
+                    _ => length_of(found),
+                })
+                .sum()
+        })
+    }
+
+    fn resource_length(&self, resource: u32, found: &[Found]) -> usize {
+        let by_scope = found.chunk_by(|a, b| a.scope == b.scope).map(|found| match found.first() {
+            Some(first) if first.scope != NONE => with_header(self.layout.size(first.scope) + length_of(found)),
+            _ => length_of(found),
+        });
+        self.layout.size(resource) + by_scope.sum::<usize>()
+    }
+
+    /// Tells a part's message, piece by piece.
+    pub fn pieces<'a>(&'a self, part: usize, request: &'a [u8], tell: &mut dyn FnMut(Piece<'a>)) {
+        if self.whole.is_some() {
+            return tell(Piece::Bytes(request));
+        }
+        for found in self.found(part).chunk_by(|a, b| a.resource == b.resource) {
+            match found.first() {
+                Some(first) if first.resource != NONE => {
+                    tell(Piece::Header(Header::new(1, self.resource_length(first.resource, found))));
+                    let [before, behind] = self.layout.envelope(first.resource, request);
+                    before.for_each(|bytes| tell(Piece::Bytes(bytes)));
+                    self.scopes(found, request, tell);
+                    behind.for_each(|bytes| tell(Piece::Bytes(bytes)));
+                }
+                _ => tell_found(found, request, tell),
+            }
+        }
+    }
+
+    fn scopes<'a>(&'a self, found: &[Found], request: &'a [u8], tell: &mut dyn FnMut(Piece<'a>)) {
+        for found in found.chunk_by(|a, b| a.scope == b.scope) {
+            match found.first() {
+                Some(first) if first.scope != NONE => {
+                    tell(Piece::Header(Header::new(2, self.layout.size(first.scope) + length_of(found))));
+                    let [before, behind] = self.layout.envelope(first.scope, request);
+                    before.for_each(|bytes| tell(Piece::Bytes(bytes)));
+                    tell_found(found, request, tell);
+                    behind.for_each(|bytes| tell(Piece::Bytes(bytes)));
+                }
+                _ => tell_found(found, request, tell),
+            }
+        }
+    }
+
+    /// A part's message whole.
+    #[must_use]
+    pub fn message(&self, part: usize, request: &[u8]) -> Vec<u8> {
+        let mut message = Vec::with_capacity(self.length(part));
+        self.pieces(part, request, &mut |piece| message.extend_from_slice(piece.bytes()));
+        message
+    }
+
+    /// What a part has, without what stands around it.
+    #[must_use]
+    pub fn entries<'a>(&self, part: usize, request: &'a [u8]) -> Vec<Entry<'a>> {
+        let slice = |found: &Found| request.get(found.range()).unwrap_or_default();
+        if self.whole.is_some() {
+            return vec![Entry::Resources(request)];
+        }
+        let mut entries = Vec::new();
+        for of_resource in self.found(part).chunk_by(|a, b| a.resource == b.resource) {
+            let Some(first) = of_resource.first().filter(|first| first.resource != NONE) else {
+                entries.extend(of_resource.iter().map(|found| Entry::Resources(slice(found))));
+                continue;
+            };
+            let mut scopes = Vec::new();
+            for of_scope in of_resource.chunk_by(|a, b| a.scope == b.scope) {
+                match of_scope.first() {
+                    Some(first) if first.scope != NONE => scopes.push(OfScope::Items {
+                        envelope: first.scope,
+                        items: of_scope.iter().map(slice).collect(),
+                    }),
+                    _ => scopes.extend(of_scope.iter().map(|found| OfScope::Scopes(slice(found)))),
+                }
+            }
+            entries.push(Entry::OfResource {
+                envelope: first.resource,
+                scopes,
+            });
+        }
+        entries
+    }
+
+    /// How many envelopes there are.
+    #[must_use]
+    pub fn envelopes(&self) -> usize {
+        self.layout.envelopes.len()
+    }
+
+    /// Bytes of an envelope.
+    #[must_use]
+    pub fn envelope_length(&self, envelope: u32) -> usize {
+        self.layout.size(envelope)
+    }
+
+    /// The bytes of an envelope: those that stand before the items, then those behind them.
+    pub fn envelope<'a>(&'a self, envelope: u32, request: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + Clone {
+        self.layout.envelope(envelope, request).into_iter().flatten()
+    }
+
+    /// Tells the envelopes that a part needs: true for those of resources. And how many bytes it has without them.
+    pub fn needs(&self, part: usize, tell: &mut dyn FnMut(bool, u32)) -> usize {
+        let mut length = 0;
+        for of_resource in self.found(part).chunk_by(|a, b| a.resource == b.resource) {
+            if let Some(first) = of_resource.first().filter(|first| first.resource != NONE) {
+                tell(true, first.resource);
+                let of_scopes = of_resource.chunk_by(|a, b| a.scope == b.scope).filter_map(<[Found]>::first);
+                for first in of_scopes.filter(|first| first.scope != NONE) {
+                    tell(false, first.scope);
+                }
+            }
+            length += length_of(of_resource);
+        }
+        self.whole.unwrap_or(length)
+    }
+}
+
+fn length_of(found: &[Found]) -> usize {
+    found.iter().map(Found::length).sum()
+}
+
+fn tell_found<'a>(found: &[Found], request: &'a [u8], tell: &mut dyn FnMut(Piece<'a>)) {
+    for found in found {
+        tell(Piece::Bytes(request.get(found.range()).unwrap_or_default()));
+    }
+}

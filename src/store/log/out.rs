@@ -1,0 +1,158 @@
+//! Records on their way to the disk: small pieces are put together, large ones are written from where they stand.
+
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+
+use super::record::{HEAD, Head, RecordKind};
+use crate::otlp::cut::Piece;
+use crate::store::Chunk;
+use crate::store::disk::DiskFile;
+use crate::store::shared::Shared;
+
+/// So much is put together for one write.
+const WRITE: usize = 1 << 20;
+/// Pieces of this size are not copied.
+const LARGE: usize = 4 << 10;
+
+/// Why a chunk was not written.
+pub(super) enum Refused {
+    /// No record can hold it.
+    TooLarge {
+        /// Length of its message.
+        bytes: usize,
+    },
+    Disk(io::Error),
+}
+
+pub(super) struct Out<'a> {
+    file: &'a dyn DiskFile,
+    arrival: u64,
+    /// Where the next write begins.
+    written: u64,
+    /// Where the next record begins.
+    end: u64,
+    small: Vec<u8>,
+    waiting: Vec<Waiting<'a>>,
+    /// Of each request: where its envelopes are.
+    envelopes: HashMap<(usize, u64), u64>,
+}
+
+enum Waiting<'a> {
+    Small(Range<usize>),
+    Large(&'a [u8]),
+}
+
+impl<'a> Out<'a> {
+    pub(super) fn new(file: &'a dyn DiskFile, end: u64, arrival: u64) -> Self {
+        Self {
+            file,
+            arrival,
+            written: end,
+            end,
+            small: Vec::new(),
+            waiting: Vec::new(),
+            envelopes: HashMap::new(),
+        }
+    }
+
+    /// Adds a chunk, and gives its place.
+    pub(super) fn chunk(&mut self, chunk: &'a Chunk) -> Result<u64, Refused> {
+        let too_large = || Refused::TooLarge { bytes: chunk.length() };
+        let head = Head::of(chunk, self.arrival).ok_or_else(too_large)?;
+        let Some(message) = chunk.shared() else {
+            let place = self.head(head)?;
+            chunk.pieces(&mut |piece| self.piece(piece));
+            return Ok(place);
+        };
+        let apart = Shared::read(&message).ok_or_else(too_large)?;
+        for (of_resource, number) in apart.envelopes() {
+            self.envelope(chunk, number, of_resource)?;
+        }
+        let at = |number: u64| self.envelopes.get(&(chunk.request(), number)).copied().unwrap_or_default();
+        let message = apart.write(&|number| self.end - at(number));
+        let place = self.head(Head {
+            length: u32::try_from(message.len()).map_err(|_| too_large())?,
+            kind: RecordKind::Shared(chunk.kind()).number(),
+            checksum: crc32fast::hash(&message),
+            ..head
+        })?;
+        self.small(&message);
+        Ok(place)
+    }
+
+    /// Adds an envelope, if it was not added before.
+    fn envelope(&mut self, chunk: &'a Chunk, number: u64, of_resource: bool) -> Result<(), Refused> {
+        let key = (chunk.request(), number);
+        if self.envelopes.contains_key(&key) {
+            return Ok(());
+        }
+        let length = chunk.envelope(number).map(<[u8]>::len).sum();
+        let kind = match of_resource {
+            true => RecordKind::OfResource,
+            false => RecordKind::OfScope,
+        };
+        let place = self.head(Head {
+            length: u32::try_from(length).map_err(|_| Refused::TooLarge { bytes: length })?,
+            kind: kind.number(),
+            arrival: self.arrival,
+            trace_id: None,
+            checksum: chunk.envelope_checksum(number),
+        })?;
+        chunk.envelope(number).for_each(|bytes| self.piece(Piece::Bytes(bytes)));
+        self.envelopes.insert(key, place);
+        Ok(())
+    }
+
+    /// Begins a record, and gives its place.
+    fn head(&mut self, head: Head) -> Result<u64, Refused> {
+        if self.small.len() >= WRITE {
+            self.write().map_err(Refused::Disk)?;
+        }
+        let place = self.end;
+        self.small(&head.to_bytes());
+        self.end += HEAD as u64 + u64::from(head.length);
+        Ok(place)
+    }
+
+    fn piece(&mut self, piece: Piece<'a>) {
+        match piece {
+            Piece::Bytes(bytes) if bytes.len() >= LARGE => self.waiting.push(Waiting::Large(bytes)),
+            piece => self.small(piece.bytes()),
+        }
+    }
+
+    fn small(&mut self, bytes: &[u8]) {
+        let from = self.small.len();
+        self.small.extend_from_slice(bytes);
+        let to = self.small.len();
+        match self.waiting.last_mut() {
+            Some(Waiting::Small(last)) => last.end = to,
+            _ => self.waiting.push(Waiting::Small(from..to)),
+        }
+    }
+
+    fn write(&mut self) -> io::Result<()> {
+        let slices: Vec<&[u8]> = self
+            .waiting
+            .iter()
+            .map(|waiting| match waiting {
+                Waiting::Small(range) => self.small.get(range.clone()).unwrap_or_default(),
+                Waiting::Large(bytes) => bytes,
+            })
+            .collect();
+        self.file.write_all_at(&slices, self.written)?;
+        self.written = self.end;
+        self.waiting.clear();
+        self.small.clear();
+        Ok(())
+    }
+
+    /// Writes what waits, and gives the end.
+    pub(super) fn end(mut self) -> io::Result<u64> {
+        if !self.waiting.is_empty() {
+            self.write()?;
+        }
+        Ok(self.end)
+    }
+}
