@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::json::{Object, Text};
 use super::text::compact;
-use crate::hash::{HashMap, HashSet};
+use crate::hash::HashMap;
 use crate::operation::{Failure, ToolCall};
 use crate::run::{EntryKind, Run, Step};
 use crate::skip::Skipped;
@@ -93,20 +93,4 @@ pub(crate) fn arguments_json(call: &ToolCall) -> Text<'_> {
         (_, Some(value)) => compact(value).into(),
         (_, None) => "{}".into(),
     }
-}
-
-/// An id that is not taken: the id itself, else with the prefix, else numbered. It is taken then.
-pub(in crate::formats) fn free_id<'a>(taken: &mut HashSet<Text<'a>>, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
-    let mut free = id.clone();
-    let mut number = 1;
-    while !taken.insert(free.clone()) {
-        let prefix = prefix();
-        free = if number == 1 {
-            format!("{prefix}/{id}").into()
-        } else {
-            format!("{prefix}/{id}#{number}").into()
-        };
-        number += 1;
-    }
-    free
 }

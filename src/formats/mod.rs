@@ -4,6 +4,7 @@
 mod calls;
 pub mod contextforge;
 mod facts;
+mod ids;
 pub mod invariant;
 mod io;
 pub mod json;

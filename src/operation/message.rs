@@ -256,16 +256,6 @@ impl Message {
         self.result.clone().unwrap_or_else(|| Value::String(self.content()))
     }
 
-    /// Whether two tools' answers have the same value.
-    pub(crate) fn has_result_of(&self, other: &Self) -> bool {
-        match (&self.result, &other.result) {
-            (None, None) => self.joined() == other.joined(),
-            (Some(one), Some(other)) => one == other,
-            (Some(value), None) => value.as_str() == Some(&*other.joined()),
-            (None, Some(value)) => value.as_str() == Some(&*self.joined()),
-        }
-    }
-
     /// The message in OpenAI's chat shape, with reasoning beside the content.
     #[must_use]
     pub fn to_chat(&self) -> Value {

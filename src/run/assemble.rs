@@ -7,7 +7,7 @@ use super::node::Nodes;
 use super::scope::Scopes;
 use super::{AgentInfo, Run, RunFailure, Scope, Step, conversation, duplicate, entries, order, said, steps, stitch, usage};
 use crate::dialect::Registry;
-use crate::hash::HashMap;
+use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::span::{LogRecord, Span, TraceId, UnixNanos};
 use crate::trace::{Finding, FindingKind, Trace};
@@ -159,13 +159,14 @@ fn finish(parts: Parts<'_>, steps: Vec<Step>, scopes: Vec<Scope>, question: Opti
     let running = trace.roots.iter().any(|root| trace.spans.get(*root).is_some_and(Span::is_running));
     let last = trace.spans.iter().map(|span| span.end.max(span.start)).max();
     let mut sessions: Vec<&String> = Vec::new();
+    let mut known: HashSet<&String> = HashSet::default();
     for session in root
         .and_then(|root| steps.get(root))
         .into_iter()
         .chain(&steps)
         .filter_map(|step| step.operation.session_id.as_ref())
     {
-        if !sessions.contains(&session) {
+        if known.insert(session) {
             sessions.push(session);
         }
     }
@@ -210,12 +211,9 @@ fn finish(parts: Parts<'_>, steps: Vec<Step>, scopes: Vec<Scope>, question: Opti
             }
         }
     }
-    let tags: Vec<&String> = steps.iter().flat_map(|step| &step.operation.tags).fold(Vec::new(), |mut all, tag| {
-        if !all.contains(&tag) {
-            all.push(tag);
-        }
-        all
-    });
+    let mut known: HashSet<&String> = HashSet::default();
+    let tags = steps.iter().flat_map(|step| &step.operation.tags).filter(|tag| known.insert(*tag));
+    let tags: Vec<&String> = tags.collect();
     if !tags.is_empty() {
         let _ = metadata.insert("tags".to_owned(), tags.into_iter().cloned().collect());
     }

@@ -3,15 +3,16 @@
 mod openings;
 mod walk;
 
+use std::collections::VecDeque;
+
 use super::fill;
-use super::keys::{Key, Keys, Sign, canonical, realigned};
-use super::names;
+use super::keys::{Key, Keys, Sign, answer_key, canonical, realigned};
 use super::node::Nodes;
 use super::scope::Scopes;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role, ToolCall};
 use openings::Openings;
-use walk::Walk;
+use walk::{OpenCalls, Walk};
 
 /// One thing that was said, with node indices.
 #[derive(Debug, Clone)]
@@ -53,6 +54,7 @@ pub(super) struct Conversation {
     pub(super) calls: Vec<Asked>,
     /// Tool answers that name a call that nobody made.
     pub(super) stray: Vec<(Message, usize)>,
+    strays: HashSet<(Option<String>, String)>,
     at: HashMap<Key, Vec<usize>>,
     /// The first words of a user.
     opening: Option<Key>,
@@ -126,7 +128,7 @@ impl Conversation {
             from: 0,
             until: self.sayings.len(),
             turn: None,
-            answered: Vec::new(),
+            open: OpenCalls::default(),
             skipped: false,
             stored,
             fresh: false,
@@ -185,7 +187,7 @@ impl Conversation {
                 self.learn_ids(known, message);
                 self.complete(nodes, known, message, keys);
                 if walk.turn != Some(known) {
-                    walk.answered.clear();
+                    walk.open = OpenCalls::default();
                 }
                 walk.turn = Some(known);
             }
@@ -217,7 +219,11 @@ impl Conversation {
 
     /// The first saying from here on that is known by one of these names.
     fn find(&self, names: &[Key], walk: &Walk) -> Option<usize> {
-        let at = |key: &Key| self.at.get(key)?.iter().copied().find(|at| (walk.from..walk.until).contains(at));
+        let at = |key: &Key| {
+            let places = self.at.get(key)?;
+            let first = places.get(places.partition_point(|at| *at < walk.from))?;
+            Some(*first).filter(|at| *at < walk.until)
+        };
         let first = |wanted: fn(Sign) -> bool| names.iter().filter(|key| wanted(key.sign)).filter_map(at).min();
         // An id is a stronger sign than words, and words than a call's arguments, which may repeat.
         first(|sign| sign == Sign::CallId)
@@ -238,21 +244,22 @@ impl Conversation {
 
     /// The same calls under other ids: answers may name these.
     fn learn_ids(&mut self, at: usize, message: &Message) {
-        let calls = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
-        let mut used: Vec<usize> = Vec::new();
+        let unknown = |call: &&ToolCall| call.id.as_ref().is_some_and(|id| !self.by_id.contains_key(id));
+        if !message.tool_calls.iter().any(|call| unknown(&call)) {
+            return;
+        }
+        let mut twins: HashMap<(String, String), VecDeque<usize>> = HashMap::default();
+        let key = |call: &ToolCall| (call.name.clone(), canonical(call));
+        for at in self.sayings.get(at).into_iter().flat_map(|saying| &saying.calls) {
+            if let Some(asked) = self.calls.get(*at) {
+                twins.entry(key(&asked.call)).or_default().push_back(*at);
+            }
+        }
         for call in &message.tool_calls {
             let Some(id) = call.id.as_ref().filter(|id| !self.by_id.contains_key(*id)) else {
                 continue;
             };
-            let twin = calls.iter().copied().find(|at| {
-                !used.contains(at)
-                    && self
-                        .calls
-                        .get(*at)
-                        .is_some_and(|asked| asked.call.name == call.name && canonical(&asked.call) == canonical(call))
-            });
-            if let Some(twin) = twin {
-                used.push(twin);
+            if let Some(twin) = twins.get_mut(&key(call)).and_then(VecDeque::pop_front) {
                 let _ = self.by_id.insert(id.clone(), twin);
             }
         }
@@ -263,7 +270,7 @@ impl Conversation {
         // A piece of the answer that this walk gave to the call before.
         if let Some(given) = walk.given
             && walk.turn == Some(given)
-            && walk.answered.is_empty()
+            && !walk.open.any_answered()
             && let Some(by) = self.sayings.get(given).and_then(|saying| saying.node)
         {
             self.extend(nodes, given, by, message, keys);
@@ -291,7 +298,7 @@ impl Conversation {
             }
         };
         walk.turn = Some(at);
-        walk.answered.clear();
+        walk.open = OpenCalls::default();
     }
 
     /// A later input may hold more of an answer than the call's own span: its text, its calls' arguments.
@@ -362,9 +369,9 @@ impl Conversation {
     fn register(&mut self, at: usize) {
         let Some(saying) = self.sayings.get_mut(at) else { return };
         for key in &saying.keys {
-            let list = self.at.entry(*key).or_default();
-            if list.last() != Some(&at) {
-                list.push(at);
+            let places = self.at.entry(*key).or_default();
+            if let Err(place) = places.binary_search(&at) {
+                places.insert(place, at);
             }
         }
         let by = saying.is_turn.then_some(saying.node).flatten();
@@ -387,42 +394,27 @@ impl Conversation {
 
     /// A tool's answer in a model input: it belongs to the call with its id, else to the next open call of the turn.
     fn answer(&mut self, walk: &mut Walk, index: usize, message: &Message) {
+        let calls = walk
+            .turn
+            .and_then(|turn| self.sayings.get(turn))
+            .map_or(&[][..], |saying| &saying.calls);
+        walk.open.enter(walk.turn, calls, &self.calls);
         // An id may come again in a later turn.
-        let in_turn = message.tool_call_id.as_ref().and_then(|id| {
-            let calls = &self.sayings.get(walk.turn?)?.calls;
-            calls
-                .iter()
-                .copied()
-                .find(|at| self.calls.get(*at).is_some_and(|asked| asked.call.id.as_ref() == Some(id)))
-        });
+        let in_turn = message.tool_call_id.as_ref().and_then(|id| walk.open.with_id(id));
         let by_id = in_turn.or_else(|| message.tool_call_id.as_ref().and_then(|id| self.by_id.get(id)).copied());
         let asked = by_id.or_else(|| {
-            let calls = &self.sayings.get(walk.turn?)?.calls;
-            let open = |at: &&usize| !walk.answered.contains(at);
-            let named = |at: &&usize| match (&message.name, self.calls.get(**at)) {
-                (Some(name), Some(asked)) => names::same_tool(name, &asked.call.name),
-                _ => false,
-            };
             // A name that fits no call, but an id: the client's ids for answers are others than for calls.
             let in_order = message.name.is_none() || message.tool_call_id.is_some();
-            calls
-                .iter()
-                .filter(open)
-                .find(named)
-                .or_else(|| calls.iter().find(open).filter(|_| in_order))
-                .copied()
+            let named = message.name.as_ref().and_then(|name| walk.open.named(name));
+            named.or_else(|| walk.open.first().filter(|_| in_order))
         });
         let Some(asked) = asked else {
-            let known = self
-                .stray
-                .iter()
-                .any(|(have, _)| have.tool_call_id == message.tool_call_id && have.has_result_of(message));
-            if !known {
+            if self.strays.insert((message.tool_call_id.clone(), answer_key(message))) {
                 self.stray.push((message.clone(), index));
             }
             return;
         };
-        walk.answered.push(asked);
+        walk.open.answered(asked);
         if let Some(id) = &message.tool_call_id
             && by_id.is_none()
         {
@@ -432,6 +424,7 @@ impl Conversation {
                 && slot.answer.is_none()
             {
                 slot.call.id = Some(id.clone());
+                walk.open.learn(id, asked);
             }
         }
         if let Some(slot) = self.calls.get_mut(asked)

@@ -51,8 +51,9 @@ fn merge(nodes: &mut Nodes, lost: usize, kept: usize) {
 
 /// Spans that are a part of the call or tool around them.
 fn details(nodes: &mut Nodes) {
+    let around = nodes.nearest_above(|kind| kind != Kind::Detail);
     for index in nodes.of_kind(Kind::Detail) {
-        let around = nodes.ancestors(index).find(|up| nodes.kind(*up) != Kind::Detail);
+        let around = around.get(index).copied().flatten().map(|up| nodes.standing(up));
         match around.filter(|up| matches!(nodes.kind(*up), Kind::Llm | Kind::Tool)) {
             Some(around) => merge(nodes, index, around),
             None => {
@@ -155,19 +156,58 @@ fn enclosed_siblings(nodes: &mut Nodes) {
     let mut groups: Vec<Vec<usize>> = by_parent.into_values().filter(|group| group.len() > 1).collect();
     groups.sort();
     for group in groups {
-        // By start: only calls that begin before this one ends can lie inside it.
-        for (at, first) in group.iter().enumerate() {
-            let Some(end) = nodes.get(*first).map(super::node::Node::end_or_start) else {
-                continue;
-            };
-            for second in group.iter().skip(at + 1) {
-                if nodes.get(*second).is_none_or(|node| node.start > end) {
-                    break;
-                }
-                if let Some((lost, kept)) = same_client_call(nodes, *first, *second) {
-                    merge(nodes, lost, kept);
-                }
+        let mut clients: Vec<(&str, Vec<usize>)> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::default();
+        for (index, client) in group
+            .iter()
+            .filter_map(|index| Some((*index, nodes.get(*index)?.instrumentation())))
+        {
+            let at = *known.entry(client).or_insert_with(|| {
+                clients.push((client, Vec::new()));
+                clients.len() - 1
+            });
+            if let Some((_, calls)) = clients.get_mut(at) {
+                calls.push(index);
             }
+        }
+        let calls_of: Vec<Vec<usize>> = clients.into_iter().map(|(_, calls)| calls).collect();
+        for first in group {
+            for calls in calls_of.iter().take(CLIENTS) {
+                enclosed_by(nodes, first, calls);
+            }
+        }
+    }
+}
+
+/// More instrumentations of one client are not told apart.
+const CLIENTS: usize = 16;
+/// So many calls of another instrumentation that begin in a call's time are looked at.
+const LOOK: usize = 64;
+
+/// Makes a call and those of another instrumentation that lie in its time one.
+fn enclosed_by(nodes: &mut Nodes, first: usize, calls: &[usize]) {
+    let Some(node) = nodes.get(first) else { return };
+    let (end, client) = (node.end_or_start(), node.instrumentation());
+    if calls
+        .first()
+        .and_then(|call| nodes.get(*call))
+        .is_none_or(|call| call.instrumentation() == client)
+    {
+        return;
+    }
+    // By start, as nodes are: only calls that begin before this one ends can lie inside it.
+    let begin = calls.partition_point(|call| *call <= first);
+    let inside: Vec<usize> = calls
+        .iter()
+        .skip(begin)
+        .copied()
+        .take_while(|call| nodes.get(*call).is_some_and(|node| node.start <= end))
+        .filter(|call| nodes.stands(*call))
+        .take(LOOK)
+        .collect();
+    for second in inside {
+        if let Some((lost, kept)) = same_client_call(nodes, first, second) {
+            merge(nodes, lost, kept);
         }
     }
 }
@@ -193,11 +233,10 @@ fn same_client_call(nodes: &Nodes, first: usize, second: usize) -> Option<(usize
 fn tools_under_tools(nodes: &mut Nodes) {
     let mut tools = nodes.of_kind(Kind::Tool);
     tools.reverse();
+    let around = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Llm | Kind::Tool));
     for index in tools {
-        let around = nodes
-            .ancestors(index)
-            .take_while(|up| !matches!(nodes.kind(*up), Kind::Agent | Kind::Llm))
-            .find(|up| nodes.kind(*up) == Kind::Tool);
+        let around = around.get(index).copied().flatten().map(|up| nodes.standing(up));
+        let around = around.filter(|up| nodes.kind(*up) == Kind::Tool && *up != index);
         let Some(outer) = around else { continue };
         let (Some(inner), Some(node)) = (nodes.get(index), nodes.get(outer)) else {
             continue;
@@ -274,11 +313,10 @@ fn same_tool(inner: &super::node::Node, outer: &super::node::Node) -> bool {
 fn agents_under_agents(nodes: &mut Nodes) {
     let mut agents = nodes.of_kind(Kind::Agent);
     agents.reverse();
+    let around = nodes.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
     for index in agents {
-        let around = nodes
-            .ancestors(index)
-            .find(|up| !matches!(nodes.kind(*up), Kind::Plain | Kind::Chain));
-        let Some(outer) = around.filter(|up| nodes.kind(*up) == Kind::Agent) else {
+        let around = around.get(index).copied().flatten().map(|up| nodes.standing(up));
+        let Some(outer) = around.filter(|up| nodes.kind(*up) == Kind::Agent && *up != index) else {
             continue;
         };
         let (Some(inner), Some(node)) = (nodes.get(index), nodes.get(outer)) else {

@@ -185,6 +185,18 @@ fn media_key(message: &Message) -> String {
 
 /// A call's arguments as text, members in the order of their names: equal where the arguments are.
 pub(super) fn canonical(call: &ToolCall) -> String {
+    call.arguments.as_ref().map(canonical_value).unwrap_or_default()
+}
+
+/// What a tool's answer says as text: equal where the answers are.
+pub(super) fn answer_key(message: &Message) -> String {
+    match &message.result {
+        Some(value) => canonical_value(value),
+        None => canonical_value(&Value::String(message.content())),
+    }
+}
+
+fn canonical_value(value: &Value) -> String {
     fn word(text: &str, out: &mut String) {
         let _ = write!(out, "\"{}\"", text.len());
         out.push_str(text);
@@ -217,9 +229,7 @@ pub(super) fn canonical(call: &ToolCall) -> String {
         }
     }
     let mut out = String::new();
-    if let Some(value) = &call.arguments {
-        write(value, &mut out);
-    }
+    write(value, &mut out);
     out
 }
 

@@ -16,6 +16,7 @@ mod loose;
 mod names;
 mod nearest;
 mod node;
+mod open;
 mod order;
 mod own;
 mod roles;

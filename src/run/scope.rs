@@ -173,10 +173,9 @@ impl Scopes {
 pub(super) struct Nesting(Vec<Range<usize>>);
 
 impl Nesting {
-    /// Whether a scope is another one or stands within it.
-    pub(super) fn is_within(&self, scope: usize, around: usize) -> bool {
-        let place = self.0.get(scope).map(|range| range.start);
-        place.is_some_and(|place| self.0.get(around).is_some_and(|range| range.contains(&place)))
+    /// The places of a scope, which is the first, and of those within it.
+    pub(super) fn within(&self, scope: usize) -> Option<Range<usize>> {
+        self.0.get(scope).cloned()
     }
 }
 
@@ -256,7 +255,9 @@ mod tests {
             for scope in 0..parents.len() {
                 let above: Vec<usize> = std::iter::successors(Some(scope), |at| scopes.list.get(*at)?.parent).collect();
                 for around in 0..parents.len() {
-                    prop_assert_eq!(nesting.is_within(scope, around), above.contains(&around));
+                    let place = nesting.within(scope).map(|places| places.start);
+                    let is_within = place.is_some_and(|place| nesting.within(around).is_some_and(|places| places.contains(&place)));
+                    prop_assert_eq!(is_within, above.contains(&around));
                 }
             }
         }

@@ -1,11 +1,14 @@
 //! Tool calls in their three places made one: a model's output, a tool's span, the next model input.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 use super::beside::Beside;
 use super::conversation::{Asked, Conversation};
-use super::names::{self, Fit};
+use super::names::Fit;
 use super::node::{Node, Nodes};
+use super::open::{self, Open};
 use super::scope::Scopes;
 use crate::hash::HashMap;
 use crate::operation::{Failure, Kind, ToolUse};
@@ -29,14 +32,15 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
             None => loose.push((usize::MAX, index)),
         }
     }
-    for (at, (conversation, mut mine)) in conversations.iter_mut().zip(mine).enumerate() {
+    for (at, mut mine) in mine.into_iter().enumerate() {
+        let Some(conversation) = conversations.get_mut(at) else { continue };
         mine.retain(|tool| !by_id(nodes, conversation, *tool));
         if mine.is_empty() {
             continue;
         }
-        let mut open = Open::of(conversation);
+        let mut open = Open::of(nodes, at, conversation);
         for pass in [Fit::Same, Fit::Unknown, Fit::Other] {
-            mine.retain(|tool| !by_name(nodes, conversation, &mut open, *tool, pass));
+            mine.retain(|tool| !by_name(nodes, conversations, &mut open, *tool, pass, &open::EVERYWHERE));
         }
         loose.extend(mine.into_iter().map(|tool| (at, tool)));
     }
@@ -56,7 +60,7 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
         });
     }
     if loose.iter().any(|(at, _)| *at == usize::MAX) {
-        let mut beside = Beside::of(scopes, conversations);
+        let mut beside = Beside::of(nodes, scopes, conversations);
         for pass in [Fit::Same, Fit::Unknown] {
             loose.retain(|(at, tool)| *at != usize::MAX || !beside.give(nodes, conversations, *tool, pass));
         }
@@ -70,45 +74,6 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
         }
     }
     loose
-}
-
-/// Calls that no tool span ran yet.
-#[derive(Default)]
-pub(super) struct Open {
-    /// In order, by the end of the tool's name.
-    by_tail: HashMap<String, Vec<usize>>,
-    /// Ends of the names of tools that pass the run on, by the agent to which.
-    transfers: HashMap<String, Vec<String>>,
-}
-
-impl Open {
-    pub(super) fn of(conversation: &Conversation) -> Self {
-        let mut open = Self::default();
-        for (at, asked) in conversation.calls.iter().enumerate().filter(|(_, asked)| asked.tools.is_empty()) {
-            let tail = names::tail(&asked.call.name);
-            match open.by_tail.get_mut(tail) {
-                Some(list) => list.push(at),
-                None => {
-                    let _ = open.by_tail.insert(tail.to_owned(), vec![at]);
-                }
-            }
-            if let Some(agent) = names::transfers_to(&asked.call.name) {
-                let tails = open.transfers.entry(agent).or_default();
-                if !tails.iter().any(|known| known == tail) {
-                    tails.push(tail.to_owned());
-                }
-            }
-        }
-        open
-    }
-
-    pub(super) fn tails(&self) -> impl Iterator<Item = &String> {
-        self.by_tail.keys()
-    }
-
-    pub(super) fn targets(&self) -> impl Iterator<Item = &String> {
-        self.transfers.keys()
-    }
 }
 
 fn tool(nodes: &Nodes, index: usize) -> Option<&ToolUse> {
@@ -131,34 +96,24 @@ fn by_id(nodes: &Nodes, conversation: &mut Conversation, index: usize) -> bool {
     }
 }
 
-/// The first open call of this tool's name, asked before the tool began, whose arguments fit at least so well. (Ids
-/// were compared before: a client may have ids of its own on tools.)
-pub(super) fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: &mut Open, index: usize, least: Fit) -> bool {
+/// Gives the tool to the first open call that fits at least so well. (Ids were compared before: a client may have ids of its
+/// own on tools.)
+pub(super) fn by_name(
+    nodes: &mut Nodes,
+    conversations: &mut [Conversation],
+    open: &mut Open,
+    index: usize,
+    least: Fit,
+    within: &Range<usize>,
+) -> bool {
     let Some(node) = nodes.get(index) else { return false };
-    let used = node.operation.tool.as_ref();
-    let arguments = used.and_then(|used| used.arguments.as_ref());
-    let asked_before = |asked: &Asked| asked.by.and_then(|by| nodes.get(by)).is_none_or(|call| call.start <= node.start);
-    let place = if node.kind() == Kind::Handoff {
-        handoff_call(node, conversation, open, asked_before)
-    } else {
-        used.and_then(|used| used.name.as_ref()).and_then(|name| {
-            let list = open.by_tail.get(names::tail(name))?;
-            let place = list.iter().position(|at| {
-                conversation.calls.get(*at).is_some_and(|asked| {
-                    names::same_tool(name, &asked.call.name)
-                        && asked_before(asked)
-                        && names::fit(arguments, asked.call.arguments.as_ref()) >= least
-                })
-            })?;
-            Some((names::tail(name).to_owned(), place))
-        })
-    };
-    let Some((tail, place)) = place else { return false };
-    let (span_id, ambiguous) = (node.span_id, least == Fit::Other && arguments.is_some());
-    let Some(at) = open.by_tail.get_mut(&tail).map(|list| list.remove(place)) else {
+    let Some((which, at)) = open.first(node, conversations, least, within) else {
         return false;
     };
-    if let Some(asked) = conversation.calls.get_mut(at) {
+    let has_arguments = node.operation.tool.as_ref().is_some_and(|used| used.arguments.is_some());
+    let ambiguous = least == Fit::Other && has_arguments && node.kind() != Kind::Handoff;
+    let span_id = node.span_id;
+    if let Some(asked) = conversations.get_mut(which).and_then(|conversation| conversation.calls.get_mut(at)) {
         asked.tools.push(index);
     }
     if ambiguous {
@@ -175,26 +130,6 @@ pub(super) fn by_name(nodes: &mut Nodes, conversation: &mut Conversation, open: 
 pub(super) fn handed_to(node: &Node) -> Option<&str> {
     let state = node.operation.state.as_ref().filter(|_| node.kind() == Kind::Handoff)?;
     state.new_value.as_ref()?.as_str()
-}
-
-/// The first open call by which a model passed the run on: by the tool's name, or `transfer_to_<agent>`.
-fn handoff_call(node: &Node, conversation: &Conversation, open: &Open, asked_before: impl Fn(&Asked) -> bool) -> Option<(String, usize)> {
-    let target = handed_to(node);
-    let name = node.operation.tool.as_ref().and_then(|tool| tool.name.as_deref());
-    let meant = |asked: &Asked| {
-        name.is_some_and(|name| names::same_tool(name, &asked.call.name))
-            || target.is_some_and(|agent| names::is_transfer_to(&asked.call.name, agent))
-    };
-    let transfers = target.and_then(|agent| open.transfers.get(&names::plain(agent)));
-    let tails = transfers.into_iter().flatten().map(String::as_str).chain(name.map(names::tail));
-    let first = |tail: &str| {
-        open.by_tail.get(tail)?.iter().enumerate().find_map(|(place, at)| {
-            let asked = conversation.calls.get(*at)?;
-            (meant(asked) && asked_before(asked)).then_some((*at, place))
-        })
-    };
-    let (_, tail, place) = tails.filter_map(|tail| first(tail).map(|(at, place)| (at, tail, place))).min()?;
-    Some((tail.to_owned(), place))
 }
 
 /// A model's output takes the call's id where its span lacks it.

@@ -7,9 +7,10 @@ use super::said;
 use super::step::{self, Made};
 use super::words::words;
 use crate::formats::calls::Results;
+use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, facts, order};
-use crate::hash::{HashMap, HashSet};
+use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::{Run, Said, Step};
 use crate::span::{TraceId, UnixNanos, hex};
@@ -30,7 +31,7 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRu
 
     let mut list = Vec::new();
     let mut ids = Ids::default();
-    let step_ids: Vec<Text<'a>> = run.steps.iter().map(|step| ids.unique(step.id.as_str())).collect();
+    let step_ids: Vec<Text<'a>> = run.steps.iter().map(|step| ids.numbered(step.id.as_str(), ':')).collect();
     let mut starts: HashMap<usize, UnixNanos> = HashMap::default();
     for place in order::by_start(run, |step| shown.get(step) == Some(&true)) {
         starts.insert(place.step, place.started_at);
@@ -94,23 +95,6 @@ impl<'a> Draft<'a> {
             timestamp: self.at.rfc3339().into(),
             ..self.step
         }
-    }
-}
-
-/// Step ids, each once.
-#[derive(Default)]
-pub(super) struct Ids<'a>(HashSet<Text<'a>>);
-
-impl<'a> Ids<'a> {
-    pub(super) fn unique(&mut self, id: impl Into<Text<'a>>) -> Text<'a> {
-        let id = id.into();
-        let mut unique = id.clone();
-        let mut count = 1u32;
-        while !self.0.insert(unique.clone()) {
-            count += 1;
-            unique = format!("{id}:{count}").into();
-        }
-        unique
     }
 }
 

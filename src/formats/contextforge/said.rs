@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::assemble::{Draft, Ids, Side};
+use super::assemble::{Draft, Side};
 use super::document::{Body, Step as Written, UserInput};
 use super::step::answer;
 use super::words::{Words, media_marks, message_words, words as words_of};
+use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, io};
 use crate::hash::HashMap;
@@ -21,7 +22,7 @@ struct Inputs<'a, 'm> {
 
 impl<'a> Inputs<'a, '_> {
     fn say(&mut self, at: UnixNanos, place: usize, owner: &str, span: Option<SpanId>, words: Words<'a>) {
-        let step_id = self.ids.unique(format!("{owner}:in"));
+        let step_id = self.ids.numbered(format!("{owner}:in"), ':');
         if words.coerced {
             let what = format!("steps[{step_id}].content");
             self.losses.push(Loss::new(span, what, LossReason::Coerced));
@@ -184,7 +185,7 @@ pub(super) fn final_output<'a>(run: &'a Run, ids: &mut Ids<'a>) -> Option<Draft<
         at: run.ended_at.unwrap_or(said.at).max(last),
         place: (usize::MAX, Side::After),
         step: Written {
-            step_id: ids.unique(format!("{}:out", owner.id)),
+            step_id: ids.numbered(format!("{}:out", owner.id), ':'),
             timestamp: Text::default(),
             parent_step_id: None,
             body: answer(content.unwrap_or_else(|| Json::from(&said.content)))?,

@@ -27,12 +27,12 @@ impl<'a> List<'a, '_> {
 
     /// The event of the nearest step around, the step itself first. `homes` holds what was found for the steps before, whose
     /// parents stand before them.
-    fn event_around(&self, index: usize, homes: &mut HashMap<usize, Option<usize>>) -> Option<usize> {
-        let mut around = (!self.telling.is_empty()).then_some(index);
+    fn event_around(&mut self, index: usize, homes: &mut HashMap<usize, Option<usize>>) -> Option<usize> {
+        let mut around = self.tells_of_steps().then_some(index);
         let mut home = None;
         while let Some(at) = around {
             let known = homes.get(&at).copied();
-            home = known.unwrap_or_else(|| self.telling.get(&at).copied());
+            home = known.unwrap_or_else(|| self.teller(at));
             if home.is_some() || known.is_some() {
                 break;
             }

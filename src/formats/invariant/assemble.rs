@@ -205,6 +205,7 @@ fn finish<'a>(run: &'a Run, options: &Options, list: List<'a, '_>, metadata: Obj
     let mut annotations = Vec::new();
     if matches!(options.get("invariant.container"), Some("push" | "jsonl")) {
         let shift = usize::from(tools.is_some());
+        let places = places(run, &events);
         for (index, step) in run.steps.iter().enumerate() {
             let judged = step.operation.evaluations.iter().map(facts::evaluation);
             let reward = step
@@ -213,7 +214,7 @@ fn finish<'a>(run: &'a Run, options: &Options, list: List<'a, '_>, metadata: Obj
                 .reward
                 .map(|reward| Object::from([("name", "reward".into()), ("score", reward.into())]));
             for said in judged.chain(reward) {
-                if let Some(at) = event_of(run, &events, index) {
+                if let Some(at) = places.get(index).copied().flatten() {
                     annotations.push(annotation(said, at + shift, step.span_id.map(|id| id.to_string())));
                 }
             }
@@ -231,19 +232,26 @@ fn finish<'a>(run: &'a Run, options: &Options, list: List<'a, '_>, metadata: Obj
     }
 }
 
-/// The event that tells of a step, else of the nearest step around it.
-fn event_of(run: &Run, events: &[Draft<'_>], index: usize) -> Option<usize> {
-    let mut at = index;
-    loop {
-        if let Some(found) = events.iter().rposition(|draft| draft.steps.contains(&at)) {
-            return Some(found);
-        }
-        match run.steps.get(at)?.parent.filter(|above| *above < at) {
-            Some(above) => at = above,
-            // A judgement of the whole run stands with its last event.
-            None => return events.len().checked_sub(1),
+/// For each step the last event that tells of it, else of the nearest step around it; else the last of all, since a judgement of
+/// the whole run stands with it.
+fn places(run: &Run, events: &[Draft<'_>]) -> Vec<Option<usize>> {
+    let mut told: Vec<Option<usize>> = vec![None; run.steps.len()];
+    for (place, step) in events
+        .iter()
+        .enumerate()
+        .flat_map(|(place, draft)| draft.steps.iter().map(move |step| (place, *step)))
+    {
+        if let Some(slot) = told.get_mut(step) {
+            *slot = Some(place);
         }
     }
+    let last = events.len().checked_sub(1);
+    let mut places: Vec<Option<usize>> = Vec::with_capacity(run.steps.len());
+    for (index, (step, told)) in run.steps.iter().zip(told).enumerate() {
+        let above = step.parent.filter(|above| *above < index);
+        places.push(told.or_else(|| above.map_or(last, |above| places.get(above).copied().flatten())));
+    }
+    places
 }
 
 fn annotation(mut said: Object<'_>, at: usize, span_id: Option<String>) -> Annotation<'_> {

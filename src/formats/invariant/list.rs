@@ -1,5 +1,7 @@
 //! A list of events under construction: call ids once, each call one output, every event with the steps it tells of.
 
+use std::cell::OnceCell;
+
 use super::content;
 use super::document::{Function, Message, ToolCall};
 use super::scopes::Facts;
@@ -65,8 +67,10 @@ pub(super) struct List<'a, 'o> {
     pub(super) unsettled: Vec<usize>,
     /// What events tell, for the first so many of them.
     pub(super) heard: (HashSet<Text<'a>>, usize),
-    /// The latest event that tells of a step.
-    pub(super) telling: HashMap<usize, usize>,
+    /// The event that tells of a step, or one that it replaced.
+    telling: HashMap<usize, usize>,
+    /// The events that took the place of others.
+    replaced: HashMap<usize, usize>,
     /// Events that are later than all before them, among the first so many.
     peaks: (Vec<(UnixNanos, usize)>, usize),
     pub(super) losses: Vec<Loss>,
@@ -98,6 +102,7 @@ impl<'a, 'o> List<'a, 'o> {
             unsettled: Vec::new(),
             heard: (HashSet::default(), 0),
             telling: HashMap::default(),
+            replaced: HashMap::default(),
             peaks: (Vec::new(), 0),
             losses: Vec::new(),
         }
@@ -112,7 +117,8 @@ impl<'a, 'o> List<'a, 'o> {
     }
 
     pub(super) fn push(&mut self, event: Message<'a>, metadata: Object<'a>, step: Option<usize>, at: UnixNanos) {
-        self.push_draft(Draft {
+        self.telling.extend(step.map(|step| (step, self.drafts.len())));
+        self.drafts.push(Draft {
             event,
             metadata,
             steps: step.into_iter().collect(),
@@ -121,10 +127,18 @@ impl<'a, 'o> List<'a, 'o> {
         });
     }
 
-    fn push_draft(&mut self, draft: Draft<'a>) {
-        let place = self.drafts.len();
-        self.telling.extend(draft.steps.iter().map(|step| (*step, place)));
-        self.drafts.push(draft);
+    /// The latest event that tells of a step.
+    pub(super) fn teller(&mut self, step: usize) -> Option<usize> {
+        let first = self.telling.get(&step).copied()?;
+        let mut last = first;
+        while let Some(next) = self.replaced.get(&last) {
+            last = *next;
+        }
+        let mut at = first;
+        while let Some(next) = self.replaced.get_mut(&at).filter(|next| **next != last) {
+            at = std::mem::replace(next, last);
+        }
+        Some(last)
     }
 
     /// The first event at this time or later.
@@ -140,23 +154,23 @@ impl<'a, 'o> List<'a, 'o> {
         peaks.get(first).map(|(_, place)| *place)
     }
 
-    /// One entry of a conversation; `after` are those that follow it.
-    pub(super) fn entry(&mut self, entry: &'a Entry, after: &[&'a Entry]) {
+    /// One entry of a conversation.
+    pub(super) fn entry(&mut self, entry: &'a Entry) {
         match &entry.kind {
-            EntryKind::Message(message) => self.message(entry, message, after),
-            EntryKind::Turn(message) => self.turn(entry, message, after),
+            EntryKind::Message(message) => self.message(entry, message),
+            EntryKind::Turn(message) => self.turn(entry, message),
             EntryKind::Call(_) => {}
             EntryKind::Result(result) => self.result(entry, result),
         }
     }
 
-    fn message(&mut self, entry: &'a Entry, message: &'a operation::Message, after: &[&'a Entry]) {
+    fn message(&mut self, entry: &'a Entry, message: &'a operation::Message) {
         let step = self.step(entry.step);
         let (content, mut metadata) = self.content(step, message);
         if entry.branch {
             metadata.insert("branch", true);
         }
-        let tool_calls = self.calls(entry.step, message, after, &mut metadata);
+        let tool_calls = self.calls(entry.step, message, &mut metadata);
         let mut extra = Object::new();
         if let Some(name) = &message.name {
             extra.add("name", name);
@@ -172,7 +186,7 @@ impl<'a, 'o> List<'a, 'o> {
         self.push(event, metadata, None, entry.at);
     }
 
-    fn turn(&mut self, entry: &'a Entry, message: &'a operation::Message, after: &[&'a Entry]) {
+    fn turn(&mut self, entry: &'a Entry, message: &'a operation::Message) {
         let step = self.step(entry.step);
         let (content, said) = self.content(step, message);
         let mut metadata = step.map(|step| self.turn_metadata(step)).unwrap_or_default();
@@ -187,7 +201,7 @@ impl<'a, 'o> List<'a, 'o> {
         if entry.branch {
             metadata.insert("branch", true);
         }
-        let tool_calls = self.calls(entry.step, message, after, &mut metadata);
+        let tool_calls = self.calls(entry.step, message, &mut metadata);
         let event = Message {
             role: "assistant".into(),
             content: Some(content),
@@ -226,27 +240,22 @@ impl<'a, 'o> List<'a, 'o> {
     }
 
     /// The calls of a message; one that stands in the list already is not told again.
-    fn calls(
-        &mut self,
-        caller: Option<usize>,
-        message: &'a operation::Message,
-        after: &[&'a Entry],
-        metadata: &mut Object<'a>,
-    ) -> Option<Vec<ToolCall<'a>>> {
+    fn calls(&mut self, caller: Option<usize>, message: &'a operation::Message, metadata: &mut Object<'a>) -> Option<Vec<ToolCall<'a>>> {
         let mut out = Vec::with_capacity(message.tool_calls.len());
         let mut repeated: Vec<Json<'a>> = Vec::new();
         let mut made: Vec<Json<'a>> = Vec::new();
         let mut renamed = Object::new();
         let step = self.step(caller);
         let span = step.and_then(|step| step.span_id);
+        let ids = OnceCell::new();
         for (index, wanted) in message.tool_calls.iter().enumerate() {
             let (arguments, wrapped) = calls::arguments_object(wanted.arguments.as_ref());
             let id = wanted.id.as_deref().filter(|id| !id.is_empty());
-            let recorded: Text<'a> = match id.or_else(|| self.answered(caller, index, after)) {
+            let recorded: Text<'a> = match id.or_else(|| self.facts.answer(caller?, index)) {
                 Some(id) => id.into(),
                 None => format!("{}:{index}", step.map_or("call", |step| step.id.as_str())).into(),
             };
-            let is_made = id.is_none() || is_made(step, &recorded, index);
+            let is_made = id.is_none() || has_made_shape(&recorded, index) && !ids.get_or_init(|| recorded_ids(step)).contains(&*recorded);
             if self.stands(&recorded, &wanted.name, &arguments) {
                 repeated.push(recorded.into());
                 continue;
@@ -278,16 +287,9 @@ impl<'a, 'o> List<'a, 'o> {
         (!out.is_empty()).then_some(out)
     }
 
-    /// The id under which a later entry answers a call that was recorded without one.
-    fn answered(&self, caller: Option<usize>, index: usize, after: &[&'a Entry]) -> Option<&'a str> {
-        let caller = caller?;
-        after.iter().find_map(|entry| match &entry.kind {
-            EntryKind::Result(result) => {
-                let tool = self.step(result.tool)?;
-                (tool.dispatched_by == Some(caller) && tool.call_index == Some(index)).then_some(result.call_id.as_str())
-            }
-            _ => None,
-        })
+    /// Whether an event tells of any step.
+    pub(super) fn tells_of_steps(&self) -> bool {
+        !self.telling.is_empty()
     }
 
     /// Whether an event tells of a step.
@@ -352,7 +354,7 @@ impl<'a, 'o> List<'a, 'o> {
         let Some(bound) = self.bound.get_mut(&result.call_id) else { return };
         let tool_call_id = bound.id.clone();
         let earlier = bound.output.replace(next);
-        let mut steps: Vec<usize> = index.into_iter().collect();
+        let mut steps: Vec<usize> = Vec::new();
         if let Some((place, draft)) = earlier.and_then(|earlier| Some((earlier, self.drafts.get_mut(earlier)?))) {
             let mut before = std::mem::take(draft);
             draft.gone = true;
@@ -361,7 +363,8 @@ impl<'a, 'o> List<'a, 'o> {
                 peaks.truncate(first);
                 *until = place;
             }
-            steps.splice(0..0, before.steps.drain(..));
+            steps = std::mem::take(&mut before.steps);
+            self.replaced.insert(place, next);
             let mut list = match before.metadata.remove("earlier_results") {
                 Some(Json::List(list)) => list,
                 _ => Vec::new(),
@@ -374,6 +377,8 @@ impl<'a, 'o> List<'a, 'o> {
             list.push(told.into());
             metadata.insert("earlier_results", list);
         }
+        steps.extend(index);
+        self.telling.extend(index.map(|step| (step, next)));
         let event = Message {
             role: "tool".into(),
             tool_call_id: Some(tool_call_id),
@@ -381,7 +386,7 @@ impl<'a, 'o> List<'a, 'o> {
             timestamp: Some(at.rfc3339_offset().into()),
             ..Message::default()
         };
-        self.push_draft(Draft {
+        self.drafts.push(Draft {
             event,
             metadata,
             steps,
@@ -404,17 +409,21 @@ impl<'a, 'o> List<'a, 'o> {
     }
 }
 
-/// Whether the run made this call id because no span has one: `<span id or message>:<place of the call>`.
-fn is_made(step: Option<&Step>, id: &str, index: usize) -> bool {
+/// Whether a call id has the shape of those that the run makes where no span has one: `<span id or message>:<place of the call>`.
+fn has_made_shape(id: &str, index: usize) -> bool {
     let Some(of) = id.strip_suffix(&format!(":{index}")) else {
         return false;
     };
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let has_shape = (of.len() == 16 && digits(of)) || of.strip_prefix("message").is_some_and(digits);
+    (of.len() == 16 && digits(of)) || of.strip_prefix("message").is_some_and(digits)
+}
+
+/// The call ids in a step's messages.
+fn recorded_ids(step: Option<&Step>) -> HashSet<&str> {
     let messages = step.into_iter().flat_map(|step| {
         let operation = &step.operation;
         operation.output_messages.iter().chain(&operation.input_messages).flatten()
     });
-    let mut calls = messages.flat_map(|message| &message.tool_calls);
-    has_shape && !calls.any(|call| call.id.as_deref() == Some(id))
+    let calls = messages.flat_map(|message| &message.tool_calls);
+    calls.filter_map(|call| call.id.as_deref()).collect()
 }

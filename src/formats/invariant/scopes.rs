@@ -7,7 +7,7 @@ use crate::formats::calls::{self, Results};
 use crate::formats::io;
 use crate::formats::json::{Json, Text, trimmed};
 use crate::formats::json_read::recorded;
-use crate::hash::HashSet;
+use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
@@ -21,11 +21,21 @@ pub(super) struct Facts<'a> {
     steps: Vec<Vec<usize>>,
     /// For each step, whether a tool stands around it.
     below_a_tool: Vec<bool>,
+    /// The ids under which entries answer calls, by model call and place in its output.
+    answers: HashMap<(usize, usize), &'a str>,
+    /// The ids of calls that an entry answers.
+    answered: HashSet<&'a str>,
+    /// Calls by which models passed the run on, by scope and, in words as [`plain`] has them, to whom.
+    transfers: HashMap<(usize, Option<String>), Transfers<'a>>,
 }
 
 impl<'a> Facts<'a> {
     pub(super) fn of(run: &'a Run) -> Self {
+        let (answers, answered) = answers(run);
         Self {
+            answers,
+            answered,
+            transfers: transfers(run),
             results: Results::of(run),
             told: told(run),
             steps: steps(run),
@@ -36,6 +46,24 @@ impl<'a> Facts<'a> {
     /// What the conversations tell of tools' results.
     pub(super) fn results(&self) -> &Results<'a> {
         &self.results
+    }
+
+    /// The id under which an entry answers a call that was recorded without one.
+    pub(super) fn answer(&self, caller: usize, place: usize) -> Option<&'a str> {
+        self.answers.get(&(caller, place)).copied()
+    }
+
+    /// The latest call of the same agent by which its model passed the run on before this handoff.
+    fn transfer_call(&self, handoff: &Step) -> Option<&'a str> {
+        let operation = &handoff.operation;
+        let target = operation.state.as_ref().and_then(|state| state.new_value.as_ref()?.as_str());
+        let target = target.or(operation.agent.name.as_deref()).map(plain);
+        let to_anyone = target.is_some().then(|| Some(String::new()));
+        let wanted = std::iter::once(target).chain(to_anyone);
+        let calls = wanted.filter_map(|target| self.transfers.get(&(handoff.scope, target))?.before(handoff.end_or_start()));
+        calls
+            .max_by_key(|call| (call.entry, std::cmp::Reverse(call.place)))
+            .map(|call| call.id)
     }
 
     fn steps_of(&self, scope: usize) -> &[usize] {
@@ -132,8 +160,8 @@ fn alone<'a>(run: &'a Run, facts: &Facts<'a>, index: usize, step: &'a Step) -> O
     }
     match step.operation.kind {
         Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite if step.inside_tool.is_some() => None,
-        Kind::Handoff => match transfer_call(run, step) {
-            Some(call_id) => (!is_answered(run, call_id)).then_some(Alone::Transfer(call_id)),
+        Kind::Handoff => match facts.transfer_call(step) {
+            Some(call_id) => (!facts.answered.contains(call_id)).then_some(Alone::Transfer(call_id)),
             None => Some(Alone::Pair),
         },
         Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite => Some(Alone::Pair),
@@ -147,26 +175,68 @@ fn alone<'a>(run: &'a Run, facts: &Facts<'a>, index: usize, step: &'a Step) -> O
     }
 }
 
-/// The latest call of the same agent by which its model passed the run on before this handoff.
-fn transfer_call<'a>(run: &'a Run, handoff: &Step) -> Option<&'a str> {
-    let operation = &handoff.operation;
-    let target = operation.state.as_ref().and_then(|state| state.new_value.as_ref()?.as_str());
-    let target = target.or(operation.agent.name.as_deref()).map(plain);
-    let conversation = &run.scopes.get(handoff.scope)?.conversation;
-    let before = conversation.iter().rev().filter(|entry| entry.at <= handoff.end_or_start());
-    let turns = before.filter_map(|entry| match &entry.kind {
-        EntryKind::Turn(message) => Some(message),
-        _ => None,
-    });
-    turns.flat_map(|message| &message.tool_calls).find_map(|call| {
-        let name = plain(&call.name);
-        let words = ["transfer_to", "handoff_to", "hand_off_to", "delegate_to"];
-        let to = words
-            .into_iter()
-            .find_map(|word| Some(name.split_once(word)?.1.trim_start_matches('_')))?;
-        let fits = target.as_deref().is_none_or(|target| to.is_empty() || to == target);
-        call.id.as_deref().filter(|_| fits)
-    })
+/// A call by which a model passed the run on.
+#[derive(Debug, Clone, Copy)]
+struct Transfer<'a> {
+    at: UnixNanos,
+    /// The place of its turn in the conversation, and its place there.
+    entry: usize,
+    place: usize,
+    id: &'a str,
+}
+
+/// Calls that are earlier than all after them: the last one up to a time is among them.
+#[derive(Debug, Default)]
+struct Transfers<'a>(Vec<Transfer<'a>>);
+
+impl<'a> Transfers<'a> {
+    fn add(&mut self, call: Transfer<'a>) {
+        // Of the calls of one turn the first.
+        if self.0.last().is_some_and(|last| last.entry == call.entry) {
+            return;
+        }
+        while self.0.last().is_some_and(|last| last.at >= call.at) {
+            let _ = self.0.pop();
+        }
+        self.0.push(call);
+    }
+
+    fn before(&self, at: UnixNanos) -> Option<Transfer<'a>> {
+        let until = self.0.partition_point(|call| call.at <= at);
+        self.0.get(until.checked_sub(1)?).copied()
+    }
+}
+
+fn transfers(run: &Run) -> HashMap<(usize, Option<String>), Transfers<'_>> {
+    let mut transfers: HashMap<(usize, Option<String>), Transfers<'_>> = HashMap::default();
+    for (scope, conversation) in run.scopes.iter().map(|scope| &scope.conversation).enumerate() {
+        for (at, entry) in conversation.iter().enumerate() {
+            let EntryKind::Turn(message) = &entry.kind else { continue };
+            for (place, call) in message.tool_calls.iter().enumerate() {
+                let (Some(id), Some(to)) = (&call.id, passes_to(&call.name)) else {
+                    continue;
+                };
+                let call = Transfer {
+                    at: entry.at,
+                    entry: at,
+                    place,
+                    id,
+                };
+                for target in [None, Some(to)] {
+                    transfers.entry((scope, target)).or_default().add(call);
+                }
+            }
+        }
+    }
+    transfers
+}
+
+/// To whom a call of this tool passes the run, as [`plain`] has it; empty where its arguments say so.
+fn passes_to(tool: &str) -> Option<String> {
+    let name = plain(tool);
+    let words = ["transfer_to", "handoff_to", "hand_off_to", "delegate_to"];
+    let to = words.into_iter().find_map(|word| Some(name.split_once(word)?.1))?;
+    Some(to.trim_start_matches('_').to_owned())
 }
 
 fn plain(name: &str) -> String {
@@ -174,9 +244,18 @@ fn plain(name: &str) -> String {
     name.chars().map(letter).collect()
 }
 
-fn is_answered(run: &Run, call_id: &str) -> bool {
-    let mut entries = run.scopes.iter().flat_map(|scope| &scope.conversation);
-    entries.any(|entry| matches!(&entry.kind, EntryKind::Result(result) if result.call_id == call_id))
+/// The ids of answers by the calls that they answer, and all of them.
+fn answers(run: &Run) -> (HashMap<(usize, usize), &str>, HashSet<&str>) {
+    let (mut answers, mut answered) = (HashMap::default(), HashSet::default());
+    for entry in run.scopes.iter().flat_map(|scope| &scope.conversation) {
+        let EntryKind::Result(result) = &entry.kind else { continue };
+        answered.insert(result.call_id.as_str());
+        let call = result.tool.and_then(|tool| run.steps.get(tool));
+        if let Some(place) = call.and_then(|call| call.dispatched_by.zip(call.call_index)) {
+            answers.entry(place).or_insert(result.call_id.as_str());
+        }
+    }
+    (answers, answered)
 }
 
 /// It has a call but no output whose metadata could hold what it says.
@@ -214,7 +293,6 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: usize, list: &mu
 
     let mut said_here: Option<HashSet<(&str, Text<'_>)>> = None;
     let mut calls: Vec<&'a CallEntry> = Vec::new();
-    let mut rest = entries.as_slice();
     for item in &items {
         if let Item::Entry(Entry {
             kind: EntryKind::Call(call),
@@ -226,10 +304,7 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: usize, list: &mu
             list.call_entries(&std::mem::take(&mut calls));
         }
         match item {
-            Item::Entry(entry) => {
-                rest = rest.get(1..).unwrap_or_default();
-                list.entry(entry, rest);
-            }
+            Item::Entry(entry) => list.entry(entry),
             Item::Alone(index, Alone::Pair) => list.pair(*index),
             Item::Alone(index, Alone::Output) => list.asked_output(*index),
             Item::Alone(index, Alone::Transfer(call_id)) => list.answer(*index, call_id),

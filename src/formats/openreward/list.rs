@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Block, SubType};
+use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Text};
-use crate::hash::{HashMap, HashSet};
+use crate::hash::HashMap;
 use crate::span::UnixNanos;
 
 /// A block to be.
@@ -32,7 +33,7 @@ pub(super) struct List<'a> {
     /// The blocks in order.
     pub(super) drafts: Vec<Draft<'a>>,
     /// Call ids that are taken.
-    pub(super) call_ids: HashSet<Text<'a>>,
+    pub(super) call_ids: Ids<'a>,
     /// Streams that are written here.
     pub(super) streams: BTreeSet<usize>,
     /// Where the present run begins.
@@ -107,7 +108,7 @@ impl<'a> List<'a> {
 
     /// A call id that nobody has: the id itself, else with the prefix, else numbered.
     pub(super) fn free_call_id(&mut self, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
-        crate::formats::calls::free_id(&mut self.call_ids, id, prefix)
+        self.call_ids.prefixed(id, prefix)
     }
 
     /// The blocks: several results of one call are numbered, times strictly increase.

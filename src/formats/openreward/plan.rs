@@ -1,6 +1,6 @@
 //! What is written where: the conversations of a run, and between their entries what only spans tell of.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::formats::io;
 use crate::formats::json::{Text, trimmed};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Role};
-use crate::run::{Entry, EntryKind, Run, Step};
+use crate::run::{Entry, EntryKind, Run, Scope, Step};
 use crate::span::UnixNanos;
 
 /// One thing to write.
@@ -57,10 +57,10 @@ pub(super) struct Plan<'a> {
 impl<'a> Plan<'a> {
     /// Lays out a run.
     pub(super) fn of(run: &'a Run) -> Self {
-        let hosts: Vec<usize> = (0..run.scopes.len()).map(|scope| host(run, scope)).collect();
+        let first = first_scope(run);
+        let hosts = hosts(run, first);
         let asked_outside = run.question.as_ref().is_some_and(|question| !question.in_conversation);
         let mut plan = Self { hosts, ..Self::default() };
-        let first = first_scope(run);
         let mut openings = Vec::with_capacity(run.scopes.len());
         for (index, scope) in run.scopes.iter().enumerate() {
             let start = match scope.step.and_then(|step| run.steps.get(step)) {
@@ -247,21 +247,26 @@ fn opening(conversation: &[Entry]) -> usize {
         .count()
 }
 
-/// The scope itself if it has a conversation or is called by a tool; else the nearest one above that has.
-fn host(run: &Run, scope: usize) -> usize {
-    let mut at = scope;
-    // As many steps up as there are scopes: a cycle cannot hold us.
-    for _ in 0..run.scopes.len() {
-        let Some(here) = run.scopes.get(at) else { return scope };
-        if !here.conversation.is_empty() || here.called_by.is_some() {
-            return at;
-        }
-        match here.parent {
-            Some(parent) => at = parent,
-            None => break,
-        }
+/// For each scope itself if it has a conversation or is called by a tool; else the nearest one above that has.
+fn hosts(run: &Run, first: Option<usize>) -> Vec<usize> {
+    let speaks = |scope: &Scope| !scope.conversation.is_empty() || scope.called_by.is_some();
+    // A scope stands behind the one around it.
+    let mut above: Vec<Option<usize>> = Vec::with_capacity(run.scopes.len());
+    let mut tops: Vec<usize> = Vec::with_capacity(run.scopes.len());
+    let mut hosts = Vec::with_capacity(run.scopes.len());
+    for (at, scope) in run.scopes.iter().enumerate() {
+        let parent = scope.parent.filter(|parent| *parent < at);
+        let top = parent.and_then(|parent| tops.get(parent)).copied().unwrap_or(at);
+        tops.push(top);
+        let host = match parent {
+            _ if speaks(scope) => Some(at),
+            Some(parent) => above.get(parent).copied().flatten(),
+            None => None,
+        };
+        above.push(host);
+        hosts.push(host.or(first).unwrap_or(top));
     }
-    first_scope(run).unwrap_or(at)
+    hosts
 }
 
 /// Steps that an entry tells of.
@@ -282,8 +287,8 @@ struct Spoken<'a> {
     run: &'a Run,
     /// How many tools each model call's turn asks for.
     asked: HashMap<usize, usize>,
-    /// Calls that pass the run on, in order, with the time from which a handoff may be theirs; each tells of one.
-    transfers: Vec<(UnixNanos, bool)>,
+    /// Calls that pass the run on, with the time from which a handoff may be theirs; each tells of one.
+    transfers: BTreeMap<UnixNanos, usize>,
     /// Who said which words; made when they are first asked for.
     words: Option<HashSet<(&'a Role, Text<'a>)>>,
 }
@@ -291,7 +296,7 @@ struct Spoken<'a> {
 impl<'a> Spoken<'a> {
     fn of(run: &'a Run) -> Self {
         let mut asked: HashMap<usize, usize> = HashMap::default();
-        let mut transfers = Vec::new();
+        let mut transfers: BTreeMap<UnixNanos, usize> = BTreeMap::new();
         for entry in run.scopes.iter().flat_map(|scope| &scope.conversation) {
             let (EntryKind::Turn(message), Some(turn)) = (&entry.kind, entry.step) else {
                 continue;
@@ -302,7 +307,7 @@ impl<'a> Spoken<'a> {
             for call in &message.tool_calls {
                 let name = call.name.to_lowercase();
                 if name.starts_with("transfer_to") || name.contains("handoff") || name.contains("transfer") {
-                    transfers.push((entry.at.min(began), false));
+                    *transfers.entry(entry.at.min(began)).or_default() += 1;
                 }
             }
         }
@@ -323,8 +328,14 @@ impl<'a> Spoken<'a> {
     /// Whether a model asked for this handoff by a call of its own, which then tells of it.
     fn transfers(&mut self, handoff: &Step) -> bool {
         let until = handoff.end_or_start();
-        let free = self.transfers.iter_mut().find(|(from, taken)| !taken && *from <= until);
-        free.map(|(_, taken)| *taken = true).is_some()
+        let Some(mut free) = self.transfers.first_entry().filter(|first| *first.key() <= until) else {
+            return false;
+        };
+        *free.get_mut() -= 1;
+        if *free.get() == 0 {
+            let _ = free.remove();
+        }
+        true
     }
 
     /// Whether a conversation has these words, or there are none.

@@ -3,9 +3,10 @@
 use super::document::{AgentTrace, NodeKind, TraceNode};
 use super::prompts::{self, Prompts};
 use crate::formats::calls::Results;
+use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, calls, facts, io, order};
-use crate::hash::{HashMap, HashSet};
+use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Operation};
 use crate::run::{Observed, Run, Step};
 use crate::span::UnixNanos;
@@ -92,19 +93,10 @@ fn turn_numbers(run: &Run) -> Vec<Option<i64>> {
 }
 
 fn ids(run: &Run) -> Vec<Text<'_>> {
-    let mut seen = HashSet::default();
-    run.steps
-        .iter()
-        .map(|step| {
-            let mut id = Text::from(&step.id);
-            let mut count = 1u32;
-            while id.is_empty() || !seen.insert(id.clone()) {
-                count += 1;
-                id = format!("{}:{count}", step.id).into();
-            }
-            id
-        })
-        .collect()
+    let mut ids = Ids::default();
+    // The reader gives an id to a node without one.
+    ids.numbered("", ':');
+    run.steps.iter().map(|step| ids.numbered(&step.id, ':')).collect()
 }
 
 /// The nearest kept ancestor of each step.

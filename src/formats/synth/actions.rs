@@ -221,7 +221,7 @@ impl<'a> Messages<'a> {
 
     /// An id that no call of the session has.
     fn free_id(&mut self, id: &Text<'a>, prefix: impl Fn() -> Text<'a>) -> Text<'a> {
-        crate::formats::calls::free_id(&mut self.taken, id, prefix)
+        self.taken.prefixed(id, prefix)
     }
 }
 

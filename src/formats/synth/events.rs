@@ -11,7 +11,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::json_read::recorded;
 use crate::formats::told::Told;
 use crate::formats::{Loss, LossReason, Options};
-use crate::hash::HashSet;
+use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step};
 use crate::span::{TraceId, UnixNanos};
@@ -187,8 +187,11 @@ impl<'a> Events<'a> {
             .flat_map(|message| &message.tool_calls);
         let mut actions = Vec::new();
         let mut names = Vec::new();
+        // Of two tools of one name the first one counts.
+        let places = offered.iter().enumerate().rev();
+        let places: HashMap<&str, usize> = places.map(|(place, tool)| (tool.name.as_str(), place)).collect();
         for call in called {
-            let place = offered.iter().position(|tool| tool.name == call.name);
+            let place = places.get(call.name.as_str()).copied();
             actions.extend(place.and_then(|place| i64::try_from(place).ok()));
             names.push(Json::from(&call.name));
         }

@@ -7,6 +7,7 @@ use super::document::{Message as SessionMessage, MessageContent, TimeRecord};
 use super::facts;
 use super::turns::Turns;
 use crate::formats::Loss;
+use crate::formats::ids::Ids;
 use crate::formats::io;
 use crate::formats::json::{Json, Object, Text, trimmed};
 use crate::formats::text::compact;
@@ -37,7 +38,7 @@ pub(super) struct Messages<'a> {
     pub(super) tool_ids: HashMap<usize, Text<'a>>,
     /// What was put in another way.
     pub(super) losses: Vec<Loss>,
-    pub(super) taken: HashSet<Text<'a>>,
+    pub(super) taken: Ids<'a>,
     /// The id that entries use for a call of the present conversation, by the id under which it is told.
     pub(super) keys: HashMap<Text<'a>, Text<'a>>,
     /// The tool step that ran each call, by model call and place in its output.

@@ -1,0 +1,286 @@
+//! Long lists in one span.
+
+use serde_json::json;
+
+use crate::measure::grows_evenly;
+use crate::shapes::{CHAT, span};
+
+fn one(attributes: &[(&str, &str)], more: impl Iterator<Item = (String, String)>) -> crate::shapes::Batch {
+    let mut span = span(0, None, attributes);
+    for (key, value) in more {
+        span.attributes.push(key, value);
+    }
+    (vec![span], Vec::new())
+}
+
+#[test]
+fn equal_messages_of_one_call() {
+    grows_evenly(|count| {
+        let messages: Vec<_> = (0..count)
+            .map(|_| json!({"role": "user", "parts": [{"type": "text", "content": "the same"}]}))
+            .collect();
+        let text = json!(messages).to_string();
+        one(&[CHAT, ("gen_ai.input.messages", &text)], std::iter::empty())
+    });
+}
+
+#[test]
+fn equal_messages_of_many_calls() {
+    grows_evenly(|count| {
+        crate::shapes::wide(count, |_| {
+            let text = json!([{"role": "user", "parts": [{"type": "text", "content": "the same"}]}]).to_string();
+            crate::shapes::said(CHAT, &[("gen_ai.input.messages", text)])
+        })
+    });
+}
+
+#[test]
+fn equal_answers_of_one_call() {
+    grows_evenly(|count| {
+        let text = json!(vec![
+            json!({"role": "assistant", "parts": [{"type": "text", "content": "the same"}]});
+            usize::try_from(count).unwrap()
+        ])
+        .to_string();
+        one(&[CHAT, ("gen_ai.output.messages", &text)], std::iter::empty())
+    });
+}
+
+#[test]
+fn user_messages_of_one_call() {
+    grows_evenly(|count| {
+        let messages: Vec<_> = (0..count)
+            .map(|number| json!({"role": "user", "parts": [{"type": "text", "content": format!("m{number}")}]}))
+            .collect();
+        let text = json!(messages).to_string();
+        one(&[CHAT, ("gen_ai.input.messages", &text)], std::iter::empty())
+    });
+}
+
+#[test]
+fn parts_of_one_message() {
+    grows_evenly(|count| {
+        let parts: Vec<_> = (0..count)
+            .map(|number| match number % 4 {
+                0 => json!({"type": "text", "content": format!("m{number}")}),
+                1 => json!({"type": "reasoning", "content": format!("r{number}")}),
+                2 => json!({"type": "blob", "modality": "image", "mime_type": "image/png", "content": "AAAA"}),
+                _ => json!({"type": "strange", "at": number}),
+            })
+            .collect();
+        let (asked, told) = (
+            json!([{"role": "user", "parts": parts}]).to_string(),
+            json!([{"role": "assistant", "parts": parts}]).to_string(),
+        );
+        one(
+            &[CHAT, ("gen_ai.input.messages", &asked), ("gen_ai.output.messages", &told)],
+            std::iter::empty(),
+        )
+    });
+}
+
+#[test]
+fn indexed_messages_of_one_call() {
+    grows_evenly(|count| {
+        one(
+            &[("traceloop.span.kind", "llm"), ("llm.request.type", "chat")],
+            (0..count).flat_map(|number| {
+                [
+                    (format!("gen_ai.prompt.{number}.role"), "user".to_owned()),
+                    (format!("gen_ai.prompt.{number}.content"), format!("m{}", number % 3)),
+                    (format!("gen_ai.completion.{number}.role"), "assistant".to_owned()),
+                    (format!("gen_ai.completion.{number}.content"), format!("m{number}")),
+                ]
+            }),
+        )
+    });
+}
+
+#[test]
+fn indexed_equal_messages_of_one_call() {
+    grows_evenly(|count| {
+        one(
+            &[("openinference.span.kind", "LLM")],
+            (0..count).flat_map(|number| {
+                [
+                    (format!("llm.input_messages.{number}.message.role"), "user".to_owned()),
+                    (format!("llm.input_messages.{number}.message.content"), "the same".to_owned()),
+                ]
+            }),
+        )
+    });
+}
+
+#[test]
+fn indexed_calls_of_one_message() {
+    grows_evenly(|count| {
+        let key = "llm.output_messages.0.message.tool_calls";
+        one(
+            &[
+                ("openinference.span.kind", "LLM"),
+                ("llm.output_messages.0.message.role", "assistant"),
+            ],
+            (0..count).flat_map(|number| {
+                [
+                    (format!("{key}.{number}.tool_call.function.name"), "t".to_owned()),
+                    (
+                        format!("{key}.{number}.tool_call.function.arguments"),
+                        format!("{{\"n\":{number}}}"),
+                    ),
+                ]
+            }),
+        )
+    });
+}
+
+#[test]
+fn documents_of_a_retriever() {
+    grows_evenly(|count| {
+        one(
+            &[("openinference.span.kind", "RETRIEVER"), ("input.value", "q")],
+            (0..count).flat_map(|number| {
+                let key = format!("retrieval.documents.{number}.document");
+                [
+                    (format!("{key}.content"), format!("d{number}")),
+                    (format!("{key}.id"), format!("i{number}")),
+                    (format!("{key}.score"), "0.5".to_owned()),
+                    (format!("{key}.metadata"), format!("{{\"m\":{number}}}")),
+                ]
+            }),
+        )
+    });
+}
+
+#[test]
+fn documents_of_a_retriever_in_json() {
+    grows_evenly(|count| {
+        let documents: Vec<_> = (0..count)
+            .map(|number| json!({"content": format!("d{number}"), "score": 0.5}))
+            .collect();
+        let text = json!(documents).to_string();
+        one(
+            &[("step_type", "retrieval"), ("query", "q"), ("results", &text)],
+            std::iter::empty(),
+        )
+    });
+}
+
+#[test]
+fn results_of_a_memory() {
+    grows_evenly(|count| {
+        let results: Vec<_> = (0..count).map(|number| json!({"content": format!("d{number}")})).collect();
+        let text = json!(results).to_string();
+        one(
+            &[("step_type", "memory_read"), ("query", "q"), ("results", &text)],
+            std::iter::empty(),
+        )
+    });
+}
+
+#[test]
+fn changes_of_a_memory() {
+    grows_evenly(|count| {
+        let changes: Vec<_> = (0..count)
+            .map(|number| json!({"path": format!("p{number}"), "old_value": 1, "new_value": 2}))
+            .collect();
+        let text = json!(changes).to_string();
+        one(
+            &[
+                ("step_type", "memory_write"),
+                ("entity_type", "e"),
+                ("operation", "update"),
+                ("data", "{}"),
+                ("changes", &text),
+            ],
+            std::iter::empty(),
+        )
+    });
+}
+
+#[test]
+fn judgements_of_one_span() {
+    grows_evenly(|count| {
+        let mut batch = one(&[CHAT], std::iter::empty());
+        batch.0[0].events = (0..count)
+            .map(|number| spanbridge::span::Event {
+                time: batch.0[0].start,
+                name: "gen_ai.evaluation.result".to_owned(),
+                attributes: [
+                    (
+                        "gen_ai.evaluation.name".to_owned(),
+                        spanbridge::span::AnyValue::from(format!("e{number}")),
+                    ),
+                    ("gen_ai.evaluation.score.value".to_owned(), spanbridge::span::AnyValue::Double(0.5)),
+                ]
+                .into_iter()
+                .collect(),
+                dropped_attributes: 0,
+            })
+            .collect();
+        batch
+    });
+}
+
+#[test]
+fn attributes_that_no_rule_knows() {
+    grows_evenly(|count| {
+        one(
+            &[CHAT],
+            (0..count).map(|number| (format!("strange.{number}"), format!("s{number}"))),
+        )
+    });
+}
+
+#[test]
+fn parameters_and_metadata_of_one_call() {
+    grows_evenly(|count| {
+        let map: serde_json::Map<_, _> = (0..count).map(|number| (format!("k{number}"), json!(number))).collect();
+        let text = json!(map).to_string();
+        one(
+            &[
+                ("openinference.span.kind", "LLM"),
+                ("llm.invocation_parameters", &text),
+                ("metadata", &text),
+            ],
+            (0..count).map(|number| (format!("metadata.more.{number}"), "x".to_owned())),
+        )
+    });
+}
+
+#[test]
+fn tools_offered_to_one_call() {
+    grows_evenly(|count| {
+        let tools: Vec<_> = (0..count)
+            .map(|number| json!({"type": "function", "name": format!("t{number}"), "description": "d", "parameters": {"type": "object"}}))
+            .collect();
+        let text = json!(tools).to_string();
+        one(&[CHAT, ("gen_ai.tool.definitions", &text)], std::iter::empty())
+    });
+}
+
+#[test]
+fn tags_of_one_span() {
+    grows_evenly(|count| {
+        let tags: Vec<_> = (0..count).map(|number| format!("t{number}")).collect();
+        let text = json!(tags).to_string();
+        one(&[("openinference.span.kind", "LLM"), ("tag.tags", &text)], std::iter::empty())
+    });
+}
+
+#[test]
+fn members_of_what_an_agent_says() {
+    grows_evenly(|count| {
+        let map: serde_json::Map<_, _> = (0..count).map(|number| (format!("k{number}"), json!(number))).collect();
+        let text = json!(map).to_string();
+        one(
+            &[
+                ("openinference.span.kind", "AGENT"),
+                ("input.value", &text),
+                ("input.mime_type", "application/json"),
+                ("output.value", &text),
+                ("output.mime_type", "application/json"),
+            ],
+            std::iter::empty(),
+        )
+    });
+}

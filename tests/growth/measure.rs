@@ -1,0 +1,140 @@
+//! How much work a batch is.
+
+use std::alloc::System;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
+use spanbridge::dialect::Registry;
+use spanbridge::formats::{FORMATS, Layout, Options};
+use spanbridge::run;
+use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
+
+use crate::shapes::Batch;
+
+#[global_allocator]
+static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// One shape at a time: the allocator counts for the whole program.
+static ONE: Mutex<()> = Mutex::new(());
+
+/// Linear work is 8 times the time, what grows with the square 64 times.
+const TIMES: u64 = 8;
+/// Caches and a busy machine make eight times the items more than eight times the time.
+const MOST: u32 = 22;
+/// Below this a time says nothing.
+const LEAST: Duration = Duration::from_millis(2);
+/// What a busy machine did once it does not do each time.
+const ATTEMPTS: usize = 2;
+
+/// Options that write what is not written without them.
+const MORE: [(&str, &str); 8] = [
+    ("contextforge.embeddings", "retrieval"),
+    ("invariant.container", "jsonl"),
+    ("invariant.subagents", "own"),
+    ("invariant.tools", "event"),
+    ("openreward.subagents", "inline"),
+    ("synth.decisions", "events"),
+    ("synth.messages", "store"),
+    ("synth.output_text", "raw"),
+];
+
+fn items() -> u64 {
+    if std::env::var_os("SPANBRIDGE_FULL").is_some() {
+        64_000
+    } else {
+        4_000
+    }
+}
+
+/// Time that this thread has worked.
+fn worked() -> Duration {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.try_into().unwrap(), time.tv_nsec.try_into().unwrap())
+}
+
+/// What was done in one place.
+struct Work {
+    place: String,
+    written: usize,
+    allocated: usize,
+    time: Duration,
+}
+
+/// The run that is made of a batch, and each format's documents.
+fn works(batch: Batch) -> Vec<Work> {
+    let mut list = Vec::new();
+    let mut measure = |place: String, work: &mut dyn FnMut() -> usize| {
+        let (region, begin) = (Region::new(ALLOCATOR), worked());
+        let written = work();
+        let time = worked() - begin;
+        let allocated = region.change().bytes_allocated;
+        list.push(Work {
+            place,
+            written,
+            allocated,
+            time,
+        });
+    };
+    let registry = Registry::built_in();
+    let mut batch = Some(batch);
+    let mut runs = Vec::new();
+    measure("run".to_owned(), &mut || {
+        let (spans, logs) = batch.take().unwrap_or_default();
+        runs = run::from_batch(spans, logs, &registry);
+        0
+    });
+    let more = MORE.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    for (with, options) in [("", Options::default()), (" with options", Options(more.collect()))] {
+        for format in FORMATS {
+            measure(format!("{}{with}", format.id), &mut || {
+                let documents = format.assemble(&runs, &options, Layout::Compact);
+                documents.iter().map(|assembled| assembled.document.len()).sum()
+            });
+        }
+    }
+    list
+}
+
+/// Everything that is made of a batch: bytes written, bytes allocated.
+pub(crate) fn work(batch: Batch) -> (usize, usize) {
+    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let works = works(batch);
+    (
+        works.iter().map(|work| work.written).sum(),
+        works.iter().map(|work| work.allocated).sum(),
+    )
+}
+
+/// Eight times the items are about eight times the work. On a thread with the stack that the server's threads have.
+pub(crate) fn grows_evenly(make: impl Fn(u64) -> Batch + Sync) {
+    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let run = || {
+        let mut slow = Vec::new();
+        for _ in 0..ATTEMPTS {
+            let (few, many) = (works(make(items() / TIMES)), works(make(items())));
+            slow = few.iter().zip(&many).filter_map(|(few, many)| uneven(few, many)).collect();
+            if slow.is_empty() {
+                return;
+            }
+        }
+        panic!("{}", slow.join("\n"));
+    };
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(2 << 20).spawn_scoped(scope, run).unwrap();
+        if let Err(panic) = thread.join() {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
+
+fn uneven(few: &Work, many: &Work) -> Option<String> {
+    let bytes = |few: usize, many: usize| many > 16 * few.max(10_000);
+    let time = few.time.max(LEAST) * MOST;
+    (bytes(few.written, many.written) || bytes(few.allocated, many.allocated) || many.time > time).then(|| {
+        format!(
+            "{}: {} then {} bytes written, {} then {} allocated, {:?} then {:?}",
+            many.place, few.written, many.written, few.allocated, many.allocated, few.time, many.time
+        )
+    })
+}

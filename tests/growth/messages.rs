@@ -1,0 +1,64 @@
+//! Messages and calls of one model call.
+
+use serde_json::json;
+use spanbridge::span::UnixNanos;
+
+use crate::measure::grows_evenly;
+use crate::shapes::{CHAT, span};
+
+#[test]
+fn messages_of_one_call() {
+    grows_evenly(|count| {
+        let messages: Vec<_> = (0..count)
+            .map(|number| json!({"role": if number % 2 == 0 { "user" } else { "assistant" }, "parts": [{"type": "text", "content": format!("m{number}")}]}))
+            .collect();
+        let text = json!(messages).to_string();
+        (vec![span(0, None, &[CHAT, ("gen_ai.input.messages", &text)])], Vec::new())
+    });
+}
+
+#[test]
+fn flat_messages_of_one_call() {
+    grows_evenly(|count| {
+        let mut one = span(0, None, &[("openinference.span.kind", "LLM")]);
+        for number in 0..count {
+            one.attributes.push(format!("llm.input_messages.{number}.message.role"), "user");
+            one.attributes
+                .push(format!("llm.input_messages.{number}.message.content"), format!("m{number}"));
+        }
+        (vec![one], Vec::new())
+    });
+}
+
+#[test]
+fn tool_calls_of_one_message() {
+    grows_evenly(|count| {
+        let parts: Vec<_> = (0..count)
+            .map(|number| json!({"type": "tool_call", "id": format!("c{number}"), "name": "t", "arguments": {}}))
+            .collect();
+        let results: Vec<_> = (0..count)
+            .map(|number| json!({"role": "tool", "parts": [{"type": "tool_call_response", "id": format!("c{number}"), "response": "r"}]}))
+            .collect();
+        let (asked, told) = (
+            json!([{"role": "assistant", "parts": parts}]).to_string(),
+            json!(results).to_string(),
+        );
+        let first = span(0, None, &[CHAT, ("gen_ai.output.messages", &asked)]);
+        let mut second = span(1, None, &[CHAT, ("gen_ai.input.messages", &told)]);
+        second.start = UnixNanos(first.end.0 + 1);
+        second.end = UnixNanos(first.end.0 + 2);
+        (vec![first, second], Vec::new())
+    });
+}
+
+#[test]
+fn tool_calls_without_ids_in_one_message() {
+    grows_evenly(|count| {
+        let parts: Vec<_> = (0..count)
+            .map(|number| json!({"type": "tool_call", "name": format!("t{number}"), "arguments": {}}))
+            .collect();
+        let asked = json!([{"role": "assistant", "parts": parts}]).to_string();
+        let first = span(0, None, &[CHAT, ("gen_ai.output.messages", &asked)]);
+        (vec![first], Vec::new())
+    });
+}
