@@ -183,70 +183,79 @@ impl<'a, 'o> Assembly<'a, 'o> {
             run, options, own, main, ..
         } = self;
         let metadata = trace_metadata(run);
-        let mut out = vec![finish(run, options, main, metadata.clone())];
+        let mut lists = vec![(main, metadata.clone())];
         for (list, about) in own {
             let mut metadata = metadata.clone();
             metadata.insert("subagent", about);
-            out.push(finish(run, options, list, metadata));
+            lists.push((list, metadata));
+        }
+        let mut out: Vec<Finished<'a>> = lists
+            .into_iter()
+            .map(|(list, metadata)| finish(run, options, list, metadata))
+            .collect();
+        if matches!(options.get("invariant.container"), Some("push" | "jsonl")) {
+            annotate(run, &mut out);
         }
         out.retain(|list| !list.events.is_empty());
         out
     }
 }
 
-/// A finished list: judgements become annotations where the container has a place for them.
+/// A finished list.
 fn finish<'a>(run: &'a Run, options: &Options, list: List<'a, '_>, metadata: Object<'a>) -> Finished<'a> {
-    let (mut events, losses) = list.finish();
+    let (events, losses) = list.finish();
     let tools = if options.is("invariant.tools", "event") {
-        offered(run)
+        offered(run, &events)
     } else {
         None
     };
-    let mut annotations = Vec::new();
-    if matches!(options.get("invariant.container"), Some("push" | "jsonl")) {
-        let shift = usize::from(tools.is_some());
-        let places = places(run, &events);
-        for (index, step) in run.steps.iter().enumerate() {
-            let judged = step.operation.evaluations.iter().map(facts::evaluation);
-            let reward = step
-                .operation
-                .training
-                .reward
-                .map(|reward| Object::from([("name", "reward".into()), ("score", reward.into())]));
-            for said in judged.chain(reward) {
-                if let Some(at) = places.get(index).copied().flatten() {
-                    annotations.push(annotation(said, at + shift, step.span_id.map(|id| id.to_string())));
-                }
-            }
-        }
-        for draft in &mut events {
-            draft.metadata.remove("evaluations");
-        }
-    }
     Finished {
         events,
         tools,
-        annotations,
+        annotations: Vec::new(),
         metadata,
         losses,
     }
 }
 
-/// For each step the last event that tells of it, else of the nearest step around it; else the last of all, since a judgement of
-/// the whole run stands with it.
-fn places(run: &Run, events: &[Draft<'_>]) -> Vec<Option<usize>> {
-    let mut told: Vec<Option<usize>> = vec![None; run.steps.len()];
-    for (place, step) in events
-        .iter()
-        .enumerate()
-        .flat_map(|(place, draft)| draft.steps.iter().map(move |step| (place, *step)))
-    {
-        if let Some(slot) = told.get_mut(step) {
-            *slot = Some(place);
+/// Judgements become annotations where the container has a place for them.
+fn annotate<'a>(run: &'a Run, lists: &mut [Finished<'a>]) {
+    let places = places(run, lists);
+    for (index, step) in run.steps.iter().enumerate() {
+        let judged = step.operation.evaluations.iter().map(facts::evaluation);
+        let reward = step
+            .operation
+            .training
+            .reward
+            .map(|reward| Object::from([("name", "reward".into()), ("score", reward.into())]));
+        for said in judged.chain(reward) {
+            let place = places.get(index).copied().flatten();
+            if let Some((list, at)) = place.and_then(|(list, at)| Some((lists.get_mut(list)?, at))) {
+                let at = at + usize::from(list.tools.is_some());
+                list.annotations.push(annotation(said, at, step.span_id.map(|id| id.to_string())));
+            }
         }
     }
-    let last = events.len().checked_sub(1);
-    let mut places: Vec<Option<usize>> = Vec::with_capacity(run.steps.len());
+    for draft in lists.iter_mut().flat_map(|list| &mut list.events) {
+        draft.metadata.remove("evaluations");
+    }
+}
+
+/// For each step the last event that tells of it, with its list, else of the nearest step around it; else the last of the first list,
+/// since a judgement of the whole run stands with it.
+fn places(run: &Run, lists: &[Finished<'_>]) -> Vec<Option<(usize, usize)>> {
+    let mut told: Vec<Option<(usize, usize)>> = vec![None; run.steps.len()];
+    for (number, list) in lists.iter().enumerate() {
+        for (place, draft) in list.events.iter().enumerate() {
+            for step in &draft.steps {
+                if let Some(slot) = told.get_mut(*step) {
+                    *slot = Some((number, place));
+                }
+            }
+        }
+    }
+    let last = lists.first().and_then(|list| Some((0, list.events.len().checked_sub(1)?)));
+    let mut places: Vec<Option<(usize, usize)>> = Vec::with_capacity(run.steps.len());
     for (index, (step, told)) in run.steps.iter().zip(told).enumerate() {
         let above = step.parent.filter(|above| *above < index);
         places.push(told.or_else(|| above.map_or(last, |above| places.get(above).copied().flatten())));
@@ -276,11 +285,14 @@ fn annotation(mut said: Object<'_>, at: usize, span_id: Option<String>) -> Annot
     }
 }
 
-/// Every tool that was offered to a model, once.
-fn offered(run: &Run) -> Option<Tools<'_>> {
+/// Every tool that was offered to a model whose turn stands here, once.
+fn offered<'a>(run: &'a Run, events: &[Draft<'_>]) -> Option<Tools<'a>> {
     let mut seen = BTreeSet::new();
     let mut tools = Vec::new();
-    for tool in run.steps.iter().flat_map(|step| &step.operation.tool_definitions) {
+    let mut steps: Vec<usize> = events.iter().flat_map(|draft| &draft.steps).copied().collect();
+    steps.sort_unstable();
+    let steps = steps.into_iter().filter_map(|step| run.steps.get(step));
+    for tool in steps.flat_map(|step| &step.operation.tool_definitions) {
         if seen.insert(tool.name.as_str()) {
             let mut shown = Object::from([("name", (&tool.name).into())]);
             if let Some(description) = &tool.description {
