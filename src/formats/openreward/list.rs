@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::document::{Block, SubType};
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Text};
-use crate::hash::HashMap;
+use crate::hash::{HashMap, HashSet};
 use crate::span::UnixNanos;
 
 /// A block to be.
@@ -46,6 +46,8 @@ pub(super) struct List<'a> {
     noted: usize,
     /// The results of each call.
     results: HashMap<usize, Vec<usize>>,
+    /// The outputs of calls whose results may come again, for the first so many results of each.
+    outputs: HashMap<usize, (HashSet<String>, usize)>,
 }
 
 impl<'a> List<'a> {
@@ -67,10 +69,15 @@ impl<'a> List<'a> {
         place
     }
 
-    /// The results of a call.
-    pub(super) fn results(&self, call: usize) -> impl Iterator<Item = &Draft<'a>> {
-        let places = self.results.get(&call).into_iter().flatten();
-        places.filter_map(|place| self.drafts.get(*place))
+    /// The outputs of a call, as JSON text.
+    pub(super) fn outputs(&mut self, call: usize) -> &HashSet<String> {
+        let (outputs, until) = self.outputs.entry(call).or_default();
+        let places = self.results.get(&call).map_or(&[][..], Vec::as_slice);
+        let new = places.iter().skip(*until).filter_map(|place| self.drafts.get(*place));
+        let payloads = new.filter_map(|draft| draft.block.payload.as_object());
+        outputs.extend(payloads.filter_map(|payload| Some(payload.get("output")?.to_string())));
+        *until = places.len();
+        outputs
     }
 
     /// The draft's block.
