@@ -192,6 +192,7 @@ fn message() -> impl Strategy<Value = Message> {
                 name,
                 arguments,
                 arguments_text: None,
+                answered: None,
             });
             let message = Message {
                 role: Role::Assistant,

@@ -27,12 +27,6 @@ pub(super) enum Decoded {
     Time(UnixNanos),
 }
 
-/// Texts with which clients say that they left a value out.
-fn is_withheld(text: &str) -> bool {
-    // Koog without content capture; logfire's scrubbing.
-    text == "HIDDEN:non-empty" || text.starts_with("[Scrubbed due to")
-}
-
 /// Opens what stands at a rule's place, also for those who ask for the same text later; `None` if nothing of use is there.
 pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened<'_>>) -> Option<Decoded> {
     match rule.codec {
@@ -131,7 +125,7 @@ fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened<'_>>) -> 
 
 /// Whether a rule takes the text that stands there as it is: [`recorded`] makes of it what [`decode`] does.
 pub(super) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened<'_>>) -> bool {
-    let is_plain = |text: &str| !text.trim_start().starts_with(['{', '[', '"']) && !text.is_empty() && !is_withheld(text);
+    let is_plain = |text: &str| !text.trim_start().starts_with(['{', '[', '"']) && !text.is_empty() && !normalize::is_withheld(text);
     text_to_keep(rule, raw, opened).is_some() || rule.keeps_json() && matches!(raw, Raw::Value(_, AnyValue::String(text)) if is_plain(text))
 }
 
@@ -151,7 +145,7 @@ fn json_text<'a>(raw: &Raw<'a>) -> Option<&'a str> {
         Raw::JsonText(text) => text,
         _ => return None,
     };
-    (text.trim_start().starts_with(['{', '[']) && !is_withheld(text)).then_some(text)
+    (text.trim_start().starts_with(['{', '[']) && !normalize::is_withheld(text)).then_some(text)
 }
 
 fn at_paths_or_whole(rule: &Rule, whole: Value) -> Option<Value> {
@@ -180,7 +174,7 @@ fn useful(rule: &Rule, mut value: Value) -> Option<Decoded> {
 fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null => true,
-        Value::String(text) => text.is_empty() || is_withheld(text),
+        Value::String(text) => text.is_empty() || normalize::is_withheld(text),
         _ => false,
     }
 }
@@ -292,7 +286,7 @@ fn number(raw: &Raw<'_>, parse: impl Fn(&str) -> Option<Value>) -> Option<Value>
 fn json(raw: &Raw<'_>) -> Option<Value> {
     match raw {
         Raw::Value(_, AnyValue::String(text)) => {
-            if is_withheld(text) {
+            if normalize::is_withheld(text) {
                 return None;
             }
             Some(normalize::open_json(text))

@@ -5,6 +5,7 @@
 //! may mix dialects: among rules for one field the lowest rank that has a value wins.
 
 mod codec;
+pub(crate) mod constructor;
 #[cfg(feature = "server")]
 pub mod file;
 mod flat;

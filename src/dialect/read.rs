@@ -3,13 +3,14 @@
 use serde_json::Value;
 
 use super::codec;
+use super::constructor;
 use super::plan::{Look, Plan, Source, turn_of_event};
 use super::raw::{EventView, Group, Raw};
 use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Place, Rule, fits};
 use super::texts::Texts;
 use super::write_field::Writer;
-use crate::operation::{Kind, Operation};
+use crate::operation::{Kind, Operation, Recorded};
 use crate::span::{AnyValue, LogRecord, Span, UnixNanos};
 use crate::trace::{Finding, FindingKind};
 
@@ -73,7 +74,13 @@ struct Whole {
 
 impl Whole {
     fn fill(self, operation: &mut Operation, mut text: impl FnMut(usize) -> Option<String>) {
-        let mut at = |place: usize| text(place).map(codec::recorded).unwrap_or_default();
+        let is_call = operation.kind == Kind::Llm;
+        let mut at = |place: usize| match text(place) {
+            // A model call's is long, and its messages say it once more.
+            Some(text) if !is_call && constructor::may_be_in(&text) => constructor::open(super::normalize::open_json(&text)).into(),
+            Some(text) => codec::recorded(text),
+            None => Recorded::default(),
+        };
         if let Some(place) = self.input {
             operation.input = at(place);
         }

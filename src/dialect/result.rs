@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::constructor;
 use super::messages::parse_deep;
 use super::python;
 use crate::members::Members;
@@ -31,6 +32,7 @@ pub(super) fn unwrap(value: Value) -> Unwrapped {
             }
         }
     }
+    out.value = constructor::open(out.value);
     out
 }
 

@@ -8,6 +8,7 @@ mod slot;
 use serde_json::Value;
 
 use super::codec::Decoded;
+use super::constructor;
 use super::messages::{self, Direction};
 use super::raw::Raw;
 use super::read::ChildResult;
@@ -112,7 +113,12 @@ impl<'a> Writer<'a> {
                 self.system = messages::system(value);
                 self.system.is_some()
             }
-            Field::Input | Field::Output => self.recorded(rule.field, std::mem::take(value).into()),
+            Field::Input | Field::Output => {
+                let whole = std::mem::take(value);
+                let is_call = self.operation.kind == Kind::Llm;
+                let whole = if is_call { whole } else { constructor::open(whole) };
+                self.recorded(rule.field, whole.into())
+            }
             Field::RawResponse => (value.is_object() || value.is_array()) && set(&mut self.operation.raw_response, std::mem::take(value)),
             Field::Kind | Field::Beside => false,
             field => {

@@ -34,6 +34,7 @@ pub(crate) fn call(id: &str, name: &str, arguments: Value) -> ToolCall {
         name: name.to_owned(),
         arguments: Some(arguments),
         arguments_text: None,
+        answered: None,
     }
 }
 

@@ -111,6 +111,7 @@ pub(crate) fn call(id: &str, name: &str, arguments: Value) -> ToolCall {
         name: name.into(),
         arguments: Some(arguments),
         arguments_text: None,
+        answered: None,
     }
 }
 

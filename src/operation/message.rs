@@ -74,6 +74,9 @@ pub struct ToolCall {
     pub arguments: Option<Value>,
     /// The arguments as the model wrote them, where they were recorded as text.
     pub arguments_text: Option<String>,
+    /// The tool's answer, where the provider ran the tool while the model answered (a web search, a code interpreter, an
+    /// MCP server that the provider calls).
+    pub answered: Option<Box<Message>>,
 }
 
 impl ToolCall {
@@ -244,10 +247,22 @@ impl Message {
             })
     }
 
+    /// Whether a tool is asked for that the provider did not run itself: the model waits for its answer.
+    #[must_use]
+    pub fn asks_for_tools(&self) -> bool {
+        self.tool_calls.iter().any(|call| call.answered.is_none())
+    }
+
     /// Whether a part is neither text nor reasoning.
     #[must_use]
     pub fn has_media(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Media(_) | Part::Other(_)))
+    }
+
+    /// Whether a tool's answer came without its content.
+    #[must_use]
+    pub fn is_without_result(&self) -> bool {
+        self.parts.is_empty() && self.result.is_none()
     }
 
     /// The value of a tool's answer: the recorded value, else JSON text parsed, else the text.

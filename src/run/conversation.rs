@@ -149,15 +149,25 @@ impl Conversation {
                 }
                 None => self.take(nodes, index, &mut walk, message, keys),
             }
+            self.served(&mut walk, index, message);
         }
         if let Some(node) = nodes.get_mut(index) {
             node.operation.input_messages = input;
         }
         let said = nodes.get(index).and_then(|node| node.operation.output_messages.as_ref()?.first());
         if let Some(message) = said {
-            let _ = self.say(message.clone(), keys.of(message), Some(index), true, false);
+            let at = self.say(message.clone(), keys.of(message), Some(index), true, false);
+            walk.turn = Some(at);
+            self.served(&mut walk, index, message);
         }
         self.last_call = Some(index);
+    }
+
+    /// The answers of tools that the provider ran, which stand with the calls.
+    fn served(&mut self, walk: &mut Walk, index: usize, message: &Message) {
+        for answer in message.tool_calls.iter().filter_map(|call| call.answered.as_deref()) {
+            self.answer(walk, index, answer);
+        }
     }
 
     fn take(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, message: &Message, keys: &mut Keys) {

@@ -3,6 +3,8 @@
 use crate::members::Members;
 use serde_json::Value;
 
+use super::node::Node;
+
 /// Letters and digits in lower case, everything else `_`.
 pub(super) fn plain(name: &str) -> String {
     name.chars()
@@ -34,6 +36,33 @@ pub(super) fn agent_of_span(name: &str) -> Option<String> {
                 | "anthropic.messages.tool_runner"
         );
     (!says_nothing).then(|| bare.to_owned())
+}
+
+/// The name of a node's tool: the recorded one, else the span's.
+pub(super) fn tool(node: &Node) -> Option<&str> {
+    let used = node.operation.tool.as_deref()?;
+    used.name.as_deref().or_else(|| tool_of_span(&node.operation.name))
+}
+
+/// The tool's name in a span name such as `execute_tool search` or `search`.
+pub(super) fn tool_of_span(name: &str) -> Option<&str> {
+    const VERBS: &[&str] = &[
+        "execute_tool ",
+        "running tool: ",
+        "tool_call ",
+        "tool call ",
+        "tools/call ",
+        "Tool: ",
+        "Function: ",
+        "tool ",
+    ];
+    let bare = VERBS.iter().find_map(|verb| name.strip_prefix(verb)).unwrap_or(name).trim();
+    let bare = bare.strip_suffix(".tool").unwrap_or(bare);
+    let says_nothing = matches!(
+        bare,
+        "" | "execute_tool" | "tool" | "tools" | "tool_call" | "tools/call" | "running tool" | "running tools" | "claude_code"
+    ) || bare.starts_with("ai.");
+    (!says_nothing).then_some(bare)
 }
 
 /// Whether two names are of one tool: equal, or one is the other behind a server's or class's name.

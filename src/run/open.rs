@@ -151,7 +151,7 @@ impl Open {
             }
             return found.and_then(|found| self.entries.get(found)).map(|entry| entry.place);
         }
-        let name = name?;
+        let name = names::tool(node)?;
         let arguments = used.and_then(|used| used.arguments.as_ref());
         let fits =
             |asked: &Asked| names::same_tool(name, &asked.call.name) && names::fit(arguments, asked.call.arguments.as_ref()) >= least;

@@ -108,7 +108,7 @@ pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> O
         && !failed
     {
         let text = message.content();
-        if message.tool_calls.is_empty() && !text.trim().is_empty() {
+        if !message.asks_for_tools() && !text.trim().is_empty() {
             return Some(Said {
                 content: Value::String(text),
                 step,

@@ -67,6 +67,11 @@ fn from_nodes(nodes: &mut Nodes, scopes: &Scopes, steps: &mut Steps) {
         if operation.kind == Kind::Agent && operation.agent.name.is_none() {
             operation.agent.name = names::agent_of_span(&operation.name);
         }
+        if operation.kind == Kind::Tool
+            && let Some(tool) = operation.tool.as_mut().filter(|tool| tool.name.is_none())
+        {
+            tool.name = names::tool_of_span(&operation.name).map(str::to_owned);
+        }
         steps.list.push(Step {
             id: hex(node.span_id.bytes()),
             span_id: Some(node.span_id),
@@ -235,7 +240,11 @@ fn told_by_messages(
         Some(agent) => (agent.start, agent.end),
         None => (after, Some(seen.unwrap_or(after).max(after))),
     };
-    let said = asked.answer.as_ref().map(|(answer, _)| answer.result_value());
+    let said = asked
+        .answer
+        .as_ref()
+        .filter(|(answer, _)| !answer.is_without_result())
+        .map(|(answer, _)| answer.result_value());
     let failed = asked.answer.as_ref().is_some_and(|(answer, _)| answer.is_error);
     let result = said
         .clone()

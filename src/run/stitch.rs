@@ -170,7 +170,7 @@ fn share(nodes: &mut Nodes, index: usize, asked: &Asked) {
     if asked.tools.last() != Some(&index) {
         return;
     }
-    if !failed && tool.result.is_none() {
+    if !failed && tool.result.is_none() && !answer.is_without_result() {
         tool.result = Some(answer.result_value());
     }
     if answer.is_error && !failed {
@@ -179,7 +179,8 @@ fn share(nodes: &mut Nodes, index: usize, asked: &Asked) {
             ..Failure::default()
         });
     } else if let Some(failure) = &mut node.operation.failure
-        && failure.message.is_none()
+        && failure.message.as_ref().is_none_or(|words| words.eq_ignore_ascii_case("error"))
+        && !answer.is_without_result()
     {
         failure.message = Some(words(&answer.result_value())).filter(|words| !words.is_empty());
     }

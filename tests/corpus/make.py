@@ -839,7 +839,56 @@ for make in (every_step, memory, handoff, guardrail, evaluation, prompts, token_
              short_words, no_content, log_events, interrupts, nested, failures, messages_only, handoff_calls):
     make()
 
-for make in (judges,):
+def server_tools():
+    c = Case(61, "made-server-tools", "Tools that the provider runs", """
+One answer of OpenAI's Responses API as OTel GenAI writes it (a part a tool, call and outcome in one), the same as OpenInference writes it
+(the calls flattened, the outcomes in `output.value` alone), one answer in Anthropic's blocks and one in Gemini's parts. Each tool has run,
+with what it was asked and what it gave, inside the answer; a failed one has its error. The words beside the calls are the run's answer.""")
+    ask = chat("user", "What are span links?")
+    payloads = [("web_search", "ws_1", {"action": {"type": "search", "query": "span links", "sources": [{"type": "url", "url": "https://otel.example/links"}]}, "status": "completed", "type": "web_search"}),
+                ("code_interpreter", "ci_1", {"code": "print(40/2)", "container_id": "c1", "outputs": [{"type": "logs", "logs": "20.0\n"}], "status": "completed", "type": "code_interpreter"}),
+                ("roll", "mcp_1", {"arguments": '{"dice":"2d6"}', "server_label": "dice", "error": "no such dice", "status": "failed", "type": "mcp"})]
+    own = [{"type": "server_tool_call", "id": i, "name": n, "server_tool_call": p} for n, i, p in payloads]
+    c.span("chat gpt-5", 0, 900, genai([ask], chat("assistant", "They join spans.", parts=own), (50, 10), "gpt-5"), scope="opentelemetry.instrumentation.genai.openai")
+    items = [{"id": i, **{k: v for k, v in p.items() if k != "type"}, "type": p["type"] + "_call", **({"name": n} if p["type"] == "mcp" else {})} for n, i, p in payloads]
+    body = {"id": "resp_2", "object": "response", "output": [*items, {"type": "message", "id": "msg_1", "role": "assistant", "content": [{"type": "output_text", "text": "They join spans."}]}]}
+    said = chat("assistant", "They join spans.", calls=[("ws_1", "web_search_call", {"type": "search", "query": "span links"}), ("ci_1", "code_interpreter_call", None)])
+    c.span("Response", 0, 900, llm([ask], said, (50, 10), "gpt-5", output__value=text(body), output__mime_type="application/json"), trace=2)
+    blocks = [{"type": "text", "text": "I search."}, {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "span links"}},
+              {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": [{"type": "web_search_result", "url": "https://otel.example/links", "title": "Links"}]},
+              {"type": "server_tool_use", "id": "srvtoolu_2", "name": "web_fetch", "input": {"url": "https://otel.example/links"}},
+              {"type": "web_fetch_tool_result", "tool_use_id": "srvtoolu_2", "content": {"type": "web_fetch_tool_error", "error_code": "url_not_accessible"}},
+              {"type": "text", "text": "They join spans."}]
+    c.span("messages", 0, 900, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "claude", "gen_ai.input.messages": text([{"role": "user", "content": ask["content"]}]),
+           "gen_ai.output.messages": text([{"role": "assistant", "content": blocks}])}, trace=3)
+    gemini = [{"executable_code": {"language": "PYTHON", "code": "print(40/2)"}}, {"code_execution_result": {"outcome": "OUTCOME_OK", "output": "20.0\n"}}, {"text": "It is 20."}]
+    c.span("generate_content", 0, 900, {"gen_ai.operation.name": "generate_content", "gen_ai.request.model": "gemini", "gen_ai.input.messages": text([{"role": "user", "parts": [{"text": "Half of 40?"}]}]),
+           "gen_ai.output.messages": text([{"role": "model", "parts": gemini}])}, trace=4)
+
+
+def withheld():
+    c = Case(62, "made-withheld-and-dumped", "What is left out, and what is wrapped", """
+`__REDACTED__` in a question, an answer, a tool's input and output is no text: nothing was recorded. LangChain's constructor dumps, as a
+tool's output and as the agent's, are what they hold. A tool span without a name has its span's; one that says only that it failed has the
+error's words from the next request. A spoken answer's transcript is its text. Of a span that came three times the last update holds.""")
+    root = c.span("agent", 0, 9000, agent("librarian", "__REDACTED__", text({"messages": [{"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "AIMessage"], "kwargs": {"content": "It is in hall 2.", "type": "ai"}}]}), output__mime_type="application/json"))
+    ask = chat("user", "__REDACTED__")
+    said = chat("assistant", calls=[("call_1", "find", {"title": "Dune"}), ("call_2", "shelf", {"of": "Dune"}), ("call_3", "hours", {})])
+    c.span("ChatOpenAI", 100, 900, llm([ask], said, (20, 9)), root)
+    dump = {"lc": 1, "type": "constructor", "id": ["langchain", "schema", "document", "Document"], "kwargs": {"page_content": "Dune, 1965", "metadata": {"hall": 2}}}
+    c.span("find", 1000, 1900, tool("find", "call_1", {"title": "Dune"}, [dump]), root)
+    c.span("shelf", 1000, 1800, {"openinference.span.kind": "TOOL", "tool_call.id": "call_2", "input.value": "__REDACTED__", "output.value": "__REDACTED__"}, root)
+    c.span("execute_tool hours", 1000, 1700, {"gen_ai.operation.name": "execute_tool"}, root, (ERROR, None), scope="other")
+    results = [chat("tool", "Dune, 1965", call_id="call_1"), chat("tool", "__REDACTED__", call_id="call_2"), chat("tool", "Error: the clock stands still", call_id="call_3")]
+    spoken = {"id": "chatcmpl-1", "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": None, "audio": {"id": "audio_1", "data": "UklGRg==", "transcript": "It is in hall 2."}}}]}
+    c.span("chat", 2000, 8900, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o-audio", "gen_ai.input.messages": parts([ask, said, *results]),
+           "gen_ai.output.messages": text([spoken["choices"][0]["message"]]), "gen_ai.usage.input_tokens": 60, "gen_ai.usage.output_tokens": 7}, root, scope="other")
+    late = "003e000100000099"
+    for update, more in ((0, {}), (1, {"output.value": "half"}), (10, {"output.value": "whole"})):
+        c.span("index", 2000, 2000, {"openinference.span.kind": "RETRIEVER", "input.value": "Dune", "judgment.update_id": update, **more}, root, span_id=late)
+
+
+for make in (judges, server_tools, withheld):
     make()
 
 

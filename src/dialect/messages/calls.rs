@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::text;
+use super::{parts, text};
 use crate::members::Members;
-use crate::operation::ToolCall;
+use crate::operation::{Message, ToolCall};
 
 /// Reads a list of calls: native, or JSON text of one.
 pub(super) fn each(list: &Value, mut take: impl FnMut(ToolCall)) {
@@ -36,10 +36,22 @@ pub(super) fn read(value: &Value) -> Option<ToolCall> {
     }
     if let Some(Value::Object(function)) = map.member("function") {
         let name = text(function, &["name"])?;
-        return Some(of(id(map), name, arguments(function)));
+        let answered = map.member("answer").and_then(answer);
+        return Some(ToolCall {
+            answered,
+            ..of(id(map), name, arguments(function))
+        });
     }
     let name = text(map, &["name", "toolName", "tool_name"])?;
     Some(of(id(map), name, arguments(map)))
+}
+
+/// The answer of a tool that the provider ran, as `dialect::write` puts it beside the call.
+fn answer(value: &Value) -> Option<Box<Message>> {
+    match parts::read(&parse_deep(value.clone())) {
+        parts::Piece::Result(answer) => Some(answer),
+        _ => None,
+    }
 }
 
 fn id(map: &Map<String, Value>) -> Option<String> {
@@ -61,6 +73,7 @@ pub(super) fn of(id: Option<String>, name: String, arguments: Option<&Value>) ->
             name,
             arguments: other.filter(|value| !value.is_null()).cloned(),
             arguments_text: None,
+            answered: None,
         },
     }
 }
@@ -76,6 +89,7 @@ pub(super) fn of_written(id: Option<String>, name: String, text: &str) -> ToolCa
         name,
         arguments: Some(parse_deep(written)).filter(|value| !value.is_null() && value.as_str() != Some("")),
         arguments_text: Some(text.to_owned()),
+        answered: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Direction, from_object, of_text, parts, system};
+use super::{Direction, from_object, of_text, parts, served, system};
 use crate::dialect::python;
 use crate::members::Members;
 use crate::operation::{Message, Part, Role};
@@ -134,7 +134,11 @@ fn response_item(map: &Map<String, Value>) -> Option<Vec<Message>> {
         }]
     };
     match kind {
-        "reasoning" | "function_call" | "custom_tool_call" | "mcp_call" | "function_call_output" | "custom_tool_call_output" => {
+        "item_reference" => Some(Vec::new()),
+        kind if matches!(kind, "reasoning" | "function_call" | "custom_tool_call")
+            || served::is_item(kind)
+            || kind.ends_with("_call_output") =>
+        {
             match parts::of_object(map) {
                 parts::Piece::Part(part) => Some(assistant(Message {
                     parts: vec![part],
@@ -148,7 +152,6 @@ fn response_item(map: &Map<String, Value>) -> Option<Vec<Message>> {
                 parts::Piece::Nothing => Some(Vec::new()),
             }
         }
-        "item_reference" => Some(Vec::new()),
         _ => None,
     }
 }
@@ -324,7 +327,9 @@ pub(in crate::dialect) fn merge_thinking(messages: Vec<Message>) -> Vec<Message>
     }
     if !waiting.is_empty() {
         match out.last_mut().filter(|message| message.role == Role::Assistant) {
-            Some(last) => last.parts.extend(waiting),
+            Some(last) => {
+                let _ = last.parts.splice(0..0, waiting);
+            }
             None => out.push(Message {
                 role: Role::Assistant,
                 parts: waiting,

@@ -9,9 +9,11 @@ mod containers;
 mod flattened;
 mod parts;
 mod python_repr;
+mod served;
 
 use serde_json::{Map, Value};
 
+use super::normalize;
 use crate::members::Members;
 use crate::operation::{Message, Part, Role, ToolCall};
 use crate::span::AnyValue;
@@ -40,7 +42,7 @@ impl Direction {
 #[must_use]
 pub fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
     let mut messages = containers::read(value, direction)?;
-    messages.retain(says_something);
+    messages.retain_mut(says_something);
     (!messages.is_empty()).then_some(messages)
 }
 
@@ -48,12 +50,29 @@ pub fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
 #[must_use]
 pub(super) fn flattened<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> Option<Vec<Message>> {
     let mut messages = flattened::read(group)?;
-    messages.retain(says_something);
+    messages.retain_mut(says_something);
     Some(messages)
 }
 
-fn says_something(message: &Message) -> bool {
+/// Whether anything is left of a message without what its client withheld.
+fn says_something(message: &mut Message) -> bool {
+    message
+        .parts
+        .retain(|part| !matches!(part, Part::Text(text) if normalize::is_withheld(text)));
     !message.is_blank() || message.role == Role::Tool && message.tool_call_id.is_some()
+}
+
+/// Whether a provider's body tells of tools that it ran itself.
+#[must_use]
+pub(super) fn holds_served_calls(body: &Value) -> bool {
+    let is_served = |item: &Value| {
+        let kind = item.member("type").and_then(Value::as_str).unwrap_or_default();
+        served::is_item(kind) || matches!(kind, "server_tool_use" | "mcp_tool_use")
+    };
+    let lists = ["output", "content"]
+        .iter()
+        .filter_map(|key| body.member(key).and_then(Value::as_array));
+    lists.flatten().any(is_served)
 }
 
 /// A bare text as one message.
@@ -278,6 +297,12 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     {
         builder.message.parts.push(Part::Text(words.to_owned()));
     }
+    if let Some(Value::Object(audio)) = map.member("audio")
+        && let Some(words) = parts::transcript(audio)
+        && !builder.message.has_words()
+    {
+        builder.message.parts.push(Part::Text(words));
+    }
     if let Some(refusal) = map.member("refusal").and_then(Value::as_str)
         && builder.message.is_blank()
     {
@@ -376,12 +401,29 @@ impl Builder {
             parts::Piece::Part(part) => self.message.parts.push(part),
             parts::Piece::Call(call) => self.call(call),
             parts::Piece::Result(result) => {
+                let Some(result) = self.answered(result) else { return };
                 if self.message.is_blank() {
                     self.results_first = true;
                 }
                 self.results.push(*result);
             }
             parts::Piece::Nothing => {}
+        }
+    }
+
+    /// Gives a result to the call before it in the same message: the provider ran the tool. Any other result comes back.
+    fn answered(&mut self, result: Box<Message>) -> Option<Box<Message>> {
+        if self.message.role != Role::Assistant {
+            return Some(result);
+        }
+        let mut calls = self.message.tool_calls.iter_mut();
+        let call = calls.find(|call| call.answered.is_none() && call.id == result.tool_call_id);
+        match call {
+            Some(call) => {
+                call.answered = Some(result);
+                None
+            }
+            None => Some(result),
         }
     }
 

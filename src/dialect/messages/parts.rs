@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{calls, text};
+use super::{calls, served, text};
 use crate::dialect::python;
 use crate::members::Members;
 use crate::operation::message::Media;
@@ -58,6 +58,10 @@ pub(super) fn is_block(value: &Value) -> bool {
             "tool_call",
             "tool_call_result",
             "reasoning",
+            "executableCode",
+            "executable_code",
+            "codeExecutionResult",
+            "code_execution_result",
         ]
         .iter()
         .any(|key| map.has(key))
@@ -122,13 +126,13 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         .and_then(Value::as_str)
         .unwrap_or("");
     match kind {
+        "server_tool_call" => served::part(map).map_or(Piece::Nothing, Piece::Call),
         "text" | "input_text" | "output_text" | "summary_text" | "TextContent" | "TextBlock" => spoken(map),
         "ReasoningContent" | "ThinkingBlock" | "reasoning" | "thinking" | "redacted_thinking" | "reasoning_content" | "reasoning_text"
         | "thought" => thought(thought_text(map), map),
-        "tool_call" | "tool_use" | "tool-call" | "function_call" | "toolUse" | "server_tool_use" | "server_tool_call"
-        | "custom_tool_call" | "mcp_call" | "ToolCall" | "ToolCallBlock" => {
-            calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call)
-        }
+        "tool_call" | "tool_use" | "tool-call" | "function_call" | "toolUse" | "server_tool_use" | "mcp_tool_use" | "custom_tool_call"
+        | "ToolCall" | "ToolCallBlock" => calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call),
+        kind if served::is_item(kind) => served::item(kind, map).map_or(Piece::Nothing, Piece::Call),
         "tool_call_response"
         | "ToolCallResult"
         | "tool_result"
@@ -137,17 +141,27 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         | "function_call_output"
         | "toolResult"
         | "server_tool_call_response"
-        | "custom_tool_call_output"
         | "tool_response" => Piece::Result(Box::new(result(map))),
         "function" if map.member("function").is_some_and(Value::is_object) => {
             calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call)
         }
+        kind if kind.ends_with("_tool_result") || kind.ends_with("_call_output") => Piece::Result(Box::new(result(map))),
         "refusal" => text(map, &["refusal", "content", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
         "" => untyped(map),
-        "image_url" | "image" | "input_image" | "input_audio" | "audio" | "video" | "document" | "file" | "input_file" | "blob" | "uri"
-        | "image-data" | "media" => media(kind, map),
+        "input_audio" | "audio" | "output_audio" if transcript(map).is_some() => {
+            transcript(map).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words)))
+        }
+        "image_url" | "image" | "input_image" | "input_audio" | "output_audio" | "audio" | "video" | "document" | "file" | "input_file"
+        | "blob" | "uri" | "image-data" | "media" => media(kind, map),
         _ => Piece::Part(Part::Other(Value::Object(map.clone()))),
     }
+}
+
+/// What was said, in words: beside the sound's bytes, or one level down.
+pub(super) fn transcript(map: &Map<String, Value>) -> Option<String> {
+    let holders = ["audio", "input_audio", "output_audio"];
+    let inner = holders.iter().find_map(|key| map.member(key).and_then(Value::as_object));
+    text(map, &["transcript", "audio.transcript"]).or_else(|| text(inner?, &["transcript", "audio.transcript"]))
 }
 
 fn untyped(map: &Map<String, Value>) -> Piece {
@@ -159,6 +173,14 @@ fn untyped(map: &Map<String, Value>) -> Piece {
     }
     if map.member("text").is_some() {
         return spoken(map);
+    }
+    if let Some(call) = served::code(map) {
+        return Piece::Call(call);
+    }
+    for wrapper in ["codeExecutionResult", "code_execution_result"] {
+        if let Some(Value::Object(inner)) = map.member(wrapper) {
+            return Piece::Result(Box::new(served::code_result(inner)));
+        }
     }
     if map.has("name") && (map.has("args") || map.has("arguments")) {
         return calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call);
@@ -300,15 +322,19 @@ fn result(map: &Map<String, Value>) -> Message {
         || map.member("error").and_then(Value::as_bool) == Some(true)
         || map.member("isError").and_then(Value::as_bool) == Some(true)
         || map.member("status").and_then(Value::as_str) == Some("error");
-    let value = ["response", "result", "output", "content", "value"]
+    let value = ["response", "result", "output", "content", "value", "server_tool_call_response"]
         .into_iter()
         .find_map(|key| map.member(key).filter(|value| !value.is_null()));
     let Some(value) = value else { return message };
     set_result(&mut message, value);
+    message.is_error |= value
+        .member("type")
+        .and_then(Value::as_str)
+        .is_some_and(|kind| kind.ends_with("_error"));
     message
 }
 
-fn set_result(message: &mut Message, value: &Value) {
+pub(super) fn set_result(message: &mut Message, value: &Value) {
     match value {
         Value::String(text) => message.parts.push(Part::Text(text.clone())),
         Value::Array(items) if !items.is_empty() && items.iter().all(|item| is_block(item) || item.is_string()) => {

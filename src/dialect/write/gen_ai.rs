@@ -38,7 +38,11 @@ fn message(message: &Message) -> Value {
     if message.role == Role::Tool {
         put("parts", json!([response(message)]));
     } else {
-        let calls = message.tool_calls.iter().map(call);
+        let calls = message
+            .tool_calls
+            .iter()
+            .flat_map(|asked| [Some(call(asked)), asked.answered.as_deref().map(response)])
+            .flatten();
         put("parts", message.parts.iter().map(part).chain(calls).collect());
     }
     if let Some(reason) = &message.finish_reason {
@@ -104,7 +108,8 @@ fn call(call: &ToolCall) -> Value {
     Value::Object(out)
 }
 
-fn response(message: &Message) -> Value {
+/// A tool's answer, as a part.
+pub(super) fn response(message: &Message) -> Value {
     let mut out = Map::from_iter([("type".to_owned(), Value::from("tool_call_response"))]);
     if let Some(id) = &message.tool_call_id {
         let _ = out.insert("id".to_owned(), id.as_str().into());

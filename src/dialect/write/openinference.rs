@@ -94,6 +94,9 @@ fn message(keys: &mut Keys, index: usize, message: &Message) {
         if let Some(text) = arguments_text(call) {
             keys.put(format_args!("{at}.function.arguments"), text);
         }
+        if let Some(answer) = &call.answered {
+            keys.put(format_args!("{at}.answer"), super::gen_ai::response(answer).to_string());
+        }
     }
 }
 

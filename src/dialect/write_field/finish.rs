@@ -16,6 +16,7 @@ impl Writer<'_> {
         self.finish_failure();
         self.finish_thoughts();
         self.finish_call_ids();
+        self.finish_served_calls();
         let operation = &mut self.operation;
         if let (Some(system), Some(list)) = (self.system, &mut operation.input_messages)
             && !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer))
@@ -32,7 +33,7 @@ impl Writer<'_> {
         let calls = operation
             .output_messages
             .as_ref()
-            .is_some_and(|list| list.iter().any(|message| !message.tool_calls.is_empty()));
+            .is_some_and(|list| list.iter().any(crate::operation::Message::asks_for_tools));
         if calls && operation.finish_reason.as_deref() == Some("stop") {
             operation.finish_reason = Some("tool_call".to_owned());
         }
@@ -96,6 +97,39 @@ impl Writer<'_> {
                 if call.id.is_none() && call.name == told.name {
                     call.id = told.id;
                 }
+            }
+        }
+    }
+
+    /// Tools that the provider ran, where only its body tells of them or of what they gave.
+    fn finish_served_calls(&mut self) {
+        let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
+            return;
+        };
+        let body = self
+            .operation
+            .raw_response
+            .as_ref()
+            .filter(|body| messages::holds_served_calls(body));
+        let Some(told) = body.and_then(|body| messages::read(body, Direction::Output)) else {
+            return;
+        };
+        for call in told.into_iter().flat_map(|message| message.tool_calls) {
+            if call.answered.is_none() {
+                continue;
+            }
+            match first.tool_calls.iter_mut().find(|known| known.id == call.id) {
+                Some(known) => {
+                    known.answered = known.answered.take().or(call.answered);
+                    // OpenInference names the item, not the tool.
+                    if known.name.strip_suffix("_call") == Some(call.name.as_str()) {
+                        known.name = call.name;
+                    }
+                    if known.arguments.is_none() {
+                        (known.arguments, known.arguments_text) = (call.arguments, call.arguments_text);
+                    }
+                }
+                None => first.tool_calls.push(call),
             }
         }
     }

@@ -1,10 +1,10 @@
-//! One body a span id: the one that ended later; the same bytes again are a no-op.
+//! One body a span id: the last of those that the client numbers, else the one that ended later; the same bytes again are a no-op.
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 
 use crate::hash::HashMap;
-use crate::span::{Span, SpanId, UnixNanos};
+use crate::span::{AnyValue, Span, SpanId, UnixNanos};
 use crate::trace::{Finding, FindingKind, Trace};
 
 pub(super) fn keep_one(trace: &mut Trace) {
@@ -50,8 +50,12 @@ pub(super) fn keep_one(trace: &mut Trace) {
     trace.spans = kept;
 }
 
-/// The later end wins, then the fuller body; the text settles ties the same way in any order of arrival.
+/// Numbers the bodies of a span that the client sends again and again while it runs (judgeval).
+const REVISION: &str = "judgment.update_id";
+
+/// The higher revision wins, then the later end, then the fuller body; the text settles ties the same way in any order of arrival.
 struct Rank {
+    revision: Option<i64>,
     end: UnixNanos,
     parts: usize,
     /// Made for ties only: it is long.
@@ -60,7 +64,12 @@ struct Rank {
 
 impl Rank {
     fn of(span: &Span) -> Self {
+        let revision = match span.attributes.get(REVISION) {
+            Some(AnyValue::Int(number)) => Some(*number),
+            _ => None,
+        };
         Self {
+            revision,
             end: span.end,
             parts: span.attributes.len() + span.events.len(),
             text: OnceCell::new(),
@@ -69,7 +78,7 @@ impl Rank {
 
     /// This span's rank against another's.
     fn cmp(&self, (span, other, of): (&Span, &Self, &Span)) -> Ordering {
-        let known = (self.end, self.parts).cmp(&(other.end, other.parts));
+        let known = (self.revision, self.end, self.parts).cmp(&(other.revision, other.end, other.parts));
         known.then_with(|| self.text(span).cmp(other.text(of)))
     }
 

@@ -1,0 +1,70 @@
+//! LangChain's dumps of its objects, `{"lc": 1, "type": "constructor", "id": [.., class], "kwargs": {..}}`, as what they hold.
+
+use serde_json::{Map, Value};
+
+use crate::members::Members;
+
+/// How deep dumps are looked for. Seen: a dozen levels of state, messages and blocks.
+const DEEPEST: usize = 32;
+
+/// Whether a text may hold a dump.
+pub(super) fn may_be_in(text: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), b"\"lc\"").is_some()
+}
+
+/// The value with its dumps opened.
+pub(crate) fn open(value: Value) -> Value {
+    opened(value, 0)
+}
+
+fn opened(value: Value, depth: usize) -> Value {
+    if depth > DEEPEST {
+        return value;
+    }
+    match value {
+        Value::Array(items) => items.into_iter().map(|item| opened(item, depth + 1)).collect(),
+        Value::Object(map) => {
+            let map = match inside(map) {
+                Ok(kwargs) => kwargs,
+                Err(map) => map,
+            };
+            let members = map.into_iter().map(|(key, value)| (key, opened(value, depth + 1)));
+            Value::Object(members.collect())
+        }
+        other => other,
+    }
+}
+
+/// The arguments of a dumped object, with its class as `type` where they have none; any other map comes back.
+fn inside(mut map: Map<String, Value>) -> Result<Map<String, Value>, Map<String, Value>> {
+    if !(map.member("lc").is_some_and(Value::is_number) && map.member("kwargs").is_some_and(Value::is_object)) {
+        return Err(map);
+    }
+    let class = map.member("id").and_then(Value::as_array).and_then(|path| path.last()).cloned();
+    let Some(Value::Object(mut kwargs)) = map.remove("kwargs") else {
+        return Err(map);
+    };
+    if let Some(class) = class.filter(Value::is_string) {
+        let _ = kwargs.entry("type").or_insert(class);
+    }
+    Ok(kwargs)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn dumps_are_opened_wherever_they_stand() {
+        let dump = |kwargs: Value| json!({"lc": 1, "type": "constructor", "id": ["langchain", "schema", "messages", "AIMessage"], "kwargs": kwargs});
+        let state = json!({"messages": [[dump(json!({"content": "22C", "type": "ai"}))]], "lc": "mine"});
+        assert_eq!(open(state), json!({"messages": [[{"content": "22C", "type": "ai"}]], "lc": "mine"}));
+        let command = json!({"lc": 1, "type": "constructor", "id": ["Command"], "kwargs": {"update": dump(json!({"content": ""}))}});
+        assert_eq!(
+            open(command),
+            json!({"update": {"content": "", "type": "AIMessage"}, "type": "Command"})
+        );
+    }
+}
