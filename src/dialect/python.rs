@@ -22,9 +22,15 @@ pub(super) fn literal(text: &str) -> Option<Value> {
     whole(text)
 }
 
-/// A dict, a list, the call of a class, or the fields of a pydantic model.
+/// A dict, a list, the call of a class, or the fields of a pydantic model. JSON stays JSON: where values allow, the same
+/// clients write it.
 pub(super) fn read(text: &str) -> Option<Value> {
     let text = text.trim();
+    if text.starts_with(['{', '['])
+        && let Ok(value) = serde_json::from_str(text)
+    {
+        return Some(value);
+    }
     literal(text).or_else(|| call(text)).or_else(|| fields(text))
 }
 
@@ -335,6 +341,7 @@ mod tests {
             Some(json!({"type": "ToolCall", "tool_name": "f", "fn": "<function f at 0x7f>",
                 "when": {"type": "datetime.date", "args": [2026, 1, 2]}}))
         );
+        assert_eq!(read(r#"{"name": null, "ok": true}"#), Some(json!({"name": null, "ok": true})));
         assert_eq!(read("I said (a = b)"), None);
         assert_eq!(read("plain words"), None);
     }
