@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use spanbridge::dialect::Registry;
 use spanbridge::formats::{FORMATS, Layout, Options};
+use spanbridge::operation::Kind;
 use spanbridge::run::{self, Run};
 use spanbridge::span::{LogRecord, Span};
 use support::{Case, Chance, cases};
@@ -209,6 +210,54 @@ fn made_cases_do_not_depend_on_the_order_of_arrival() {
 #[test]
 fn recorded_cases_do_not_depend_on_the_order_of_arrival() {
     arrival_does_not_matter(110, 4, |name| !name.starts_with("made-"));
+}
+
+/// Clients of which each model call and each tool run has a span of its own, told by the client's own words.
+const CLIENTS: &[&str] = &[
+    "agentops-openai-tools",
+    "agentsagentops-tools",
+    "agentslogfire-tools",
+    "agentssplunk-tools",
+    "axjs-tools",
+    "genkitjs-tools",
+    "haystack-tools",
+    "judgeval-openai-tools",
+    "langwatch-langchain-agent",
+    "langwatch-openai-tools",
+    "langwatchjs-tools",
+    "litrace-tools",
+    "lmnr-langchain-agent",
+    "lmnr-openai-tools",
+    "lmnrjs-tools",
+    "mastra-tools",
+    "mlfdspy-cot",
+    "netra-openai-tools",
+    "oiprocol-openai-tools",
+    "splunk-langchain-agent",
+    "traceai-langchain-agent",
+    "traceai-openai-tools",
+];
+
+#[test]
+fn each_model_call_and_tool_run_of_these_clients_is_one_step() {
+    let registry = Registry::built_in();
+    for case in cases(CLIENTS.len(), |name| CLIENTS.contains(&name)) {
+        let meta: serde_json::Value = serde_json::from_slice(&fs::read(case.folder.join("meta.json")).unwrap()).unwrap();
+        let told = |what: &str| meta.get(what).and_then(serde_json::Value::as_array).map_or(0, Vec::len);
+        let runs = case.runs(&registry);
+        let steps = |kind: Kind| {
+            runs.iter()
+                .flat_map(|run| &run.steps)
+                .filter(|step| step.operation.kind == kind)
+                .count()
+        };
+        assert_eq!(
+            (steps(Kind::Llm), steps(Kind::Tool)),
+            (told("llm_calls"), told("tool_executions")),
+            "model calls and tool runs of {}",
+            case.name
+        );
+    }
 }
 
 #[test]
