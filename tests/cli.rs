@@ -215,6 +215,132 @@ fn calls_at_fault_end_with_two() {
     }
 }
 
+/// What moves a cursor, rings, or turns the direction of writing.
+const HARMFUL: [char; 8] = ['\u{1b}', '\u{7}', '\r', '\u{9b}', '\u{7f}', '\u{202e}', '\u{2066}', '\u{200f}'];
+
+#[test]
+fn nothing_that_is_given_or_answered_reaches_the_terminal_as_it_is() {
+    let evil: String = HARMFUL.iter().flat_map(|letter| ['a', *letter]).collect();
+    // A server that is none of ours, and one that says it is.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("binds");
+    let url = format!("http://{}", listener.local_addr().expect("bound"));
+    let answer = evil.clone();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut asked = [0; 4_096];
+            let length = stream.read(&mut asked).unwrap_or(0);
+            let front = asked[..length].starts_with(b"GET / ");
+            let (status, body) = match front {
+                true => ("200 OK", "spanbridge 0.1.0\n".to_owned()),
+                false => ("500 Oh", format!("{answer}\nspanbridge: all is well")),
+            };
+            let length = body.len();
+            let _ =
+                stream.write_all(format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}").as_bytes());
+        }
+    });
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = text(directory.path());
+    for arguments in [
+        vec!["ls", "--server", &url],
+        vec!["show", &evil, "--data-dir", data],
+        vec!["ls", "--since", &evil],
+        vec![evil.as_str()],
+        vec!["export", "--to", &evil],
+        vec!["convert", "--to", "reflex", &evil],
+        vec!["ls", "--data-dir", &evil],
+        vec!["doctor", "--only", "server", "--server", &url, "--data-dir", data],
+        vec!["doctor", "--data-dir", &evil],
+    ] {
+        let output = spanbridge(&arguments);
+        for said in [stdout(&output), stderr(&output)] {
+            assert!(!said.contains(HARMFUL), "{arguments:?}: {said:?}");
+            assert!(!said.contains("\nspanbridge: all is well"), "{said:?}");
+        }
+    }
+}
+
+#[test]
+fn a_session_with_a_long_name_has_a_file_of_its_own() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data");
+    let serving = Serving::start(&data);
+    let names = [
+        "x".repeat(4_000),
+        format!("{}y", "x".repeat(3_999)),
+        "\u{e9}/\u{1b}".repeat(100),
+        "../../up".to_owned(),
+    ];
+    for (number, name) in names.iter().enumerate() {
+        let body = serde_json::json!({"resourceSpans": [{"scopeSpans": [{"spans": [{
+        "traceId": format!("{:032x}", number + 1), "spanId": "0707070707070707", "name": "chat m",
+        "startTimeUnixNano": "1", "endTimeUnixNano": "2",
+        "attributes": [
+            {"key": "session.id", "value": {"stringValue": name}},
+            {"key": "gen_ai.operation.name", "value": {"stringValue": "chat"}},
+            {"key": "gen_ai.request.model", "value": {"stringValue": "m"}},
+            {"key": "gen_ai.output.messages", "value": {"stringValue": r#"[{"role":"assistant","parts":[{"type":"text","content":"hi"}]}]"#}},
+        ]}]}]}]});
+        let sent = ureq::post(format!("{}/v1/traces", serving.http)).header("content-type", "application/json");
+        assert_eq!(sent.send(body.to_string()).expect("taken").status(), 200);
+    }
+    let out = directory.path().join("out");
+    for name in &names {
+        let call = [
+            "export",
+            "--to",
+            "reflex",
+            "--session",
+            name,
+            "--output",
+            text(&out),
+            "--data-dir",
+            text(&data),
+        ];
+        let output = spanbridge(&call);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+    }
+    let files: Vec<String> = fs::read_dir(&out)
+        .expect("made")
+        .map(|file| file.expect("a file").file_name().into_string().expect("text"))
+        .collect();
+    assert_eq!(files.len(), names.len(), "{files:?}");
+    assert!(
+        files.iter().all(|file| file.len() <= 200 && file.ends_with(".reflex.json")),
+        "{files:?}"
+    );
+    serving.stop();
+}
+
+#[test]
+fn a_bomb_is_refused_before_it_is_unpacked() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let zeros = std::io::Read::take(std::io::repeat(0), 2 << 30);
+    let bomb = directory.path().join("bomb");
+    fs::write(&bomb, zstd::encode_all(zeros, 1).expect("compresses")).expect("writes");
+    let call = [env!("CARGO_BIN_EXE_spanbridge"), "convert", "--to", "reflex", text(&bomb)];
+    // With so much memory it could not be unpacked.
+    let output = Command::new("sh")
+        .args(["-c", "ulimit -v 600000; exec \"$@\"", "sh"])
+        .args(call)
+        .output()
+        .expect("runs");
+    assert_eq!(code(&output), 1, "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("more than 1073741824 bytes after decompression; split it, or raise --max-bytes"),
+        "{}",
+        stderr(&output)
+    );
+    let small = payloads(CASE, "traces").remove(0);
+    let output = spanbridge(&["convert", "--to", "reflex", "--max-bytes", "100", text(&small)]);
+    assert!(
+        code(&output) == 1 && stderr(&output).contains("more than 100 bytes"),
+        "{}",
+        stderr(&output)
+    );
+}
+
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let path = payloads(CASE, "traces").remove(0);

@@ -218,6 +218,160 @@ fn a_second_writer_is_refused_with_the_process_that_holds_the_lock() {
 }
 
 #[test]
+fn the_lock_holds_when_its_file_is_removed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    fs::remove_file(directory.path().join("lock")).expect("removes");
+    for _ in 0..2 {
+        let refused = Local::open(&options(directory.path())).expect_err("refused");
+        assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+    }
+    assert!(matches!(Local::reindex(&options(directory.path())), Err(Error::Locked { .. })));
+    drop(store);
+    drop(open(directory.path()));
+}
+
+#[test]
+fn a_reader_keeps_nobody_from_writing_and_brings_the_index_up_to_date() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    store.append(chunks(&[span(1, 1), span(2, 1)])).expect("appends");
+    drop(store);
+    // As after a crash: the log is ahead of the index.
+    fs::remove_file(directory.path().join("index.sqlite")).expect("removes");
+    let reader = Local::open_up_to_date(&options(directory.path())).expect("opens");
+    assert_eq!(reader.recovery.replayed, 2);
+    let writer = open(directory.path()).store;
+    let second = Local::open_up_to_date(&options(directory.path())).expect("opens").store;
+    writer.append(chunks(&[span(1, 2)])).expect("appends");
+    for reader in [&reader.store, &second] {
+        assert_eq!((spans_of(reader, 1).len(), spans_of(reader, 2).len()), (2, 1));
+    }
+}
+
+/// A store of nine traces in segments of two, and the directory it is in.
+fn nine_traces() -> (tempfile::TempDir, OpenOptions) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let mut options = options(directory.path());
+    options.segment_size = 400;
+    let store = Local::open(&options).expect("opens").store;
+    for of in 1..=9 {
+        store.append(chunks(&[span(of, 1), span(of, 2)])).expect("appends");
+    }
+    drop(store);
+    (directory, options)
+}
+
+#[test]
+fn acknowledged_records_that_the_log_lost_are_said_at_the_start() {
+    let said = |options: &OpenOptions| -> Vec<String> {
+        let recovery = Local::open(options).expect("opens").recovery;
+        let torn = recovery.torn.iter().map(ToString::to_string);
+        torn.chain(recovery.lost.iter().map(ToString::to_string)).collect()
+    };
+    // The last segment, in a record and between two.
+    let (directory, options) = nine_traces();
+    let last = last_segment(directory.path());
+    let whole = fs::read(&last).expect("reads");
+    assert_eq!(said(&options), [] as [&str; 0]);
+    fs::write(&last, &whole[..whole.len() - 9]).expect("cuts");
+    let lines = said(&options);
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert!(lines[0].contains("the rest of an acknowledged record"), "{lines:?}");
+    assert!(
+        lines[1].starts_with("segment 5: ") && lines[1].contains("1 acknowledged records of 1 traces are lost"),
+        "{lines:?}"
+    );
+    let (directory, options) = nine_traces();
+    fs::write(last_segment(directory.path()), &whole[..16]).expect("cuts");
+    let lines = said(&options);
+    assert!(
+        lines.len() == 1 && lines[0].contains("1 acknowledged records of 1 traces are lost"),
+        "{lines:?}"
+    );
+    // A write that was never acknowledged.
+    let (directory, options) = nine_traces();
+    fs::write(last_segment(directory.path()), [&whole[..], &whole[16..60]].concat()).expect("adds");
+    let lines = said(&options);
+    assert!(
+        lines.len() == 1 && lines[0].contains("nothing acknowledged was in them"),
+        "{lines:?}"
+    );
+    // A sealed segment, as it came and compressed: cut, and gone.
+    for compressed in [false, true] {
+        let (directory, options) = nine_traces();
+        let store = Local::open(&options).expect("opens").store;
+        if compressed {
+            assert_eq!(store.maintain().expect("works").compressed_segments, 4);
+        }
+        drop(store);
+        let segment = directory.path().join("0000000002.log");
+        let bytes = fs::read(&segment).expect("reads");
+        fs::write(&segment, &bytes[..bytes.len() / 2]).expect("cuts");
+        fs::remove_file(directory.path().join("0000000003.log")).expect("removes");
+        for _ in 0..2 {
+            let lines = said(&options);
+            assert_eq!(lines.len(), 2, "{lines:?}");
+            assert!(
+                lines[0].starts_with("segment 2: the file was cut off") && lines[0].contains(" acknowledged records of "),
+                "{lines:?}"
+            );
+            assert!(
+                lines[1].starts_with("segment 3: the file is gone; 2 acknowledged records of 2 traces"),
+                "{lines:?}"
+            );
+        }
+        // Of a compressed segment the first half holds the first record.
+        let left = if compressed { 6 } else { 5 };
+        assert_eq!(
+            Local::reindex(&options)
+                .expect("opens")
+                .store
+                .list(&Filter::default())
+                .expect("lists")
+                .len(),
+            left
+        );
+        let lines = said(&options);
+        assert!(
+            !lines.iter().any(|line| line.contains(" lost")),
+            "after reindex it is as it is: {lines:?}"
+        );
+    }
+}
+
+#[test]
+fn a_damaged_page_of_the_index_is_mended_by_the_next_start() {
+    const PAGE: usize = 4_096;
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    let spans = spans::lone(0..600);
+    store.append(chunks(&spans)).expect("appends");
+    let rows = store.list(&Filter::default()).expect("lists");
+    drop(store);
+    let index = directory.path().join("index.sqlite");
+    let whole = fs::read(&index).expect("reads");
+    // Leaves of tables and of indexes begin so.
+    let leaves: Vec<usize> = (1..whole.len() / PAGE)
+        .filter(|page| matches!(whole[page * PAGE], 10 | 13))
+        .collect();
+    assert!(leaves.len() > 10, "{leaves:?}");
+    for page in leaves {
+        let mut bytes = whole.clone();
+        bytes[page * PAGE..(page + 1) * PAGE].fill(0);
+        fs::write(&index, &bytes).expect("writes");
+        let opened = open(directory.path());
+        assert!(opened.recovery.index_rebuilt.is_some(), "page {page}");
+        assert_eq!(opened.store.list(&Filter::default()).expect("lists"), rows, "page {page}");
+    }
+    // A check beside the work found it.
+    drop(open(directory.path()));
+    fs::write(directory.path().join("index.damaged"), "").expect("writes");
+    assert!(open(directory.path()).recovery.index_rebuilt.is_some());
+    assert!(open(directory.path()).recovery.index_rebuilt.is_none());
+}
+
+#[test]
 fn the_index_is_rebuilt_from_the_log_when_it_is_lost_or_broken() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut options = options(directory.path());

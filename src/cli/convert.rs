@@ -7,11 +7,13 @@ use std::process::ExitCode;
 
 use clap::Args;
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 use super::failure::Failure;
-use super::input::Batch;
+use super::input::{Batch, DEFAULT_LIMIT};
 use super::{out, status};
 use crate::formats::{self, AnyFormat, Layout, Options};
+use crate::span::hex;
 use crate::web::documents::{self, Outcome, Vocabulary};
 use crate::web::percent_encoded;
 
@@ -35,6 +37,9 @@ pub(super) struct Convert {
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE")]
     semconv: Option<PathBuf>,
+    /// The most bytes that a file may have after decompression.
+    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
+    max_bytes: usize,
     /// Files with spans and log records; `-` is standard input.
     #[arg(required = true, value_name = "FILE|-")]
     files: Vec<PathBuf>,
@@ -73,7 +78,7 @@ impl Convert {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let vocabulary = vocabulary(self.semconv.as_deref())?;
         let mut writer = self.target.open()?;
-        let mut batch = Batch::default();
+        let mut batch = Batch::new(self.max_bytes);
         for file in &self.files {
             batch.read(file);
         }
@@ -94,6 +99,22 @@ impl Convert {
         writer.finish()?;
         Ok(status(clean))
     }
+}
+
+/// How a session's files are named. A name that would be too long for a file system is cut, and its hash tells it from others.
+fn file_stem(session: &str) -> String {
+    const LONGEST: usize = 180;
+    const KEPT: usize = 120;
+    let mut name = percent_encoded(session);
+    if name.len() > LONGEST {
+        // Not within `%XX`.
+        let end = (KEPT - 2..KEPT).find(|at| name.as_bytes().get(*at) == Some(&b'%')).unwrap_or(KEPT);
+        name.truncate(end);
+        let digest = Sha256::digest(session.as_bytes());
+        name.push('-');
+        name.push_str(&hex(digest.split_at(16).0));
+    }
+    name
 }
 
 /// The built-in dialects and, if given, the user's own keys.
@@ -163,7 +184,7 @@ impl Writer {
             out::note(&format!("session {session}: nothing an agent did, so no document"));
             return self.note_loss(|| json!({ "session_id": session, "kind": "no_agent_work" }));
         };
-        self.outcome(&percent_encoded(session), &outcome)
+        self.outcome(&file_stem(session), &outcome)
     }
 
     fn outcome(&mut self, name: &str, outcome: &Outcome) -> Result<(), Failure> {
@@ -194,7 +215,7 @@ impl Writer {
     fn document(&mut self, name: &str, index: usize, text: &str) -> Result<(), Failure> {
         self.written += 1;
         let Some(directory) = &self.output else {
-            return out::line(text).map_err(|source| Failure::Output { source });
+            return out::json(text).map_err(|source| Failure::Output { source });
         };
         let file = match index {
             0 => format!("{name}.{}.json", self.format.id),

@@ -9,12 +9,14 @@ use crate::receiver::limits::{Encoding, InflateError, inflate};
 use crate::span::json::{JsonError, Message};
 use crate::span::{LogRecord, Refused, Signal, Span};
 
-/// No file may hold more than this after decompression.
-const LIMIT: usize = 1 << 30;
+/// No file may hold more than this after decompression, unless told otherwise.
+pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
 
 /// The spans and log records of several files, which are one set.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Batch {
+    /// The most bytes of one file after decompression.
+    limit: usize,
     pub(super) spans: Vec<Span>,
     pub(super) logs: Vec<LogRecord>,
     /// What could not be read.
@@ -34,8 +36,8 @@ pub(super) enum Problem {
         encoding: Encoding,
         source: InflateError,
     },
-    #[error("{file}: more than {LIMIT} bytes after decompression; split it")]
-    TooLarge { file: String },
+    #[error("{file}: more than {limit} bytes after decompression; split it, or raise --max-bytes")]
+    TooLarge { file: String, limit: usize },
     #[error("{file}: byte {offset}: {error}", error = super::out::with_causes(source))]
     Json { file: String, offset: usize, source: JsonError },
     #[error("{file}: byte {offset}: neither OTLP protobuf (an export request) nor OTLP/JSON: {detail}")]
@@ -50,15 +52,27 @@ pub(super) enum Problem {
 const TOLD: usize = 20;
 
 impl Batch {
+    /// Of files that may have so many bytes each after decompression.
+    pub(super) fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            spans: Vec::new(),
+            logs: Vec::new(),
+            problems: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+
     /// Adds what a file holds; `-` is standard input.
     pub(super) fn read(&mut self, path: &Path) {
         let (file, bytes) = if path.as_os_str() == "-" {
-            ("standard input".to_owned(), read_bounded(io::stdin().lock()))
+            ("standard input".to_owned(), read_bounded(io::stdin().lock(), self.limit))
         } else {
-            (path.display().to_string(), File::open(path).and_then(read_bounded))
+            let bytes = File::open(path).and_then(|opened| read_bounded(opened, self.limit));
+            (path.display().to_string(), bytes)
         };
         match bytes {
-            Ok(bytes) if bytes.len() > LIMIT => self.problems.push(Problem::TooLarge { file }),
+            Ok(bytes) if bytes.len() > self.limit => self.problems.push(self.too_large(&file)),
             Ok(bytes) => self.add(&file, &bytes),
             Err(source) => self.problems.push(Problem::Io { file, source }),
         }
@@ -69,14 +83,24 @@ impl Batch {
         let Some(encoding) = Encoding::of_magic(bytes) else {
             return self.add_plain(file, bytes);
         };
-        match inflate(bytes, encoding, LIMIT) {
+        if is_longer(bytes, encoding, self.limit) {
+            return self.problems.push(self.too_large(file));
+        }
+        match inflate(bytes, encoding, self.limit) {
             Ok(plain) => self.add_plain(file, &plain),
-            Err(InflateError::TooLarge { .. }) => self.problems.push(Problem::TooLarge { file: file.to_owned() }),
+            Err(InflateError::TooLarge { .. }) => self.problems.push(self.too_large(file)),
             Err(source) => self.problems.push(Problem::Broken {
                 file: file.to_owned(),
                 encoding,
                 source,
             }),
+        }
+    }
+
+    fn too_large(&self, file: &str) -> Problem {
+        Problem::TooLarge {
+            file: file.to_owned(),
+            limit: self.limit,
         }
     }
 
@@ -202,10 +226,24 @@ impl Batch {
     }
 }
 
-fn read_bounded(from: impl Read) -> io::Result<Vec<u8>> {
+fn read_bounded(from: impl Read, limit: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    from.take(u64::try_from(LIMIT).unwrap_or(u64::MAX) + 1).read_to_end(&mut bytes)?;
+    from.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Whether more comes out than is allowed, found out without keeping any of it: it may be a bomb.
+fn is_longer(bytes: &[u8], encoding: Encoding, limit: usize) -> bool {
+    let count = |reader: &mut dyn Read| {
+        let most = (limit as u64).saturating_add(1);
+        // A broken stream is told when it is read.
+        io::copy(&mut reader.take(most), &mut io::sink()).is_ok_and(|counted| counted == most)
+    };
+    match encoding {
+        Encoding::Gzip => count(&mut flate2::read::MultiGzDecoder::new(bytes)),
+        Encoding::Zstd => zstd::stream::read::Decoder::new(bytes).is_ok_and(|mut reader| count(&mut reader)),
+        Encoding::Deflate => count(&mut flate2::read::ZlibDecoder::new(bytes)),
+    }
 }
 
 /// After a broken line, the next line on which an object begins.

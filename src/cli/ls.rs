@@ -49,7 +49,7 @@ impl Ls {
         if self.json {
             for listed in &traces {
                 let line = serde_json::to_string(listed).unwrap_or_default();
-                out::line(&line).map_err(|source| Failure::Output { source })?;
+                out::json(&line).map_err(|source| Failure::Output { source })?;
             }
         } else {
             print(&traces)?;
@@ -87,12 +87,12 @@ fn print(traces: &[Listed]) -> Result<(), Failure> {
         let agent = summary.agent.as_deref().filter(|_| summary.agent_work);
         let name = agent.or(listed.root.as_deref()).or(listed.service.as_deref()).unwrap_or("-");
         table.row(vec![
-            (listed.trace_id.clone(), Style::Dim),
+            (out::shown(&listed.trace_id, 32), Style::Dim),
             (started(listed.start_unix_nano), Style::Plain),
             (took(listed), Style::Plain),
             (
                 if summary.agent_work {
-                    summary.status.clone()
+                    out::shown(&summary.status, 16)
                 } else {
                     "-".to_owned()
                 },

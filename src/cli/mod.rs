@@ -67,7 +67,12 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version go to standard output with status 0, usage errors to standard error with status 2.
-            let _ = error.print();
+            if error.use_stderr() {
+                // They repeat what was given, so without clap's colours: nothing tells those from colours that were given.
+                out::plain(error.render().to_string().trim_end());
+            } else {
+                let _ = error.print();
+            }
             return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };

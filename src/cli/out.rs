@@ -1,6 +1,7 @@
 //! The one place that prints.
 #![expect(clippy::print_stderr, reason = "this module is the way to standard error")]
 
+use std::borrow::Cow;
 use std::env;
 use std::error::Error;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -24,10 +25,49 @@ pub(super) fn note(text: &str) {
     plain(&format!("spanbridge: {text}"));
 }
 
-/// Writes text for people to standard error, as it is.
+/// Writes text for people to standard error.
 pub(super) fn plain(text: &str) {
     // Nobody may be there to read it any more.
-    let _ = writeln!(io::stderr(), "{text}");
+    let _ = writeln!(io::stderr(), "{}", harmless(text));
+}
+
+/// What changes how a terminal shows other text: control characters, and those that change the direction of writing.
+fn is_harmful(letter: char) -> bool {
+    let turns = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    letter.is_control() || turns || letter == '\u{feff}'
+}
+
+/// The text on its lines, with what is harmful to a terminal shown as an escape.
+pub(super) fn harmless(text: &str) -> Cow<'_, str> {
+    let harms = |letter: char| is_harmful(letter) && letter != '\n';
+    if !text.contains(harms) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        if harms(letter) {
+            shown.extend(letter.escape_unicode());
+        } else {
+            shown.push(letter);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// JSON for standard output. On a terminal, what is harmful to it is escaped, which is the same JSON.
+pub(super) fn json(text: &str) -> io::Result<()> {
+    let harms = |letter: char| is_harmful(letter) && letter != '\n';
+    if !io::stdout().is_terminal() || !text.contains(harms) {
+        return line(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match u32::from(letter) {
+            code if harms(letter) => shown.push_str(&format!("\\u{code:04x}")),
+            _ => shown.push(letter),
+        }
+    }
+    line(&shown)
 }
 
 /// Writes an error with its causes to standard error.
@@ -46,11 +86,15 @@ pub(super) fn recovery(recovery: &Recovery) {
 pub(super) fn recovery_lines(recovery: &Recovery) -> Vec<String> {
     let torn = recovery.torn.iter().map(ToString::to_string);
     let damaged = recovery.damaged.iter().map(ToString::to_string);
+    let lost = recovery
+        .lost
+        .iter()
+        .map(|lost| format!("{lost}; put the file back from a backup, then: spanbridge reindex (spanbridge doctor reads all of it)"));
     let rebuilt = recovery
         .index_rebuilt
         .iter()
         .map(|why| format!("the index was made anew from the log: {why}"));
-    torn.chain(damaged).chain(rebuilt).collect()
+    torn.chain(damaged).chain(lost).chain(rebuilt).collect()
 }
 
 /// The error's words and those of its causes, on one line.
@@ -105,7 +149,7 @@ pub(super) fn shown(text: &str, width: usize) -> String {
             space = length > 0;
             continue;
         }
-        if letter.is_control() {
+        if is_harmful(letter) {
             continue;
         }
         if length + usize::from(space) >= width {

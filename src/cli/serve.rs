@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -17,6 +18,7 @@ use super::variables;
 use crate::access::Project;
 use crate::server::{Addresses, Config, Handle, Server};
 use crate::store::log::Recovery;
+use crate::web::documents::Vocabulary;
 
 const EXAMPLES: &str = "\
 Spans and log records are acknowledged once they are on the disk. Everything listens on the loopback interface; to take
@@ -62,6 +64,7 @@ impl Serve {
         let running = Running {
             sources: self.sources,
             table,
+            vocabulary: Arc::clone(&config.vocabulary),
             log,
         };
         runtime.block_on(running.serve(config))
@@ -73,6 +76,8 @@ struct Running {
     sources: Sources,
     /// What it was started with.
     table: Table,
+    /// Read once: a change of it waits for a restart.
+    vocabulary: Arc<Vocabulary>,
     log: Log,
 }
 
@@ -143,10 +148,10 @@ impl Running {
     fn reload(&self, handle: &Handle) -> Result<Vec<String>, Failure> {
         let table = self.sources.read()?;
         let settings = effective(&table)?;
-        let mut config = settings.config()?;
+        let mut config = settings.config_with(Arc::clone(&self.vocabulary))?;
         let waiting = wait_for_restart(&self.table, &table);
         // New projects stand beside those that are there.
-        config.data_dir = effective(&self.table)?.config()?.data_dir;
+        config.data_dir = effective(&self.table)?.config_with(Arc::clone(&self.vocabulary))?.data_dir;
         for (project, recovery) in handle.reload(&config)? {
             self.recovered(&project, &recovery);
         }

@@ -20,6 +20,7 @@ use crate::receiver::redact::RuleText;
 use crate::receiver::{Cors, Limits};
 use crate::server::{COMPRESSION, Config, Connections, HashKey, Security, TlsFiles};
 use crate::store::Retention;
+use crate::web::documents::Vocabulary;
 
 /// The settings. The field names are the keys of the file.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
@@ -61,6 +62,9 @@ pub(super) struct Settings {
     /// Pages of this origin may send from a browser (https://app.example; * is every origin). Repeatable.
     #[arg(long, value_name = "ORIGIN", env = "SPANBRIDGE_CORS_ORIGIN", value_delimiter = ',')]
     pub(super) cors_origin: Option<Vec<String>>,
+    /// A name by which clients reach this machine, beside localhost and its addresses, where nobody is asked for a token. Repeatable.
+    #[arg(long, value_name = "NAME", env = "SPANBRIDGE_ALLOWED_HOST", value_delimiter = ',')]
+    pub(super) allowed_host: Option<Vec<String>>,
     /// Hours after which spans are removed, in whole segments [default: kept for ever].
     #[arg(long, value_name = "HOURS", env = "SPANBRIDGE_RETAIN_HOURS")]
     pub(super) retain_hours: Option<NonZeroU64>,
@@ -158,6 +162,11 @@ pub(super) struct Sources {
 }
 
 impl Sources {
+    /// The file.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     /// Reads the file anew and puts flags and variables over it.
     pub(super) fn read(&self) -> Result<Table, Failure> {
         let mut table = table(&built_in());
@@ -235,6 +244,11 @@ pub(super) fn effective(table: &Table) -> Result<Settings, Failure> {
 impl Settings {
     /// What the server is started with.
     pub(super) fn config(&self) -> Result<Config, Failure> {
+        self.config_with(Arc::new(vocabulary(self.semconv.as_deref())?))
+    }
+
+    /// The same with a vocabulary that was read before.
+    pub(super) fn config_with(&self, vocabulary: Arc<Vocabulary>) -> Result<Config, Failure> {
         let settings = self;
         let (limits, connections) = (Limits::default(), Connections::default());
         let size = |bytes: Option<u64>, default: usize| bytes.map_or(default, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -282,7 +296,8 @@ impl Settings {
                 redaction: self.redact.clone().unwrap_or_default(),
                 redact_hash_key: HashKey(settings.redact_hash_key.clone()),
             },
-            vocabulary: Arc::new(vocabulary(settings.semconv.as_deref())?),
+            allowed_hosts: settings.allowed_host.clone().unwrap_or_default(),
+            vocabulary,
             data_dir: defaults.data_dir,
         })
     }

@@ -12,7 +12,7 @@ use super::out;
 use crate::access::Project;
 use crate::span::TraceId;
 use crate::span::json::Message;
-use crate::store::{Error, Filter, Local, OpenOptions, Store as _, Stored};
+use crate::store::{Filter, Local, OpenOptions, Store as _, Stored};
 use crate::web::documents::Vocabulary;
 use crate::web::listing::{self, Listed};
 
@@ -157,16 +157,9 @@ fn directory_of(directory: &Path, vocabulary: &Vocabulary) -> Result<Kind, Failu
         session_keys: vocabulary.session_keys(),
         ..OpenOptions::new(directory)
     };
-    let local = match Local::open(&options) {
-        Ok(opened) => {
-            out::recovery(&opened.recovery);
-            opened.store
-        }
-        // A bridge writes to it, or nobody can: reading is enough.
-        Err(Error::Locked { .. } | Error::Io { .. }) => Local::open_to_read(directory)?,
-        Err(error) => return Err(error.into()),
-    };
-    Ok(Kind::Directory(Box::new(local)))
+    let opened = Local::open_up_to_date(&options)?;
+    out::recovery(&opened.recovery);
+    Ok(Kind::Directory(Box::new(opened.store)))
 }
 
 impl Kind {
@@ -208,7 +201,7 @@ impl Kind {
             (404, _) => Ok(None),
             (status, body) => Err(Failure::Server {
                 url: url.clone(),
-                message: format!("{status}: {}", String::from_utf8_lossy(&body).trim()),
+                message: format!("{status}: {}", out::shown(&String::from_utf8_lossy(&body), 500)),
             }),
         }
     }

@@ -2,8 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use time::format_description::well_known::Rfc3339;
-use time::{Date, OffsetDateTime};
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::Offset;
 
 /// A moment in nanoseconds since 1970, as a flag says it.
 pub(super) fn moment(text: &str) -> Result<u64, String> {
@@ -12,17 +13,15 @@ pub(super) fn moment(text: &str) -> Result<u64, String> {
 }
 
 fn instant(text: &str) -> Option<u64> {
-    let moment = OffsetDateTime::parse(text, &Rfc3339).ok()?;
-    u64::try_from(moment.unix_timestamp_nanos()).ok()
+    let moment: Timestamp = text.parse().ok()?;
+    u64::try_from(moment.as_nanosecond()).ok()
 }
 
 fn day(text: &str) -> Option<u64> {
-    let mut parts = text.splitn(3, '-');
-    let year = parts.next()?.parse().ok()?;
-    let month: u8 = parts.next()?.parse().ok()?;
-    let day = parts.next()?.parse().ok()?;
-    let date = Date::from_calendar_date(year, month.try_into().ok()?, day).ok()?;
-    u64::try_from(date.midnight().assume_utc().unix_timestamp_nanos()).ok()
+    // The parser takes a date with a time too, and leaves the time out.
+    let date: Date = text.parse().ok().filter(|_| text.len() == "2026-11-21".len())?;
+    let moment = Offset::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok()?;
+    u64::try_from(moment.as_nanosecond()).ok()
 }
 
 fn ago(text: &str) -> Option<u64> {
@@ -53,7 +52,16 @@ mod tests {
         assert_eq!(moment("2026-01-01T11:00:00.5+01:00"), Ok(1_767_261_600_500_000_000));
         assert_eq!(moment("2026-01-01"), Ok(1_767_225_600_000_000_000));
         assert!(moment("2h").is_ok_and(|nanos| nanos + 7_100_000_000_000 < now()));
-        for wrong in ["", "yesterday", "2026-13-01", "12", "h", "99999999999999d"] {
+        for wrong in [
+            "",
+            "yesterday",
+            "2026-13-01",
+            "12",
+            "h",
+            "99999999999999d",
+            "2026-02-31",
+            "2026-01-01T10:00:00",
+        ] {
             assert!(moment(wrong).is_err(), "{wrong}");
         }
     }

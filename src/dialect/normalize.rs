@@ -1,5 +1,7 @@
 //! One spelling for what clients spell in many ways.
 
+use jiff::fmt::temporal::DateTimeParser;
+use jiff::tz::Offset;
 use serde_json::{Map, Value};
 
 use crate::members::Members;
@@ -78,42 +80,23 @@ pub(super) fn is_schema(value: &Value) -> bool {
         || value.as_object().is_some_and(|map| !map.is_empty() && map.values().all(typed))
 }
 
-/// Nanoseconds of `2026-01-01T10:00:00.123456Z` (or with `+00:00`).
+/// The moment that an ISO 8601 text names. Without an offset it is taken for UTC; a date without a time is none.
 pub(super) fn iso_time(text: &str) -> Option<UnixNanos> {
-    let (date, clock) = text.trim().split_once(['T', ' '])?;
-    let mut ymd = date.split('-').map(|part| part.parse::<i64>().ok());
-    let (year, month, day) = (ymd.next()??, ymd.next()??, ymd.next()??);
-    let zone = clock.find(['Z', '+', '-']).unwrap_or(clock.len());
-    let (clock, offset) = clock.split_at_checked(zone)?;
-    let mut hms = clock.split(':');
-    let (hour, minute) = (hms.next()?.parse::<i64>().ok()?, hms.next()?.parse::<i64>().ok()?);
-    let seconds = hms.next().unwrap_or("0");
-    let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
-    let nanos: u64 = format!("{fraction:0<9}").get(..9)?.parse().ok()?;
-    let offset = match offset.as_bytes().first() {
-        Some(sign @ (b'+' | b'-')) => {
-            let mut parts = offset.get(1..)?.split(':').map(|part| part.parse::<i64>().ok());
-            let minutes = parts.next()?? * 60 + parts.next().flatten().unwrap_or(0);
-            if *sign == b'+' { minutes } else { -minutes }
-        }
-        _ => 0,
-    };
-    if !(1..=12).contains(&month) || !(1..=31).contains(&day) {
+    const PARSER: DateTimeParser = DateTimeParser::new();
+    let text = text.trim();
+    let clock = text.get(DATE..)?;
+    let moment = if clock.contains(['Z', 'z', '+', '-', '[']) {
+        PARSER.parse_timestamp(text).ok()?
+    } else if clock.is_empty() {
         return None;
-    }
-    // Howard Hinnant's days_from_civil.
-    let y = if month <= 2 { year - 1 } else { year };
-    let era = y.div_euclid(400);
-    let year_of_era = y.rem_euclid(400);
-    let day_of_year = (153 * (month + if month > 2 { -3 } else { 9 }) + 2) / 5 + day - 1;
-    let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
-    let total = days * 86_400 + (hour * 60 + minute - offset) * 60 + whole.parse::<i64>().ok()?;
-    u64::try_from(total)
-        .ok()?
-        .checked_mul(1_000_000_000)?
-        .checked_add(nanos)
-        .map(UnixNanos)
+    } else {
+        Offset::UTC.to_timestamp(PARSER.parse_datetime(text).ok()?).ok()?
+    };
+    u64::try_from(moment.as_nanosecond()).ok().map(UnixNanos)
 }
+
+/// Bytes of `2026-01-01`.
+const DATE: usize = 10;
 
 /// Arguments of a tool without the client's wrapping, and the call's id where the wrapping holds it.
 pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
@@ -183,7 +166,37 @@ mod tests {
     fn times() {
         assert_eq!(iso_time("2026-01-01T10:00:00.050Z"), Some(UnixNanos(1_767_261_600_050_000_000)));
         assert_eq!(iso_time("2026-01-01T12:00:00+02:00"), Some(UnixNanos(1_767_261_600_000_000_000)));
-        assert_eq!(iso_time("yesterday"), None);
+        for same in [
+            "2026-01-01T10:00:00Z",
+            "2026-01-01 10:00:00",
+            "2026-01-01T10:00",
+            " 2026-01-01T10:00:00.000000+00:00 ",
+            "2026-01-01T12:00:00+0200",
+            "2026-01-01T12:00:00+02",
+            "2026-01-01T04:30:00-05:30",
+            "2026-01-01t10:00:00.000000000z",
+        ] {
+            assert_eq!(iso_time(same), Some(UnixNanos(1_767_261_600_000_000_000)), "{same}");
+        }
+        for none in [
+            "yesterday",
+            "",
+            "2026-01-01",
+            "2026-02-31T10:00:00Z",
+            "2025-02-29T10:00:00Z",
+            "2026-13-01T10:00:00Z",
+            "2026-01-01T24:00:00Z",
+            "2026-01-01T9223372036854775807:00:00Z",
+            "9223372036854775807-01-01T00:00:00Z",
+            "2026-01-01T10:60:00Z",
+            "2026-01-01T10:00:00+99:00",
+            "2026-01-01T10:00:00[Europe/Paris]",
+            "1969-12-31T23:59:59Z",
+            "9999-01-01T00:00:00Z",
+            "2026-01-0\u{e9}T10:00:00Z",
+        ] {
+            assert_eq!(iso_time(none), None, "{none}");
+        }
     }
 
     #[test]

@@ -124,23 +124,38 @@ impl<'a> Rewriter<'a, '_> {
                         patch.replace(&field, &value);
                     }
                 }
-                (Kind::Text, Some(owner)) if of != Type::EntityRef => {
+                (Kind::Text, Some(owner)) => {
                     if let Some(text) = self.edit.text(owner, &self.keys, cursor.text(&field)?) {
                         patch.replace(&field, text.as_bytes());
                     }
                 }
-                // Bytes that are text are looked into as text.
                 (Kind::Bytes, Some(owner)) if of == Type::AnyValue => {
-                    if let Ok(text) = std::str::from_utf8(cursor.bytes(&field.value))
-                        && let Some(text) = self.edit.text(owner, &self.keys, text)
-                    {
-                        patch.replace(&field, text.as_bytes());
+                    if let Some(bytes) = self.bytes(owner, cursor.bytes(&field.value)) {
+                        patch.replace(&field, &bytes);
                     }
                 }
                 _ => {}
             }
         }
         Ok(patch.finish())
+    }
+
+    /// Bytes that are text are looked into as text; of others, each part that is.
+    fn bytes(&mut self, owner: Owner, bytes: &[u8]) -> Option<Vec<u8>> {
+        let mut out = Vec::new();
+        let mut changed = false;
+        for chunk in bytes.utf8_chunks() {
+            let text = Some(chunk.valid()).filter(|text| !text.is_empty());
+            match text.and_then(|text| self.edit.text(owner, &self.keys, text)) {
+                Some(text) => {
+                    changed = true;
+                    out.extend_from_slice(text.as_bytes());
+                }
+                None => out.extend_from_slice(chunk.valid().as_bytes()),
+            }
+            out.extend_from_slice(chunk.invalid());
+        }
+        changed.then_some(out)
     }
 
     fn entry(&mut self, owner: Owner, cursor: &Cursor<'a>, field: &Field, patch: &mut Patch<'a>) -> Result<(), Fault> {

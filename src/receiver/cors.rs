@@ -1,4 +1,4 @@
-//! Browsers that send spans from a page of another origin: answered only when asked for, as the Fetch standard says.
+//! Browsers that send spans from a page: answered only where the page's origin is allowed, as the Fetch standard says.
 
 use bytes::Bytes;
 use hyper::header::{
@@ -7,9 +7,9 @@ use hyper::header::{
 };
 use hyper::{Method, Response, StatusCode};
 
-use super::{Body, full};
+use super::{Body, Rejection, full};
 
-/// Which pages may send. By default none: a browser then refuses to, and nothing else changes.
+/// Which pages may send. By default none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cors {
     /// Origins as browsers write them, `https://app.example`; `*` is every origin.
@@ -25,6 +25,19 @@ impl Cors {
         let origin = headers.get(ORIGIN)?;
         let known = |known: &String| known == "*" || known.as_bytes().eq_ignore_ascii_case(origin.as_bytes());
         self.origins.iter().any(known).then(|| origin.clone())
+    }
+
+    /// That a request that writes comes from no page, or from one that may send.
+    pub(super) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Rejection> {
+        let Some(origin) = headers.get(ORIGIN).filter(|_| method == Method::POST) else {
+            return Ok(());
+        };
+        match self.allowed(headers) {
+            Some(_) => Ok(()),
+            None => Err(Rejection::Origin {
+                origin: String::from_utf8_lossy(origin.as_bytes()).chars().take(100).collect(),
+            }),
+        }
     }
 
     /// The answer to a preflight; `None` if the request is none.

@@ -129,6 +129,15 @@ impl Receiver {
         request.method() == Method::OPTIONS || (grpc::is_grpc(request.headers()) && grpc::is_health(request.uri().path()))
     }
 
+    /// That a request comes from no page in a browser, or from one that may send.
+    ///
+    /// # Errors
+    ///
+    /// It may not.
+    pub fn origin<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
+        self.cors.check(request.method(), request.headers())
+    }
+
     /// Refuses one request without a look at what it carries.
     pub async fn refuse<B>(&self, request: Request<B>, rejection: &Rejection) -> Response<Body>
     where

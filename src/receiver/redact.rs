@@ -3,19 +3,21 @@
 //! A rule finds attributes by their key, text by a regular expression, or text below certain keys by both. What it finds is
 //! removed, masked or hashed. Nothing else of the message changes, not a byte.
 
+mod text;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use regex::{Captures, Regex};
+use regex::Regex;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use sha2::Sha256;
 
 use crate::otlp::Fault;
 use crate::otlp::rewrite::{Edit, Entry, Owner, rewrite};
 use crate::span::{Signal, hex};
+use text::Replace;
 
 /// What a masked text reads as.
 const MASK: &str = "[redacted]";
@@ -27,7 +29,7 @@ pub struct RuleText {
     /// Its name in `/metrics`; without one, its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Keys of attributes, and of maps in them: `*` is any text, `?` any letter.
+    /// Keys of attributes, and of maps in them: `*` is any text, `?` any letter. With `(?i)` before it, case does not matter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// A regular expression for texts.
@@ -198,73 +200,6 @@ impl Rules {
             }
         }
     }
-
-    /// The text without what the expression matches, and how often it did.
-    fn in_text(&self, action: Action, expression: &Regex, text: &str) -> Option<(String, u64)> {
-        let mut found = 0;
-        let changed = expression.replace_all(text, |matched: &Captures<'_>| {
-            found += 1;
-            let matched = matched.get(0).map_or("", |matched| matched.as_str());
-            self.replacement(action, matched.as_bytes())
-        });
-        (found > 0).then(|| (changed.into_owned(), found))
-    }
-
-    /// As in any text, but JSON stays JSON: where a number was found, a text takes its place.
-    fn in_json(&self, action: Action, expression: &Regex, text: &str) -> Option<(String, u64)> {
-        let (changed, found) = self.in_text(action, expression, text)?;
-        let is_json = |text: &str| serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
-        if !text.trim_start().starts_with(['{', '[']) || is_json(&changed) {
-            return Some((changed, found));
-        }
-        let Ok(mut value) = serde_json::from_str::<Value>(text) else {
-            return Some((changed, found));
-        };
-        match self.in_value(action, expression, &mut value) {
-            // What it matches stands across several values: better no JSON than what must not be kept.
-            found if expression.is_match(&value.to_string()) => Some((changed, found)),
-            found => Some((value.to_string(), found)),
-        }
-    }
-
-    fn in_value(&self, action: Action, expression: &Regex, value: &mut Value) -> u64 {
-        match value {
-            Value::String(text) => match self.in_text(action, expression, text) {
-                Some((changed, found)) => {
-                    *text = changed;
-                    found
-                }
-                None => 0,
-            },
-            Value::Number(number) => match self.in_text(action, expression, &number.to_string()) {
-                Some((changed, found)) => {
-                    *value = Value::String(changed);
-                    found
-                }
-                None => 0,
-            },
-            Value::Array(values) => values.iter_mut().map(|value| self.in_value(action, expression, value)).sum(),
-            Value::Object(map) => {
-                let mut found = 0;
-                let entries = std::mem::take(map).into_iter();
-                *map = entries
-                    .map(|(key, mut value)| {
-                        found += self.in_value(action, expression, &mut value);
-                        let key = match self.in_text(action, expression, &key) {
-                            Some((changed, in_key)) => {
-                                found += in_key;
-                                changed
-                            }
-                            None => key,
-                        };
-                        (key, value)
-                    })
-                    .collect();
-                found
-            }
-            Value::Null | Value::Bool(_) => 0,
-        }
-    }
 }
 
 struct Applied<'a>(&'a Rules);
@@ -294,7 +229,8 @@ impl Edit for Applied<'_> {
             let below = |wanted: &Regex| keys.iter().any(|key| wanted.is_match(key));
             if rule.looks_at(owner) && rule.key.as_ref().is_none_or(below) {
                 let now = changed.as_deref().unwrap_or(text);
-                if let Some((text, found)) = self.0.in_json(rule.action, expression, now) {
+                let with = |matched: &str| self.0.replacement(rule.action, matched.as_bytes());
+                if let Some((text, found)) = (Replace { expression, with: &with }).in_text(now) {
                     rule.found.fetch_add(found, Ordering::Relaxed);
                     changed = Some(text);
                 }
@@ -336,7 +272,8 @@ fn rule(text: &RuleText) -> Result<Rule, RuleFault> {
 }
 
 fn of_glob(glob: &str) -> String {
-    format!("(?s)^{}$", regex::escape(glob).replace(r"\*", ".*").replace(r"\?", "."))
+    let (flags, glob) = glob.strip_prefix("(?i)").map_or(("(?s)", glob), |glob| ("(?si)", glob));
+    format!("{flags}^{}$", regex::escape(glob).replace(r"\*", ".*").replace(r"\?", "."))
 }
 
 /// The rules in force, and what each has found since the start.

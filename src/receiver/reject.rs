@@ -150,6 +150,18 @@ pub enum Rejection {
     /// It carries no token, or one that may not do this.
     #[error(transparent)]
     Denied(#[from] Denied),
+    /// A name that is not this machine's, where nobody is asked for a token.
+    #[error("the request is for {host}, which is no name of this machine: set --allowed-host (allowed_host) to it, or use a token")]
+    Host {
+        /// What the request names.
+        host: String,
+    },
+    /// A page of another origin, which was not told that it may send.
+    #[error("pages of {origin} may not send: set --cors-origin (cors_origin) to it")]
+    Origin {
+        /// What the browser says of the page.
+        origin: String,
+    },
     /// More header fields than are allowed, or longer ones.
     #[error("the request has {found} {what}, the limit is {limit}")]
     Headers {
@@ -262,6 +274,8 @@ impl Rejection {
             Self::Denied(Denied::NoRight { .. }) => (PERMISSION_DENIED, 403, None, "no_right"),
             Self::Denied(Denied::NoToken) => (UNAUTHENTICATED, 401, None, "no_token"),
             Self::Denied(_) => (UNAUTHENTICATED, 401, None, "unknown_token"),
+            Self::Host { .. } => (PERMISSION_DENIED, 403, None, "host"),
+            Self::Origin { .. } => (PERMISSION_DENIED, 403, None, "origin"),
             Self::Headers { .. } => (RESOURCE_EXHAUSTED, 431, None, "headers"),
             Self::NotFound { .. } => (NOT_FOUND, 404, None, "not_found"),
             Self::Method { .. } => (UNIMPLEMENTED, 405, None, "method"),

@@ -26,6 +26,8 @@ pub struct Config {
     pub limits: Limits,
     /// Pages of which other origins may send.
     pub cors: Cors,
+    /// Names by which clients may reach a port of the loopback interface that asks for no token, beside its own.
+    pub allowed_hosts: Vec<String>,
     /// What each project's store removes in time.
     pub retention: Retention,
     /// Level of zstd for sealed segments; `None`: they stay as they came.
@@ -134,6 +136,7 @@ impl Config {
             api: any(),
             limits: Limits::default(),
             cors: Cors::default(),
+            allowed_hosts: Vec::new(),
             retention: Retention::default(),
             compression: Some(COMPRESSION),
             connections: Connections::default(),

@@ -1,12 +1,16 @@
 //! Every request passes here: whose it is, and whether it may.
 
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
 use hyper::{Request, Response};
 
-use super::config::Connections;
+use super::config::{Connections, Security};
+use super::hosts::Hosts;
+use super::listen;
 use super::projects::{Place, Projects};
 use crate::access::{Denied, Right, Tokens};
 use crate::receiver::{Body, Receiver, Refusals, Rejection};
@@ -17,27 +21,50 @@ use crate::web::Web;
 pub(super) struct Gate {
     pub(super) projects: Projects,
     tokens: RwLock<Arc<Tokens>>,
+    /// Whether clients show certificates.
+    certificates: AtomicBool,
     limits: Connections,
+    hosts: Hosts,
     /// Requests of the API that were refused.
     refused: Arc<Refusals>,
 }
 
 impl Gate {
-    pub(super) fn new(projects: Projects, tokens: Tokens, limits: Connections, refused: Arc<Refusals>) -> Self {
-        Self {
+    pub(super) fn new(projects: Projects, security: &Security, limits: Connections, hosts: Hosts, refused: Arc<Refusals>) -> Self {
+        let gate = Self {
             projects,
-            tokens: RwLock::new(Arc::new(tokens)),
+            tokens: RwLock::default(),
+            certificates: AtomicBool::default(),
             limits,
+            hosts,
             refused,
-        }
+        };
+        gate.set_security(security);
+        gate
     }
 
-    pub(super) fn set_tokens(&self, tokens: Tokens) {
-        *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tokens);
+    pub(super) fn set_security(&self, security: &Security) {
+        let certificates = security.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+        self.certificates.store(certificates, Ordering::Relaxed);
+        *self.tokens.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(security.tokens.clone());
+    }
+
+    fn tokens(&self) -> Arc<Tokens> {
+        Arc::clone(&self.tokens.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Where nobody is asked who they are, a page in a browser of this machine must not pass for a program on it. Beyond the
+    /// loopback interface the names of this machine are not known.
+    fn host<B>(&self, request: &Request<B>, at: SocketAddr) -> Result<(), Rejection> {
+        let asked = self.certificates.load(Ordering::Relaxed) || !self.tokens().is_empty();
+        if asked || !listen::is_loopback(&at) {
+            return Ok(());
+        }
+        self.hosts.check(request)
     }
 
     fn place<B>(&self, request: &Request<B>, right: Right) -> Result<Arc<Place>, Denied> {
-        let tokens = Arc::clone(&self.tokens.read().unwrap_or_else(PoisonError::into_inner));
+        let tokens = self.tokens();
         let values = request.headers().get_all(AUTHORIZATION).iter();
         let project = tokens.allow(values.map(|value| value.as_bytes()), right)?;
         // Every project of a token is open before the token is known.
@@ -59,10 +86,11 @@ impl Gate {
         Ok(())
     }
 
-    /// Answers a request on an OTLP port.
-    pub(super) async fn otlp(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+    /// Answers a request on an OTLP port, which listens at this address.
+    pub(super) async fn otlp(self: Arc<Self>, request: Request<Incoming>, at: SocketAddr) -> Response<Body> {
         let first = self.projects.first();
-        if let Err(rejection) = self.head(&request) {
+        let passed = self.head(&request).and_then(|()| self.host(&request, at));
+        if let Err(rejection) = passed.and_then(|()| first.receiver.origin(&request)) {
             return first.receiver.refuse(request, &rejection).await;
         }
         if Receiver::is_open(&request) {
@@ -74,11 +102,15 @@ impl Gate {
         }
     }
 
-    /// Answers a request on the API's port.
-    pub(super) async fn api(self: Arc<Self>, request: Request<Incoming>) -> Response<Body> {
+    /// Answers a request on the API's port, which listens at this address.
+    pub(super) async fn api(self: Arc<Self>, request: Request<Incoming>, at: SocketAddr) -> Response<Body> {
         if let Err(rejection) = self.head(&request) {
             self.refused.add("API", rejection.name());
             return Web::too_large_head(rejection.to_string());
+        }
+        if let Err(rejection) = self.host(&request, at) {
+            self.refused.add("API", rejection.name());
+            return Web::foreign_host(rejection.to_string());
         }
         let Some(right) = Web::right(request.uri().path()) else {
             return Arc::clone(&self.projects.first().web).handle(request).await;

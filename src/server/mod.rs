@@ -6,6 +6,7 @@
 mod config;
 mod connection;
 mod gate;
+mod hosts;
 mod listen;
 mod metrics;
 mod projects;
@@ -29,6 +30,7 @@ use crate::receiver::Refusals;
 use crate::receiver::counters::Counters;
 use crate::store::log::Recovery;
 use gate::Gate;
+use hosts::Hosts;
 use listen::Ports;
 use projects::Projects;
 use tls::Tls;
@@ -98,7 +100,8 @@ impl Server {
         let (grpc, grpc_address) = listen::bind(grpc)?;
         let (http, http_address) = listen::bind(http)?;
         let (api, api_address) = listen::bind(api)?;
-        let gate = Gate::new(projects, config.security.tokens.clone(), config.connections, refused);
+        let hosts = Hosts::new(&config.allowed_hosts);
+        let gate = Gate::new(projects, &config.security, config.connections, hosts, refused);
         Ok(Self {
             gate: Arc::new(gate),
             ports,
@@ -145,14 +148,19 @@ impl Server {
         let (stop, stopped) = watch::channel(false);
         let [grpc, http, api] = self.listeners;
         let mut tasks = Vec::new();
-        for listener in [grpc, http] {
+        let Addresses {
+            grpc: grpc_at,
+            http: http_at,
+            api: api_at,
+        } = self.addresses;
+        for (listener, at) in [(grpc, grpc_at), (http, http_at)] {
             let gate = Arc::clone(&self.gate);
-            let answer = move |request| Arc::clone(&gate).otlp(request);
+            let answer = move |request| Arc::clone(&gate).otlp(request, at);
             let ports = Arc::clone(&self.ports);
             tasks.push(tokio::spawn(listen::serve(listener, ports, answer, stopped.clone())));
         }
         let gate = Arc::clone(&self.gate);
-        let answer = move |request| Arc::clone(&gate).api(request);
+        let answer = move |request| Arc::clone(&gate).api(request, api_at);
         tasks.push(tokio::spawn(listen::serve(api, Arc::clone(&self.ports), answer, stopped)));
         tokio::select! {
             () = end => {}
@@ -214,7 +222,7 @@ impl Handle {
             in_use.set(tls);
         }
         self.gate.projects.first().receiver.redaction().set(rules);
-        self.gate.set_tokens(security.tokens);
+        self.gate.set_security(&security);
         Ok(recoveries)
     }
 }

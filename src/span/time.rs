@@ -118,6 +118,15 @@ mod tests {
     }
 
     #[test]
+    fn every_day_has_the_date_of_the_calendar() {
+        for day in 0..=u64::MAX / 86_400_000_000_000 {
+            let nanos = day * 86_400_000_000_000;
+            let expected = jiff::Timestamp::from_nanosecond(nanos.into()).expect("in range").to_string();
+            assert_eq!(UnixNanos(nanos).rfc3339(), expected.replace('Z', ".000Z"));
+        }
+    }
+
+    #[test]
     fn seconds_go_there_and_back() {
         let time = UnixNanos(1_767_261_600_050_000_000);
         assert_eq!(UnixNanos::from_seconds(time.seconds()).rfc3339(), time.rfc3339());

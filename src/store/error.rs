@@ -48,6 +48,14 @@ pub enum Error {
         /// What SQLite says.
         source: Arc<rusqlite::Error>,
     },
+    /// A part of the index is damaged; the next start makes it anew.
+    #[error(
+        "the index is damaged ({fault}): lists and documents may lack what the log holds; start the bridge again, it makes the index anew"
+    )]
+    IndexDamaged {
+        /// What SQLite says.
+        fault: String,
+    },
     /// The index was written by another version of this program, and cannot be made anew by one that only reads.
     #[error("the index has version {version}, and this program reads version {known}: start `spanbridge serve`, it makes the index anew")]
     IndexVersion {

@@ -12,9 +12,11 @@ use rusqlite::Connection;
 use super::chunk::{Listed, StoredEnvelope};
 use super::commit::{Commits, Job};
 use super::disk::{Directory, Disk};
-use super::index::{self, Index, Place};
-use super::lock::Lock;
+use super::index::{self, Checked, Index, Place, Places};
+use super::lock::{Lock, Purpose};
+use super::log::record::HEAD;
 use super::log::{Log, Position, RecordKind, Recovery};
+use super::lost;
 use super::maintain::{Maintained, Maintenance};
 use super::ready::{Probe, Usage};
 use super::segments::Segments;
@@ -120,9 +122,15 @@ impl Local {
             }
         };
         std::fs::create_dir_all(directory).map_err(io("make"))?;
-        let lock = Lock::take(directory)?;
+        let lock = Lock::take(directory, Purpose::Write)?;
         let disk = options.disk.clone().unwrap_or_else(|| Arc::new(Directory::new(directory)));
-        let (log, index, recovery) = open_and_replay(options, &disk)?;
+        let checked = index::check_at_opening(directory)?;
+        let (checked, (log, index, mut recovery)) = match checked {
+            Checked::Damaged(fault) => (Checked::Whole, rebuild(options, &disk, fault, Places::new())?),
+            checked => (checked, open_and_replay(options, &disk)?),
+        };
+        let cut = lost::cut_segments(&*disk, directory, index.connection(), log.end().segment)?;
+        recovery.lost.splice(0..0, cut);
         let segments = Arc::new(Segments::new(directory, Arc::clone(&disk)));
         let reader = Reader {
             segments: Arc::clone(&segments),
@@ -130,7 +138,7 @@ impl Local {
         };
         let state = Arc::new(State::default());
         state.segment.store(log.end().segment, Ordering::Release);
-        let maintenance = Maintenance::start(options, Arc::clone(&disk), Arc::clone(&segments), Arc::clone(&state))
+        let maintenance = Maintenance::start(options, Arc::clone(&disk), Arc::clone(&segments), Arc::clone(&state), checked)
             .map_err(io("start the maintaining thread for"))?;
         let (sender, jobs) = channel();
         let mut commits = Commits {
@@ -164,6 +172,53 @@ impl Local {
         Ok(Opened { store, recovery })
     }
 
+    /// Opens a directory for reading, also beside a process that writes to it. If nobody does and the index is not up to date,
+    /// it is brought up to date first: only for that long the directory is locked.
+    ///
+    /// # Errors
+    ///
+    /// There is no store in it, or it cannot be read.
+    pub fn open_up_to_date(options: &OpenOptions) -> Result<Opened, Error> {
+        let directory = &options.directory;
+        let mut recovery = Recovery::default();
+        if !Self::is_up_to_date(directory) {
+            match Lock::take(directory, Purpose::Read) {
+                Ok(lock) => {
+                    let disk = options.disk.clone().unwrap_or_else(|| Arc::new(Directory::new(directory)));
+                    recovery = open_and_replay(options, &disk)?.2;
+                    drop(lock);
+                }
+                // A bridge writes to it, or nobody can: reading is enough.
+                Err(Error::Locked { .. } | Error::Io { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let store = Self::open_to_read(directory)?;
+        // A bridge at work may change the files meanwhile; then there is nothing to say of them.
+        let segments = super::log::segments(directory).unwrap_or_default();
+        if let Some(active) = segments.last() {
+            let disk = Directory::read_only(directory);
+            let cut = lost::cut_segments(&disk, directory, store.reader.index().connection(), *active);
+            recovery.lost.splice(0..0, cut.unwrap_or_default());
+        }
+        Ok(Opened { store, recovery })
+    }
+
+    /// Whether the index covers the log to its last byte.
+    fn is_up_to_date(directory: &Path) -> bool {
+        let covered = || -> Result<Position, Error> {
+            let index = index::open_to_read(directory)?;
+            index::check_version(&index)?;
+            index::covered(&index)
+        };
+        let end = || -> Option<Position> {
+            let segment = *super::log::segments(directory).ok()?.last()?;
+            let offset = std::fs::metadata(directory.join(super::log::file_name(segment))).ok()?.len();
+            Some(Position { segment, offset })
+        };
+        covered().is_ok_and(|covered| end() == Some(covered))
+    }
+
     /// Opens a directory for reading only, also beside a process that writes to it.
     ///
     /// # Errors
@@ -189,7 +244,7 @@ impl Local {
     ///
     /// Another process writes to the directory, or it cannot be used.
     pub fn reindex(options: &OpenOptions) -> Result<Opened, Error> {
-        let lock = Lock::take(&options.directory)?;
+        let lock = Lock::take(&options.directory, Purpose::Write)?;
         index::remove(&options.directory)?;
         drop(lock);
         Self::open(options)
@@ -288,24 +343,28 @@ impl Drop for Local {
 
 pub(super) fn open_and_replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<(Log, Index, Recovery), Error> {
     match replay(options, disk) {
-        Ok(Some(opened)) => Ok(opened),
-        Ok(None) => rebuild(options, disk, "it covered more than the log holds".to_owned()),
-        Err(Error::Index { source, .. }) if is_corrupt(&source) => rebuild(options, disk, source.to_string()),
+        Ok(Replayed::Opened(opened)) => Ok(*opened),
+        Ok(Replayed::Behind(known)) => rebuild(options, disk, "it covered more than the log holds".to_owned(), known),
+        Err(Error::Index { source, .. }) if index::is_corrupt(&source) => rebuild(options, disk, source.to_string(), Places::new()),
         Err(error) => Err(error),
     }
 }
 
-fn is_corrupt(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
-    )
-}
-
-fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String) -> Result<(Log, Index, Recovery), Error> {
+/// Makes the index anew. `known` is what the former one knew of the log, as far as that may be gone.
+fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String, known: Places) -> Result<(Log, Index, Recovery), Error> {
     index::remove(&options.directory)?;
-    let (log, index, mut recovery) = replay(options, disk)?.ok_or(Error::Closed)?;
+    let Replayed::Opened(opened) = replay(options, disk)? else {
+        return Err(Error::Closed);
+    };
+    let (log, index, mut recovery) = *opened;
     recovery.index_rebuilt = Some(why);
+    if let Some(first) = known.keys().next() {
+        let now = index::places_from(index.connection(), first.segment)?;
+        recovery.lost.extend(lost::gone(&**disk, known, &now));
+    }
+    if let Some(torn) = &mut recovery.torn {
+        torn.acknowledged = recovery.lost.iter().any(|lost| lost.segment == torn.at.segment);
+    }
     Ok((log, index, recovery))
 }
 
@@ -315,20 +374,34 @@ fn segment_age(retention: Retention) -> Option<u64> {
     Some(u64::try_from(age).unwrap_or(u64::MAX))
 }
 
-/// Opens log and index, and brings the index up to the log's end. `None`: the index covers more than there is.
-fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Option<(Log, Index, Recovery)>, Error> {
+enum Replayed {
+    Opened(Box<(Log, Index, Recovery)>),
+    /// The log ends before what the index covers; these are the records that the index knows from the log's last segment on.
+    Behind(Places),
+}
+
+/// Opens log and index, and brings the index up to the log's end.
+fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error> {
     let mut index = Index::open(&options.directory)?;
     let covered = index::covered(index.connection())?;
     let mut writer = index.begin()?;
     let keys: Vec<&str> = options.session_keys.iter().map(String::as_str).collect();
     // Of the segment that is read: they stand before the chunks that refer to them.
     let mut envelopes: HashMap<(u64, u64), StoredEnvelope> = HashMap::new();
+    let mut last = covered;
     let (log, recovery) = Log::open(
         Arc::clone(disk),
         &options.directory,
         (options.segment_size, segment_age(options.retention)),
         covered,
         &mut |at, head, message: Vec<u8>| {
+            if at.segment > last.segment && last.segment > 0 {
+                writer.end(last)?;
+            }
+            last = Position {
+                segment: at.segment,
+                offset: at.offset + HEAD as u64 + u64::from(head.length),
+            };
             let listed = match head.kind() {
                 Some(RecordKind::Chunk(kind)) => Listed::of_record(kind, &message, head.checksum, &keys),
                 Some(RecordKind::Shared(kind)) => {
@@ -351,14 +424,16 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Option<(Log, In
             }
         },
     )?;
-    let behind = log.end() < covered;
     let end = log.end();
-    if behind {
+    if end < covered {
         drop(writer);
-        return Ok(None);
+        return index::places_from(index.connection(), end.segment).map(Replayed::Behind);
+    }
+    if end.segment > last.segment && last.segment > 0 {
+        writer.end(last)?;
     }
     writer.commit(end)?;
-    Ok(Some((log, index, recovery)))
+    Ok(Replayed::Opened(Box::new((log, index, recovery))))
 }
 
 impl Reader {

@@ -1,21 +1,51 @@
-//! One writer a directory: a lock file that names the process which holds it.
+//! One writer a directory. The lock is on the directory itself, which cannot be removed while anything is in it, and on a file
+//! in it that names the process which holds it.
 
 use std::fs::{File, TryLockError};
-use std::io::{Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use super::Error;
 
 /// Held while the store is open for writing. The system lets go of it when the process ends, however it ends.
 #[derive(Debug)]
 pub(super) struct Lock {
+    _directory: Option<File>,
     _file: File,
 }
 
+/// What a lock is taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To write, for as long as the process likes.
+    Write,
+    /// To bring the index up to date before it is read.
+    Read,
+}
+
+/// So long is waited for a process that only brings the index up to date.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// What the lock's file says behind such a process.
+const READS: &str = "which reads it";
+
 impl Lock {
-    /// Takes the lock of a directory.
-    pub(super) fn take(directory: &Path) -> Result<Self, Error> {
+    /// Takes the lock of a directory. Waits for one that is held only to read.
+    pub(super) fn take(directory: &Path, purpose: Purpose) -> Result<Self, Error> {
+        let begin = Instant::now();
+        loop {
+            match Self::try_take(directory, purpose) {
+                Err(Error::Locked { holder, .. }) if holder.ends_with(READS) && purpose == Purpose::Write && begin.elapsed() < PATIENCE => {
+                    sleep(Duration::from_millis(20));
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn try_take(directory: &Path, purpose: Purpose) -> Result<Self, Error> {
         let path = directory.join("lock");
         let io = |doing| {
             let path = path.clone();
@@ -32,27 +62,48 @@ impl Lock {
             .truncate(false)
             .open(&path)
             .map_err(io("open"))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                let _ = file.read_to_string(&mut holder);
-                let holder = holder.trim();
-                return Err(Error::Locked {
-                    path: directory.to_owned(),
-                    holder: if holder.is_empty() {
-                        "another process".to_owned()
-                    } else {
-                        holder.to_owned()
-                    },
-                });
-            }
-            Err(TryLockError::Error(source)) => return Err(io("lock")(source)),
+        // Whoever removes the file, or puts another in its place, does not remove this.
+        let itself = File::open(directory).map_err(io("open the directory of"))?;
+        let locked = |outcome| match outcome {
+            Ok(()) => Ok(true),
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(source)) => Err(source),
+        };
+        let directory_locked = match locked(itself.try_lock()) {
+            Ok(free) => Some(free),
+            // File systems of a network may lock only what is open for writing, and no directory is.
+            Err(source) if cannot_lock(&source) => None,
+            Err(source) => return Err(io("lock the directory of")(source)),
+        };
+        let free = directory_locked != Some(false) && locked(file.try_lock()).map_err(io("lock"))?;
+        if !free {
+            let mut holder = String::new();
+            let _ = file.read_to_string(&mut holder);
+            let holder = holder.trim();
+            return Err(Error::Locked {
+                path: directory.to_owned(),
+                holder: if holder.is_empty() {
+                    "another process".to_owned()
+                } else {
+                    holder.to_owned()
+                },
+            });
         }
         // Who holds the lock is a courtesy to people: on a full disk it stays unsaid.
         let _ = file.set_len(0);
         let _ = file.rewind();
-        let _ = writeln!(file, "process {}", std::process::id());
-        Ok(Self { _file: file })
+        let _ = match purpose {
+            Purpose::Write => writeln!(file, "process {}", std::process::id()),
+            Purpose::Read => writeln!(file, "process {}, {READS}", std::process::id()),
+        };
+        Ok(Self {
+            _directory: directory_locked.map(|_| itself),
+            _file: file,
+        })
     }
+}
+
+fn cannot_lock(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    [Errno::BADF, Errno::NOTSUP, Errno::NOLCK, Errno::INVAL].contains(&Errno::from_io_error(error).unwrap_or(Errno::PERM))
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use std::{io, thread};
 
 use super::disk::Disk;
+use super::index::Checked;
 use super::local::{OpenOptions, State};
 use super::log::{Compressed, Form, compress, file_name, segments_of};
 use super::segments::{Listing, Segments};
@@ -74,7 +75,14 @@ pub(super) struct Maintenance {
 }
 
 impl Maintenance {
-    pub(super) fn start(options: &OpenOptions, disk: Arc<dyn Disk>, segments: Arc<Segments>, state: Arc<State>) -> io::Result<Self> {
+    /// `checked` is what is known of the index: a check that was not finished is done first.
+    pub(super) fn start(
+        options: &OpenOptions,
+        disk: Arc<dyn Disk>,
+        segments: Arc<Segments>,
+        state: Arc<State>,
+        checked: Checked,
+    ) -> io::Result<Self> {
         let (orders, inbox) = channel();
         let so_far = Arc::new(Mutex::new(Maintained::default()));
         let stopping = Arc::new(AtomicBool::new(false));
@@ -88,6 +96,7 @@ impl Maintenance {
             stopping: Arc::clone(&stopping),
             settled: BTreeSet::new(),
             last_arrival: None,
+            checked,
             done: Maintained::default(),
         };
         let shared = Arc::clone(&so_far);
@@ -168,13 +177,29 @@ struct Work {
     settled: BTreeSet<u64>,
     /// Of the sealed segment that was asked last: when its last chunk came.
     last_arrival: Option<(u64, Option<u64>)>,
+    /// What is known of the index.
+    checked: Checked,
     done: Maintained,
 }
 
 impl Work {
     fn run(&mut self, at_once: bool) -> Result<(), Error> {
         self.retain()?;
-        self.compress(at_once)
+        self.compress(at_once)?;
+        self.check()
+    }
+
+    /// Ends the check of the index that opening had no time for.
+    fn check(&mut self) -> Result<(), Error> {
+        // Unfinished once more: the store is being closed.
+        if self.checked == Checked::Unfinished {
+            let stopping = &self.stopping;
+            self.checked = index::check_in_use(&self.directory, &|| stopping.load(Ordering::Relaxed))?;
+        }
+        match &self.checked {
+            Checked::Damaged(fault) => Err(Error::IndexDamaged { fault: fault.clone() }),
+            Checked::Whole | Checked::Unfinished => Ok(()),
+        }
     }
 
     fn failure(&self, doing: &'static str, segment: u64) -> impl Fn(io::Error) -> Error {

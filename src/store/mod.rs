@@ -20,7 +20,7 @@
 //!
 //! # Limits
 //!
-//! One writer a directory (a lock file names the process). One chunk holds at most 4 GiB. Segments are 64 MiB.
+//! One writer a directory (the directory is locked, and a file in it names the process). One chunk holds at most 4 GiB. Segments are 64 MiB.
 
 pub mod chunk;
 mod commit;
@@ -30,6 +30,7 @@ pub mod index;
 mod local;
 mod lock;
 pub mod log;
+mod lost;
 mod maintain;
 mod ready;
 mod repetition;
@@ -39,6 +40,7 @@ mod shared;
 pub use chunk::{Chunk, ChunkKind, Divided, Listed};
 pub use error::Error;
 pub use local::{Local, OpenOptions, Opened};
+pub use lost::{Fault, Lost, lost_in};
 pub use maintain::{Maintained, Retention};
 pub use ready::Usage;
 

@@ -84,6 +84,12 @@ impl Web {
         Problem::head(message).reply()
     }
 
+    /// Refuses a request for a name that is not this machine's.
+    #[must_use]
+    pub fn foreign_host(message: String) -> Response<Body> {
+        Problem::forbidden(message).reply()
+    }
+
     /// Answers one request.
     pub async fn handle<B>(self: Arc<Self>, request: Request<B>) -> Response<Body> {
         if request.method() != Method::GET && request.method() != Method::HEAD {

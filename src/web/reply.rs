@@ -86,6 +86,15 @@ impl Problem {
         }
     }
 
+    pub(super) fn forbidden(message: String) -> Self {
+        Self {
+            status: StatusCode::FORBIDDEN,
+            code: "FORBIDDEN",
+            message,
+            challenge: None,
+        }
+    }
+
     pub(super) fn head(message: String) -> Self {
         Self {
             status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,

@@ -250,10 +250,10 @@ fn browsers() -> Vec<Row> {
             .row("cors", "what is no browser is told nothing of it", FETCH),
         json("/v1/traces", body::json(three))
             .header("origin", PAGE)
-            .stores(three, 2)
+            .refused(403, 7, "set --cors-origin")
             .lacks("access-control-allow-origin")
             .lacks("vary")
-            .row("cors", "not asked for: no header", FETCH),
+            .row("cors", "not asked for: a page may not send", FETCH),
         preflight(Who::Plain, PAGE)
             .refused(405, 12, "takes POST only")
             .lacks("access-control-allow-origin")

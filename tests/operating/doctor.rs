@@ -2,11 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
+use spanbridge::otlp::{encode, scan};
+use spanbridge::span::Signal;
+use spanbridge::store::{Chunk, Local, OpenOptions};
 
 use crate::serving::{Serving, spanbridge};
 use crate::{send, span, text};
@@ -151,6 +155,98 @@ fn the_doctor_on_what_is_broken_changes_nothing() {
     let (status, findings) = doctor(&call, &[]);
     assert_eq!(status, 1);
     expect(&findings, "log", "wrong", "segments 2 to 2 are gone");
+}
+
+/// A data directory with 90 traces, most of them in compressed segments.
+fn compressed() -> (tempfile::TempDir, PathBuf) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data");
+    let options = OpenOptions {
+        segment_size: 4_000,
+        ..OpenOptions::new(&data)
+    };
+    let store = Local::open(&options).expect("opens").store;
+    for trace in 1..=90 {
+        let bytes = encode::traces(&[span(trace, 1)]);
+        let scanned = scan::scan(&bytes, Signal::Traces, &["session.id"]).expect("a request");
+        store.append(Chunk::of_request(&scanned, bytes)).expect("appends");
+    }
+    assert!(store.maintain().expect("works").compressed_segments > 1);
+    drop(store);
+    (directory, data)
+}
+
+/// What `serve` says before it serves.
+fn said_at_the_start(data: &Path) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+        .args(["serve", "--data-dir", text(data)])
+        .args(FREE)
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("starts");
+    let lines = BufReader::new(child.stderr.take().expect("piped")).lines().map_while(Result::ok);
+    let said: Vec<String> = lines.take_while(|line| !line.contains("serving")).collect();
+    child.kill().expect("ends");
+    child.wait().expect("ended");
+    said.join("\n")
+}
+
+#[test]
+fn a_compressed_segment_that_was_cut_is_said_by_the_doctor_and_at_the_start() {
+    let (_directory, data) = compressed();
+    let call = [&["--data-dir", text(&data)][..], &FREE].concat();
+    assert_eq!(doctor(&call, &[]).0, 0);
+    assert_eq!(said_at_the_start(&data), "");
+    let segment = data.join("0000000001.log");
+    let whole = fs::read(&segment).expect("reads");
+    // Somewhere, at the end of the records, and within the table.
+    let table = usize::try_from(u64::from_le_bytes(*whole[whole.len() - 24..].first_chunk().expect("a footer"))).expect("small");
+    for (length, lost) in [(whole.len() / 2, true), (table, false), (whole.len() - 1, false)] {
+        fs::write(&segment, &whole[..length]).expect("cuts");
+        let before = snapshot(&data);
+        let (status, findings) = doctor(&call, &[]);
+        assert_eq!((status, snapshot(&data) == before), (1, true), "{findings:#?}");
+        expect(&findings, "log", "wrong", "segment 1: the file was cut off");
+        let said = said_at_the_start(&data);
+        assert!(
+            said.contains("segment 1: the file was cut off") && said.contains("spanbridge reindex"),
+            "{said}"
+        );
+        let listed = spanbridge(&["ls", "--data-dir", text(&data)]);
+        let told = String::from_utf8_lossy(&listed.stderr).into_owned();
+        assert!(told.contains("segment 1: the file was cut off"), "{told}");
+        if lost {
+            expect(&findings, "index", "wrong", "acknowledged records of");
+            let words = findings
+                .iter()
+                .find(|finding| finding["check"] == "index" && finding["status"] == "wrong");
+            let words = words.expect("found")["what"].as_str().expect("words").to_owned();
+            let counts = words.rsplit("; ").next().expect("counts");
+            assert!(said.contains(counts) && !counts.starts_with("0 "), "{counts}: {said}");
+        } else {
+            assert!(said.contains("all its records are there"), "{said}");
+        }
+    }
+    fs::write(&segment, &whole).expect("restores");
+    assert_eq!(doctor(&call, &[]).0, 0);
+}
+
+#[test]
+fn a_configuration_that_everybody_reads_should_hold_no_key() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("spanbridge.toml");
+    let data = format!("data_dir = {:?}\n", text(&directory.path().join("data")));
+    let told = |config: &str, mode: u32| {
+        fs::write(&file, format!("{data}{config}")).expect("writes");
+        fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("sets");
+        let (_, findings) = doctor(&[&["--config", text(&file), "--only", "settings"][..], &FREE].concat(), &[]);
+        findings
+            .iter()
+            .any(|finding| finding["status"] == "warning" && finding["what"].to_string().contains("redact_hash_key"))
+    };
+    let key = "redact_hash_key = \"5481\"\n";
+    assert!(told(key, 0o644));
+    assert!(!told(key, 0o600) && !told("", 0o644));
 }
 
 #[test]

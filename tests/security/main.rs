@@ -3,6 +3,7 @@
 #![cfg(feature = "server")]
 
 mod config;
+mod hosts;
 mod limits;
 mod redaction;
 mod reload;

@@ -27,7 +27,10 @@ fn recorded(signal: &str) -> Vec<(PathBuf, Vec<u8>)> {
                     Some(encoding) => inflate(&bytes, encoding, usize::MAX - 1).expect("decompresses"),
                     None => bytes,
                 };
-                found.push((path, plain));
+                // Some clients send JSON.
+                if !plain.starts_with(b"{") {
+                    found.push((path, plain));
+                }
             }
         }
     }
@@ -215,7 +218,77 @@ fn json_in_a_text_stays_json() {
     assert_eq!(one_text(&card, "{no JSON 4111111111111111"), "{no JSON [redacted]");
     // What is found stands across two values.
     let across = [rule(None, Some(r#"5481,"b":77"#), Action::Mask, &[])];
-    assert_eq!(one_text(&across, r#"{"a":5481,"b":77}"#), r#"{"a":[redacted]}"#);
+    assert_eq!(one_text(&across, r#"{"a":5481,"b":77}"#), r#"{"a":"[redacted]","b":"[redacted]"}"#);
+}
+
+#[test]
+fn no_escape_hides_what_a_rule_finds() {
+    let words = [rule(
+        None,
+        Some(r"\bsk-[a-z0-9]+|ann@example|https://x/y|M\u{fc}ller"),
+        Action::Mask,
+        &[],
+    )];
+    for (text, expected) in [
+        (r#"{"k": "\nsk-5481", "n" : 1.50}"#, r#"{"k": "\n[redacted]", "n" : 1.50}"#),
+        (r#"["caf\u00e9 ann\u0040example"]"#, r#"["caf\u00e9 [redacted]"]"#),
+        (r#"["https:\/\/x\/y"]"#, r#"["[redacted]"]"#),
+        (r#"{"who":"M\u00fcller"}"#, r#"{"who":"[redacted]"}"#),
+        (r#"{"x":"{\"y\":\"ann\\u0040example\"}"}"#, r#"{"x":"{\"y\":\"[redacted]\"}"}"#),
+        (r#"cut off: {"k":"ann\u0040example and"#, r#"cut off: {"k":"[redacted] and"#),
+    ] {
+        assert_eq!(one_text(&words, text), expected, "{text}");
+    }
+    // Bytes that are text, and bytes of which a part is.
+    let bytes = |bytes: &[u8]| applied(&words, &[("b", AnyValue::Bytes(bytes.to_vec()))])[0].1.clone();
+    assert_eq!(bytes(br#"["ann\u0040example"]"#), AnyValue::Bytes(br#"["[redacted]"]"#.to_vec()));
+    assert_eq!(
+        bytes(b"\xff\xfe ann@example \x80"),
+        AnyValue::Bytes(b"\xff\xfe [redacted] \x80".to_vec())
+    );
+    // A body of OTLP/JSON, which is read before it is looked into.
+    let bridge = Serving::start("[[redact]]\nname = \"mail\"\nvalue = 'ann@example'\naction = \"mask\"\n");
+    let body = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"01010101010101010101010101010101","spanId":"0707070707070707",
+        "name":"of ann\u0040example","attributes":[{"key":"in","value":{"stringValue":"{\"to\":\"ann\\u0040example\"}"}}]}]}]}]}"#;
+    let sent = bridge.post("/v1/traces", &[("content-type", "application/json")], body.as_bytes());
+    assert_eq!(sent.status, 200);
+    let seen = bridge.get(&format!("/api/v1/traces/{}", trace_id(1)), None).text();
+    assert!(
+        seen.contains("of [redacted]") && seen.contains(r#"{\"to\":\"[redacted]\"}"#),
+        "{seen}"
+    );
+}
+
+#[test]
+fn keys_are_found_in_any_case_where_the_rule_says_so() {
+    let attributes = [("DB.Password", "x".into()), ("db.password", "y".into()), ("user", "z".into())];
+    let keys = |key: &str| -> Vec<String> {
+        let left = applied(&[rule(Some(key), None, Action::Remove, &[])], &attributes);
+        left.into_iter().map(|(key, _)| key).collect()
+    };
+    assert_eq!(keys("(?i)*PASSWORD"), ["user"]);
+    assert_eq!(keys("*password"), ["DB.Password", "user"]);
+}
+
+#[test]
+fn references_to_entities_are_looked_into() {
+    use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+    use opentelemetry_proto::tonic::common::v1::EntityRef;
+    use prost::Message as _;
+    let mut request = ExportTraceServiceRequest::decode(one(&[]).as_slice()).expect("a request");
+    let resource = request.resource_spans[0].resource.get_or_insert_default();
+    resource.entity_refs.push(EntityRef {
+        r#type: "host of ann@example".to_owned(),
+        ..EntityRef::default()
+    });
+    let mail = rules(&[rule(None, Some("ann@example"), Action::Mask, &[Scope::Resource])]);
+    let after = mail
+        .apply(&request.encode_to_vec(), Signal::Traces)
+        .expect("a request")
+        .expect("changed");
+    let after = ExportTraceServiceRequest::decode(after.as_slice()).expect("a request");
+    let resource = after.resource_spans[0].resource.as_ref().expect("a resource");
+    assert_eq!(resource.entity_refs[0].r#type, "host of [redacted]");
 }
 
 #[test]

@@ -49,6 +49,20 @@ fn tokens_rules_and_levels_change_and_a_bad_file_changes_nothing() {
 }
 
 #[test]
+fn the_vocabulary_is_read_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let semconv = directory.path().join("own.yaml");
+    fs::write(&semconv, "file_format: definition/2\nattributes: []\n").expect("written");
+    let config = format!("semconv = {:?}\n", semconv.to_str().expect("text"));
+    let bridge = Serving::start_in(directory, &config);
+    // Whoever reads it again says that it is gone.
+    fs::remove_file(&semconv).expect("removed");
+    bridge.reload(&config);
+    bridge.wait_for("is in force");
+    assert!(!bridge.said().contains("cannot be used"), "{}", bridge.said());
+}
+
+#[test]
 fn the_last_token_does_not_go_where_others_can_reach_the_bridge() {
     let given = token("only", &["ingest"], "default/default");
     let address = "otlp_http = \"0.0.0.0:0\"\n";

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::cli::out::{Style, styled};
+use crate::cli::out::{Style, harmless, styled};
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -81,13 +81,18 @@ impl Finding {
             Status::Warning => ("warning", Style::Busy),
             Status::Wrong => ("WRONG  ", Style::Bad),
         };
-        let mut lines = vec![format!("{}  {}: {}", styled(word, style), self.check, self.what)];
+        let mut lines = vec![format!("{}  {}: {}", styled(word, style), self.check, on_one_line(&self.what))];
         if let Some(Advice { why, mend }) = &self.advice {
-            lines.push(format!("         why: {why}"));
-            lines.push(format!("         do:  {mend}"));
+            lines.push(format!("         why: {}", on_one_line(why)));
+            lines.push(format!("         do:  {}", on_one_line(mend)));
         }
         lines
     }
+}
+
+/// Findings repeat names of files, variables and answers of servers.
+fn on_one_line(text: &str) -> String {
+    harmless(text).replace('\n', " ")
 }
 
 /// `1 span`, `2 spans`.

@@ -29,8 +29,10 @@ fn process(id: u32) -> Process {
 
 /// Who holds the lock of a data directory. The lock is not touched: a bridge that starts now must get it.
 pub(super) fn holder(directory: &Path) -> Option<Process> {
-    let inode = fs::metadata(directory.join("lock")).ok()?.ino();
-    holder_in(&fs::read_to_string("/proc/locks").ok()?, inode).map(process)
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    // On some file systems a directory cannot be locked: then the file in it is.
+    let inodes = [directory.to_owned(), directory.join("lock")].map(|path| fs::metadata(path).ok().map(|data| data.ino()));
+    inodes.into_iter().flatten().find_map(|inode| holder_in(&locks, inode)).map(process)
 }
 
 /// `1: FLOCK  ADVISORY  WRITE 1234 08:01:5678 0 EOF`

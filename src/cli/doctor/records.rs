@@ -120,6 +120,23 @@ fn damage(directory: &Path, inspected: &Inspected, (last, running): (bool, bool)
             ),
         );
     }
+    if inspected.form == Form::Compressed && !inspected.has_table {
+        found.wrong(
+            format!(
+                "{}: segment {}: the file was cut off at byte {}: the table that it ends with is not there",
+                directory.display(),
+                inspected.segment,
+                inspected.bytes
+            ),
+            "records that stood behind that are lost; those before it are read",
+            format!(
+                "put {} back from a backup, then: spanbridge reindex --data-dir {}",
+                log::file_name(inspected.segment),
+                quoted(directory)
+            ),
+        );
+        return;
+    }
     if inspected.form == Form::Compressed || inspected.rest == 0 || (last && running) {
         return;
     }
@@ -131,7 +148,7 @@ fn damage(directory: &Path, inspected: &Inspected, (last, running): (bool, bool)
         inspected.end
     );
     if last {
-        let why = "a write was cut off by a crash; it was never acknowledged, and the next start cuts it off";
+        let why = "a write was cut off, and the next start cuts off the rest of it; if it was acknowledged, the check of the index says so";
         found.warning(what, why, "nothing; or start the bridge: spanbridge serve");
     } else {
         let why = "the end of a sealed segment is damaged; what stood there is lost";
@@ -188,6 +205,38 @@ pub(super) fn index(directory: &Path, running: bool, found: &mut Findings) {
     }
     found.ok(format!("{}: whole, {}", directory.display(), many(inspected.traces, "trace")));
     covers(directory, inspected.covered, running, found);
+    if let Err(error) = lost(directory, found) {
+        unreadable(&error, found);
+    }
+}
+
+/// Records that the index knows, and that the log no longer holds: they were acknowledged.
+fn lost(directory: &Path, found: &mut Findings) -> Result<(), Error> {
+    for (number, last) in index::last_records(directory)? {
+        // In whole segments, what stands before the last record is there too.
+        let is_there = log::inspect(directory, number)?.is_some_and(|inspected| match inspected.form {
+            // That its records are not read was told already, and nothing of them is lost.
+            _ if inspected.head_should_say.is_some() => true,
+            _ if !inspected.damaged.is_empty() => false,
+            Form::Raw => last < inspected.end,
+            Form::Compressed => inspected.has_table,
+        });
+        if is_there {
+            continue;
+        }
+        if let Some(lost) = store::lost_in(directory, number)? {
+            found.wrong(
+                format!("{}: {lost}", directory.display()),
+                "the index knows these records, so they were acknowledged, and the log no longer holds them",
+                format!(
+                    "look at the disk (dmesg, smartctl); put {} back from a backup, then: spanbridge reindex --data-dir {}",
+                    log::file_name(number),
+                    quoted(directory)
+                ),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// A bridge that runs is ahead of what we read a moment ago.

@@ -1,12 +1,15 @@
 //! The settings as `serve` would have them: can they be used, for how long is the certificate valid, how many files may be open.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::process::{Resource, getrlimit};
 
+use super::directory::quoted;
 use super::finding::{Findings, many};
 use crate::cli::out::with_causes;
 use crate::cli::settings::{Sources, effective};
+use crate::cli::settings_file;
 use crate::server::Config;
 
 /// Days before a certificate ends at which it should have been renewed.
@@ -40,6 +43,7 @@ pub(super) fn check(sources: &Sources, found: &mut Findings) -> Option<Config> {
             many(config.security.redaction.len() as u64, "redaction rule")
         ));
     }
+    secrets(sources, found);
     certificate(&config, found);
     exposure(&config, found);
     files(&config, found);
@@ -65,6 +69,24 @@ fn certificate(config: &Config, found: &mut Findings) {
         found.warning(what, "from then on no client accepts it", mend);
     } else {
         found.ok(format!("the certificate {path} is valid for {}", days(until - now)));
+    }
+}
+
+/// A file that everybody on this machine can read should hold no secret.
+fn secrets(sources: &Sources, found: &mut Findings) {
+    let Some(path) = sources.file() else { return };
+    let Ok(data) = std::fs::metadata(path) else { return };
+    let mode = data.permissions().mode() & 0o777;
+    let has_key = || settings_file::read(path).is_ok_and(|table| table.contains_key("redact_hash_key"));
+    if mode & 0o004 != 0 && has_key() {
+        found.warning(
+            format!(
+                "{} holds redact_hash_key, and everybody on this machine can read it (mode {mode:04o})",
+                path.display()
+            ),
+            "with the key, anybody can try which phone number or mail address a hash in the documents stands for",
+            format!("chmod o-rwx {}, or set SPANBRIDGE_REDACT_HASH_KEY instead", quoted(path)),
+        );
     }
 }
 

@@ -69,6 +69,18 @@ fn short(blocks: &[Value]) -> Vec<String> {
 }
 
 #[test]
+fn an_empty_list_of_blocks_is_json() {
+    let document = Document {
+        blocks: Vec::new(),
+        wrapped: false,
+    };
+    let mut text = Vec::new();
+    OpenReward::write(&document, &mut text).unwrap();
+    assert_eq!(String::from_utf8(text).as_deref(), Ok("[]"));
+    assert_eq!(serde_json::to_string_pretty(&document).ok().as_deref(), Some("[]"));
+}
+
+#[test]
 fn the_example_run() {
     let (blocks, losses) = blocks(&example());
     assert_eq!(

@@ -3,7 +3,9 @@
 //! `PRAGMA synchronous = NORMAL` in WAL mode: a commit waits for no sync, and after a loss of power the last commits may be
 //! gone, never half. Each commit holds the position of the log that it covers; what lies behind is replayed on open.
 
+mod check;
 mod inspect;
+mod places;
 mod query;
 mod reading;
 mod remove;
@@ -20,7 +22,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::Error;
 use super::log::Position;
+pub(super) use check::{Checked, check_at_opening, check_in_use};
 pub use inspect::{Inspected, inspect};
+pub use places::last_records;
+pub(super) use places::{Places, ends, places_from, places_in};
 pub(super) use query::{Place, sessions, summary, traces_in};
 pub(super) use reading::Reading;
 pub(super) use remove::Remover;
@@ -120,6 +125,14 @@ pub(super) fn check_version(connection: &Connection) -> Result<(), Error> {
     }
 }
 
+/// Whether SQLite says that the file is damaged.
+pub(super) fn is_corrupt(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+    )
+}
+
 /// Removes the index and what SQLite keeps beside it.
 pub(super) fn remove(directory: &Path) -> Result<(), Error> {
     for suffix in ["", "-wal", "-shm"] {
@@ -135,7 +148,11 @@ pub(super) fn remove(directory: &Path) -> Result<(), Error> {
             _ => {}
         }
     }
-    Ok(())
+    check::forget(directory).map_err(|source| Error::Io {
+        doing: "remove what was said of the index in",
+        path: directory.to_owned(),
+        source: Arc::new(source),
+    })
 }
 
 /// Up to where the index covers the log.

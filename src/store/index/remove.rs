@@ -34,10 +34,11 @@ impl<'a> Remover<'a> {
         traces_chunks(&self.0, trace_id)
     }
 
-    /// Forgets the loose log records that stand in a segment.
+    /// Forgets the loose log records that stand in a segment, and where it ends.
     pub(in crate::store) fn forget_loose(&self, segment: u64) -> Result<(), Error> {
         self.0
             .execute("DELETE FROM loose WHERE segment = ?", [segment.cast_signed()])
+            .and_then(|_| self.0.execute("DELETE FROM ends WHERE segment = ?", [segment.cast_signed()]))
             .map(|_| ())
             .map_err(failure("write"))
     }

@@ -61,6 +61,10 @@ CREATE TABLE ids (trace BLOB PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE summaries (trace BLOB PRIMARY KEY, revision INTEGER NOT NULL, summary TEXT NOT NULL) WITHOUT ROWID;
 ";
 
+/// Where the last record of each sealed segment ends, in the raw segment: by this a segment that was cut is known. Versions
+/// before this table do not look at it, so it needs no version of its own.
+const ENDS: &str = "CREATE TABLE IF NOT EXISTS ends (segment INTEGER PRIMARY KEY, offset INTEGER NOT NULL);";
+
 /// The version of the tables that are there; 0: none are.
 pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA user_version", [], |row| row.get(0))
@@ -69,13 +73,15 @@ pub(super) fn version(connection: &Connection) -> rusqlite::Result<i64> {
 /// Makes the tables in an empty database; those of another version are dropped first.
 pub(super) fn ensure(connection: &Connection) -> rusqlite::Result<()> {
     if version(connection)? == VERSION {
-        return Ok(());
+        return connection.execute_batch(ENDS);
     }
     connection.execute_batch(&format!(
         "BEGIN IMMEDIATE;
          DROP TABLE IF EXISTS covered; DROP TABLE IF EXISTS chunks; DROP TABLE IF EXISTS loose;
          DROP TABLE IF EXISTS traces; DROP TABLE IF EXISTS ids; DROP TABLE IF EXISTS summaries;
+         DROP TABLE IF EXISTS ends;
          {TABLES}
+         {ENDS}
          PRAGMA user_version = {VERSION};
          COMMIT;"
     ))

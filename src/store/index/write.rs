@@ -180,10 +180,23 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// Keeps where the last record of a segment ends.
+    pub(in crate::store) fn end(&mut self, end: Position) -> Result<(), Error> {
+        self.connection
+            .prepare_cached("INSERT OR REPLACE INTO ends VALUES (?, ?)")
+            .and_then(|mut insert| insert.execute([end.segment.cast_signed(), end.offset.cast_signed()]))
+            .map(|_| ())
+            .map_err(failure("write"))
+    }
+
     /// Commits, with the position of the log that is covered now.
     pub(in crate::store) fn commit(mut self, covered: Position) -> Result<(), Error> {
         // Twice as fast as they come: it is over before as many wait again.
         self.sort(2 * self.added).map_err(failure("write"))?;
+        self.connection
+            .prepare_cached("INSERT OR REPLACE INTO ends SELECT segment, offset FROM covered WHERE segment > 0 AND segment < ?")
+            .and_then(|mut seal| seal.execute([covered.segment.cast_signed()]))
+            .map_err(failure("write"))?;
         self.connection
             .prepare_cached("UPDATE covered SET segment = ?, offset = ?")
             .and_then(|mut update| update.execute([covered.segment.cast_signed(), covered.offset.cast_signed()]))

@@ -19,6 +19,8 @@ pub struct Inspected {
     pub form: Form,
     /// How they are written, where the segment's head says otherwise: heads have no checksum.
     pub head_should_say: Option<Form>,
+    /// Whether it has the table that a compressed segment ends with; without it, the file was cut or its end is damaged.
+    pub has_table: bool,
     /// Bytes of the file.
     pub bytes: u64,
     /// Whole records.
@@ -86,6 +88,7 @@ pub fn inspect(directory: &Path, number: u64) -> Result<Option<Inspected>, Error
         segment: number,
         form: segment.form(),
         head_should_say,
+        has_table: segment.has_table().map_err(&io)?,
         bytes,
         records,
         message_bytes,

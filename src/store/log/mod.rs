@@ -18,7 +18,7 @@
 //! ```
 //!
 //! How a record can be broken, and what is done: the file ends inside it, at the end of the last segment (a crash before
-//! the sync: cut off and reported, nothing acknowledged was in it); its message does not fit its checksum (skipped by
+//! the sync: cut off and reported; if the index knows of records there, they were acknowledged, and that is said); its message does not fit its checksum (skipped by
 //! its length, counted and named); its head does not fit its checksum (the next head that does is searched for). A segment's
 //! own head has none: where it says compressed and only raw records follow, they are read as such.
 
@@ -36,6 +36,7 @@ pub use inspect::{Inspected, inspect, segments};
 pub use record::{Head, Position, RecordKind};
 pub use recovery::{Damage, Recovery, Torn};
 pub use segment::{Form, Segment};
+pub(super) use segment::{form_of, has_footer};
 pub use writer::Log;
 
 use std::io;

@@ -7,6 +7,7 @@ use super::SEGMENT_HEAD;
 use super::record::{HEAD, Head, LAST_KIND, Position};
 use super::segment::{EXTENSION, Form, Row, Segment};
 use crate::store::disk::DiskFile;
+use crate::store::lost::Lost;
 
 /// What was found when the log was opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,19 +16,23 @@ pub struct Recovery {
     pub torn: Option<Torn>,
     /// Places that could not be read and were skipped.
     pub damaged: Vec<Damage>,
+    /// What was acknowledged and is gone.
+    pub lost: Vec<Lost>,
     /// How many records were read again into the index.
     pub replayed: usize,
     /// Why the index was made anew, if it was.
     pub index_rebuilt: Option<String>,
 }
 
-/// An unfinished record at the end of the log: it was never acknowledged.
+/// An unfinished record at the end of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Torn {
     /// Where it began.
     pub at: Position,
     /// How many bytes were cut off.
     pub bytes: u64,
+    /// Whether the index knows of records there: then they were acknowledged, and the file was cut afterwards.
+    pub acknowledged: bool,
 }
 
 /// Bytes that are not what was written.
@@ -42,11 +47,18 @@ pub struct Damage {
 impl fmt::Display for Torn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Position { segment, offset } = self.at;
-        write!(
-            f,
-            "segment {segment}: {} bytes of an unfinished write at byte {offset} were cut off; nothing acknowledged was in them",
-            self.bytes
-        )
+        let bytes = self.bytes;
+        if self.acknowledged {
+            write!(
+                f,
+                "segment {segment}: {bytes} bytes at byte {offset} are the rest of an acknowledged record, and were cut off"
+            )
+        } else {
+            write!(
+                f,
+                "segment {segment}: {bytes} bytes of an unfinished write at byte {offset} were cut off; as far as the index knows, nothing acknowledged was in them"
+            )
+        }
     }
 }
 

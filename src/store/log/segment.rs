@@ -64,7 +64,7 @@ pub(super) struct Row {
 }
 
 /// How a segment begins; `None` if a crash left it without a whole head.
-pub(super) fn form_of(file: &dyn DiskFile, segment: u64) -> Result<io::Result<Option<Form>>, Error> {
+pub(in crate::store) fn form_of(file: &dyn DiskFile, segment: u64) -> Result<io::Result<Option<Form>>, Error> {
     let mut head = [0; SEGMENT_HEAD as usize];
     match file.read_exact_at(&mut head, 0) {
         Ok(()) => {}
@@ -129,6 +129,16 @@ impl Segment {
     /// Whether it ends as a compressed segment does, whatever its head says.
     pub(super) fn has_table(&self) -> io::Result<bool> {
         Ok(table(&*self.file)?.is_some())
+    }
+
+    /// Its number.
+    pub(in crate::store) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Where each whole record stands in the raw segment.
+    pub(in crate::store) fn places(&self) -> io::Result<Vec<u64>> {
+        Ok(self.rows()?.into_iter().map(|row| row.raw).collect())
     }
 
     /// Where each whole record stands.
@@ -198,20 +208,27 @@ impl Segment {
     }
 }
 
-/// The table at the end of a compressed segment, and where it begins; `None` if it is damaged.
-pub(super) fn table(file: &dyn DiskFile) -> io::Result<Option<(Vec<Row>, u64)>> {
+/// Whether a file ends as a compressed segment does. What stands before the end is not looked at.
+pub(in crate::store) fn has_footer(file: &dyn DiskFile) -> io::Result<bool> {
+    Ok(footer(file)?.is_some())
+}
+
+/// The end of a compressed segment.
+fn footer(file: &dyn DiskFile) -> io::Result<Option<Footer>> {
     let size = file.size()?;
     let Some(footer_at) = size.checked_sub(FOOTER as u64) else {
         return Ok(None);
     };
     let mut footer = [0; FOOTER];
     file.read_exact_at(&mut footer, footer_at)?;
-    let Some(footer) = Footer::from_bytes(&footer) else {
-        return Ok(None);
-    };
-    if footer.place.checked_add(u64::from(footer.rows) * ROW as u64) != Some(footer_at) {
-        return Ok(None);
-    }
+    let footer = Footer::from_bytes(&footer);
+    let fits = |footer: &Footer| footer.place.checked_add(u64::from(footer.rows) * ROW as u64) == Some(footer_at);
+    Ok(footer.filter(fits))
+}
+
+/// The table at the end of a compressed segment, and where it begins; `None` if it is damaged.
+pub(super) fn table(file: &dyn DiskFile) -> io::Result<Option<(Vec<Row>, u64)>> {
+    let Some(footer) = footer(file)? else { return Ok(None) };
     let mut bytes = vec![0; footer.rows as usize * ROW];
     file.read_exact_at(&mut bytes, footer.place)?;
     if crc32fast::hash(&bytes) != footer.checksum {

@@ -99,7 +99,11 @@ impl Log {
             if scanned.rest > 0 && open_for_more {
                 file.truncate(scanned.end).map_err(io("cut"))?;
                 file.sync().map_err(io("sync"))?;
-                recovery.torn = Some(Torn { at, bytes: scanned.rest });
+                recovery.torn = Some(Torn {
+                    at,
+                    bytes: scanned.rest,
+                    acknowledged: false,
+                });
             } else if scanned.rest > 0 {
                 recovery.damaged.push(super::Damage { at, bytes: scanned.rest });
             }

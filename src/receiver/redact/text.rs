@@ -1,0 +1,411 @@
+//! What an expression finds in a text as a reader of it sees it: escapes are undone, and JSON is read, also JSON in the
+//! strings of JSON. What is replaced is replaced in the text as it came; all else keeps its bytes.
+
+use std::ops::Range;
+
+use regex::Regex;
+use serde::de::IgnoredAny;
+
+/// Every further level of JSON in a string of JSON doubles its backslashes, so no text in memory has more levels.
+const LEVELS: usize = 32;
+
+/// Replaces what an expression finds. JSON stays JSON: where a number is found, a string takes its place.
+pub(super) struct Replace<'a> {
+    /// What is looked for.
+    pub(super) expression: &'a Regex,
+    /// What takes the place of a match.
+    pub(super) with: &'a dyn Fn(&str) -> String,
+}
+
+/// A part of a text, and what takes its place.
+#[derive(Debug, Clone)]
+struct Change {
+    range: Range<usize>,
+    text: String,
+}
+
+/// A string, a number or a word of JSON.
+#[derive(Debug)]
+struct Token {
+    /// With its quotes.
+    range: Range<usize>,
+    is_string: bool,
+    is_key: bool,
+}
+
+impl Token {
+    fn content(&self) -> Range<usize> {
+        let quote = usize::from(self.is_string);
+        self.range.start + quote..self.range.end.saturating_sub(quote)
+    }
+}
+
+impl Replace<'_> {
+    /// The text with all matches replaced, and how many there were; `None`: there is none.
+    pub(super) fn in_text(&self, text: &str) -> Option<(String, u64)> {
+        let changes = self.changes(text, 0);
+        (!changes.is_empty()).then(|| (spliced(text, &changes), changes.len() as u64))
+    }
+
+    /// In order, and none overlaps another.
+    fn changes(&self, text: &str, level: usize) -> Vec<Change> {
+        match tokens(text) {
+            Some(tokens) if level < LEVELS => self.in_json(text, &tokens, level),
+            _ => self.in_plain(text, level),
+        }
+    }
+
+    fn matches(&self, text: &str) -> Vec<Change> {
+        let found = self.expression.find_iter(text).filter(|found| !found.is_empty());
+        found
+            .map(|found| Change {
+                range: found.range(),
+                text: (self.with)(found.as_str()),
+            })
+            .collect()
+    }
+
+    /// As it stands, and with the escapes of JSON undone: it may be a part of JSON.
+    fn in_plain(&self, text: &str, level: usize) -> Vec<Change> {
+        let raw = self.matches(text);
+        if level >= LEVELS || !text.contains('\\') {
+            return raw;
+        }
+        let view = View::of(text);
+        if view.marks.is_empty() {
+            return raw;
+        }
+        let mut all = view.changes_of_source(self.changes(&view.text, level + 1), 0);
+        all.extend(raw);
+        // Of two that begin together, the one in the decoded text comes first.
+        all.sort_by_key(|change| change.range.start);
+        let mut merged: Vec<Change> = Vec::with_capacity(all.len());
+        for change in all {
+            match merged.last_mut() {
+                Some(last) if change.range.start < last.range.end => last.range.end = last.range.end.max(change.range.end),
+                _ => merged.push(change),
+            }
+        }
+        merged
+    }
+
+    fn in_json(&self, text: &str, tokens: &[Token], level: usize) -> Vec<Change> {
+        let mut changes = Vec::new();
+        for token in tokens {
+            let content = token.content();
+            let Some(inside) = text.get(content.clone()) else { continue };
+            if !token.is_string {
+                let found = if is_number(inside) { self.matches(inside) } else { Vec::new() };
+                if !found.is_empty() {
+                    changes.push(Change {
+                        range: token.range.clone(),
+                        text: quoted(&spliced(inside, &found)),
+                    });
+                }
+            } else if inside.contains('\\') {
+                let view = View::of(inside);
+                changes.extend(view.changes_of_source(self.changes(&view.text, level + 1), content.start));
+            } else {
+                let found = self.changes(inside, level + 1).into_iter();
+                changes.extend(found.map(|change| Change {
+                    range: content.start + change.range.start..content.start + change.range.end,
+                    text: escaped(&change.text),
+                }));
+            }
+        }
+        let mut across = self.matches(text);
+        let mut after = tokens.iter().peekable();
+        across.retain(|found| {
+            while after.next_if(|token| token.range.end <= found.range.start).is_some() {}
+            let within = |token: &&Token| token.content().start <= found.range.start && found.range.end <= token.content().end;
+            !after.peek().is_some_and(within)
+        });
+        if across.is_empty() {
+            changes
+        } else {
+            self.across(text, tokens, changes, across)
+        }
+    }
+
+    /// Matches that stand across several values, or on what is between them.
+    fn across(&self, text: &str, tokens: &[Token], changes: Vec<Change>, across: Vec<Change>) -> Vec<Change> {
+        let ranges: Vec<Range<usize>> = across.iter().map(|change| change.range.clone()).collect();
+        let mut as_it_stands = apart_from(changes.clone(), &ranges);
+        as_it_stands.extend(across);
+        as_it_stands.sort_by_key(|change| change.range.start);
+        if is_json(&spliced(text, &as_it_stands)) {
+            return as_it_stands;
+        }
+        // That would be no JSON: all values that they touch are replaced, or the keys where they touch no value.
+        let mut touched: Vec<&Token> = Vec::new();
+        let mut rest = tokens;
+        for range in &ranges {
+            let begin = rest.partition_point(|token| token.range.end <= range.start);
+            rest = rest.get(begin..).unwrap_or_default();
+            let end = rest.partition_point(|token| token.range.start < range.end);
+            let these = rest.get(..end).unwrap_or_default();
+            let values = these.iter().any(|token| !token.is_key);
+            touched.extend(these.iter().filter(|token| !(values && token.is_key)));
+        }
+        touched.dedup_by_key(|token| token.range.start);
+        let ranges: Vec<Range<usize>> = touched.iter().map(|token| token.range.clone()).collect();
+        let mut changes = apart_from(changes, &ranges);
+        changes.extend(touched.iter().map(|token| {
+            let content = text.get(token.content()).unwrap_or_default();
+            let content = if token.is_string {
+                View::of(content).text
+            } else {
+                content.to_owned()
+            };
+            Change {
+                range: token.range.clone(),
+                text: quoted(&(self.with)(&content)),
+            }
+        }));
+        changes.sort_by_key(|change| change.range.start);
+        changes
+    }
+}
+
+/// Those that overlap none of the ranges; both are in order.
+fn apart_from(mut changes: Vec<Change>, ranges: &[Range<usize>]) -> Vec<Change> {
+    let mut rest = ranges.iter().peekable();
+    changes.retain(|change| {
+        while rest.next_if(|range| range.end <= change.range.start).is_some() {}
+        rest.peek().is_none_or(|range| change.range.end <= range.start)
+    });
+    changes
+}
+
+/// A text with its escapes undone, and where its parts come from.
+struct View {
+    text: String,
+    /// Places in it at which an escape begins or ends, and the same places of the source.
+    marks: Vec<(usize, usize)>,
+}
+
+impl View {
+    fn of(source: &str) -> Self {
+        let mut view = Self {
+            text: String::with_capacity(source.len()),
+            marks: Vec::new(),
+        };
+        let mut at = 0;
+        while let Some(found) = source.get(at..).and_then(|rest| memchr::memchr(b'\\', rest.as_bytes())) {
+            let begin = at + found;
+            view.text.push_str(source.get(at..begin).unwrap_or_default());
+            match escape(source.get(begin..).unwrap_or_default()) {
+                Some((letter, length)) => {
+                    view.marks.push((view.text.len(), begin));
+                    view.text.push(letter);
+                    at = begin + length;
+                    view.marks.push((view.text.len(), at));
+                }
+                None => {
+                    view.text.push('\\');
+                    at = begin + 1;
+                }
+            }
+        }
+        view.text.push_str(source.get(at..).unwrap_or_default());
+        view
+    }
+
+    fn source(&self, place: usize) -> usize {
+        let after = self.marks.partition_point(|(here, _)| *here <= place);
+        match after.checked_sub(1).and_then(|last| self.marks.get(last)) {
+            Some((here, there)) => there + (place - here),
+            None => place,
+        }
+    }
+
+    /// The same changes of the source, which stands at a place of a larger text.
+    fn changes_of_source(&self, changes: Vec<Change>, at: usize) -> Vec<Change> {
+        let changes = changes.into_iter().map(|change| Change {
+            range: at + self.source(change.range.start)..at + self.source(change.range.end),
+            text: escaped(&change.text),
+        });
+        changes.collect()
+    }
+}
+
+/// The character that an escape at the beginning of a text stands for, and the escape's length.
+fn escape(text: &str) -> Option<(char, usize)> {
+    let letter = match text.as_bytes().get(1)? {
+        b'"' => '"',
+        b'\\' => '\\',
+        b'/' => '/',
+        b'b' => '\u{8}',
+        b'f' => '\u{c}',
+        b'n' => '\n',
+        b'r' => '\r',
+        b't' => '\t',
+        b'u' => {
+            let unit = |at: usize| {
+                let digits = text.get(at..at + 4)?;
+                let all = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+                all.then(|| u16::from_str_radix(digits, 16).ok()).flatten()
+            };
+            let first = unit(2)?;
+            let second = text.get(6..8).filter(|begin| *begin == "\\u").and_then(|_| unit(8));
+            let mut letters = char::decode_utf16([first].into_iter().chain(second));
+            return match letters.next()? {
+                Ok(letter) => Some((letter, if letter.len_utf16() == 2 { 12 } else { 6 })),
+                Err(_) => Some((char::REPLACEMENT_CHARACTER, 6)),
+            };
+        }
+        _ => return None,
+    };
+    Some((letter, 2))
+}
+
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+fn is_number(token: &str) -> bool {
+    token.starts_with(|letter: char| letter == '-' || letter.is_ascii_digit())
+}
+
+/// The tokens of JSON; `None`: the text is none, or a lone number or word.
+fn tokens(text: &str) -> Option<Vec<Token>> {
+    if !text.trim_start().starts_with(['{', '[', '"']) || !is_json(text) {
+        return None;
+    }
+    let bytes = text.as_bytes();
+    let mut tokens: Vec<Token> = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let begin = at;
+        match byte {
+            b'"' => {
+                at += 1;
+                while let Some(found) = bytes.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+                    at += found;
+                    if bytes.get(at) == Some(&b'"') {
+                        break;
+                    }
+                    at += 2;
+                }
+                at += 1;
+            }
+            b':' => {
+                if let Some(key) = tokens.last_mut() {
+                    key.is_key = true;
+                }
+                at += 1;
+                continue;
+            }
+            b'{' | b'}' | b'[' | b']' | b',' | b' ' | b'\n' | b'\r' | b'\t' => {
+                at += 1;
+                continue;
+            }
+            _ => {
+                let rest = bytes.get(at..).unwrap_or_default();
+                let ends = |byte: &u8| matches!(byte, b'}' | b']' | b',' | b' ' | b'\n' | b'\r' | b'\t');
+                at += rest.iter().position(ends).unwrap_or(rest.len());
+            }
+        }
+        tokens.push(Token {
+            range: begin..at.min(bytes.len()),
+            is_string: *byte == b'"',
+            is_key: false,
+        });
+    }
+    Some(tokens)
+}
+
+/// A string of JSON.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// A string of JSON without its quotes.
+fn escaped(text: &str) -> String {
+    let quoted = quoted(text);
+    quoted.get(1..quoted.len() - 1).unwrap_or_default().to_owned()
+}
+
+fn spliced(text: &str, changes: &[Change]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut copied = 0;
+    for change in changes {
+        out.push_str(text.get(copied..change.range.start).unwrap_or_default());
+        out.push_str(&change.text);
+        copied = change.range.end;
+    }
+    out.push_str(text.get(copied..).unwrap_or_default());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replaced(expression: &str, text: &str) -> Option<String> {
+        let replace = Replace {
+            expression: &Regex::new(expression).expect("an expression"),
+            with: &|_| "[-]".to_owned(),
+        };
+        replace.in_text(text).map(|(text, _)| text)
+    }
+
+    #[test]
+    fn what_an_escape_hides_is_found_and_all_else_keeps_its_bytes() {
+        for (expression, text, expected) in [
+            (
+                r"\bsk-[a-z]+",
+                r#"{"a" : "caf\u00e9\nsk-secret", "n":1.50}"#,
+                r#"{"a" : "caf\u00e9\n[-]", "n":1.50}"#,
+            ),
+            ("[a-z]+@[a-z]+", r#"["ann\u0040example"]"#, r#"["[-]"]"#),
+            ("https://[a-z/]+", r#"{"u":"https:\/\/example\/x"}"#, r#"{"u":"[-]"}"#),
+            (
+                "Müller",
+                r#"{"who":"M\u00fcller","e":"\ud83d\ude00"}"#,
+                r#"{"who":"[-]","e":"\ud83d\ude00"}"#,
+            ),
+            ("😀", r#"{"e":"a\ud83d\ude00b"}"#, r#"{"e":"a[-]b"}"#),
+            // JSON in a string of JSON, twice.
+            (
+                "a@b",
+                r#"{"x":"{\"y\":\"{\\\"z\\\":\\\"a\\u0040b\\\"}\"}"}"#,
+                r#"{"x":"{\"y\":\"{\\\"z\\\":\\\"[-]\\\"}\"}"}"#,
+            ),
+            ("4111", r#"{"x":"{\"card\":4111}"}"#, r#"{"x":"{\"card\":\"[-]\"}"}"#),
+            // A key.
+            ("a@b", r#"{"a\u0040b":1}"#, r#"{"[-]":1}"#),
+            // A whole string.
+            ("^secret$", r#"{"k":"secret"}"#, r#"{"k":"[-]"}"#),
+            // Cut off, and words around it.
+            ("a@b", r#"{"k":"x a\u0040b y"#, r#"{"k":"x [-] y"#),
+            ("a@b", r#"said: {"k":"a\u0040b"} C:\new"#, r#"said: {"k":"[-]"} C:\new"#),
+            // An escape is never cut in two.
+            ("n+", r#"["\n", "nn"]"#, r#"["\n", "[-]"]"#),
+            // Across values.
+            (
+                r#""password":\s*"[^"]*""#,
+                r#"{"password": "x", "n": 1}"#,
+                r#"{"password": "[-]", "n": 1}"#,
+            ),
+            (r#"5481,"b":77"#, r#"{"a":5481,"b":77}"#, r#"{"a":"[-]","b":"[-]"}"#),
+        ] {
+            assert_eq!(replaced(expression, text).as_deref(), Some(expected), "{expression} in {text}");
+        }
+        for (expression, text) in [("zzz", r#"{"a":"\u00e9"}"#), ("nul", "[null]"), ("u00e9", r#"["\u00e9"]"#)] {
+            assert_eq!(replaced(expression, text), None, "{expression} in {text}");
+        }
+    }
+
+    #[test]
+    fn the_work_grows_with_the_text() {
+        let mut text = "[\"a\\u0040b\"]".to_owned();
+        while text.len() < 1 << 20 {
+            text = format!("[{}]", quoted(&text));
+        }
+        let outcome = replaced("a@b", &text).expect("found at the innermost level");
+        assert!(is_json(&outcome) && !outcome.contains("0040"));
+        assert!(replaced("a@b", &"[\"\\\\".repeat(1 << 18)).is_none());
+        assert!(replaced("a@b", &"[".repeat(1 << 20)).is_none());
+    }
+}
