@@ -28,6 +28,7 @@ pub(super) enum Purpose {
 
 /// So long is waited for a process that only brings the index up to date.
 const PATIENCE: Duration = Duration::from_secs(60);
+const MOMENT: Duration = Duration::from_millis(100);
 /// What the lock's file says behind such a process.
 const READS: &str = "which reads it";
 
@@ -36,12 +37,16 @@ impl Lock {
     pub(super) fn take(directory: &Path, purpose: Purpose) -> Result<Self, Error> {
         let begin = Instant::now();
         loop {
-            match Self::try_take(directory, purpose) {
-                Err(Error::Locked { holder, .. }) if holder.ends_with(READS) && purpose == Purpose::Write && begin.elapsed() < PATIENCE => {
-                    sleep(Duration::from_millis(20));
-                }
-                outcome => return outcome,
+            let outcome = Self::try_take(directory, purpose);
+            let Err(Error::Locked { holder, .. }) = &outcome else {
+                return outcome;
+            };
+            // Who has just taken it has not said yet what for.
+            let patience = if holder.ends_with(READS) { PATIENCE } else { MOMENT };
+            if purpose == Purpose::Read || begin.elapsed() >= patience {
+                return outcome;
             }
+            sleep(Duration::from_millis(20));
         }
     }
 

@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::Signal;
-use spanbridge::store::{Chunk, Local, OpenOptions};
+use spanbridge::store::{Chunk, Local, OpenOptions, Store as _};
 
 use crate::serving::{Serving, spanbridge};
 use crate::{send, span, text};
@@ -169,7 +169,7 @@ fn compressed() -> (tempfile::TempDir, PathBuf) {
     for trace in 1..=90 {
         let bytes = encode::traces(&[span(trace, 1)]);
         let scanned = scan::scan(&bytes, Signal::Traces, &["session.id"]).expect("a request");
-        store.append(Chunk::of_request(&scanned, bytes)).expect("appends");
+        store.append(Chunk::of_request(scanned, bytes)).expect("appends");
     }
     assert!(store.maintain().expect("works").compressed_segments > 1);
     drop(store);

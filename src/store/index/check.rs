@@ -23,7 +23,8 @@ pub(in crate::store) enum Checked {
     Unfinished,
 }
 
-/// So long an opening store waits for the check; about 500 MiB that the system has in memory. The rest is done beside the work.
+/// So long an opening store waits for the check: enough for about 200 MiB, 800,000 traces. The check of a larger index is done
+/// beside the work.
 const AT_OPENING: Duration = Duration::from_secs(1);
 
 /// Says for the next start that the index is damaged.
