@@ -628,7 +628,7 @@ fn overload_is_answered_with_a_hint_and_never_buffered() {
     });
     // One request does not come to its end.
     let mut slow = TcpStream::connect(bridge.addresses.http).expect("connects");
-    let head = "POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-protobuf\r\ncontent-length: 100000\r\n\r\n";
+    let head = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\ncontent-length: 100000\r\n\r\n";
     slow.write_all(head.as_bytes()).expect("writes");
     slow.write_all(&[0; 99_900]).expect("writes");
     while bridge.metric("spanbridge_receiver_in_flight_bytes") < 99_900 {
@@ -659,7 +659,7 @@ fn a_client_that_breaks_off_leaves_nothing() {
     for cut in [0, 1, body.len() / 2, body.len() - 1] {
         let mut stream = TcpStream::connect(bridge.addresses.http).expect("connects");
         let head = format!(
-            "POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-protobuf\r\ncontent-length: {}\r\n\r\n",
+            "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         stream.write_all(head.as_bytes()).expect("writes");

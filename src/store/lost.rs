@@ -130,7 +130,7 @@ pub(super) fn gone(disk: &dyn Disk, mut known: Places, now: &Places) -> Vec<Lost
 ///
 /// The index or the segment cannot be read.
 pub fn lost_in(directory: &Path, number: u64) -> Result<Option<Lost>, Error> {
-    let connection = index::open_to_read(directory)?;
+    let connection = index::open_to_inspect(directory)?;
     index::check_version(&connection)?;
     let file = match Directory::read_only(directory).open(&file_name(number)) {
         Ok(file) => file,

@@ -34,7 +34,7 @@ fn request_head() -> Vec<u8> {
     let fields = [
         (":method", "POST"),
         (":scheme", "http"),
-        (":authority", "x"),
+        (":authority", "localhost"),
         (":path", crate::row::TRACES),
         ("content-type", "application/grpc"),
     ];
@@ -152,8 +152,8 @@ fn heads_that_are_too_large_or_ambiguous_are_refused() {
     let stored = fresh();
     let body = body::protobuf(stored);
     let length = body.len();
-    let start = "POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-protobuf\r\n";
-    let inner = "GET /v1/inner HTTP/1.1\r\nhost: x\r\n\r\n";
+    let start = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\n";
+    let inner = "GET /v1/inner HTTP/1.1\r\nhost: localhost\r\n\r\n";
     let cases: Vec<(&str, String, &[u16])> = vec![
         (
             "a header of a megabyte",
@@ -163,7 +163,7 @@ fn heads_that_are_too_large_or_ambiguous_are_refused() {
         ("ten thousand headers", format!("{start}{}\r\n", "x: y\r\n".repeat(10_000)), &[431]),
         (
             "a target of a megabyte",
-            format!("POST /{} HTTP/1.1\r\nhost: x\r\n\r\n", "y".repeat(1 << 20)),
+            format!("POST /{} HTTP/1.1\r\nhost: localhost\r\n\r\n", "y".repeat(1 << 20)),
             &[414, 431],
         ),
         (
@@ -256,7 +256,7 @@ fn bodies_that_do_not_end_take_no_more_than_their_limit() {
     let mut bridge = Bridge::start(&["--max-request-bytes", "1048576"]);
     // Chunks without end.
     let mut stream = wire::connect(&bridge.http);
-    let head = "POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+    let head = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
     stream.write_all(head.as_bytes()).expect("writes");
     let chunk = [b"10000\r\n".to_vec(), vec![b' '; 0x10000], b"\r\n".to_vec()].concat();
     let mut sent = 0usize;

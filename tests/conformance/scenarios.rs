@@ -108,7 +108,7 @@ fn hinted(address: &str, seconds: &str, words: &str) -> Verdict {
 fn overload(_: &Bridges) -> Verdict {
     let bridge = Bridge::start(&["--max-in-flight-bytes", "100000"]);
     let mut slow = wire::connect(&bridge.http);
-    let head = "POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-protobuf\r\ncontent-length: 100000\r\n\r\n";
+    let head = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\ncontent-length: 100000\r\n\r\n";
     slow.write_all(head.as_bytes()).expect("writes");
     slow.write_all(&[0; 99_900]).expect("writes");
     wait_for("the slow request takes its place", || {
@@ -265,8 +265,7 @@ fn tonic_sends_too_much(bridges: &Bridges) -> Verdict {
 
 fn announced_and_not_sent(bridges: &Bridges) -> Verdict {
     let mut stream = wire::connect(&bridges.small.http);
-    let head =
-        "POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 99999999\r\n\r\n";
+    let head = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 99999999\r\n\r\n";
     stream.write_all(head.as_bytes()).expect("writes");
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -281,7 +280,7 @@ fn expected_and_sent(bridges: &Bridges) -> Verdict {
     let mut stream = wire::connect(&bridges.plain.http);
     let length = body.len();
     let head = format!(
-        "POST /v1/traces HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{}: {}\r\nexpect: 100-continue\r\ncontent-length: {length}\r\n\r\n",
+        "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{}: {}\r\nexpect: 100-continue\r\ncontent-length: {length}\r\n\r\n",
         PROTOBUF.0, PROTOBUF.1
     );
     stream.write_all(head.as_bytes()).expect("writes");

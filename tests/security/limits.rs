@@ -74,7 +74,7 @@ async fn heads_are_bounded_in_number_and_size() {
 fn a_head_that_does_not_come_is_not_waited_for() {
     let bridge = Serving::start("header_timeout_seconds = 1\nidle_timeout_seconds = 600\n");
     let mut slow = connect(bridge.http);
-    slow.write_all(b"POST /v1/traces HTTP/1.1\r\nhost: x\r\n").expect("sent");
+    slow.write_all(b"POST /v1/traces HTTP/1.1\r\nhost: localhost\r\n").expect("sent");
     let trickle = connect(bridge.api);
     let mut writer = trickle.try_clone().expect("a socket");
     let feeder = std::thread::spawn(move || {
@@ -94,7 +94,7 @@ fn a_head_that_does_not_come_is_not_waited_for() {
     // A connection whose requests come whole may rest between them.
     let mut kept = connect(bridge.api);
     for _ in 0..2 {
-        kept.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").expect("sent");
+        kept.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").expect("sent");
         let mut answer = [0; 15];
         kept.read_exact(&mut answer).expect("an answer");
         assert_eq!(&answer, b"HTTP/1.1 200 OK");
@@ -109,8 +109,7 @@ fn a_head_that_does_not_come_is_not_waited_for() {
 #[test]
 fn a_body_that_does_not_come_is_not_waited_for() {
     let bridge = Serving::start("body_timeout_seconds = 1\nrequest_timeout_seconds = 3\n");
-    let request =
-        "POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\nconnection: close\r\n\r\n";
+    let request = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\nconnection: close\r\n\r\n";
     let mut stalled = connect(bridge.http);
     stalled.write_all(request.as_bytes()).expect("sent");
     stalled.write_all(b"{").expect("sent");
@@ -162,7 +161,7 @@ fn connections_that_do_nothing_are_closed() {
     // Nothing sent; one request and then nothing; HTTP/2 and then nothing.
     let silent = connect(bridge.http);
     let mut once = connect(bridge.api);
-    once.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").expect("sent");
+    once.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").expect("sent");
     let mut http2 = connect(bridge.grpc);
     http2
         .write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0")

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rusqlite::Connection;
+
 use super::{FILE, covered, failure, open_immutable, open_to_read, schema};
 use crate::store::Error;
 use crate::store::log::Position;
@@ -21,17 +23,22 @@ pub struct Inspected {
     pub traces: u64,
 }
 
+/// Opens an index and leaves nothing behind.
+pub(in crate::store) fn open_to_inspect(directory: &Path) -> Result<Connection, Error> {
+    // Whoever writes has a journal beside it. Without one, reading as usual would leave files behind.
+    match directory.join(format!("{FILE}-wal")).exists() {
+        true => open_to_read(directory),
+        false => open_immutable(directory).map_err(failure("open")),
+    }
+}
+
 /// Reads all of an index.
 ///
 /// # Errors
 ///
 /// It is not there, or is no index.
 pub fn inspect(directory: &Path) -> Result<Inspected, Error> {
-    // Whoever writes has a journal beside it. Without one, reading as usual would leave files behind.
-    let connection = match directory.join(format!("{FILE}-wal")).exists() {
-        true => open_to_read(directory)?,
-        false => open_immutable(directory).map_err(failure("open"))?,
-    };
+    let connection = open_to_inspect(directory)?;
     let number = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0)).map_err(failure("read"));
     let mut check = connection.prepare("PRAGMA quick_check").map_err(failure("check"))?;
     let lines = check.query_map([], |row| row.get::<_, String>(0)).map_err(failure("check"))?;

@@ -23,6 +23,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::Error;
 use super::log::Position;
 pub(super) use check::{Checked, check_at_opening, check_in_use};
+pub(super) use inspect::open_to_inspect;
 pub use inspect::{Inspected, inspect};
 pub use places::last_records;
 pub(super) use places::{Places, ends, places_from, places_in};

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row};
 
-use super::{check_version, failure, open_to_read};
+use super::inspect::open_to_inspect;
+use super::{check_version, failure};
 use crate::store::Error;
 use crate::store::log::Position;
 
@@ -52,7 +53,7 @@ pub(in crate::store) fn ends(connection: &Connection) -> Result<BTreeMap<u64, u6
 ///
 /// There is no index, or it cannot be read.
 pub fn last_records(directory: &Path) -> Result<BTreeMap<u64, u64>, Error> {
-    let connection = open_to_read(directory)?;
+    let connection = open_to_inspect(directory)?;
     check_version(&connection)?;
     let row = |row: &Row<'_>| super::query::position(row, 0).map(|at| (at.segment, at.offset));
     let read = || -> rusqlite::Result<_> {
