@@ -181,7 +181,7 @@ fn an_object_beyond_the_limit_is_its_compact_text_in_deltas() {
 
 #[test]
 fn lowered_limits_hold() {
-    let options = Options([("openreward.limit_msg_bytes".to_owned(), "8".to_owned())].into());
+    let options = Options::of([("openreward.limit_msg_bytes".to_owned(), "8".to_owned())]).unwrap();
     let (blocks, losses) = blocks("0123456789", "t", "{}", "r", &options);
     let messages = of(&blocks, "MESSAGE")
         .into_iter()

@@ -146,12 +146,56 @@ fn tables_are_fresh() {
         writeln!(index, "#[rustfmt::skip]\nmod {name};").unwrap();
         writeln!(list, "    {name}::RULES,").unwrap();
     }
+    writeln!(index, "#[rustfmt::skip]\npub(super) mod frameworks;").unwrap();
     writeln!(
         index,
         "\n/// The rules, by dialect.\n#[rustfmt::skip]\npub static TABLES: &[&[crate::dialect::Rule]] = &[\n{list}];\n\n/// The inverse rules, of the dialects that are written.\n#[rustfmt::skip]\npub(crate) static INVERSE_TABLES: &[&[crate::dialect::rule::InverseRule]] = &[\n{inverse_list}];"
     )
     .unwrap();
     check(&folder.join("mod.rs"), &index);
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Frameworks {
+    frameworks: Vec<Line>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    framework: String,
+    #[serde(default)]
+    scopes: Vec<String>,
+    #[serde(default)]
+    keys: Vec<String>,
+    #[serde(default)]
+    attributes: Vec<(String, String)>,
+    #[serde(default)]
+    version: Option<String>,
+}
+
+#[test]
+fn the_table_of_frameworks_is_fresh() {
+    let text = std::fs::read_to_string(root().join("semconv/frameworks.yaml")).unwrap();
+    let Frameworks { frameworks } = serde_saphyr::from_str(&text).unwrap();
+    let mut out = String::from(
+        "// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.\n\nuse crate::dialect::Framework;\n\npub(in crate::dialect) static FRAMEWORKS: &[Framework] = &[\n",
+    );
+    for line in frameworks {
+        let has_version = line.version.is_some_and(|version| {
+            assert_eq!(version, "scope", "{}", line.framework);
+            true
+        });
+        writeln!(
+            out,
+            "    Framework {{ name: {:?}, scopes: &{:?}, keys: &{:?}, attributes: &{:?}, has_version: {has_version} }},",
+            line.framework, line.scopes, line.keys, line.attributes
+        )
+        .unwrap();
+    }
+    out.push_str("];\n");
+    check(&root().join("src/dialect/generated/frameworks.rs"), &out);
 }
 
 #[test]

@@ -28,9 +28,18 @@ Examples:
   zcat spans.jsonl.gz | spanbridge convert --to synth -          from standard input
   spanbridge convert --to invariant --losses lost.ndjson a.bin   what the documents could not hold, and what is odd";
 
+/// The examples, and what the formats let choose.
+fn help() -> String {
+    let mut help = format!("{EXAMPLES}\n\nOptions of the formats:\n");
+    for choice in formats::options::choices() {
+        help.push_str(&format!("  {choice}\n"));
+    }
+    help
+}
+
 /// Files in, documents out, no server.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = help())]
 pub(super) struct Convert {
     #[command(flatten)]
     pub(super) target: Target,
@@ -57,7 +66,8 @@ pub(super) struct Target {
     /// Write what the documents could not hold and what is odd about the data to this file, one JSON object a line.
     #[arg(long, value_name = "FILE")]
     losses: Option<PathBuf>,
-    /// A choice of the format, for example `openreward.subagents=inline`; may be given several times.
+    /// A choice of the format, for example `openreward.subagents=inline`; may be given several times. `convert --help` names
+    /// all.
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = option_of)]
     options: Vec<(String, String)>,
 }
@@ -71,7 +81,9 @@ fn format_of(id: &str) -> Result<&'static AnyFormat, String> {
 
 fn option_of(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
-    Ok((name.to_owned(), value.to_owned()))
+    let option = (name.to_owned(), value.to_owned());
+    Options::of([option.clone()]).map_err(|error| error.to_string())?;
+    Ok(option)
 }
 
 impl Convert {
@@ -130,9 +142,16 @@ pub(super) fn vocabulary(semconv: Option<&Path>) -> Result<Vocabulary, Failure> 
         .map_err(|error| Failure::usage(format!("{}: {}", path.display(), out::with_causes(&error))))
 }
 
+/// What variables of the environment choose.
+pub(super) fn options_of_environment() -> Result<Options, Failure> {
+    Options::of_variables(|name| std::env::var(name).ok()).map_err(|error| Failure::usage(format!("the environment: {error}")))
+}
+
 impl Target {
     /// Makes the directory and the losses file, before any work is done.
     pub(super) fn open(self) -> Result<Writer, Failure> {
+        let given = Options::of(self.options).map_err(|error| Failure::usage(error.to_string()))?;
+        let options = options_of_environment()?.with(given);
         if let Some(directory) = &self.output {
             fs::create_dir_all(directory).map_err(|source| Failure::Write {
                 path: directory.clone(),
@@ -148,7 +167,7 @@ impl Target {
         };
         Ok(Writer {
             format: self.to,
-            options: Options(self.options.into_iter().collect()),
+            options,
             output: self.output,
             losses,
             written: 0,

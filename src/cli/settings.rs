@@ -10,7 +10,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::convert::vocabulary;
+use super::convert::{options_of_environment, vocabulary};
 use super::failure::Failure;
 use super::log::{Form, Level};
 use super::settings_file as file;
@@ -298,6 +298,7 @@ impl Settings {
             },
             allowed_hosts: settings.allowed_host.clone().unwrap_or_default(),
             vocabulary,
+            options: options_of_environment()?,
             data_dir: defaults.data_dir,
         })
     }

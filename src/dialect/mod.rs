@@ -9,6 +9,7 @@ pub(crate) mod constructor;
 #[cfg(feature = "server")]
 pub mod file;
 mod flat;
+pub mod framework;
 pub mod generated;
 pub mod messages;
 mod normalize;
@@ -24,6 +25,7 @@ mod wanted;
 pub mod write;
 mod write_field;
 
+pub use framework::Framework;
 pub(crate) use read::take;
 pub use read::{ChildResult, Read, kind, read};
 pub use registry::Registry;

@@ -269,6 +269,10 @@ named! {
         AgentId = "agent.id",
         /// What the agent is for.
         AgentDescription = "agent.description",
+        /// The agent's version.
+        AgentVersion = "agent.version",
+        /// The framework that the agent is built with.
+        AgentFramework = "agent.framework",
         /// The agent that hands over.
         HandoffFrom = "handoff.from",
         /// The agent that takes over.
@@ -373,6 +377,10 @@ named! {
         Logprobs = "logprobs",
         /// Whether the prompt is to be optimised.
         Optimize = "optimize",
+        /// What kind of content goes in: `text`, `file`.
+        InputType = "input.type",
+        /// How the output is written: `text`, `json`, `markdown`.
+        OutputFormat = "output.format",
         /// The reference output.
         Ideal = "ideal",
         /// What a source document had and nothing else fits, by format.

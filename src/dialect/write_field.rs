@@ -217,6 +217,10 @@ impl<'a> Writer<'a> {
             }
             Field::AgentId => text(&mut operation.agent.id, value),
             Field::AgentDescription => text(&mut operation.agent.description, value),
+            Field::AgentVersion => text(&mut operation.agent.version, value),
+            Field::AgentFramework => text(&mut operation.agent.framework, value),
+            Field::InputType => text(&mut operation.content_type.input, value),
+            Field::OutputFormat => text(&mut operation.content_type.output, value),
             Field::HandoffFrom => text(&mut self.handoff.0, value),
             Field::HandoffTo => text(&mut self.handoff.1, value),
             Field::SessionId => text(&mut operation.session_id, value),

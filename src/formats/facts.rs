@@ -71,6 +71,26 @@ fn who<'a>(run: &'a Run, step: &'a Step, out: &mut Object<'a>) {
     put(out, "agent_description", operation.agent.description.as_deref());
     put(
         out,
+        "agent_version",
+        operation
+            .agent
+            .version
+            .as_ref()
+            .filter(|version| Some(*version) != run.agent.version.as_ref()),
+    );
+    put(
+        out,
+        "framework",
+        operation
+            .agent
+            .framework
+            .as_ref()
+            .filter(|framework| Some(*framework) != run.agent.framework.as_ref()),
+    );
+    put(out, "input_type", operation.content_type.input.as_deref());
+    put(out, "format", operation.content_type.output.as_deref());
+    put(
+        out,
         "session_id",
         operation.session_id.as_ref().filter(|id| Some(*id) != run.session_id.as_ref()),
     );
@@ -238,12 +258,21 @@ pub(crate) fn in_and_out<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step
     out
 }
 
+/// The instrumentation that recorded the run's first work.
+pub(crate) fn instrumentation(run: &Run) -> Object<'_> {
+    let mut out = Object::new();
+    put(&mut out, "name", run.agent.instrumentation.as_deref());
+    put(&mut out, "version", run.agent.instrumentation_version.as_deref());
+    out
+}
+
 /// Facts of the run itself: trace, session, person, resource, what the run floor collected.
 pub(crate) fn of_run(run: &Run) -> Object<'_> {
     let mut out = Object::new();
     out.add("otel.trace_id", run.trace_id.to_string());
     put(&mut out, "session_id", run.session_id.as_deref());
     put(&mut out, "user_id", run.user_id.as_deref());
+    put_map(&mut out, "instrumentation", instrumentation(run));
     put_map(&mut out, "resource", &run.resource);
     // Its keys are distinct: only those that stand here already can come again.
     let beside: Vec<_> = run.metadata.iter().filter(|(key, _)| !out.contains_key(key)).collect();

@@ -12,6 +12,7 @@ mod json_from;
 mod json_read;
 pub mod loss;
 pub mod openreward;
+pub mod options;
 mod order;
 pub mod reflex;
 pub mod synth;
@@ -27,6 +28,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 pub use loss::{Loss, LossReason};
+pub use options::{Choice, OptionError, Options};
 
 use crate::run::Run;
 
@@ -39,28 +41,12 @@ pub struct Assembled<D> {
     pub losses: Vec<Loss>,
 }
 
-/// Choices of the caller, by `<format>.<name>` (for example `openreward.subagents=inline`).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Options(pub std::collections::BTreeMap<String, String>);
-
-impl Options {
-    /// The value of an option.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<&str> {
-        self.0.get(name).map(String::as_str)
-    }
-
-    /// Whether an option has this value.
-    #[must_use]
-    pub fn is(&self, name: &str, value: &str) -> bool {
-        self.get(name) == Some(value)
-    }
-}
-
 /// One target document type.
 pub trait Format {
     /// The format's name in the command line, in URLs and in file names.
     const ID: &'static str;
+    /// What the caller can choose.
+    const OPTIONS: &'static [Choice] = &[];
     /// The document; it borrows what the runs hold.
     type Document<'a>: Serialize + DeserializeOwned;
 
@@ -78,6 +64,8 @@ pub trait Format {
 pub struct AnyFormat {
     /// The format's name.
     pub id: &'static str,
+    /// What the caller can choose.
+    pub options: &'static [Choice],
     assemble: fn(&[Run], &Options, Layout) -> Vec<Assembled<String>>,
 }
 
@@ -94,6 +82,7 @@ impl AnyFormat {
     const fn of<F: Format>() -> Self {
         Self {
             id: F::ID,
+            options: F::OPTIONS,
             assemble: assemble_text::<F>,
         }
     }

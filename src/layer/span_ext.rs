@@ -112,6 +112,8 @@ pub trait SpanExt: sealed::Sealed {
     fn set_tool_call(&self, name: &str, call_id: Option<&str>, arguments: &(impl Serialize + ?Sized)) -> &Self;
     /// What the tool gave back.
     fn set_tool_result(&self, result: &(impl Serialize + ?Sized)) -> &Self;
+    /// The MCP server that offers the tool.
+    fn set_mcp_server(&self, server: &str) -> &Self;
     /// One document that a search found, after those that were added before.
     fn add_document(&self, document: &Document) -> &Self;
     /// The prompt's template, its version, its variables.
@@ -354,6 +356,11 @@ impl SpanExt for Span {
 
     fn set_tool_result(&self, result: &(impl Serialize + ?Sized)) -> &Self {
         self.set_output(result)
+    }
+
+    fn set_mcp_server(&self, server: &str) -> &Self {
+        access::with(self, |record| put(record, "spanbridge.mcp_server", server.to_owned()));
+        self
     }
 
     fn add_document(&self, document: &Document) -> &Self {

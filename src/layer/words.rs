@@ -99,7 +99,7 @@ impl Words {
         if rule.place != Place::Span {
             return;
         }
-        if rule.dialect == "short" && !rule.prefix && rule.field != Field::Kind {
+        if rule.dialect == "short" && !rule.prefix && rule.paths.is_empty() && rule.field != Field::Kind {
             self.short.entry(rule.key).or_default().push(Meaning {
                 kinds: rule.when.kinds,
                 field: rule.field,
@@ -320,6 +320,13 @@ pub(super) fn key_of(field: Field, kind: Kind) -> Option<&'static str> {
         Field::ResourceUnit => "spanbridge.resource_impact.unit",
         Field::ResourceBreakdown => "spanbridge.resource_impact.breakdown",
         Field::Reward => "spanbridge.reward",
+        Field::Ideal => "spanbridge.ideal",
+        Field::InputType => "spanbridge.input_type",
+        Field::OutputFormat => "spanbridge.format",
+        Field::McpServer => "spanbridge.mcp_server",
+        Field::FailureType => "spanbridge.error_code",
+        Field::AgentFramework => "spanbridge.framework",
+        Field::AgentVersion => "spanbridge.agent_version",
         Field::Optimize => "spanbridge.optimize",
         _ => return None,
     })

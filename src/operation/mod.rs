@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 pub use document::Document;
 pub use message::{Message, Part, Role, ToolCall};
-pub use rare::{Interrupt, Memory, Prompt, Rare, ResourceImpact, StateChange, Task, Training};
+pub use rare::{ContentType, Interrupt, Memory, Prompt, Rare, ResourceImpact, StateChange, Task, Training};
 pub use recorded::{Form, Recorded};
 pub use usage::{Cost, TokenCount};
 
@@ -155,6 +155,10 @@ pub struct Agent {
     pub id: Option<String>,
     /// What it is for.
     pub description: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// The framework that it is built with, where the spans say so.
+    pub framework: Option<String>,
 }
 
 /// Which model an operation calls.
@@ -287,6 +291,8 @@ pub struct Operation {
     pub evaluations: Vec<Evaluation>,
     /// What training tools ask for.
     pub training: Rare<Training>,
+    /// What kind of content goes in and comes out.
+    pub content_type: Rare<ContentType>,
     /// The prompt.
     pub prompt: Rare<Prompt>,
     /// What a tool used up.

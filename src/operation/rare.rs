@@ -129,6 +129,15 @@ pub struct Training {
     pub step: Option<i64>,
 }
 
+/// What kind of content goes in and comes out (`spanbridge.input_type`, `spanbridge.format`).
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ContentType {
+    /// `text`, `file` and the like.
+    pub input: Option<String>,
+    /// `text`, `json`, `markdown` and the like.
+    pub output: Option<String>,
+}
+
 /// The prompt that an operation used or fetched.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prompt {
@@ -176,6 +185,10 @@ impl Unsaid for Training {
         ideal: None,
         step: None,
     };
+}
+
+impl Unsaid for ContentType {
+    const UNSAID: &'static Self = &Self { input: None, output: None };
 }
 
 impl Unsaid for Prompt {

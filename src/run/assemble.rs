@@ -6,9 +6,9 @@ use super::logs::{self, ByTrace};
 use super::node::Nodes;
 use super::scope::Scopes;
 use super::{AgentInfo, Run, RunFailure, Scope, Step, conversation, duplicate, entries, order, said, steps, stitch, usage};
-use crate::dialect::Registry;
+use crate::dialect::{Framework, Registry};
 use crate::hash::{HashMap, HashSet};
-use crate::operation::Kind;
+use crate::operation::{Agent, Kind};
 use crate::span::{LogRecord, Span, TraceId, UnixNanos};
 use crate::trace::{Finding, FindingKind, Trace};
 
@@ -202,7 +202,8 @@ fn finish(parts: Parts<'_>, steps: Vec<Step>, scopes: Vec<Scope>, question: Opti
         .filter(|step| step.operation.kind != Kind::Plain)
         .find_map(|step| step.span_id);
     let worker = working.and_then(|id| trace.index_of(id)).and_then(|index| trace.spans.get(index));
-    let agent = agent_info((&steps, &scopes), root, span, worker.or(span));
+    let framework = framework(trace, &steps, worker.or(span));
+    let agent = agent_info((&steps, &scopes), root, span, worker.or(span), framework);
     let mut metadata = Map::new();
     for step in &steps {
         for (name, value) in &step.operation.metadata {
@@ -267,7 +268,32 @@ fn root_of(steps: &[Step], scopes: &[Scope]) -> Option<usize> {
         .or_else(only_root)
 }
 
-fn agent_info((steps, scopes): (&[Step], &[Scope]), root: Option<usize>, span: Option<&Span>, worker: Option<&Span>) -> AgentInfo {
+/// The framework, and a span of it: the first that any span shows; `custom` if none but a provider's package does.
+fn framework<'a>(trace: &'a Trace, steps: &[Step], worker: Option<&'a Span>) -> Option<(&'static Framework, &'a Span)> {
+    let mut known: HashSet<&str> = HashSet::default();
+    let mut custom = None;
+    let spans = steps.iter().filter(|step| step.operation.kind != Kind::Plain);
+    let spans = spans.filter_map(|step| trace.spans.get(trace.index_of(step.span_id?)?));
+    for span in worker.into_iter().chain(spans) {
+        // One look at each scope: its first span shows what the others do.
+        if !known.insert(&span.scope.name) {
+            continue;
+        }
+        match Framework::of(span) {
+            Some(found) if !found.is_custom() => return Some((found, span)),
+            found => custom = custom.or(found.map(|found| (found, span))),
+        }
+    }
+    custom
+}
+
+fn agent_info(
+    (steps, scopes): (&[Step], &[Scope]),
+    root: Option<usize>,
+    span: Option<&Span>,
+    worker: Option<&Span>,
+    framework: Option<(&Framework, &Span)>,
+) -> AgentInfo {
     let root_step = root.and_then(|root| steps.get(root));
     let service = span
         .and_then(|span| span.resource.attributes.text("service.name"))
@@ -284,13 +310,24 @@ fn agent_info((steps, scopes): (&[Step], &[Scope]), root: Option<usize>, span: O
                 .map(|step| step.operation.name.clone())
         })
         .or_else(|| service.map(str::to_owned));
+    let said = |of: fn(&Agent) -> &Option<String>| {
+        let agents = || steps.iter().filter(|step| step.operation.kind == Kind::Agent);
+        let mut steps = root_step.into_iter().chain(agents()).chain(steps);
+        steps.find_map(|step| of(&step.operation.agent).clone())
+    };
+    let recorded = said(|agent| &agent.framework);
     AgentInfo {
         name,
-        version: span
-            .and_then(|span| span.resource.attributes.text("service.version"))
-            .map(str::to_owned),
-        framework: worker.map(|span| span.scope.name.clone()).filter(|name| !name.is_empty()),
-        framework_version: worker.map(|span| span.scope.version.clone()).filter(|version| !version.is_empty()),
+        version: said(|agent| &agent.version).or_else(|| {
+            span.and_then(|span| span.resource.attributes.text("service.version"))
+                .map(str::to_owned)
+        }),
+        framework_version: framework
+            .filter(|(framework, _)| recorded.as_deref().is_none_or(|recorded| recorded == framework.name))
+            .and_then(|(framework, span)| framework.version(span).map(str::to_owned)),
+        framework: recorded.or_else(|| framework.map(|(framework, _)| framework.name.to_owned())),
+        instrumentation: worker.map(|span| span.scope.name.clone()).filter(|name| !name.is_empty()),
+        instrumentation_version: worker.map(|span| span.scope.version.clone()).filter(|version| !version.is_empty()),
     }
 }
 

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::operation::{
-    Agent, Cost, Failure, Interrupt, Memory, Message, Model, Operation, Part, Prompt, ResourceImpact, Search, StateChange, Task,
-    TokenCount, ToolUse, Training,
+    Agent, ContentType, Cost, Failure, Interrupt, Memory, Message, Model, Operation, Part, Prompt, ResourceImpact, Search, StateChange,
+    Task, TokenCount, ToolUse, Training,
 };
 
 fn or<T>(slot: &mut Option<T>, other: Option<T>) {
@@ -72,6 +72,7 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
         interrupt,
         evaluations,
         training,
+        content_type,
         prompt,
         resource_impact,
         task,
@@ -85,7 +86,17 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
         format_extras,
         unmapped,
     } = other;
-    or_each!(kept.agent, agent, Agent { name, id, description });
+    or_each!(
+        kept.agent,
+        agent,
+        Agent {
+            name,
+            id,
+            description,
+            version,
+            framework
+        }
+    );
     or_each!(
         kept.model,
         model,
@@ -182,6 +193,9 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
     );
     or_boxed!(kept.interrupt, interrupt, Interrupt { prompt, response, wait_ms });
     kept.evaluations.extend(evaluations);
+    if let Some(content_type) = content_type.into_inner() {
+        or_each!(kept.content_type, content_type, ContentType { input, output });
+    }
     if let Some(training) = training.into_inner() {
         or_each!(
             kept.training,

@@ -85,12 +85,17 @@ impl Run {
 pub struct AgentInfo {
     /// The root agent's name, else the service's.
     pub name: Option<String>,
-    /// The service's version.
+    /// The agent's version, else the service's.
     pub version: Option<String>,
-    /// Instrumentation scope of the root.
+    /// The framework that the agent is built with, for example `langchain`; `custom` where a provider's package was called by
+    /// hand.
     pub framework: Option<String>,
-    /// Version of that scope.
+    /// The framework's version, where it records its spans itself.
     pub framework_version: Option<String>,
+    /// Instrumentation scope of the root.
+    pub instrumentation: Option<String>,
+    /// Version of that scope.
+    pub instrumentation_version: Option<String>,
 }
 
 /// Why a run failed.

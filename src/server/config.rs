@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::{Project, Tokens};
+use crate::formats::Options;
 use crate::receiver::redact::{RuleError, RuleText, Rules};
 use crate::receiver::{Cors, Limits};
 use crate::server::tls::{TlsError, TlsFiles};
@@ -38,6 +39,8 @@ pub struct Config {
     pub security: Security,
     /// The vocabulary that spans are read with.
     pub vocabulary: Arc<Vocabulary>,
+    /// Choices for documents that a request does not make itself.
+    pub options: Options,
 }
 
 /// Who may do what, and what is not kept. This can be changed while the bridge runs.
@@ -142,6 +145,7 @@ impl Config {
             connections: Connections::default(),
             security: Security::default(),
             vocabulary: Arc::new(Vocabulary::built_in()),
+            options: Options::default(),
         }
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::config::Config;
 use crate::access::Project;
+use crate::formats::Options;
 use crate::receiver::Receiver;
 use crate::store::log::Recovery;
 use crate::store::{self, Local, Opened, Store};
@@ -38,6 +39,7 @@ pub(super) struct Projects {
     others: RwLock<BTreeMap<Project, Arc<Place>>>,
     stores: Stores,
     vocabulary: Arc<Vocabulary>,
+    options: Options,
     metrics: Metrics,
 }
 
@@ -79,7 +81,8 @@ impl Projects {
             Arc::clone(&vocabulary),
             project.organization(),
             Arc::clone(&metrics),
-        );
+        )
+        .with_options(config.options.clone());
         let first = Place {
             store,
             receiver,
@@ -90,6 +93,7 @@ impl Projects {
             others: RwLock::default(),
             stores,
             vocabulary,
+            options: config.options.clone(),
             metrics,
         };
         Ok((projects, recovery))
@@ -114,7 +118,7 @@ impl Projects {
     fn add(&self, project: &Project, store: Arc<Local>, recovery: Recovery) {
         let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
         let (vocabulary, metrics) = (Arc::clone(&self.vocabulary), Arc::clone(&self.metrics));
-        let web = Web::new(Arc::clone(&store), vocabulary, project.organization(), metrics);
+        let web = Web::new(Arc::clone(&store), vocabulary, project.organization(), metrics).with_options(self.options.clone());
         self.stores.write().unwrap_or_else(PoisonError::into_inner).push(Open {
             project: project.clone(),
             store: Arc::clone(&store),

@@ -174,15 +174,16 @@ fn format_of(id: &str) -> Result<&'static AnyFormat, Problem> {
     })
 }
 
-/// Options of a format have a dot in their name.
-fn options_of(query: &str) -> Options {
-    Options(query_pairs(query).into_iter().filter(|(name, _)| name.contains('.')).collect())
+/// The options that a request chooses, before those of the server.
+fn options_of(web: &Web, query: &str) -> Result<Options, Problem> {
+    let chosen = Options::of(query_pairs(query)).map_err(|error| Problem::invalid(error.to_string()))?;
+    Ok(web.options.clone().with(chosen))
 }
 
 fn trace_document(web: &Web, id: &str, format: &str, query: &str) -> Answer {
     let format = format_of(format)?;
     let run = run_of(web, trace_id(id)?)?;
-    let outcome = documents::of_run(&run, format, &options_of(query), Layout::Indented);
+    let outcome = documents::of_run(&run, format, &options_of(web, query)?, Layout::Indented);
     Ok(json_reply(joined(&outcome.documents)))
 }
 
@@ -204,7 +205,7 @@ fn session_document(web: &Web, session: &str, format: &str, query: &str) -> Answ
         logs.extend(stored.logs);
     }
     let runs = web.vocabulary.runs(spans, logs);
-    let outcome = documents::of_session(&runs, format, &options_of(query), Layout::Indented);
+    let outcome = documents::of_session(&runs, format, &options_of(web, query)?, Layout::Indented);
     let outcome = outcome.ok_or_else(|| Problem::not_found(format!("nothing an agent did stands in session {session}")))?;
     Ok(json_reply(joined(&outcome.documents)))
 }
@@ -224,7 +225,7 @@ fn blocks(web: &Web, organization: &str, id: &str, query: &str, stitched: bool) 
     }
     let id = trace_id(id.strip_prefix("tr_").unwrap_or(id))?;
     let run = run_of(web, id)?;
-    let assembled = OpenReward::assemble(std::slice::from_ref(&run), &options_of(query));
+    let assembled = OpenReward::assemble(std::slice::from_ref(&run), &options_of(web, query)?);
     let blocks: Vec<Block> = assembled.into_iter().flat_map(|assembled| assembled.document.blocks).collect();
     let text = if stitched {
         serde_json::to_string(&stitch(&blocks))

@@ -29,6 +29,7 @@ use http_body_util::combinators::UnsyncBoxBody;
 use hyper::{Method, Request, Response};
 
 use crate::access::{Denied, Right};
+use crate::formats::Options;
 use crate::store::Local;
 use documents::Vocabulary;
 use reply::Problem;
@@ -43,6 +44,7 @@ pub struct Web {
     vocabulary: Arc<Vocabulary>,
     organization: String,
     metrics: Metrics,
+    options: Options,
 }
 
 /// Gives the text of `/metrics`.
@@ -63,7 +65,14 @@ impl Web {
             vocabulary,
             organization: organization.to_owned(),
             metrics,
+            options: Options::default(),
         }
+    }
+
+    /// Choices for documents that a request does not make itself.
+    #[must_use]
+    pub fn with_options(self, options: Options) -> Self {
+        Self { options, ..self }
     }
 
     /// The right that a path takes; `None`: it is answered to anyone, and says nothing of any data.

@@ -28,12 +28,13 @@ const LEAST: Duration = Duration::from_millis(2);
 const ATTEMPTS: usize = 2;
 
 /// Options that write what is not written without them.
-const MORE: [(&str, &str); 8] = [
+const MORE: [(&str, &str); 9] = [
     ("contextforge.embeddings", "retrieval"),
     ("invariant.container", "jsonl"),
     ("invariant.subagents", "own"),
     ("invariant.tools", "event"),
     ("openreward.subagents", "inline"),
+    ("reflex.prompt_id", "system"),
     ("synth.decisions", "events"),
     ("synth.messages", "store"),
     ("synth.output_text", "raw"),
@@ -85,7 +86,7 @@ fn works(batch: Batch) -> Vec<Work> {
         0
     });
     let more = MORE.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    for (with, options) in [("", Options::default()), (" with options", Options(more.collect()))] {
+    for (with, options) in [("", Options::default()), (" with options", Options::of(more).unwrap())] {
         for format in FORMATS {
             measure(format!("{}{with}", format.id), &mut || {
                 let documents = format.assemble(&runs, &options, Layout::Compact);

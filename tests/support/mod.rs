@@ -62,7 +62,7 @@ fn load(folder: PathBuf) -> Case {
         }
     }
     let options = match fs::read(folder.join("options.json")) {
-        Ok(text) => Options(serde_json::from_slice(&text).unwrap()),
+        Ok(text) => Options::of(serde_json::from_slice::<std::collections::BTreeMap<_, _>>(&text).unwrap()).unwrap(),
         Err(_) => Options::default(),
     };
     Case {

@@ -41,6 +41,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule { dialect: "gen_ai", key: "gen_ai.memory.records", prefix: false, place: Place::Span, field: Field::MemoryResults, codec: Codec::Json, rank: 20, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "gen_ai", key: "gen_ai.agent.name", prefix: false, place: Place::Span, field: Field::AgentName, codec: Codec::Text, rank: 10, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "gen_ai", key: "gen_ai.agent.id", prefix: false, place: Place::Span, field: Field::AgentId, codec: Codec::Text, rank: 10, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "gen_ai", key: "gen_ai.agent.version", prefix: false, place: Place::Span, field: Field::AgentVersion, codec: Codec::Text, rank: 10, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "gen_ai", key: "gen_ai.agent.description", prefix: false, place: Place::Span, field: Field::AgentDescription, codec: Codec::Text, rank: 10, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "gen_ai", key: "gen_ai.conversation.id", prefix: false, place: Place::Span, field: Field::SessionId, codec: Codec::Text, rank: 20, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "gen_ai", key: "gen_ai.prompt.name", prefix: false, place: Place::Span, field: Field::PromptId, codec: Codec::Text, rank: 20, when: Condition::ALWAYS, paths: &[], values: &[] },

@@ -106,6 +106,8 @@ mod vercel_ai;
 mod vercel_ai_7;
 #[rustfmt::skip]
 mod voltagent;
+#[rustfmt::skip]
+pub(super) mod frameworks;
 
 /// The rules, by dialect.
 #[rustfmt::skip]

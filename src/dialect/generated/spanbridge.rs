@@ -55,6 +55,15 @@ pub(super) static RULES: &[Rule] = &[
     Rule { dialect: "spanbridge", key: "spanbridge.finish_reason", prefix: false, place: Place::Span, field: Field::FinishReason, codec: Codec::Text, rank: 1, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "spanbridge", key: "spanbridge.metadata", prefix: false, place: Place::Span, field: Field::Metadata, codec: Codec::Json, rank: 1, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "spanbridge", key: "spanbridge.parameters", prefix: false, place: Place::Span, field: Field::Parameters, codec: Codec::Json, rank: 1, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "spanbridge", key: "spanbridge.input_type", prefix: false, place: Place::Span, field: Field::InputType, codec: Codec::Text, rank: 1, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "spanbridge", key: "spanbridge.format", prefix: false, place: Place::Span, field: Field::OutputFormat, codec: Codec::Text, rank: 1, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "spanbridge", key: "spanbridge.mcp_server", prefix: false, place: Place::Span, field: Field::McpServer, codec: Codec::Text, rank: 1, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "spanbridge", key: "spanbridge.error_code", prefix: false, place: Place::Span, field: Field::FailureType, codec: Codec::Text, rank: 1, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "spanbridge", key: "spanbridge.framework", prefix: false, place: Place::Span, field: Field::AgentFramework, codec: Codec::Text, rank: 1, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "spanbridge", key: "spanbridge.agent_version", prefix: false, place: Place::Span, field: Field::AgentVersion, codec: Codec::Text, rank: 1, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "spanbridge", key: "spanbridge.resource_impact", prefix: false, place: Place::Span, field: Field::ResourceAmount, codec: Codec::Json, rank: 2, when: Condition::ALWAYS, paths: &["amount"], values: &[] },
+    Rule { dialect: "spanbridge", key: "spanbridge.resource_impact", prefix: false, place: Place::Span, field: Field::ResourceUnit, codec: Codec::Json, rank: 2, when: Condition::ALWAYS, paths: &["unit"], values: &[] },
+    Rule { dialect: "spanbridge", key: "spanbridge.resource_impact", prefix: false, place: Place::Span, field: Field::ResourceBreakdown, codec: Codec::Json, rank: 2, when: Condition::ALWAYS, paths: &["breakdown"], values: &[] },
 ];
 
 pub(super) static INVERSE_RULES: &[InverseRule] = &[

@@ -40,7 +40,7 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
     let interrupt = operation.interrupt.as_deref();
     let impact = operation.resource_impact.as_deref();
     let training = &*operation.training;
-    let (prompt, task) = (&*operation.prompt, &*operation.task);
+    let (prompt, task, content_type) = (&*operation.prompt, &*operation.task, &*operation.content_type);
     let (usage, cost) = (&operation.usage, &operation.cost);
     let agent_of = |slot: fn(&crate::operation::StateChange) -> &Option<Value>| {
         let value = state.and_then(|state| slot(state).as_ref())?;
@@ -93,6 +93,10 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
         Field::AgentName => text(&operation.agent.name),
         Field::AgentId => text(&operation.agent.id),
         Field::AgentDescription => text(&operation.agent.description),
+        Field::AgentVersion => text(&operation.agent.version),
+        Field::AgentFramework => text(&operation.agent.framework),
+        Field::InputType => text(&content_type.input),
+        Field::OutputFormat => text(&content_type.output),
         Field::HandoffFrom => agent_of(|state| &state.old_value).map(Fact::Text),
         Field::HandoffTo => agent_of(|state| &state.new_value).map(Fact::Text),
         Field::SessionId => text(&operation.session_id),

@@ -9,7 +9,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::json_read::recorded;
 use crate::formats::text::compact;
 use crate::formats::{LossReason, io};
-use crate::operation::Kind;
+use crate::operation::{Kind, Memory};
 
 impl<'a> Making<'a, '_> {
     pub(super) fn memory_read(&mut self) -> Body<'a> {
@@ -68,8 +68,8 @@ impl<'a> Making<'a, '_> {
         let operation = match recorded.map(str::to_ascii_lowercase).as_deref() {
             Some("update") => "update",
             Some("delete") => "delete",
-            Some("put") => "put",
-            Some("add" | "create" | "upsert" | "insert") => "add",
+            Some("put") if replaces(memory.map(|memory| &**memory)) => "update",
+            Some("add" | "create" | "upsert" | "insert" | "put") => "add",
             _ => {
                 self.lose("operation", LossReason::Synthesized);
                 "add"
@@ -88,8 +88,12 @@ impl<'a> Making<'a, '_> {
             self.note("output", output);
         }
         let text = |text: Option<&'a String>| text.map(Text::from);
+        let entity_type = text(memory.and_then(|memory| memory.entity_type.as_ref())).unwrap_or_else(|| {
+            self.lose("entity_type", LossReason::Synthesized);
+            "unknown".into()
+        });
         Body::MemoryWrite(Box::new(MemoryWrite {
-            entity_type: text(memory.and_then(|memory| memory.entity_type.as_ref())),
+            entity_type: Some(entity_type),
             entity_id: text(memory.and_then(|memory| memory.entity_id.as_ref())),
             namespace,
             key: text(memory.and_then(|memory| memory.key.as_ref())),
@@ -177,6 +181,13 @@ impl<'a> Making<'a, '_> {
             extra: Object::new(),
         })
     }
+}
+
+/// Whether a write changes what was there.
+fn replaces(memory: Option<&Memory>) -> bool {
+    let changes = memory.and_then(|memory| memory.changes.as_ref()?.as_array());
+    let before = changes.into_iter().flatten().filter_map(|change| change.get("old_value"));
+    before.into_iter().any(|old| !old.is_null())
 }
 
 fn numbers(value: &Value) -> Option<Vec<f64>> {

@@ -40,7 +40,8 @@ mod words;
 
 pub use document::TraceRun;
 
-use crate::formats::{Assembled, Format, Options};
+use crate::formats::options::Values;
+use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
 
 /// The format.
@@ -49,6 +50,13 @@ pub struct ContextForge;
 
 impl Format for ContextForge {
     const ID: &'static str = "contextforge";
+    const OPTIONS: &'static [Choice] = &[Choice {
+        name: "contextforge.embeddings",
+        values: Values::Words(&["metadata", "retrieval"]),
+        default: "metadata",
+        meaning: "where embeddings stand: in metadata, or as retrievals without results",
+        variable: None,
+    }];
     type Document<'a> = TraceRun<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<TraceRun<'a>>> {

@@ -321,9 +321,10 @@ impl<'a> Making<'a, '_> {
         if let Some(original) = said.original {
             self.note("content", original);
         }
+        self.metadata.remove("input_type");
         Some(Body::UserInput(UserInput {
             content: said.text,
-            input_type: Some("text".into()),
+            input_type: Some(operation.content_type.input.as_deref().unwrap_or("text").into()),
             extra: Object::new(),
         }))
     }
@@ -337,9 +338,14 @@ impl<'a> Making<'a, '_> {
         } else {
             said.content().into()
         };
-        answer(content.into())
+        let mut body = answer(content.into())
             .or_else(|| answer(operation.output.get()?.into()))
-            .or_else(|| answer(operation.input.get()?.into()))
+            .or_else(|| answer(operation.input.get()?.into()))?;
+        self.metadata.remove("format");
+        if let (Body::FinalOutput(output), Some(format)) = (&mut body, operation.content_type.output.as_deref()) {
+            output.format = Some(format.into());
+        }
+        Some(body)
     }
 }
 

@@ -44,7 +44,8 @@ mod tests;
 
 pub use document::Document;
 
-use crate::formats::{Assembled, Format, Options};
+use crate::formats::options::Values;
+use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
 
 /// The format.
@@ -53,6 +54,43 @@ pub struct Invariant;
 
 impl Format for Invariant {
     const ID: &'static str = "invariant";
+    const OPTIONS: &'static [Choice] = &[
+        Choice {
+            name: "invariant.container",
+            values: Values::Words(&["array", "jsonl", "push"]),
+            default: "array",
+            meaning: "a plain array, one annotated row, or the body of a push request",
+            variable: None,
+        },
+        Choice {
+            name: "invariant.dataset",
+            values: Values::Text("a data set's name"),
+            default: "none",
+            meaning: "the data set of a push request",
+            variable: None,
+        },
+        Choice {
+            name: "invariant.subagents",
+            values: Values::Words(&["nested", "own"]),
+            default: "nested",
+            meaning: "sub-agents' events: inside the tool's output, or in lists of their own",
+            variable: None,
+        },
+        Choice {
+            name: "invariant.reasoning",
+            values: Values::Words(&["metadata", "prepend"]),
+            default: "metadata",
+            meaning: "prepend: reasoning before the content, too",
+            variable: None,
+        },
+        Choice {
+            name: "invariant.tools",
+            values: Values::Words(&["metadata", "event"]),
+            default: "metadata",
+            meaning: "event: offered tools as an event at the beginning",
+            variable: None,
+        },
+    ];
     type Document<'a> = Document<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Document<'a>>> {

@@ -61,6 +61,10 @@ pub(super) fn details(step: &Step) -> Object<'_> {
     map.add_filled("task", task(&operation.task));
     map.add_filled("agent_id", operation.agent.id.as_ref());
     map.add_filled("agent_description", operation.agent.description.as_ref());
+    map.add_filled("agent_version", operation.agent.version.as_ref());
+    map.add_filled("framework", operation.agent.framework.as_ref());
+    map.add_filled("input_type", operation.content_type.input.as_ref());
+    map.add_filled("format", operation.content_type.output.as_ref());
     map.add_filled("workflow", operation.workflow.as_ref());
     map.add_filled("graph_node", operation.graph_node.as_ref());
     map.add_filled("tags", operation.tags.as_slice());
@@ -200,6 +204,7 @@ pub(super) fn run(run: &Run) -> Object<'_> {
         ("agent_version", run.agent.version.as_ref().into()),
         ("framework", run.agent.framework.as_ref().into()),
         ("framework_version", run.agent.framework_version.as_ref().into()),
+        ("instrumentation", crate::formats::facts::instrumentation(run).into()),
         ("time", time(run.started_at, run.ended_at).into()),
         ("failure", failure.into()),
         ("root", run.root.and_then(|root| run.steps.get(root)).map(root).into()),

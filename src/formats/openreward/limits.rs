@@ -29,7 +29,8 @@ impl Default for Limits {
 
 impl Limits {
     /// The limits that the caller asks for: `openreward.limit_msg_bytes`, `.limit_think_bytes`,
-    /// `.limit_tool_args_bytes`, `.limit_tool_result_bytes`. What is no positive number leaves the default.
+    /// `.limit_tool_args_bytes`, `.limit_tool_result_bytes`. The same names in capitals, `LIMIT_MSG_BYTES` and so on, are read from the environment by
+    /// command line and server.
     #[must_use]
     pub fn from_options(options: &Options) -> Self {
         let number = |name: &str, default: usize| {

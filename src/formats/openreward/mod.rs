@@ -70,7 +70,8 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-use crate::formats::{Assembled, Format, Options};
+use crate::formats::options::Values;
+use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
 
 /// The format.
@@ -79,6 +80,43 @@ pub struct OpenReward;
 
 impl Format for OpenReward {
     const ID: &'static str = "openreward";
+    const OPTIONS: &'static [Choice] = &[
+        Choice {
+            name: "openreward.subagents",
+            values: Values::Words(&["nested", "inline"]),
+            default: "nested",
+            meaning: "sub-agents' blocks: inside the call's result, or in the list after its turn",
+            variable: None,
+        },
+        Choice {
+            name: "openreward.limit_msg_bytes",
+            values: Values::Bytes,
+            default: "65536",
+            meaning: "the most that the content of a MESSAGE may hold",
+            variable: Some("LIMIT_MSG_BYTES"),
+        },
+        Choice {
+            name: "openreward.limit_think_bytes",
+            values: Values::Bytes,
+            default: "32768",
+            meaning: "the most that the text of a THINK may hold",
+            variable: Some("LIMIT_THINK_BYTES"),
+        },
+        Choice {
+            name: "openreward.limit_tool_args_bytes",
+            values: Values::Bytes,
+            default: "262144",
+            meaning: "the most that the arguments of a TOOL_CALL may hold",
+            variable: Some("LIMIT_TOOL_ARGS_BYTES"),
+        },
+        Choice {
+            name: "openreward.limit_tool_result_bytes",
+            values: Values::Bytes,
+            default: "2097152",
+            meaning: "the most that the output of a TOOL_RESULT may hold",
+            variable: Some("LIMIT_TOOL_RESULT_BYTES"),
+        },
+    ];
     type Document<'a> = document::Document<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {

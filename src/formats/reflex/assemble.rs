@@ -15,13 +15,19 @@ use crate::span::UnixNanos;
 pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTrace<'a>> {
     let mut losses = Vec::new();
     let results = Results::of(run);
-    let kept = kept(run);
+    let judging = judging(run);
+    let kept = kept(run, &judging);
     let ids = ids(run);
     let mut prompts = Prompts::default();
     let turns = turn_numbers(run);
     let parents = parents(run, &kept);
-    let prompt_ids: Vec<Option<Text<'a>>> = run.steps.iter().map(|step| prompts.of(step, kind(&step.operation))).collect();
+    let prompt_ids: Vec<Option<Text<'a>>> = run
+        .steps
+        .iter()
+        .map(|step| prompts.of(step, kind(&step.operation), options))
+        .collect();
     let mut nodes: Vec<(usize, TraceNode<'a>)> = Vec::new();
+    let mut rounded = false;
     for place in order::by_start(run, |step| kept.get(step) == Some(&true)) {
         let (Some(step), true) = (run.steps.get(place.step), kept.get(place.step) == Some(&true)) else {
             continue;
@@ -40,6 +46,7 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTr
             let what = format!("nodes[{}].started_at", node.id);
             losses.push(Loss::new(step.span_id, what, LossReason::Coerced));
         }
+        rounded |= [Some(place.started_at), step.ended_at].into_iter().flatten().any(is_rounded);
         if step.observed == Observed::Messages {
             let what = format!("nodes[{}]", node.id);
             losses.push(Loss::new(step.span_id, what, LossReason::Synthesized));
@@ -50,19 +57,33 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTr
     let document = AgentTrace {
         nodes: nodes.into_iter().map(|(_, node)| node).collect(),
         ideal: ideal(run, &mut losses),
-        metadata: trace_metadata(run),
+        metadata: trace_metadata(run, &results, &ids, &judging),
         tokens: None,
     };
+    if rounded {
+        losses.push(Loss::new(
+            None,
+            "nodes[].started_at, nodes[].ended_at: nanoseconds",
+            LossReason::Coerced,
+        ));
+    }
     Assembled { document, losses }
 }
 
-/// Which steps are nodes: all but those that say nothing about agents and have no kept child.
-fn kept(run: &Run) -> Vec<bool> {
-    let mut kept: Vec<bool> = run
-        .steps
-        .iter()
-        .map(|step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail))
-        .collect();
+/// Which steps are an evaluator or stand inside of one: they know the score.
+fn judging(run: &Run) -> Vec<bool> {
+    let mut judging: Vec<bool> = Vec::with_capacity(run.steps.len());
+    for step in &run.steps {
+        let inside = step.parent.is_some_and(|above| judging.get(above) == Some(&true));
+        judging.push(inside || step.operation.kind == Kind::Evaluator);
+    }
+    judging
+}
+
+/// Which steps are nodes: all but those that judge, and those that say nothing about agents and have no kept child.
+fn kept(run: &Run, judging: &[bool]) -> Vec<bool> {
+    let is_node = |(step, judging): (&Step, &bool)| !judging && !matches!(step.operation.kind, Kind::Plain | Kind::Detail);
+    let mut kept: Vec<bool> = run.steps.iter().zip(judging).map(is_node).collect();
     for (index, step) in run.steps.iter().enumerate().rev() {
         if kept.get(index) == Some(&true)
             && let Some(above) = step.parent.filter(|above| *above < index).and_then(|above| kept.get_mut(above))
@@ -153,7 +174,8 @@ fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &[Text<'a>
         }
     }
     metadata.retain(|_, value| value.as_object().is_none_or(|map| !map.is_empty()));
-    for key in ["optimize", "step"] {
+    // What a grader must not read stands with the trace.
+    for key in ["optimize", "step", "ideal", "reward", "evaluations"] {
         metadata.remove(key);
     }
     let tokens = if is_model_call(operation) { operation.usage.sum() } else { None };
@@ -212,6 +234,11 @@ fn seconds(time: UnixNanos) -> Option<f64> {
     (time.0 > 0).then(|| time.seconds())
 }
 
+/// Seconds in `f64` tell microseconds apart, and nothing below.
+fn is_rounded(time: UnixNanos) -> bool {
+    !time.0.is_multiple_of(1_000)
+}
+
 fn taken(metadata: &mut Object<'_>, group: &str, key: &str) {
     if let Some(Json::Object(map)) = metadata.get_mut(group) {
         map.remove(key);
@@ -258,7 +285,7 @@ fn ideal<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> Option<Text<'a>> {
     Some(io::text(first))
 }
 
-fn trace_metadata(run: &Run) -> Object<'_> {
+fn trace_metadata<'a>(run: &'a Run, results: &Results<'a>, ids: &[Text<'a>], judging: &[bool]) -> Object<'a> {
     let mut metadata = facts::of_run(run);
     let agent = &run.agent;
     for (key, value) in [
@@ -269,6 +296,25 @@ fn trace_metadata(run: &Run) -> Object<'_> {
     ] {
         if let Some(value) = value {
             metadata.insert_new(key, value);
+        }
+    }
+    for (index, (step, judges)) in run.steps.iter().zip(judging).enumerate() {
+        if *judges && !matches!(step.operation.kind, Kind::Plain | Kind::Detail) {
+            let mut entry = facts::identity(step);
+            entry.extend(facts::in_and_out(run, results, step));
+            entry.extend(facts::all(run, step));
+            metadata.push("evaluators", entry);
+            continue;
+        }
+        let node = ids.get(index).cloned().unwrap_or_default();
+        if let Some(reward) = step.operation.training.reward {
+            let entry = Object::from([("node", node.clone().into()), ("reward", reward.into())]);
+            metadata.push("rewards", entry);
+        }
+        for judged in &step.operation.evaluations {
+            let mut entry = Object::from([("node", node.clone().into())]);
+            entry.extend(facts::evaluation(judged));
+            metadata.push("evaluations", entry);
         }
     }
     metadata

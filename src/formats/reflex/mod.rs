@@ -20,9 +20,16 @@
 //! `optimize` is set on all nodes of one prompt: the one that the option `reflex.optimize=<prompt id>` names, else the
 //! first that an operation marks. Reasoning stands in `metadata.reasoning`.
 //!
+//! With the option `reflex.prompt_id=system` a model call without a prompt id has `system-<hash>` of its system message. An
+//! option `reflex.optimize` that no node's prompt fits is a loss.
+//!
+//! A node is what a grader reads: no node holds a reference output, a reward or a score. The reference output is the
+//! trace's `ideal`, rewards and judgements stand in the trace's `metadata.rewards` and `metadata.evaluations` with the
+//! node that they judge. An evaluator and what it does is no node: it stands in `metadata.evaluators`.
+//!
 //! # What is lost
 //!
-//! Times are seconds in `f64` (about 240 ns). A child whose clock is behind its parent's starts with its parent; the
+//! Times are seconds in `f64` (about 240 ns): `Coerced`, once a trace, where one has digits below the microsecond. A child whose clock is behind its parent's starts with its parent; the
 //! recorded start stays in `metadata.recorded_started_at`. Vectors, and the provider's response where messages say the
 //! same. Spans that say nothing about agents and hold no operation.
 
@@ -34,7 +41,8 @@ mod tests;
 
 pub use document::AgentTrace;
 
-use crate::formats::{Assembled, Format, Options};
+use crate::formats::options::Values;
+use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
 
 /// The format.
@@ -43,6 +51,22 @@ pub struct Reflex;
 
 impl Format for Reflex {
     const ID: &'static str = "reflex";
+    const OPTIONS: &'static [Choice] = &[
+        Choice {
+            name: "reflex.optimize",
+            values: Values::Text("a prompt id"),
+            default: "the prompt that spans mark",
+            meaning: "the prompt that is to be optimised",
+            variable: None,
+        },
+        Choice {
+            name: "reflex.prompt_id",
+            values: Values::Words(&["recorded", "system"]),
+            default: "recorded",
+            meaning: "system: a call without a prompt id has one made of its system message",
+            variable: None,
+        },
+    ];
     type Document<'a> = AgentTrace<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<AgentTrace<'a>>> {

@@ -2,9 +2,9 @@
 
 use super::document::{NodeKind, TraceNode};
 use crate::formats::json::Text;
-use crate::formats::{Loss, LossReason, Options};
+use crate::formats::{Loss, LossReason, Options, io};
 use crate::hash::HashMap;
-use crate::operation::{Kind, Prompt};
+use crate::operation::{Kind, Prompt, Role};
 use crate::run::{Run, Step};
 
 /// Prompt ids of steps in causal order: a fetched prompt is the next model call's of the same agent.
@@ -15,7 +15,7 @@ pub(super) struct Prompts<'a> {
 
 impl<'a> Prompts<'a> {
     /// The prompt id of the next step.
-    pub(super) fn of(&mut self, step: &'a Step, kind: NodeKind) -> Option<Text<'a>> {
+    pub(super) fn of(&mut self, step: &'a Step, kind: NodeKind, options: &Options) -> Option<Text<'a>> {
         let prompt = &step.operation.prompt;
         let named = prompt.id.as_deref().filter(|id| !id.trim().is_empty()).map(Text::from);
         if step.operation.kind == Kind::Prompt {
@@ -28,17 +28,31 @@ impl<'a> Prompts<'a> {
             return named;
         }
         let fetched = self.fetched.remove(&step.scope);
-        named.or(fetched).or_else(|| by_template(prompt))
+        let by_system = || options.is("reflex.prompt_id", "system").then(|| by_system(step)).flatten();
+        named.or(fetched).or_else(|| by_template(prompt)).or_else(by_system)
     }
 }
 
 fn by_template(prompt: &Prompt) -> Option<Text<'_>> {
     let template = prompt.template.as_deref().filter(|template| !template.trim().is_empty())?;
-    // FNV-1a: the same on every machine and in every version.
-    let hash = template.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+    Some(format!("template-{:016x}", hash(template)).into())
+}
+
+/// By the system message that a model call has.
+fn by_system<'a>(step: &Step) -> Option<Text<'a>> {
+    let messages = step.operation.input_messages.as_deref()?;
+    let system = messages
+        .iter()
+        .find(|message| matches!(message.role, Role::System | Role::Developer))?;
+    let words = io::content(system);
+    (!words.trim().is_empty()).then(|| format!("system-{:016x}", hash(words.trim())).into())
+}
+
+/// FNV-1a: the same on every machine and in every version.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    Some(format!("template-{hash:016x}").into())
+    })
 }
 
 /// Marks the one prompt that is to be optimised on all nodes that use it: the option's, else the first that spans name.
@@ -61,7 +75,16 @@ pub(super) fn mark_target<'a>(run: &Run, nodes: &mut [(usize, TraceNode<'a>)], o
             node.metadata.insert("optimize", true);
         }
     }
+    let mut found = false;
     for (_, node) in nodes {
         node.optimize = target.is_some() && node.prompt_id == target;
+        found |= node.optimize;
+    }
+    if let Some(target) = target.filter(|_| chosen && !found) {
+        losses.push(Loss::new(
+            None,
+            format!("reflex.optimize={target}: no node has this prompt"),
+            LossReason::NoPlace,
+        ));
     }
 }

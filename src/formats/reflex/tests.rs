@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::{AgentTrace, Reflex};
 use crate::formats::testing::{failure, mixed_up, samples, span, tokens};
 use crate::formats::{Assembled, Format, Loss, LossReason, Options};
+use crate::operation::{Evaluation, Kind};
 use crate::run::Run;
 
 fn document(run: &Run) -> (Value, Vec<Loss>) {
@@ -121,7 +122,12 @@ fn one_prompt_is_the_target() {
     );
 
     let none = Options([("reflex.optimize".to_owned(), "other".to_owned())].into());
-    assert_eq!(targets(&with(&run, &none).0), [false; 5]);
+    let (unmarked, losses) = with(&run, &none);
+    assert_eq!(targets(&unmarked), [false; 5]);
+    assert!(
+        losses.iter().any(|loss| loss.what.starts_with("reflex.optimize=other")),
+        "an option that fits nothing is said"
+    );
 
     run.steps[4].operation.prompt.id = Some("second".to_owned());
     run.steps[4].operation.training.optimize = Some(true);
@@ -129,6 +135,51 @@ fn one_prompt_is_the_target() {
     assert_eq!(targets(&document), [false, true, false, false, false]);
     assert_eq!(document["nodes"][4]["metadata"]["optimize"], true);
     assert!(losses.iter().any(|loss| loss.reason == LossReason::Ambiguous));
+}
+
+#[test]
+fn no_node_tells_a_grader_the_answer_or_the_score() {
+    let mut run = samples::trip_planner();
+    run.steps[1].operation.training.reward = Some(0.25);
+    run.steps[1].operation.training.ideal = Some(json!("the reference"));
+    run.steps[1].operation.evaluations = vec![Evaluation {
+        name: Some("relevance".to_owned()),
+        score: Some(0.75),
+        ..Evaluation::default()
+    }];
+    run.steps[2].operation.kind = Kind::Evaluator;
+    let (document, _) = document(&run);
+    let nodes = document["nodes"].to_string();
+    for secret in ["0.25", "0.75", "the reference", "relevance", "22 °C cloudy\"}"] {
+        assert!(!nodes.contains(secret), "{secret}: {nodes}");
+    }
+    assert_eq!(document["ideal"], "the reference");
+    let metadata = &document["metadata"];
+    let node = run.steps[1].id.as_str();
+    assert_eq!(metadata["rewards"], json!([{"node": node, "reward": 0.25}]));
+    assert_eq!(metadata["evaluations"], json!([{"node": node, "name": "relevance", "score": 0.75}]));
+    assert_eq!(metadata["evaluators"][0]["kind"], "evaluator");
+}
+
+#[test]
+fn prompt_ids_of_system_messages() {
+    let mut run = samples::trip_planner();
+    for call in [1, 4] {
+        run.steps[call].operation.prompt.id = None;
+    }
+    let ids = |options: &Options| -> Vec<Value> {
+        let (document, _) = with(&run, options);
+        let nodes = document["nodes"].as_array().unwrap().clone();
+        nodes
+            .into_iter()
+            .filter(|node| node["kind"] == "reason")
+            .map(|node| node["prompt_id"].clone())
+            .collect()
+    };
+    assert_eq!(ids(&Options::default()), [Value::Null, Value::Null]);
+    let by_system = ids(&Options([("reflex.prompt_id".to_owned(), "system".to_owned())].into()));
+    assert!(by_system[0].as_str().is_some_and(|id| id.starts_with("system-")), "{by_system:?}");
+    assert_eq!(by_system[0], by_system[1]);
 }
 
 #[test]

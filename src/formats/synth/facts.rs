@@ -1,7 +1,7 @@
 //! What events say in their metadata.
 
 pub(super) use crate::formats::facts::filled;
-use crate::formats::facts::strings;
+use crate::formats::facts::{instrumentation, strings};
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
 use crate::operation::{Document, Evaluation, Kind, Operation, Training};
@@ -54,6 +54,8 @@ pub(super) fn of_step(step: &Step) -> Object<'_> {
     map.insert_filled("graph_node", operation.graph_node.as_ref());
     map.insert_filled("tags", operation.tags.as_slice());
     map.insert_filled("training", training(&operation.training));
+    map.insert_filled("input_type", operation.content_type.input.as_ref());
+    map.insert_filled("format", operation.content_type.output.as_ref());
     map.insert_filled("metadata", &operation.metadata);
     map.insert_filled("attributes", &operation.unmapped);
     map.insert_filled("format_extras", &operation.format_extras);
@@ -159,13 +161,20 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
         .filter(|step| step.operation.kind == Kind::Llm)
         .find_map(|step| step.operation.model.name());
     map.insert_filled("model", model);
-    map.insert_filled("env_name", run.agent.name.as_ref());
+    // What was recorded goes before what we make of the agent's name.
+    let env_name = run.metadata.get("env_name").or_else(|| {
+        let root = run.root.and_then(|root| run.steps.get(root));
+        root.and_then(|root| root.operation.unmapped.get("env_name"))
+    });
+    let env_name = env_name.filter(|name| name.is_string());
+    map.insert_filled("env_name", env_name.map_or_else(|| run.agent.name.as_ref().into(), Json::from));
     map.insert_filled("user_id", run.user_id.as_ref());
     map.insert_filled("session_id", run.session_id.as_ref());
     map.insert("trace_id", run.trace_id.to_string());
     map.insert_filled("agent_version", run.agent.version.as_ref());
     map.insert_filled("framework", run.agent.framework.as_ref());
     map.insert_filled("framework_version", run.agent.framework_version.as_ref());
+    map.insert_filled("instrumentation", instrumentation(run));
     map.insert("spanbridge.started_at_unix_nano", run.started_at.0.to_string());
     if let Some(end) = run.ended_at {
         map.insert("spanbridge.ended_at_unix_nano", end.0.to_string());

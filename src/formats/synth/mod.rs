@@ -63,7 +63,8 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-use crate::formats::{Assembled, Format, Options};
+use crate::formats::options::Values;
+use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
 
 /// The format.
@@ -72,6 +73,29 @@ pub struct Synth;
 
 impl Format for Synth {
     const ID: &'static str = "synth";
+    const OPTIONS: &'static [Choice] = &[
+        Choice {
+            name: "synth.messages",
+            values: Values::Words(&["page", "store"]),
+            default: "page",
+            meaning: "the words for messages: the page's, or those that the libsql store takes",
+            variable: None,
+        },
+        Choice {
+            name: "synth.decisions",
+            values: Values::Words(&["none", "events"]),
+            default: "none",
+            meaning: "events: a RuntimeEvent for each decision to call tools",
+            variable: None,
+        },
+        Choice {
+            name: "synth.output_text",
+            values: Values::Words(&["none", "raw"]),
+            default: "none",
+            meaning: "raw: the provider's response in output_text",
+            variable: None,
+        },
+    ];
     type Document<'a> = document::SessionTrace<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {

@@ -105,7 +105,7 @@ fn readable<F: Format>(runs: &[Run], options: &Options, out: &mut Vec<String>) {
         let again: F::Document<'_> =
             serde_json::from_str(&text).unwrap_or_else(|error| panic!("{} does not read its own document: {error}\n{text}", F::ID));
         assert_eq!(serde_json::to_string(&again).expect("a document serializes"), text, "{}", F::ID);
-        if F::ID == openreward::OpenReward::ID && options.0.is_empty() {
+        if F::ID == openreward::OpenReward::ID && *options == Options::default() {
             let document: Value = serde_json::from_str(&text).expect("JSON");
             let blocks = document.as_array().or_else(|| document.get("blocks")?.as_array());
             let refused = rules::check_all(blocks.expect("blocks"), &Limits::from_options(options));

@@ -127,7 +127,9 @@ const TEXTS: [&str; 35] = [
 fn fill(made: &mut Made, u: &mut Unstructured<'_>) -> Result<()> {
     if u.ratio(1, 4)? {
         let (name, values) = u.choose(&OPTIONS)?;
-        let _ = made.options.0.insert((*name).to_owned(), (*u.choose(values)?).to_owned());
+        if let Ok(chosen) = Options::of([((*name).to_owned(), (*u.choose(values)?).to_owned())]) {
+            made.options = std::mem::take(&mut made.options).with(chosen);
+        }
     }
     let count = u.int_in_range(1..=12u8)?;
     for number in 1..=count {

@@ -1,0 +1,48 @@
+//! Which framework an agent is built with, by the table of `semconv/frameworks.yaml`.
+
+use super::generated::frameworks::FRAMEWORKS;
+use super::rule::{List, Text, fits};
+use crate::span::Span;
+
+/// One line of the table.
+#[derive(Debug)]
+pub struct Framework {
+    /// The framework's name; `custom` where a provider's package was called by hand.
+    pub name: Text,
+    /// Patterns of instrumentation scopes.
+    pub scopes: List<Text>,
+    /// Patterns of keys.
+    pub keys: List<Text>,
+    /// Keys with patterns of their values.
+    pub attributes: List<(Text, Text)>,
+    /// Whether the scope's version is the framework's.
+    pub has_version: bool,
+}
+
+impl Framework {
+    /// The framework that recorded a span, or whose calls it records; `None` if no line of the table holds.
+    #[must_use]
+    pub fn of(span: &Span) -> Option<&'static Self> {
+        FRAMEWORKS.iter().find(|line| line.holds(span))
+    }
+
+    /// Whether nothing but a provider's package is known.
+    #[must_use]
+    pub fn is_custom(&self) -> bool {
+        self.name == "custom"
+    }
+
+    /// The framework's version, as a span of it says.
+    #[must_use]
+    pub fn version<'a>(&self, span: &'a Span) -> Option<&'a str> {
+        Some(span.scope.version.as_str()).filter(|version| self.has_version && !version.is_empty())
+    }
+
+    fn holds(&self, span: &Span) -> bool {
+        let has_key = |pattern: &Text| span.attributes.iter().any(|(key, _)| fits(pattern, key));
+        let has_value = |(key, pattern): &(Text, Text)| span.attributes.text(key).is_some_and(|value| fits(pattern, value));
+        self.scopes.iter().any(|pattern| fits(pattern, &span.scope.name))
+            || self.keys.iter().any(has_key)
+            || self.attributes.iter().any(has_value)
+    }
+}
