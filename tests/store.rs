@@ -113,7 +113,7 @@ fn lists_are_filtered() {
         }),
         [] as [u8; 0]
     );
-    assert_eq!(store.sessions(10).expect("lists").len(), 2);
+    assert_eq!(store.sessions(10, None).expect("lists").len(), 2);
 }
 
 #[test]

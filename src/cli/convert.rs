@@ -198,7 +198,7 @@ impl Writer {
     }
 
     /// Writes the documents of a session's runs together.
-    pub(super) fn session(&mut self, session: &str, runs: &[crate::run::Run]) -> Result<(), Failure> {
+    pub(super) fn session(&mut self, session: &str, runs: Vec<crate::run::Run>) -> Result<(), Failure> {
         let Some(outcome) = documents::of_session(runs, self.format, &self.options, self.layout()) else {
             out::note(&format!("session {session}: nothing an agent did, so no document"));
             return self.note_loss(|| json!({ "session_id": session, "kind": "no_agent_work" }));

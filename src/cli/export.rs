@@ -3,13 +3,15 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use serde_json::json;
 
-use super::convert::Target;
+use super::convert::{Target, Writer};
 use super::failure::Failure;
 use super::select::{Select, trace_id};
-use super::source::Where;
+use super::source::{Source, Where};
 use super::{out, status};
-use crate::store::Filter;
+use crate::span::TraceId;
+use crate::store::{Filter, Stored};
 
 const EXAMPLES: &str = "\
 Without --trace and --session: every trace, one document each, oldest first. A trace's document is the same, byte by byte,
@@ -43,7 +45,7 @@ impl Export {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let source = self.from.open()?;
         let mut writer = self.target.open()?;
-        let mut clean = true;
+        let mut missing = Missing::default();
         if let Some(session) = &self.session {
             let filter = Filter {
                 session: Some(session.clone()),
@@ -56,11 +58,11 @@ impl Export {
             }
             let (mut spans, mut logs) = (Vec::new(), Vec::new());
             for id in ids {
-                let stored = source.trace(id)?.unwrap_or_default();
+                let stored = missing.read(&source, id, &mut writer)?;
                 spans.extend(stored.spans);
                 logs.extend(stored.logs);
             }
-            writer.session(session, &source.vocabulary.runs(spans, logs))?;
+            writer.session(session, source.vocabulary.runs(spans, logs))?;
         } else {
             let ids = if self.traces.is_empty() {
                 let filter = Filter {
@@ -76,11 +78,7 @@ impl Export {
             }
             let mut progress = out::Progress::new("exported", ids.len());
             for id in ids {
-                let Some(stored) = source.trace(id)? else {
-                    out::note(&format!("there is no trace {id}"));
-                    clean = false;
-                    continue;
-                };
+                let stored = missing.read(&source, id, &mut writer)?;
                 for run in source.vocabulary.runs(stored.spans, stored.logs) {
                     writer.run(&run)?;
                 }
@@ -89,6 +87,69 @@ impl Export {
             progress.finish();
         }
         writer.finish()?;
-        Ok(status(clean))
+        missing.tell();
+        Ok(status(missing.is_empty()))
+    }
+}
+
+/// Traces that could not be read, or not all of them.
+#[derive(Debug, Default)]
+struct Missing {
+    asked: usize,
+    traces: Vec<TraceId>,
+}
+
+impl Missing {
+    /// What there is of a trace. What there is not, is told and counted, and does not keep the others from being exported.
+    fn read(&mut self, source: &Source, id: TraceId, writer: &mut Writer) -> Result<Stored, Failure> {
+        self.asked += 1;
+        let (stored, whys) = match source.trace(id) {
+            Ok(Some(stored)) => {
+                let whys = stored.damaged.clone();
+                (stored, whys)
+            }
+            Ok(None) => {
+                let why = format!("there is no trace {id}");
+                out::note(&why);
+                (Stored::default(), vec![why])
+            }
+            Err(failure @ Failure::Answer { .. }) => {
+                let why = out::with_causes(&failure);
+                out::note(&format!("trace {id}: {why}"));
+                (Stored::default(), vec![why])
+            }
+            Err(failure) => return Err(failure),
+        };
+        if !whys.is_empty() {
+            self.traces.push(id);
+        }
+        for why in whys {
+            writer.note_loss(|| json!({ "trace_id": id.to_string(), "kind": "damaged", "what": why }))?;
+        }
+        Ok(stored)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.traces.is_empty()
+    }
+
+    fn tell(&self) {
+        const TOLD: usize = 10;
+        if self.traces.is_empty() {
+            return;
+        }
+        let ids: Vec<String> = self.traces.iter().take(TOLD).map(ToString::to_string).collect();
+        let more = self.traces.len().saturating_sub(TOLD);
+        out::note(&format!(
+            "{} of {} traces are damaged or could not be read, and are missing from the documents in whole or in part: {}{}",
+            self.traces.len(),
+            self.asked,
+            ids.join(", "),
+            if more == 0 {
+                String::new()
+            } else {
+                format!(" and {more} more, each named above")
+            }
+        ));
     }
 }

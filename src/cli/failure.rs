@@ -53,6 +53,14 @@ pub(super) enum Failure {
         /// What happened.
         message: String,
     },
+    /// A running bridge has no whole answer for this one request; another request may have one.
+    #[error("{url}: {message}")]
+    Answer {
+        /// Which.
+        url: String,
+        /// What it says, or what is wrong with what it says.
+        message: String,
+    },
     /// The system gives no threads or no signals.
     #[error("the server cannot be started")]
     Runtime {

@@ -67,7 +67,10 @@ impl Serve {
             vocabulary: Arc::clone(&config.vocabulary),
             log,
         };
-        runtime.block_on(running.serve(config))
+        let ended = runtime.block_on(running.serve(config));
+        // Whatever a thread still works at, nobody waits for it.
+        runtime.shutdown_background();
+        ended
     }
 }
 
@@ -84,12 +87,21 @@ struct Running {
 impl Running {
     async fn serve(self, config: Config) -> Result<ExitCode, Failure> {
         let runtime = |source| Failure::Runtime { source };
-        // Before the store is open: a signal that comes while it recovers ends it in order too.
+        // Before the store is open: a signal that comes while it recovers ends it too.
         let mut interrupt = signal(SignalKind::interrupt()).map_err(runtime)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(runtime)?;
         let mut hang_up = signal(SignalKind::hangup()).map_err(runtime)?;
         make_room(&config);
-        let server = Server::start(&config).await?;
+        let starting = tokio::spawn({
+            let config = config.clone();
+            async move { Server::start(&config).await }
+        });
+        let server = tokio::select! {
+            server = starting => server.map_err(|error| Failure::Runtime { source: io::Error::other(error) })??,
+            // A store that is being opened is as a crash leaves it: the next start goes on.
+            _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
+            _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
+        };
         for (project, recovery) in server.recoveries() {
             self.recovered(project, recovery);
         }

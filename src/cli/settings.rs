@@ -20,6 +20,7 @@ use crate::receiver::redact::RuleText;
 use crate::receiver::{Cors, Limits};
 use crate::server::{COMPRESSION, Config, Connections, HashKey, Security, TlsFiles};
 use crate::store::Retention;
+use crate::web::ReadLimits;
 use crate::web::documents::Vocabulary;
 
 /// The settings. The field names are the keys of the file.
@@ -59,6 +60,12 @@ pub(super) struct Settings {
     /// Bytes of all requests in work together; beyond that, clients are asked to come again [default: 268435456].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_IN_FLIGHT_BYTES")]
     pub(super) max_in_flight_bytes: Option<u64>,
+    /// Bytes of memory that all requests to the API may take together; what can never fit is refused [default: 1073741824].
+    #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_READ_BYTES")]
+    pub(super) max_read_bytes: Option<u64>,
+    /// Requests to the API that are read for at once, each by a thread; others wait [default: 16].
+    #[arg(long, value_name = "NUMBER", env = "SPANBRIDGE_MAX_CONCURRENT_READS")]
+    pub(super) max_concurrent_reads: Option<NonZeroU32>,
     /// Pages of this origin may send from a browser (https://app.example; * is every origin). Repeatable.
     #[arg(long, value_name = "ORIGIN", env = "SPANBRIDGE_CORS_ORIGIN", value_delimiter = ',')]
     pub(super) cors_origin: Option<Vec<String>>,
@@ -98,6 +105,9 @@ pub(super) struct Settings {
     /// Seconds without a request after which a connection is closed [default: 600].
     #[arg(long, value_name = "SECONDS", env = "SPANBRIDGE_IDLE_TIMEOUT_SECONDS")]
     pub(super) idle_timeout_seconds: Option<NonZeroU64>,
+    /// Seconds without a byte taken of an answer after which its connection is closed [default: 30].
+    #[arg(long, value_name = "SECONDS", env = "SPANBRIDGE_WRITE_TIMEOUT_SECONDS")]
+    pub(super) write_timeout_seconds: Option<NonZeroU64>,
     /// What the log says: off, error, warn, info, debug or trace [default: info].
     #[arg(long, value_name = "LEVEL", env = "SPANBRIDGE_LOG")]
     pub(super) log_level: Option<Level>,
@@ -188,7 +198,7 @@ impl Sources {
 }
 
 fn built_in() -> Settings {
-    let (limits, connections) = (Limits::default(), Connections::default());
+    let (limits, connections, reading) = (Limits::default(), Connections::default(), ReadLimits::default());
     let small = |number: usize| u32::try_from(number).ok().and_then(NonZeroU32::new);
     Settings {
         otlp_grpc: Some("127.0.0.1:4317".to_owned()),
@@ -197,6 +207,9 @@ fn built_in() -> Settings {
         allow_anonymous: Some(false),
         max_request_bytes: Some(limits.request_bytes as u64),
         max_in_flight_bytes: Some(limits.in_flight_bytes as u64),
+        max_read_bytes: Some(reading.bytes as u64),
+        max_concurrent_reads: small(reading.at_once),
+        write_timeout_seconds: NonZeroU64::new(reading.write_seconds),
         compression_level: u8::try_from(COMPRESSION).ok(),
         max_headers: small(connections.headers),
         max_header_bytes: small(connections.header_bytes),
@@ -250,7 +263,7 @@ impl Settings {
     /// The same with a vocabulary that was read before.
     pub(super) fn config_with(&self, vocabulary: Arc<Vocabulary>) -> Result<Config, Failure> {
         let settings = self;
-        let (limits, connections) = (Limits::default(), Connections::default());
+        let (limits, connections, reading) = (Limits::default(), Connections::default(), ReadLimits::default());
         let size = |bytes: Option<u64>, default: usize| bytes.map_or(default, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
         let number = |number: Option<NonZeroU32>, default: usize| number.map_or(default, |number| number.get() as usize);
         let seconds = |seconds: Option<NonZeroU64>, default: u64| seconds.map_or(default, NonZeroU64::get);
@@ -265,6 +278,11 @@ impl Settings {
                 in_flight_bytes: size(settings.max_in_flight_bytes, limits.in_flight_bytes),
                 body_seconds: seconds(settings.body_timeout_seconds, limits.body_seconds),
                 request_seconds: seconds(settings.request_timeout_seconds, limits.request_seconds),
+            },
+            reading: ReadLimits {
+                bytes: size(settings.max_read_bytes, reading.bytes),
+                at_once: number(settings.max_concurrent_reads, reading.at_once),
+                write_seconds: seconds(settings.write_timeout_seconds, reading.write_seconds),
             },
             cors: Cors {
                 origins: settings.cors_origin.clone().unwrap_or_default(),

@@ -9,6 +9,7 @@ use super::failure::Failure;
 use super::out::{self, Style, duration, shown, styled};
 use super::select::trace_id;
 use super::source::Where;
+use super::status;
 use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step};
 use crate::span::{Span, TraceId};
@@ -40,7 +41,7 @@ impl Show {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let source = self.from.open()?;
         let id = trace_id(&source, &self.trace)?;
-        let Some(Stored { spans, logs, .. }) = source.trace(id)? else {
+        let Some(Stored { spans, logs, damaged }) = source.trace(id)? else {
             return Err(Failure::missing(format!("there is no trace {id}")));
         };
         let lines = if self.spans {
@@ -58,7 +59,7 @@ impl Show {
             out::line(&line).map_err(|source| Failure::Output { source })?;
         }
         out::flush().map_err(|source| Failure::Output { source })?;
-        Ok(ExitCode::SUCCESS)
+        Ok(status(damaged.is_empty()))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 
@@ -15,6 +15,11 @@ use crate::span::json::Message;
 use crate::store::{Filter, Local, OpenOptions, Store as _, Stored};
 use crate::web::documents::Vocabulary;
 use crate::web::listing::{self, Listed};
+
+/// How long a busy bridge is asked again.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Traces that are asked for at once.
+const PAGE: usize = 500;
 
 /// The API's address unless a flag says otherwise.
 const DEFAULT_SERVER: &str = "http://127.0.0.1:4319";
@@ -163,7 +168,18 @@ fn directory_of(directory: &Path, vocabulary: &Vocabulary) -> Result<Kind, Failu
 }
 
 impl Kind {
+    /// Asks again for a while where the bridge says that it is busy.
     fn get(&self, path: &str, token: Option<&Token>) -> Result<(u16, Vec<u8>), Failure> {
+        let begin = Instant::now();
+        loop {
+            match self.get_once(path, token)? {
+                (503, _) if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_secs(1)),
+                answer => return Ok(answer),
+            }
+        }
+    }
+
+    fn get_once(&self, path: &str, token: Option<&Token>) -> Result<(u16, Vec<u8>), Failure> {
         let Self::Server { agent, url, .. } = self else {
             return Ok((404, Vec::new()));
         };
@@ -199,9 +215,9 @@ impl Kind {
                 message: "this token has no right to read".to_owned(),
             }),
             (404, _) => Ok(None),
-            (status, body) => Err(Failure::Server {
+            (status, body) => Err(Failure::Answer {
                 url: url.clone(),
-                message: format!("{status}: {}", out::shown(&String::from_utf8_lossy(&body), 500)),
+                message: format!("{status}: {}", out::shown(&problem(&body), 500)),
             }),
         }
     }
@@ -211,7 +227,33 @@ impl Kind {
             Self::Server { url, .. } => url.clone(),
             Self::Directory(_) => String::new(),
         };
-        Failure::Server { url, message }
+        Failure::Answer { url, message }
+    }
+}
+
+/// The words of a bridge that has no answer.
+fn problem(body: &[u8]) -> String {
+    let said: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let words = said.pointer("/error/message").and_then(serde_json::Value::as_str);
+    words.map_or_else(|| String::from_utf8_lossy(body).trim().to_owned(), str::to_owned)
+}
+
+/// What the bridge says of a trace that is damaged on its disk.
+#[derive(serde::Deserialize)]
+struct Damage {
+    damaged: Vec<String>,
+}
+
+impl Damage {
+    /// The end of an answer about a trace of which nothing is damaged.
+    const NONE: &[u8] = br#""damaged":[]}"#;
+
+    fn of(body: &[u8]) -> Vec<String> {
+        if body.ends_with(Self::NONE) {
+            return Vec::new();
+        }
+        // Below a span that nests deeper than this parser goes, nothing can be told; the trace itself is read with more room.
+        serde_json::from_slice(body).map_or_else(|_| Vec::new(), |damage: Self| damage.damaged)
     }
 }
 
@@ -240,11 +282,9 @@ impl Source {
     pub(super) fn trace(&self, id: TraceId) -> Result<Option<Stored>, Failure> {
         match &self.kind {
             Kind::Directory(local) => {
-                let Some(stored) = local.read_trace(id)? else { return Ok(None) };
-                for damaged in &stored.damaged {
-                    out::note(&format!("trace {id}: {damaged}; that part is left out"));
-                }
-                Ok(Some(stored))
+                let stored = local.read_trace(id)?;
+                tell_damage(id, stored.as_ref());
+                Ok(stored)
             }
             server @ Kind::Server { .. } => {
                 let Some(body) = server.get_ok(&format!("/api/v1/traces/{id}"))? else {
@@ -252,26 +292,52 @@ impl Source {
                 };
                 let message = Message::parse(&body).map_err(|error| server.unreadable(out::with_causes(&error)))?;
                 let (spans, logs) = message.into_parts();
-                Ok(Some(Stored {
+                let stored = Some(Stored {
                     spans: spans.items,
                     logs: logs.items,
-                    damaged: Vec::new(),
-                }))
+                    damaged: Damage::of(&body),
+                });
+                tell_damage(id, stored.as_ref());
+                Ok(stored)
             }
         }
     }
 }
 
-fn list_of_server(server: &Kind, filter: &Filter, summaries: bool) -> Result<Vec<Listed>, Failure> {
-    #[derive(serde::Deserialize)]
-    struct Traces {
-        traces: Vec<Listed>,
+fn tell_damage(id: TraceId, stored: Option<&Stored>) {
+    for damaged in stored.iter().flat_map(|stored| &stored.damaged) {
+        out::note(&format!("trace {id}: {damaged}; that part is left out"));
     }
+}
+
+/// Page by page, until there are as many as the filter says.
+fn list_of_server(server: &Kind, filter: &Filter, summaries: bool) -> Result<Vec<Listed>, Failure> {
+    let (mut listed, mut after) = (Vec::new(), None);
+    loop {
+        let missing = filter.limit.map_or(PAGE, |limit| limit.saturating_sub(listed.len()).min(PAGE));
+        if missing == 0 {
+            return Ok(listed);
+        }
+        let page = page_of_server(server, filter, summaries, missing, after.as_deref())?;
+        listed.extend(page.traces);
+        match page.next {
+            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
+            _ => return Ok(listed),
+        }
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Page {
+    traces: Vec<Listed>,
+    /// What the next page is asked for with.
+    next: Option<String>,
+}
+
+fn page_of_server(server: &Kind, filter: &Filter, summaries: bool, limit: usize, after: Option<&str>) -> Result<Page, Failure> {
     let encoded = crate::web::percent_encoded;
-    let mut query = vec![match filter.limit {
-        Some(limit) => format!("limit={limit}"),
-        None => "limit=none".to_owned(),
-    }];
+    let mut query = vec![format!("limit={limit}")];
+    query.extend(after.map(|after| format!("after={}", encoded(after))));
     query.extend(filter.service.as_deref().map(|service| format!("service={}", encoded(service))));
     query.extend(filter.session.as_deref().map(|session| format!("session={}", encoded(session))));
     query.extend(filter.since.map(|nanos| format!("since={nanos}")));
@@ -279,6 +345,5 @@ fn list_of_server(server: &Kind, filter: &Filter, summaries: bool) -> Result<Vec
     query.extend((!summaries).then(|| "summary=no".to_owned()));
     query.extend(filter.oldest_first.then(|| "order=oldest".to_owned()));
     let body = server.get_ok(&format!("/api/v1/traces?{}", query.join("&")))?.unwrap_or_default();
-    let listed: Traces = serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))?;
-    Ok(listed.traces)
+    serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))
 }

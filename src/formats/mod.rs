@@ -24,6 +24,8 @@ mod told;
 #[cfg(test)]
 mod testing_blocks;
 
+use std::io::{Result as IoResult, Write};
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -67,6 +69,18 @@ pub struct AnyFormat {
     /// What the caller can choose.
     pub options: &'static [Choice],
     assemble: fn(&[Run], &Options, Layout) -> Vec<Assembled<String>>,
+    write: fn(&[Run], &Options, Sequence, &mut dyn Write) -> IoResult<()>,
+}
+
+/// How several documents follow one another in one text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sequence {
+    /// One document as it is, any other number as an array; indented.
+    OneOrArray,
+    /// An array, indented.
+    Array,
+    /// One document a line.
+    Lines,
 }
 
 /// How a document is written.
@@ -84,6 +98,7 @@ impl AnyFormat {
             id: F::ID,
             options: F::OPTIONS,
             assemble: assemble_text::<F>,
+            write: write_documents::<F>,
         }
     }
 
@@ -92,6 +107,40 @@ impl AnyFormat {
     pub fn assemble(&self, runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
         (self.assemble)(runs, options, layout)
     }
+
+    /// Writes the documents of one run, or of the runs of one session in causal order, while they are turned into text.
+    ///
+    /// # Errors
+    ///
+    /// `out` takes no more, or a document cannot be written.
+    pub fn write(&self, runs: &[Run], options: &Options, sequence: Sequence, out: &mut dyn Write) -> IoResult<()> {
+        (self.write)(runs, options, sequence, out)
+    }
+}
+
+fn write_documents<F: Format>(runs: &[Run], options: &Options, sequence: Sequence, out: &mut dyn Write) -> IoResult<()> {
+    let documents = F::assemble(runs, options);
+    if sequence == Sequence::Lines {
+        for assembled in documents {
+            serde_json::to_writer(&mut *out, &assembled.document)?;
+            out.write_all(b"\n")?;
+        }
+        return Ok(());
+    }
+    let alone = sequence == Sequence::OneOrArray && documents.len() == 1;
+    for (at, assembled) in documents.iter().enumerate() {
+        match (alone, at) {
+            (true, _) => {}
+            (false, 0) => out.write_all(b"[\n")?,
+            (false, _) => out.write_all(b",\n")?,
+        }
+        serde_json::to_writer_pretty(&mut *out, &assembled.document)?;
+    }
+    out.write_all(match (alone, documents.len()) {
+        (true, _) => b"\n",
+        (false, 0) => b"[]\n",
+        (false, _) => b"\n]\n",
+    })
 }
 
 fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {

@@ -13,7 +13,7 @@ use prost::Message as _;
 
 use super::admission::Reservation;
 use super::counters::Transport;
-use super::health::{self, CheckRequest, Serving, Watch};
+use super::health::{self, CheckRequest, OpenWatches, Serving, Watch};
 use super::intake::{Export, Form};
 use super::{Body, Receiver, Rejection, full, http, status};
 use crate::span::Signal;
@@ -53,7 +53,7 @@ where
     let (head, mut body) = request.into_parts();
     let called = async {
         match head.uri.path() {
-            HEALTH_WATCH => watch(&receiver, &mut body).await,
+            HEALTH_WATCH => watch(&receiver, head.extensions.get(), &mut body).await,
             path => Ok(success(&call(&receiver, path, &head.headers, &mut body).await?)),
         }
     };
@@ -135,11 +135,12 @@ fn now(receiver: &Receiver) -> Serving {
 }
 
 /// The call stays open until the end begins.
-async fn watch<B>(receiver: &Receiver, body: &mut B) -> Result<Response<Body>, Rejection>
+async fn watch<B>(receiver: &Receiver, connection: Option<&OpenWatches>, body: &mut B) -> Result<Response<Body>, Rejection>
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
     B::Error: std::error::Error + Send + Sync + 'static,
 {
+    let open = health::open_watch(&receiver.watches, connection)?;
     let known = health::known(&asked(receiver, body).await?);
     let serving = receiver.serving.subscribe();
     let framed = |state: Serving| Bytes::from(framed(&state.response()));
@@ -149,7 +150,7 @@ where
     };
     let mut trailers = HeaderMap::new();
     describe(&Rejection::ShuttingDown, &mut trailers);
-    let body = Watch::new(serving, framed(first), last.map(framed), trailers);
+    let body = Watch::new(serving, open, framed(first), last.map(framed), trailers);
     Ok(respond(body.boxed_unsync()))
 }
 

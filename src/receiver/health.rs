@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
@@ -10,6 +12,8 @@ use hyper::body::{Body, Frame};
 use hyper::header::HeaderMap;
 use prost::Message;
 use tokio::sync::watch;
+
+use super::Rejection;
 
 /// What a client asks for; empty: the whole program.
 #[derive(Clone, PartialEq, Message)]
@@ -44,16 +48,62 @@ pub(super) fn known(service: &str) -> bool {
     )
 }
 
+/// `Watch` calls that may be open on all connections together.
+const WATCHES: usize = 1_024;
+/// `Watch` calls that may be open on one connection.
+const CONNECTION_WATCHES: usize = 8;
+
+/// How many `Watch` calls are open: those of the process, or those of one connection.
+#[derive(Debug, Clone, Default)]
+pub struct OpenWatches(Arc<AtomicUsize>);
+
+impl OpenWatches {
+    fn open(&self, limit: usize) -> Option<OpenWatch> {
+        let fits = |open: usize| (open < limit).then_some(open + 1);
+        let counted = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits);
+        counted.ok().map(|_| OpenWatch(Arc::clone(&self.0)))
+    }
+}
+
+/// Counts one call of `Watch` as open until it is dropped.
+#[derive(Debug)]
+pub(super) struct OpenWatch(Arc<AtomicUsize>);
+
+impl Drop for OpenWatch {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Counts a call of `Watch`, in the process and on its connection.
+pub(super) fn open_watch(process: &OpenWatches, connection: Option<&OpenWatches>) -> Result<Vec<OpenWatch>, Rejection> {
+    let too_many = |place, limit| Rejection::Watches { place, limit };
+    let on_connection = connection.map(|watches| watches.open(CONNECTION_WATCHES));
+    let in_process = process.open(WATCHES);
+    match (on_connection, in_process) {
+        (Some(None), _) => Err(too_many("on this connection", CONNECTION_WATCHES)),
+        (_, None) => Err(too_many("on all connections together", WATCHES)),
+        (on_connection, in_process) => Ok(on_connection.flatten().into_iter().chain(in_process).collect()),
+    }
+}
+
 /// The answer to `Watch`: the state now, then, when the end begins, the other one, and trailers.
 pub(super) struct Watch {
     first: Option<Bytes>,
     ended: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     last: Option<Bytes>,
     trailers: Option<HeaderMap>,
+    _open: Vec<OpenWatch>,
 }
 
 impl Watch {
-    pub(super) fn new(mut serving: watch::Receiver<bool>, first: Bytes, last: Option<Bytes>, trailers: HeaderMap) -> Self {
+    pub(super) fn new(
+        mut serving: watch::Receiver<bool>,
+        open: Vec<OpenWatch>,
+        first: Bytes,
+        last: Option<Bytes>,
+        trailers: HeaderMap,
+    ) -> Self {
         let ended = async move {
             // An error: the receiver is gone, which is an end too.
             let _ = serving.wait_for(|serving| !serving).await;
@@ -63,6 +113,7 @@ impl Watch {
             ended: Some(Box::pin(ended)),
             last,
             trailers: Some(trailers),
+            _open: open,
         }
     }
 }

@@ -36,6 +36,7 @@ use crate::store::Store;
 use admission::Budget;
 pub use cors::Cors;
 use counters::Counters;
+pub use health::OpenWatches;
 pub use limits::Limits;
 use redact::Redaction;
 pub use refusals::Refusals;
@@ -57,6 +58,7 @@ pub struct Receiver {
     counters: Arc<Counters>,
     redaction: Arc<Redaction>,
     serving: watch::Sender<bool>,
+    watches: OpenWatches,
 }
 
 impl Receiver {
@@ -73,6 +75,7 @@ impl Receiver {
             counters: Arc::default(),
             redaction: Arc::default(),
             serving: watch::Sender::new(true),
+            watches: OpenWatches::default(),
         }
     }
 
@@ -90,6 +93,7 @@ impl Receiver {
             counters: Arc::clone(&self.counters),
             redaction: Arc::clone(&self.redaction),
             serving: self.serving.clone(),
+            watches: self.watches.clone(),
         }
     }
 

@@ -208,6 +208,14 @@ pub enum Rejection {
         /// What is wrong.
         what: &'static str,
     },
+    /// Too many calls of the health service's `Watch` are open.
+    #[error("{limit} calls of Watch are open {place}, and that is the limit: end one of them, or call Check")]
+    Watches {
+        /// Where they are counted.
+        place: &'static str,
+        /// How many may be open.
+        limit: usize,
+    },
     /// A gRPC method that does not exist here.
     #[error("there is no method {path}")]
     Unimplemented {
@@ -277,6 +285,7 @@ impl Rejection {
             Self::Host { .. } => (PERMISSION_DENIED, 403, None, "host"),
             Self::Origin { .. } => (PERMISSION_DENIED, 403, None, "origin"),
             Self::Headers { .. } => (RESOURCE_EXHAUSTED, 431, None, "headers"),
+            Self::Watches { .. } => (RESOURCE_EXHAUSTED, 429, None, "watches"),
             Self::NotFound { .. } => (NOT_FOUND, 404, None, "not_found"),
             Self::Method { .. } => (UNIMPLEMENTED, 405, None, "method"),
             Self::Unimplemented { .. } => (UNIMPLEMENTED, 404, None, "not_found"),

@@ -10,6 +10,7 @@ use crate::receiver::redact::{RuleError, RuleText, Rules};
 use crate::receiver::{Cors, Limits};
 use crate::server::tls::{TlsError, TlsFiles};
 use crate::store::{self, OpenOptions, Retention};
+use crate::web::ReadLimits;
 use crate::web::documents::Vocabulary;
 
 /// What a bridge is started with.
@@ -33,6 +34,8 @@ pub struct Config {
     pub retention: Retention,
     /// Level of zstd for sealed segments; `None`: they stay as they came.
     pub compression: Option<i32>,
+    /// What reading may take.
+    pub reading: ReadLimits,
     /// What one port bears.
     pub connections: Connections,
     /// Who may do what, and what is not kept.
@@ -142,6 +145,7 @@ impl Config {
             allowed_hosts: Vec::new(),
             retention: Retention::default(),
             compression: Some(COMPRESSION),
+            reading: ReadLimits::default(),
             connections: Connections::default(),
             security: Security::default(),
             vocabulary: Arc::new(Vocabulary::built_in()),

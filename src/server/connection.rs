@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use hyper::body::Incoming;
+use bytes::Bytes;
+use hyper::body::{Body, Incoming};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -18,7 +19,8 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::config::Connections;
-use crate::receiver::Body;
+use crate::receiver::OpenWatches;
+use crate::web::SlowClient;
 
 /// How long a connection that is to end may take to say so.
 const FAREWELL: Duration = Duration::from_secs(5);
@@ -30,7 +32,14 @@ pub(super) enum Cut {
     SlowHead,
     /// Nothing happened for too long.
     Idle,
+    /// An answer was not taken in time.
+    SlowReader,
 }
+
+/// The body of an answer.
+pub(super) trait Answered: Body<Data = Bytes, Error: std::error::Error + Send + Sync> + Send + 'static {}
+
+impl<B: Body<Data = Bytes, Error: std::error::Error + Send + Sync> + Send + 'static> Answered for B {}
 
 pub(super) fn protocol(limits: &Connections) -> auto::Builder<TokioExecutor> {
     /// hyper's own least.
@@ -55,7 +64,7 @@ pub(super) fn protocol(limits: &Connections) -> auto::Builder<TokioExecutor> {
 }
 
 /// Serves one connection to its end. `Some`: it was cut off.
-pub(super) async fn serve<S, A, F>(
+pub(super) async fn serve<S, A, F, B>(
     http: &auto::Builder<TokioExecutor>,
     limits: &Connections,
     stream: S,
@@ -65,14 +74,18 @@ pub(super) async fn serve<S, A, F>(
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     A: Fn(Request<Incoming>) -> F,
-    F: Future<Output = Response<Body>> + Send + 'static,
+    F: Future<Output = Response<B>> + Send + 'static,
+    B: Answered,
 {
+    let (watches, slow) = (OpenWatches::default(), SlowClient::default());
     let activity = Arc::new(Activity::new(limits));
     let io = TokioIo::new(Watched {
         stream,
         activity: Arc::clone(&activity),
     });
-    let service = service_fn(|request| {
+    let service = service_fn(|mut request: Request<Incoming>| {
+        request.extensions_mut().insert(watches.clone());
+        request.extensions_mut().insert(slow.clone());
         let work = Work::begin(&activity);
         // The connection keeps room for what it answers, also when it is silent: that of a pointer.
         let answered = Box::pin(answer(request));
@@ -104,6 +117,9 @@ where
         }
     });
     let cut = tokio::select! {
+        biased;
+        // What it does not take is let go of, at once.
+        () = slow.found() => return Some(Cut::SlowReader),
         cut = ended => cut?,
         _ = stopped.changed() => {
             connection.as_mut().graceful_shutdown();

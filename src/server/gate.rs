@@ -14,7 +14,7 @@ use super::listen;
 use super::projects::{Place, Projects};
 use crate::access::{Denied, Right, Tokens};
 use crate::receiver::{Body, Receiver, Refusals, Rejection};
-use crate::web::Web;
+use crate::web::{self, Web};
 
 /// Leads each request to the project of its token.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ impl Gate {
     }
 
     /// Answers a request on the API's port, which listens at this address.
-    pub(super) async fn api(self: Arc<Self>, request: Request<Incoming>, at: SocketAddr) -> Response<Body> {
+    pub(super) async fn api(self: Arc<Self>, request: Request<Incoming>, at: SocketAddr) -> Response<web::Body> {
         if let Err(rejection) = self.head(&request) {
             self.refused.add("API", rejection.name());
             return Web::too_large_head(rejection.to_string());

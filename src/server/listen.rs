@@ -16,9 +16,9 @@ use tokio::sync::{Semaphore, watch};
 
 use super::StartError;
 use super::config::{Config, Connections};
-use super::connection::{self, Cut};
+use super::connection::{self, Answered, Cut};
 use super::tls::Tls;
-use crate::receiver::{Body, Refusals};
+use crate::receiver::Refusals;
 
 /// Connections that the system holds for us until we take them; it may hold fewer.
 const BACKLOG: u32 = 4_096;
@@ -93,10 +93,11 @@ pub(super) fn is_loopback(address: &SocketAddr) -> bool {
 }
 
 /// Accepts connections until told to stop, then lets those in work end.
-pub(super) async fn serve<A, F>(listener: TcpListener, ports: Arc<Ports>, answer: A, mut stopped: watch::Receiver<bool>)
+pub(super) async fn serve<A, F, B>(listener: TcpListener, ports: Arc<Ports>, answer: A, mut stopped: watch::Receiver<bool>)
 where
     A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
-    F: Future<Output = Response<Body>> + Send + 'static,
+    F: Future<Output = Response<B>> + Send + 'static,
+    B: Answered,
 {
     let http = Arc::new(connection::protocol(&ports.limits));
     let most = ports.limits.at_once.min(Semaphore::MAX_PERMITS);
@@ -132,10 +133,11 @@ where
     let _ = tokio::time::timeout(ports.grace, room.acquire_many(all)).await;
 }
 
-async fn connect<A, F>(http: &auto::Builder<TokioExecutor>, ports: &Ports, stream: TcpStream, answer: A, until: watch::Receiver<bool>)
+async fn connect<A, F, B>(http: &auto::Builder<TokioExecutor>, ports: &Ports, stream: TcpStream, answer: A, until: watch::Receiver<bool>)
 where
     A: Fn(Request<Incoming>) -> F,
-    F: Future<Output = Response<Body>> + Send + 'static,
+    F: Future<Output = Response<B>> + Send + 'static,
+    B: Answered,
 {
     let limits = &ports.limits;
     let cut = match &ports.tls {
@@ -157,6 +159,7 @@ where
         Some(Cut::SlowHead) => ports.closed.add("any", "slow_head"),
         // A client that keeps a connection for later is no news; that it was closed is a number.
         Some(Cut::Idle) => ports.closed.count("idle"),
+        Some(Cut::SlowReader) => ports.closed.add("API", "slow_reader"),
         None => {}
     }
 }

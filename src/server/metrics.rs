@@ -9,17 +9,23 @@ use super::projects::{Open, Stores};
 use crate::receiver::prometheus::{Kind, Text};
 use crate::receiver::{Receiver, Refusals};
 use crate::store::{Maintained, Usage};
-use crate::web::Metrics;
+use crate::web::{Metrics, Readers};
 
-pub(super) fn writer(receiver: &Arc<Receiver>, stores: &Stores, ports: &Arc<Ports>, refused: &Arc<Refusals>) -> Metrics {
-    let (receiver, stores) = (Arc::clone(receiver), Arc::clone(stores));
+pub(super) fn writer(
+    receiver: &Arc<Receiver>,
+    stores: &Stores,
+    readers: &Arc<Readers>,
+    ports: &Arc<Ports>,
+    refused: &Arc<Refusals>,
+) -> Metrics {
+    let (receiver, stores, readers) = (Arc::clone(receiver), Arc::clone(stores), Arc::clone(readers));
     let (ports, refused) = (Arc::clone(ports), Arc::clone(refused));
     let started = Instant::now();
     Arc::new(move || {
         let mut out = Text::default();
         receiver.counters().write(&mut out);
         process(&mut out, started);
-        requests(&mut out, &receiver, &ports, &refused);
+        requests(&mut out, &receiver, &readers, &ports, &refused);
         let stores = stores.read().unwrap_or_else(PoisonError::into_inner);
         of_stores(&mut out, &stores);
         out.finish()
@@ -45,13 +51,19 @@ fn resident() -> Option<u64> {
     Some(kilobytes * 1_024)
 }
 
-fn requests(out: &mut Text, receiver: &Receiver, ports: &Ports, refused: &Refusals) {
+fn requests(out: &mut Text, receiver: &Receiver, readers: &Readers, ports: &Ports, refused: &Refusals) {
     let in_flight = receiver.in_flight_bytes();
     out.one(
         "spanbridge_receiver_in_flight_bytes",
         Kind::Gauge,
         "Bytes of requests in work.",
         in_flight,
+    );
+    out.one(
+        "spanbridge_api_reserved_bytes",
+        Kind::Gauge,
+        "Bytes of memory that requests to the API in work have reserved.",
+        readers.reserved_bytes(),
     );
     let (refused, closed, found) = (refused.counts(), ports.closed.counts(), receiver.redaction().found());
     out.metric(

@@ -29,6 +29,7 @@ use crate::access::Project;
 use crate::receiver::Refusals;
 use crate::receiver::counters::Counters;
 use crate::store::log::Recovery;
+use crate::web::Readers;
 use gate::Gate;
 use hosts::Hosts;
 use listen::Ports;
@@ -39,7 +40,10 @@ use tls::Tls;
 const LOOK: Duration = Duration::from_secs(10);
 
 /// How long requests in work may take after the end was asked for.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_secs(5);
+
+/// How long the stores may take to close after that. What was acknowledged is on the disk already.
+const CLOSE: Duration = Duration::from_secs(3);
 
 /// A bridge that has its ports and its store, and answers once [`Server::run`] runs.
 #[derive(Debug)]
@@ -92,8 +96,9 @@ impl Server {
         let http = listen::look_up(config, &config.http, "--otlp-http").await?;
         let api = listen::look_up(config, &config.api, "--http").await?;
         let refused = Arc::<Refusals>::default();
-        let metrics = |receiver: &_, stores: &_| metrics::writer(receiver, stores, &ports, &refused);
-        let (projects, recovery) = Projects::open(config, metrics)?;
+        let readers = Arc::new(Readers::new(config.reading));
+        let metrics = |receiver: &_, stores: &_| metrics::writer(receiver, stores, &readers, &ports, &refused);
+        let (projects, recovery) = Projects::open(config, &readers, metrics)?;
         let mut recoveries = vec![(Project::default(), recovery)];
         recoveries.extend(projects.open_others(config)?);
         projects.first().receiver.redaction().set(rules);
@@ -143,7 +148,9 @@ impl Server {
         }
     }
 
-    /// Answers until `end` is ready, then ends in order.
+    /// Answers until `end` is ready, then ends in order, within ten seconds whatever is in work: exports that are in work have
+    /// five of them, reading is given up. Threads may still work then: let go of the runtime with
+    /// [`tokio::runtime::Runtime::shutdown_background`].
     pub async fn run(self, end: impl Future<Output = ()>) {
         let (stop, stopped) = watch::channel(false);
         let [grpc, http, api] = self.listeners;
@@ -168,12 +175,21 @@ impl Server {
             () = upkeep::tell(self.gate.projects.stores()) => {}
         }
         self.gate.projects.first().receiver.shut();
+        self.gate.projects.stop_reading();
         let _ = stop.send(true);
         for task in tasks {
             let _ = task.await;
         }
         let gate = self.gate;
-        let _ = tokio::task::spawn_blocking(move || gate.projects.close()).await;
+        let (closed, close) = tokio::sync::oneshot::channel();
+        // Not a thread of the runtime: those may all be in work.
+        let thread = std::thread::Builder::new().name("close".to_owned()).spawn(move || {
+            gate.projects.close();
+            let _ = closed.send(());
+        });
+        if thread.is_ok() && tokio::time::timeout(CLOSE, close).await.is_err() {
+            tracing::warn!("the store is not closed yet and is left as it is: nothing that was acknowledged is lost");
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::receiver::Receiver;
 use crate::store::log::Recovery;
 use crate::store::{self, Local, Opened, Store};
 use crate::web::documents::Vocabulary;
-use crate::web::{Metrics, Web};
+use crate::web::{Metrics, Readers, Web};
 
 /// What a project has of its own.
 #[derive(Debug)]
@@ -41,6 +41,7 @@ pub(super) struct Projects {
     vocabulary: Arc<Vocabulary>,
     options: Options,
     metrics: Metrics,
+    readers: Arc<Readers>,
 }
 
 impl std::fmt::Debug for Projects {
@@ -61,6 +62,7 @@ impl Projects {
     /// Opens the default project. `metrics` makes the text of `/metrics` out of the receiver and the stores.
     pub(super) fn open(
         config: &Config,
+        readers: &Arc<Readers>,
         metrics: impl FnOnce(&Arc<Receiver>, &Stores) -> Metrics,
     ) -> Result<(Self, Recovery), store::Error> {
         let project = Project::default();
@@ -81,6 +83,7 @@ impl Projects {
             Arc::clone(&vocabulary),
             project.organization(),
             Arc::clone(&metrics),
+            Arc::clone(readers),
         )
         .with_options(config.options.clone());
         let first = Place {
@@ -95,6 +98,7 @@ impl Projects {
             vocabulary,
             options: config.options.clone(),
             metrics,
+            readers: Arc::clone(readers),
         };
         Ok((projects, recovery))
     }
@@ -118,7 +122,8 @@ impl Projects {
     fn add(&self, project: &Project, store: Arc<Local>, recovery: Recovery) {
         let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
         let (vocabulary, metrics) = (Arc::clone(&self.vocabulary), Arc::clone(&self.metrics));
-        let web = Web::new(Arc::clone(&store), vocabulary, project.organization(), metrics).with_options(self.options.clone());
+        let readers = Arc::clone(&self.readers);
+        let web = Web::new(Arc::clone(&store), vocabulary, project.organization(), metrics, readers).with_options(self.options.clone());
         self.stores.write().unwrap_or_else(PoisonError::into_inner).push(Open {
             project: project.clone(),
             store: Arc::clone(&store),
@@ -147,6 +152,11 @@ impl Projects {
         }
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
         others.get(project).cloned()
+    }
+
+    /// What is read for anybody is given up.
+    pub(super) fn stop_reading(&self) {
+        self.readers.stop();
     }
 
     pub(super) fn close(&self) {

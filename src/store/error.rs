@@ -80,6 +80,9 @@ pub enum Error {
         /// Its size.
         bytes: usize,
     },
+    /// Whoever asked no longer waits for what was read.
+    #[error("the reading was given up")]
+    Cancelled,
     /// The store was closed.
     #[error("the store is closed")]
     Closed,

@@ -20,7 +20,7 @@ use super::lost;
 use super::maintain::{Maintained, Maintenance};
 use super::ready::{Probe, Usage};
 use super::segments::Segments;
-use super::{Chunk, ChunkKind, Error, Filter, Receipt, Retention, SessionRow, Store, Stored, TraceRow};
+use super::{Chunk, ChunkKind, Error, Filter, Receipt, Retention, SessionCursor, SessionRow, Store, Stored, TraceRow};
 use crate::otlp::decode;
 use crate::span::{LogRecord, TraceId};
 
@@ -100,11 +100,21 @@ pub(super) struct State {
     pub(super) failure: Mutex<Option<Error>>,
 }
 
+/// Asked for each chunk, with its OTLP message and before that is decoded, whether to go on.
+pub type May<'a> = dyn FnMut(ChunkKind, &[u8]) -> Result<(), Error> + 'a;
+
 #[derive(Debug)]
 struct Reader {
     segments: Arc<Segments>,
-    index: Mutex<index::Reading>,
+    directory: PathBuf,
+    /// Connections that nobody reads with now: a reader takes one, or opens a further one, so that none waits for another.
+    idle: Mutex<Vec<index::Reading>>,
+    /// Opens a further one.
+    open: fn(&Path) -> Result<Connection, Error>,
 }
+
+/// Connections to the index that are kept for the next readers.
+const IDLE: usize = 4;
 
 impl Local {
     /// Opens a directory for reading and writing; takes its lock.
@@ -134,7 +144,9 @@ impl Local {
         let segments = Arc::new(Segments::new(directory, Arc::clone(&disk)));
         let reader = Reader {
             segments: Arc::clone(&segments),
-            index: Mutex::new(index::Reading::new(index::open_beside(directory)?)),
+            directory: directory.clone(),
+            idle: Mutex::new(vec![index::Reading::new(index::open_beside(directory)?)]),
+            open: index::open_beside,
         };
         let state = Arc::new(State::default());
         state.segment.store(log.end().segment, Ordering::Release);
@@ -198,7 +210,9 @@ impl Local {
         let segments = super::log::segments(directory).unwrap_or_default();
         if let Some(active) = segments.last() {
             let disk = Directory::read_only(directory);
-            let cut = lost::cut_segments(&disk, directory, store.reader.index().connection(), *active);
+            let cut = store
+                .reader
+                .index(|index| lost::cut_segments(&disk, directory, index.connection(), *active));
             recovery.lost.splice(0..0, cut.unwrap_or_default());
         }
         Ok(Opened { store, recovery })
@@ -232,7 +246,9 @@ impl Local {
             directory: directory.to_owned(),
             reader: Reader {
                 segments: Arc::new(Segments::new(directory, disk)),
-                index: Mutex::new(index::Reading::new(index)),
+                directory: directory.to_owned(),
+                idle: Mutex::new(vec![index::Reading::new(index)]),
+                open: index::open_to_read,
             },
             writer: None,
         })
@@ -287,7 +303,7 @@ impl Local {
     ///
     /// The index cannot be read.
     pub fn summary(&self, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
-        index::summary(self.reader.index().connection(), trace_id, revision)
+        self.reader.index(|index| index::summary(index.connection(), trace_id, revision))
     }
 
     /// Keeps what was computed of a trace at a revision; nothing if the store is open for reading only.
@@ -437,11 +453,22 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
 }
 
 impl Reader {
-    fn index(&self) -> std::sync::MutexGuard<'_, index::Reading> {
-        self.index.lock().unwrap_or_else(PoisonError::into_inner)
+    fn index<T>(&self, read: impl FnOnce(&mut index::Reading) -> Result<T, Error>) -> Result<T, Error> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let reading = idle().pop();
+        let mut reading = match reading {
+            Some(reading) => reading,
+            None => index::Reading::new((self.open)(&self.directory)?),
+        };
+        let found = read(&mut reading)?;
+        let mut idle = idle();
+        if idle.len() < IDLE {
+            idle.push(reading);
+        }
+        Ok(found)
     }
 
-    fn add(&self, stored: &mut Stored, place: Place) -> Result<(), Error> {
+    fn add(&self, stored: &mut Stored, place: Place, may: &mut May<'_>) -> Result<(), Error> {
         let Position { segment, offset } = place.at;
         let message = match self.segments.message(place.at) {
             // Retention was faster.
@@ -457,6 +484,7 @@ impl Reader {
                 .push(format!("segment {segment}, byte {offset}: damaged on the disk"));
             return Ok(());
         };
+        may(place.kind, &message)?;
         let decoded = match place.kind {
             ChunkKind::Spans => decode::traces(&message).map(|decoded| stored.spans.extend(decoded.items)),
             _ => decode::logs(&message).map(|decoded| stored.logs.extend(decoded.items)),
@@ -492,28 +520,39 @@ impl Store for Local {
     }
 
     fn read_trace(&self, trace_id: TraceId) -> Result<Option<Stored>, Error> {
-        let Some(standing) = self.reader.index().trace(trace_id)? else {
+        self.read_trace_while(trace_id, &mut |_, _| Ok(()))
+    }
+
+    fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
+        self.reader.index(|index| index.list(filter))
+    }
+
+    fn sessions(&self, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
+        self.reader.index(|index| index::sessions(index.connection(), limit, after))
+    }
+}
+
+impl Local {
+    /// The same as [`Store::read_trace`]. `may` is asked for each chunk.
+    ///
+    /// # Errors
+    ///
+    /// The disk or the index cannot be read, or `may` says so.
+    pub fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error> {
+        let Some(standing) = self.reader.index(|index| index.trace(trace_id))? else {
             return Ok(None);
         };
         let mut stored = Stored::default();
         for place in standing.chunks {
-            self.reader.add(&mut stored, place)?;
+            self.reader.add(&mut stored, place, may)?;
         }
         let mut of_session = Stored::default();
         for place in standing.loose {
-            self.reader.add(&mut of_session, place)?;
+            self.reader.add(&mut of_session, place, may)?;
         }
         let in_time = |record: &LogRecord| standing.time.contains(&record.when().0);
         stored.logs.extend(of_session.logs.into_iter().filter(in_time));
         stored.damaged.extend(of_session.damaged);
         Ok(Some(stored))
-    }
-
-    fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
-        self.reader.index().list(filter)
-    }
-
-    fn sessions(&self, limit: usize) -> Result<Vec<SessionRow>, Error> {
-        index::sessions(self.reader.index().connection(), limit)
     }
 }

@@ -265,10 +265,9 @@ impl Work {
         let followers = sealed.iter().copied().skip(1).chain([active]);
         for ((segment, size), follower) in sealed.iter().copied().zip(sizes).zip(followers) {
             let too_much = self.retention.bytes.is_some_and(|most| total > most);
-            if !too_much && !self.is_too_old(segment, follower)? {
+            if !too_much && !self.is_too_old(segment, follower)? || !self.remove(segment)? {
                 return Ok(());
             }
-            self.remove(segment)?;
             total -= size;
             self.done.removed_segments += 1;
             self.done.removed_bytes += size;
@@ -303,12 +302,16 @@ impl Work {
         Ok(arrival)
     }
 
-    /// The index first: what it names must be there, or be told as gone.
-    fn remove(&mut self, number: u64) -> Result<(), Error> {
+    /// The index first: what it names must be there, or be told as gone. `false`: the store is being closed, and the next
+    /// one to open it goes on.
+    fn remove(&mut self, number: u64) -> Result<bool, Error> {
         let mut index = index::open_to_remove(&self.directory)?;
         let traces = self.traces(&index, number)?;
         let mut listing = Listing::new(&self.segments);
         for traces in traces.chunks(TRACES) {
+            if self.stopping.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
             let remover = index::Remover::begin(&mut index)?;
             for trace_id in traces {
                 let mut left = Vec::new();
@@ -326,7 +329,7 @@ impl Work {
         self.disk.sync_names().map_err(self.failure("remove", number))?;
         self.segments.forget(number);
         self.settled.remove(&number);
-        Ok(())
+        Ok(true)
     }
 
     /// The traces that have chunks in a segment.

@@ -39,7 +39,7 @@ mod shared;
 
 pub use chunk::{Chunk, ChunkKind, Divided, Listed};
 pub use error::Error;
-pub use local::{Local, OpenOptions, Opened};
+pub use local::{Local, May, OpenOptions, Opened};
 pub use lost::{Fault, Lost, lost_in};
 pub use maintain::{Maintained, Retention};
 pub use ready::Usage;
@@ -79,10 +79,23 @@ pub struct Filter {
     pub since: Option<u64>,
     /// Only those that began before this time.
     pub until: Option<u64>,
+    /// Only those behind this one, in the order of the list.
+    pub after: Option<TraceCursor>,
     /// At most so many.
     pub limit: Option<usize>,
+    /// No more once the names of those in the list take so many bytes; one is always there.
+    pub name_bytes: Option<usize>,
     /// Oldest first instead of newest first.
     pub oldest_first: bool,
+}
+
+/// Where a list of traces goes on: behind this trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TraceCursor {
+    /// The start of the last trace of the list so far.
+    pub start: u64,
+    /// Its id.
+    pub trace_id: TraceId,
 }
 
 /// One trace in a list.
@@ -114,6 +127,26 @@ pub struct TraceRow {
     pub revision: u64,
 }
 
+impl TraceRow {
+    /// Where a list that ends with this trace goes on.
+    #[must_use]
+    pub fn cursor(&self) -> TraceCursor {
+        TraceCursor {
+            start: self.start,
+            trace_id: self.trace_id,
+        }
+    }
+}
+
+/// Where a list of sessions goes on: behind this session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionCursor {
+    /// The start of its last trace.
+    pub last_start: u64,
+    /// Its name.
+    pub session: String,
+}
+
 /// One session in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
@@ -123,6 +156,8 @@ pub struct SessionRow {
     pub traces: u64,
     /// Start of the first.
     pub start: u64,
+    /// Start of the last.
+    pub last_start: u64,
     /// End of the last.
     pub end: u64,
 }
@@ -163,10 +198,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// The index cannot be read.
     fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error>;
 
-    /// Sessions, newest first.
+    /// Sessions, newest first: at most so many, behind a place in that order.
     ///
     /// # Errors
     ///
     /// The index cannot be read.
-    fn sessions(&self, limit: usize) -> Result<Vec<SessionRow>, Error>;
+    fn sessions(&self, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error>;
 }

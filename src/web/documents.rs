@@ -81,8 +81,8 @@ pub fn of_run(run: &Run, format: &AnyFormat, options: &Options, layout: Layout) 
 
 /// The documents of a session: those of its runs together. `None` if no agent did anything in it.
 #[must_use]
-pub fn of_session(runs: &[Run], format: &AnyFormat, options: &Options, layout: Layout) -> Option<Outcome> {
-    let runs: Vec<Run> = runs.iter().filter(|run| run.has_agent_work()).cloned().collect();
+pub fn of_session(mut runs: Vec<Run>, format: &AnyFormat, options: &Options, layout: Layout) -> Option<Outcome> {
+    runs.retain(Run::has_agent_work);
     let trace_id = runs.first()?.trace_id;
     Some(Outcome {
         trace_id,

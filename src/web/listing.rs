@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::documents::Vocabulary;
 use crate::operation::Kind;
 use crate::run::Run;
-use crate::store::{Error, Filter, Local, Store as _, TraceRow};
+use crate::store::{Error, Filter, Local, May, Store as _, TraceRow};
 
 /// One trace in a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ pub struct Summary {
     pub agent: Option<String>,
     /// The model that most calls went to.
     pub model: Option<String>,
-    /// `running`, `ok` or `error`.
+    /// `running`, `ok` or `error`; `too_large`: the trace takes more memory than reading may, so nothing of this is known.
     pub status: String,
     /// Calls of language models.
     pub model_calls: u64,
@@ -63,6 +63,14 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Of a trace that takes more memory than reading may.
+    pub(super) fn too_large() -> Self {
+        Self {
+            status: "too_large".to_owned(),
+            ..Self::default()
+        }
+    }
+
     /// What a run says.
     #[must_use]
     pub fn of(run: &Run) -> Self {
@@ -124,21 +132,25 @@ pub fn bare(store: &Local, filter: &Filter) -> Result<Vec<Listed>, Error> {
 fn listed(store: &Local, vocabulary: &Vocabulary, row: TraceRow) -> Result<Listed, Error> {
     let summary = match kept(store, &row)? {
         Some(summary) => summary,
-        None => {
-            let stored = store.read_trace(row.trace_id)?.unwrap_or_default();
-            let runs = vocabulary.runs(stored.spans, stored.logs);
-            let summary = runs.first().map(Summary::of).unwrap_or_default();
-            if let Ok(text) = serde_json::to_string(&summary) {
-                // Only a saving: what cannot be kept is computed again.
-                let _ = store.put_summary(row.trace_id, row.revision, &text);
-            }
-            summary
-        }
+        None => computed(store, vocabulary, &row, &mut |_, _| Ok(()))?,
     };
     Ok(with_summary(row, summary))
 }
 
-fn with_summary(row: TraceRow, summary: Summary) -> Listed {
+/// What the agent did in a trace, computed now. `may` is asked as [`Local::read_trace_while`] asks it.
+pub(super) fn computed(store: &Local, vocabulary: &Vocabulary, row: &TraceRow, may: &mut May<'_>) -> Result<Summary, Error> {
+    let stored = store.read_trace_while(row.trace_id, may)?.unwrap_or_default();
+    let is_damaged = !stored.damaged.is_empty();
+    let runs = vocabulary.runs(stored.spans, stored.logs);
+    let summary = runs.first().map(Summary::of).unwrap_or_default();
+    if !is_damaged && let Ok(text) = serde_json::to_string(&summary) {
+        // Only a saving: what cannot be kept is computed again.
+        let _ = store.put_summary(row.trace_id, row.revision, &text);
+    }
+    Ok(summary)
+}
+
+pub(super) fn with_summary(row: TraceRow, summary: Summary) -> Listed {
     Listed {
         trace_id: row.trace_id.to_string(),
         root: row.root,
@@ -155,7 +167,7 @@ fn with_summary(row: TraceRow, summary: Summary) -> Listed {
     }
 }
 
-fn kept(store: &Local, row: &TraceRow) -> Result<Option<Summary>, Error> {
+pub(super) fn kept(store: &Local, row: &TraceRow) -> Result<Option<Summary>, Error> {
     let Some(text) = store.summary(row.trace_id, row.revision)? else {
         return Ok(None);
     };

@@ -1,12 +1,16 @@
 //! Answers, and what is said where there is none.
 
+use std::io;
+
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Method, Response, StatusCode};
 use serde_json::json;
 
 use super::Body;
+use super::delivery::GivenUp;
+use super::readers::Refusal;
 use crate::access::Denied;
 use crate::store;
 
@@ -17,6 +21,8 @@ pub(super) struct Problem {
     code: &'static str,
     message: String,
     challenge: Option<&'static str>,
+    /// Seconds after which the same request may have an answer.
+    retry: Option<u64>,
 }
 
 impl Problem {
@@ -26,6 +32,7 @@ impl Problem {
             code: "NOT_FOUND",
             message: message.into(),
             challenge: None,
+            retry: None,
         }
     }
 
@@ -35,6 +42,7 @@ impl Problem {
             code: "INVALID",
             message: message.into(),
             challenge: None,
+            retry: None,
         }
     }
 
@@ -44,6 +52,41 @@ impl Problem {
             code: "INTERNAL",
             message: message.into(),
             challenge: None,
+            retry: None,
+        }
+    }
+
+    /// What is asked for is damaged on the disk.
+    pub(super) fn damaged(message: impl Into<String>) -> Self {
+        Self {
+            code: "DAMAGED",
+            ..Self::internal(message)
+        }
+    }
+
+    pub(super) fn refused(refusal: Refusal) -> Self {
+        let busy = |code, message: &str| Self {
+            status: StatusCode::SERVICE_UNAVAILABLE,
+            code,
+            message: message.to_owned(),
+            challenge: None,
+            retry: Some(1),
+        };
+        match refusal {
+            Refusal::Busy => busy("BUSY", "the bridge reads for others as much as it may: come again"),
+            Refusal::Cancelled => busy("SHUTTING_DOWN", "the reading was given up, because the bridge ends: come again"),
+            Refusal::TooLarge { bytes, limit } => Self {
+                status: StatusCode::PAYLOAD_TOO_LARGE,
+                code: "TOO_LARGE",
+                message: format!(
+                    "this takes about {} MB of memory, and all requests together may take {} MB (max_read_bytes): ask for less of it \
+                     (limit, since, until, a single trace), raise max_read_bytes, or run: spanbridge export --data-dir DIR",
+                    bytes.div_ceil(1_000_000),
+                    limit / 1_000_000
+                ),
+                challenge: None,
+                retry: None,
+            },
         }
     }
 
@@ -61,6 +104,7 @@ impl Problem {
             code: "NOT_READY",
             message,
             challenge: None,
+            retry: None,
         }
     }
 
@@ -70,6 +114,7 @@ impl Problem {
             code: "METHOD_NOT_ALLOWED",
             message: format!("{method} is not answered here; only GET is. Spans go to the OTLP ports"),
             challenge: None,
+            retry: None,
         }
     }
 
@@ -83,6 +128,7 @@ impl Problem {
             code,
             message: denied.to_string(),
             challenge: Some(denied.challenge()),
+            retry: None,
         }
     }
 
@@ -92,6 +138,7 @@ impl Problem {
             code: "FORBIDDEN",
             message,
             challenge: None,
+            retry: None,
         }
     }
 
@@ -101,6 +148,7 @@ impl Problem {
             code: "HEADERS",
             message,
             challenge: None,
+            retry: None,
         }
     }
 
@@ -113,6 +161,9 @@ impl Problem {
         }});
         let mut response = json_reply(body.to_string());
         *response.status_mut() = self.status;
+        if let Some(seconds) = self.retry {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
         if let Some(challenge) = self.challenge {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         }
@@ -122,7 +173,25 @@ impl Problem {
 
 impl From<store::Error> for Problem {
     fn from(error: store::Error) -> Self {
-        Self::internal(error.to_string())
+        match error {
+            store::Error::Cancelled => Self::refused(Refusal::Cancelled),
+            error => Self::internal(error.to_string()),
+        }
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        Self::refused(refusal)
+    }
+}
+
+impl From<io::Error> for Problem {
+    fn from(error: io::Error) -> Self {
+        match error.downcast::<GivenUp>() {
+            Ok(GivenUp) => Self::refused(Refusal::Cancelled),
+            Err(error) => Self::internal(format!("the answer cannot be written: {error}")),
+        }
     }
 }
 
@@ -131,7 +200,7 @@ pub(super) fn json_reply(text: String) -> Response<Body> {
 }
 
 pub(super) fn reply(content_type: &'static str, text: String) -> Response<Body> {
-    let mut response = Response::new(Full::new(Bytes::from(text)).boxed_unsync());
+    let mut response = Response::new(Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed_unsync());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use spanbridge::receiver::{Limits, Receiver};
 use spanbridge::span::TraceId;
-use spanbridge::store::{Chunk, Error, Filter, Receipt, SessionRow, Store, Stored, TraceRow};
+use spanbridge::store::{Chunk, Error, Filter, Receipt, SessionCursor, SessionRow, Store, Stored, TraceRow};
 
 use crate::body::{self, framed};
 use crate::row::{Bridges, Row, TRACES, Verdict, Via, What, contains, same, status_of};
@@ -30,7 +30,7 @@ impl Store for Failing {
     fn list(&self, _: &Filter) -> Result<Vec<TraceRow>, Error> {
         Err(self.0.clone())
     }
-    fn sessions(&self, _: usize) -> Result<Vec<SessionRow>, Error> {
+    fn sessions(&self, _: usize, _: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
         Err(self.0.clone())
     }
 }

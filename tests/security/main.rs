@@ -5,6 +5,8 @@
 mod config;
 mod hosts;
 mod limits;
+mod reading;
+mod reading_faults;
 mod redaction;
 mod reload;
 mod serving;

@@ -11,7 +11,7 @@ mod write;
 use std::fmt;
 
 pub use read::Message;
-pub use write::{log_records, spans};
+pub use write::{log_records, spans, write_trace};
 
 use super::{Decoded, LogRecord, Signal, Span};
 

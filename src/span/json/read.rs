@@ -1,4 +1,4 @@
-//! OTLP/JSON to spans and log records. Nesting is bounded by serde_json's own limit of 128 levels.
+//! OTLP/JSON to spans and log records. Nesting is bounded: what the protobuf form can hold can be read here.
 
 use std::sync::Arc;
 
@@ -13,6 +13,45 @@ use crate::span::{
     AnyValue, Attributes, Decoded, Event, IdFault, Link, LogRecord, Place, Refused, RefusedReason, Resource, Scope, Signal, Span, SpanId,
     SpanKind, Status, TraceId, UnixNanos,
 };
+
+/// How deep JSON may nest. The protobuf decoders take 100 levels of messages, and a list of lists has two messages a level and
+/// three levels of JSON: 150, and those of the envelope.
+const JSON_DEPTH_LIMIT: usize = 170;
+
+/// Parses JSON that may nest deeper than serde_json's own limit of 128.
+fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
+    let parsed = serde_json::from_slice(bytes);
+    match &parsed {
+        Err(error)
+            if error.is_syntax() && error.to_string().starts_with("recursion limit exceeded") && depth(bytes) <= JSON_DEPTH_LIMIT => {}
+        _ => return parsed,
+    }
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    reader.disable_recursion_limit();
+    let value = T::deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(value)
+}
+
+/// The deepest nesting of lists and objects.
+fn depth(json: &[u8]) -> usize {
+    let (mut depth, mut deepest, mut in_text, mut escaped) = (0usize, 0, false, false);
+    for byte in json {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_text => escaped = true,
+            b'"' => in_text = !in_text,
+            _ if in_text => {}
+            b'[' | b'{' => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
 
 /// One message as it stands in JSON: an export request of any signal, or a line of the Collector's file exporter.
 #[derive(Debug, Default, serde::Deserialize)]
@@ -39,7 +78,7 @@ impl Message {
         // Derived readers would take a list for an object, its values in order.
         let source = match bytes.trim_ascii_start().first() {
             Some(first) if *first != b'{' => Err(serde::de::Error::custom("expected an object at line 1 column 1")),
-            _ => serde_json::from_slice(bytes),
+            _ => parse(bytes),
         };
         source.map_err(|source| JsonError::Syntax { source })
     }

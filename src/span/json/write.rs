@@ -1,195 +1,362 @@
 //! Spans and log records to OTLP/JSON, grouped by resource and scope in the order of first appearance.
 
+use std::collections::HashMap;
+use std::io;
 use std::sync::Arc;
 
 use base64::Engine as _;
-use serde_json::{Map, Value, json};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde_json::Value;
 
 use crate::span::{AnyValue, Attributes, Event, Link, LogRecord, Resource, Scope, Span};
 
 /// A traces message with these spans.
 #[must_use]
 pub fn spans(spans: &[Span]) -> Value {
-    let groups = group(spans, |span| (&span.resource, &span.scope));
-    json!({ "resourceSpans": groups.iter().map(|(resource, scopes)| {
-        let scopes: Vec<Value> = scopes.iter().map(|(scope, spans)| {
-            of_scope(scope, "spans", spans.iter().copied().map(span_to).collect())
-        }).collect();
-        of_resource(resource, "scopeSpans", scopes)
-    }).collect::<Vec<_>>() })
+    let message = Message {
+        spans: Some(spans),
+        ..Message::default()
+    };
+    serde_json::to_value(message).unwrap_or_default()
 }
 
 /// A logs message with these records.
 #[must_use]
 pub fn log_records(records: &[LogRecord]) -> Value {
-    let groups = group(records, |record| (&record.resource, &record.scope));
-    json!({ "resourceLogs": groups.iter().map(|(resource, scopes)| {
-        let scopes: Vec<Value> = scopes.iter().map(|(scope, records)| {
-            of_scope(scope, "logRecords", records.iter().copied().map(record_to).collect())
-        }).collect();
-        of_resource(resource, "scopeLogs", scopes)
-    }).collect::<Vec<_>>() })
+    let message = Message {
+        records: Some(records),
+        ..Message::default()
+    };
+    serde_json::to_value(message).unwrap_or_default()
 }
 
-type Groups<'a, T> = Vec<(&'a Arc<Resource>, Vec<(&'a Arc<Scope>, Vec<&'a T>)>)>;
+/// Writes one object that holds a traces message, a logs message, and `damaged`: what of the trace cannot be read.
+///
+/// # Errors
+///
+/// `out` takes no more.
+pub fn write_trace(spans: &[Span], records: &[LogRecord], damaged: &[String], out: impl io::Write) -> io::Result<()> {
+    let message = Message {
+        spans: Some(spans),
+        records: Some(records),
+        damaged: Some(damaged),
+    };
+    serde_json::to_writer(out, &message).map_err(io::Error::from)
+}
 
+#[derive(Default)]
+struct Message<'a> {
+    spans: Option<&'a [Span]>,
+    records: Option<&'a [LogRecord]>,
+    damaged: Option<&'a [String]>,
+}
+
+impl Serialize for Message<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(spans) = self.spans {
+            let groups = group(spans, |span| (&span.resource, &span.scope));
+            map.serialize_entry("resourceSpans", &groups.iter().map(OfResource).collect::<Vec<_>>())?;
+        }
+        if let Some(records) = self.records {
+            let groups = group(records, |record| (&record.resource, &record.scope));
+            map.serialize_entry("resourceLogs", &groups.iter().map(OfResource).collect::<Vec<_>>())?;
+        }
+        if let Some(damaged) = self.damaged {
+            map.serialize_entry("damaged", damaged)?;
+        }
+        map.end()
+    }
+}
+
+type OfScope<'a, T> = (&'a Arc<Scope>, Vec<&'a T>);
+type Groups<'a, T> = Vec<(&'a Arc<Resource>, Vec<OfScope<'a, T>>)>;
+
+/// Equal resources are one group even if they came in different messages; the written text decides what is equal.
 fn group<'a, T>(items: &'a [T], of: impl Fn(&'a T) -> (&'a Arc<Resource>, &'a Arc<Scope>)) -> Groups<'a, T> {
     let mut groups: Groups<'a, T> = Vec::new();
+    let mut by_address: HashMap<(*const Resource, *const Scope), (usize, usize)> = HashMap::new();
+    let mut resources: HashMap<String, usize> = HashMap::new();
+    let mut scopes: HashMap<(usize, String), usize> = HashMap::new();
     for item in items {
         let (resource, scope) = of(item);
-        let same = |have: &Arc<Resource>| Arc::ptr_eq(have, resource) || **have == **resource;
-        let at = groups.iter().position(|(have, _)| same(have)).unwrap_or_else(|| {
-            groups.push((resource, Vec::new()));
-            groups.len() - 1
+        let (in_groups, in_scopes) = *by_address.entry((Arc::as_ptr(resource), Arc::as_ptr(scope))).or_insert_with(|| {
+            let in_groups = *resources
+                .entry(text(&(ResourceText(resource), &resource.schema_url)))
+                .or_insert_with(|| {
+                    groups.push((resource, Vec::new()));
+                    groups.len() - 1
+                });
+            let key = (in_groups, text(&(ScopeText(scope), &scope.schema_url)));
+            let in_scopes = *scopes.entry(key).or_insert_with(|| {
+                groups.get_mut(in_groups).map_or(0, |(_, scopes)| {
+                    scopes.push((scope, Vec::new()));
+                    scopes.len() - 1
+                })
+            });
+            (in_groups, in_scopes)
         });
-        let Some((_, scopes)) = groups.get_mut(at) else { continue };
-        let same = |have: &Arc<Scope>| Arc::ptr_eq(have, scope) || **have == **scope;
-        match scopes.iter_mut().find(|(have, _)| same(have)) {
-            Some((_, items)) => items.push(item),
-            None => scopes.push((scope, vec![item])),
+        if let Some((_, items)) = groups.get_mut(in_groups).and_then(|(_, scopes)| scopes.get_mut(in_scopes)) {
+            items.push(item);
         }
     }
     groups
 }
 
-fn of_resource(resource: &Resource, key: &str, scopes: Vec<Value>) -> Value {
-    let mut inner = Map::new();
-    put_attributes(&mut inner, &resource.attributes, resource.dropped_attributes);
-    let mut outer = Map::new();
-    outer.insert("resource".to_owned(), Value::Object(inner));
-    outer.insert(key.to_owned(), Value::Array(scopes));
-    put_text(&mut outer, "schemaUrl", &resource.schema_url);
-    Value::Object(outer)
+fn text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
-fn of_scope(scope: &Scope, key: &str, items: Vec<Value>) -> Value {
-    let mut inner = Map::new();
-    put_text(&mut inner, "name", &scope.name);
-    put_text(&mut inner, "version", &scope.version);
-    put_attributes(&mut inner, &scope.attributes, scope.dropped_attributes);
-    let mut outer = Map::new();
-    outer.insert("scope".to_owned(), Value::Object(inner));
-    outer.insert(key.to_owned(), Value::Array(items));
-    put_text(&mut outer, "schemaUrl", &scope.schema_url);
-    Value::Object(outer)
+/// A span or a log record, as a member of a list in its scope.
+trait Item {
+    const SCOPES: &'static str;
+    const ITEMS: &'static str;
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
 }
 
-fn span_to(span: &Span) -> Value {
-    let mut map = Map::new();
-    map.insert("traceId".to_owned(), json!(span.trace_id.to_string()));
-    map.insert("spanId".to_owned(), json!(span.span_id.to_string()));
-    put_text(&mut map, "traceState", &span.trace_state);
-    if let Some(parent) = span.parent {
-        map.insert("parentSpanId".to_owned(), json!(parent.to_string()));
-    }
-    put_number(&mut map, "flags", span.flags);
-    put_text(&mut map, "name", &span.name);
-    if span.kind.number() != 0 {
-        map.insert("kind".to_owned(), json!(span.kind.number()));
-    }
-    put_nanos(&mut map, "startTimeUnixNano", span.start.0);
-    put_nanos(&mut map, "endTimeUnixNano", span.end.0);
-    put_attributes(&mut map, &span.attributes, span.dropped_attributes);
-    if !span.events.is_empty() {
-        map.insert("events".to_owned(), span.events.iter().map(event_to).collect());
-    }
-    put_number(&mut map, "droppedEventsCount", span.dropped_events);
-    if !span.links.is_empty() {
-        map.insert("links".to_owned(), span.links.iter().map(link_to).collect());
-    }
-    put_number(&mut map, "droppedLinksCount", span.dropped_links);
-    let mut status = Map::new();
-    put_text(&mut status, "message", &span.status.message);
-    if span.status.code != 0 {
-        status.insert("code".to_owned(), json!(span.status.code));
-    }
-    map.insert("status".to_owned(), Value::Object(status));
-    Value::Object(map)
-}
+struct Written<'a, T>(&'a T);
 
-fn event_to(event: &Event) -> Value {
-    let mut map = Map::new();
-    put_nanos(&mut map, "timeUnixNano", event.time.0);
-    put_text(&mut map, "name", &event.name);
-    put_attributes(&mut map, &event.attributes, event.dropped_attributes);
-    Value::Object(map)
-}
-
-fn link_to(link: &Link) -> Value {
-    let mut map = Map::new();
-    map.insert("traceId".to_owned(), json!(link.trace_id.to_string()));
-    map.insert("spanId".to_owned(), json!(link.span_id.to_string()));
-    put_text(&mut map, "traceState", &link.trace_state);
-    put_attributes(&mut map, &link.attributes, link.dropped_attributes);
-    put_number(&mut map, "flags", link.flags);
-    Value::Object(map)
-}
-
-fn record_to(record: &LogRecord) -> Value {
-    let mut map = Map::new();
-    put_nanos(&mut map, "timeUnixNano", record.time.map_or(0, |time| time.0));
-    put_nanos(&mut map, "observedTimeUnixNano", record.observed_time.map_or(0, |time| time.0));
-    if record.severity != 0 {
-        map.insert("severityNumber".to_owned(), json!(record.severity));
-    }
-    put_text(&mut map, "severityText", &record.severity_text);
-    if !record.body.is_empty() {
-        map.insert("body".to_owned(), value_to(&record.body));
-    }
-    put_attributes(&mut map, &record.attributes, record.dropped_attributes);
-    put_number(&mut map, "flags", record.flags);
-    if let Some(id) = record.trace_id {
-        map.insert("traceId".to_owned(), json!(id.to_string()));
-    }
-    if let Some(id) = record.span_id {
-        map.insert("spanId".to_owned(), json!(id.to_string()));
-    }
-    put_text(&mut map, "eventName", &record.event_name);
-    Value::Object(map)
-}
-
-fn put_text(map: &mut Map<String, Value>, key: &str, text: &str) {
-    if !text.is_empty() {
-        map.insert(key.to_owned(), json!(text));
+impl<T: Item> Serialize for Written<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.write(serializer)
     }
 }
 
-fn put_number(map: &mut Map<String, Value>, key: &str, number: u32) {
-    if number != 0 {
-        map.insert(key.to_owned(), json!(number));
+struct OfResource<'a, T>(&'a (&'a Arc<Resource>, Vec<OfScope<'a, T>>));
+
+impl<T: Item> Serialize for OfResource<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (resource, scopes) = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("resource", &ResourceText(resource))?;
+        map.serialize_entry(T::SCOPES, &scopes.iter().map(InScope).collect::<Vec<_>>())?;
+        put_text::<S>(&mut map, "schemaUrl", &resource.schema_url)?;
+        map.end()
     }
+}
+
+struct InScope<'a, T>(&'a OfScope<'a, T>);
+
+impl<T: Item> Serialize for InScope<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (scope, items) = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("scope", &ScopeText(scope))?;
+        map.serialize_entry(T::ITEMS, &List(|| items.iter().map(|item| Written(*item))))?;
+        put_text::<S>(&mut map, "schemaUrl", &scope.schema_url)?;
+        map.end()
+    }
+}
+
+/// Values that are made one after the other while they are written.
+struct List<F>(F);
+
+impl<F: Fn() -> I, I: Iterator<Item: Serialize>> Serialize for List<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
+}
+
+struct ResourceText<'a>(&'a Resource);
+
+impl Serialize for ResourceText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        put_attributes::<S>(&mut map, &self.0.attributes, self.0.dropped_attributes)?;
+        map.end()
+    }
+}
+
+struct ScopeText<'a>(&'a Scope);
+
+impl Serialize for ScopeText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let scope = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        put_text::<S>(&mut map, "name", &scope.name)?;
+        put_text::<S>(&mut map, "version", &scope.version)?;
+        put_attributes::<S>(&mut map, &scope.attributes, scope.dropped_attributes)?;
+        map.end()
+    }
+}
+
+impl Item for Span {
+    const SCOPES: &'static str = "scopeSpans";
+    const ITEMS: &'static str = "spans";
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("traceId", &self.trace_id.to_string())?;
+        map.serialize_entry("spanId", &self.span_id.to_string())?;
+        put_text::<S>(&mut map, "traceState", &self.trace_state)?;
+        if let Some(parent) = self.parent {
+            map.serialize_entry("parentSpanId", &parent.to_string())?;
+        }
+        put_number::<S>(&mut map, "flags", self.flags)?;
+        put_text::<S>(&mut map, "name", &self.name)?;
+        if self.kind.number() != 0 {
+            map.serialize_entry("kind", &self.kind.number())?;
+        }
+        put_nanos::<S>(&mut map, "startTimeUnixNano", self.start.0)?;
+        put_nanos::<S>(&mut map, "endTimeUnixNano", self.end.0)?;
+        put_attributes::<S>(&mut map, &self.attributes, self.dropped_attributes)?;
+        if !self.events.is_empty() {
+            map.serialize_entry("events", &List(|| self.events.iter().map(EventText)))?;
+        }
+        put_number::<S>(&mut map, "droppedEventsCount", self.dropped_events)?;
+        if !self.links.is_empty() {
+            map.serialize_entry("links", &List(|| self.links.iter().map(LinkText)))?;
+        }
+        put_number::<S>(&mut map, "droppedLinksCount", self.dropped_links)?;
+        map.serialize_entry("status", &StatusText(self))?;
+        map.end()
+    }
+}
+
+struct StatusText<'a>(&'a Span);
+
+impl Serialize for StatusText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let status = &self.0.status;
+        let mut map = serializer.serialize_map(None)?;
+        put_text::<S>(&mut map, "message", &status.message)?;
+        if status.code != 0 {
+            map.serialize_entry("code", &status.code)?;
+        }
+        map.end()
+    }
+}
+
+struct EventText<'a>(&'a Event);
+
+impl Serialize for EventText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let event = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        put_nanos::<S>(&mut map, "timeUnixNano", event.time.0)?;
+        put_text::<S>(&mut map, "name", &event.name)?;
+        put_attributes::<S>(&mut map, &event.attributes, event.dropped_attributes)?;
+        map.end()
+    }
+}
+
+struct LinkText<'a>(&'a Link);
+
+impl Serialize for LinkText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let link = self.0;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("traceId", &link.trace_id.to_string())?;
+        map.serialize_entry("spanId", &link.span_id.to_string())?;
+        put_text::<S>(&mut map, "traceState", &link.trace_state)?;
+        put_attributes::<S>(&mut map, &link.attributes, link.dropped_attributes)?;
+        put_number::<S>(&mut map, "flags", link.flags)?;
+        map.end()
+    }
+}
+
+impl Item for LogRecord {
+    const SCOPES: &'static str = "scopeLogs";
+    const ITEMS: &'static str = "logRecords";
+
+    fn write<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        put_nanos::<S>(&mut map, "timeUnixNano", self.time.map_or(0, |time| time.0))?;
+        put_nanos::<S>(&mut map, "observedTimeUnixNano", self.observed_time.map_or(0, |time| time.0))?;
+        if self.severity != 0 {
+            map.serialize_entry("severityNumber", &self.severity)?;
+        }
+        put_text::<S>(&mut map, "severityText", &self.severity_text)?;
+        if !self.body.is_empty() {
+            map.serialize_entry("body", &ValueText(&self.body))?;
+        }
+        put_attributes::<S>(&mut map, &self.attributes, self.dropped_attributes)?;
+        put_number::<S>(&mut map, "flags", self.flags)?;
+        if let Some(id) = self.trace_id {
+            map.serialize_entry("traceId", &id.to_string())?;
+        }
+        if let Some(id) = self.span_id {
+            map.serialize_entry("spanId", &id.to_string())?;
+        }
+        put_text::<S>(&mut map, "eventName", &self.event_name)?;
+        map.end()
+    }
+}
+
+fn put_text<S: Serializer>(map: &mut S::SerializeMap, key: &'static str, text: &str) -> Result<(), S::Error> {
+    if text.is_empty() { Ok(()) } else { map.serialize_entry(key, text) }
+}
+
+fn put_number<S: Serializer>(map: &mut S::SerializeMap, key: &'static str, number: u32) -> Result<(), S::Error> {
+    if number == 0 { Ok(()) } else { map.serialize_entry(key, &number) }
 }
 
 /// 64-bit integers are text in OTLP/JSON.
-fn put_nanos(map: &mut Map<String, Value>, key: &str, nanos: u64) {
-    if nanos != 0 {
-        map.insert(key.to_owned(), json!(nanos.to_string()));
+fn put_nanos<S: Serializer>(map: &mut S::SerializeMap, key: &'static str, nanos: u64) -> Result<(), S::Error> {
+    if nanos == 0 {
+        Ok(())
+    } else {
+        map.serialize_entry(key, &nanos.to_string())
     }
 }
 
-fn put_attributes(map: &mut Map<String, Value>, attributes: &Attributes, dropped: u32) {
+fn put_attributes<S: Serializer>(map: &mut S::SerializeMap, attributes: &Attributes, dropped: u32) -> Result<(), S::Error> {
     if !attributes.is_empty() {
-        map.insert("attributes".to_owned(), attributes.iter().map(pair_to).collect());
+        map.serialize_entry("attributes", &Pairs(&attributes.0))?;
     }
-    put_number(map, "droppedAttributesCount", dropped);
+    put_number::<S>(map, "droppedAttributesCount", dropped)
 }
 
-fn pair_to((key, value): &(String, AnyValue)) -> Value {
-    json!({ "key": key, "value": value_to(value) })
+struct Pairs<'a>(&'a [(String, AnyValue)]);
+
+impl Serialize for Pairs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(|(key, value)| Pair {
+            key,
+            value: ValueText(value),
+        }))
+    }
 }
 
-fn value_to(value: &AnyValue) -> Value {
-    match value {
-        AnyValue::Empty => json!({}),
-        AnyValue::String(text) => json!({ "stringValue": text }),
-        AnyValue::Bool(flag) => json!({ "boolValue": flag }),
-        AnyValue::Int(number) => json!({ "intValue": number.to_string() }),
-        AnyValue::Double(number) if number.is_finite() => json!({ "doubleValue": number }),
-        AnyValue::Double(number) if number.is_nan() => json!({ "doubleValue": "NaN" }),
-        AnyValue::Double(number) if *number > 0.0 => json!({ "doubleValue": "Infinity" }),
-        AnyValue::Double(_) => json!({ "doubleValue": "-Infinity" }),
-        AnyValue::Array(values) => json!({ "arrayValue": { "values": values.iter().map(value_to).collect::<Vec<_>>() } }),
-        AnyValue::KvList(pairs) => json!({ "kvlistValue": { "values": pairs.iter().map(pair_to).collect::<Vec<_>>() } }),
-        AnyValue::Bytes(bytes) => json!({ "bytesValue": base64::engine::general_purpose::STANDARD.encode(bytes) }),
+#[derive(serde::Serialize)]
+struct Pair<'a> {
+    key: &'a str,
+    value: ValueText<'a>,
+}
+
+struct ValueText<'a>(&'a AnyValue);
+
+impl Serialize for ValueText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        match self.0 {
+            AnyValue::Empty => {}
+            AnyValue::String(text) => map.serialize_entry("stringValue", text)?,
+            AnyValue::Bool(flag) => map.serialize_entry("boolValue", flag)?,
+            AnyValue::Int(number) => map.serialize_entry("intValue", &number.to_string())?,
+            AnyValue::Double(number) if number.is_finite() => map.serialize_entry("doubleValue", number)?,
+            AnyValue::Double(number) if number.is_nan() => map.serialize_entry("doubleValue", "NaN")?,
+            AnyValue::Double(number) if *number > 0.0 => map.serialize_entry("doubleValue", "Infinity")?,
+            AnyValue::Double(_) => map.serialize_entry("doubleValue", "-Infinity")?,
+            AnyValue::Array(values) => map.serialize_entry("arrayValue", &Values { values: ListOf(values) })?,
+            AnyValue::KvList(pairs) => map.serialize_entry("kvlistValue", &Values { values: Pairs(pairs) })?,
+            AnyValue::Bytes(bytes) => {
+                map.serialize_entry("bytesValue", &base64::engine::general_purpose::STANDARD.encode(bytes))?;
+            }
+        }
+        map.end()
+    }
+}
+
+#[derive(serde::Serialize)]
+struct Values<T> {
+    values: T,
+}
+
+struct ListOf<'a>(&'a [AnyValue]);
+
+impl Serialize for ListOf<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.iter().map(ValueText))
     }
 }

@@ -75,7 +75,9 @@ pub(super) fn open_to_remove(directory: &Path) -> Result<Connection, Error> {
 /// Opens the index for reading beside the writer of this process. Not a read-only connection: whichever connection
 /// closes last puts the journal back into the file.
 pub(super) fn open_beside(directory: &Path) -> Result<Connection, Error> {
-    let connection = Connection::open(directory.join(FILE)).map_err(failure("open"))?;
+    // A file that is not there is not made: it would be an index without any trace.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(directory.join(FILE), flags).map_err(failure("open"))?;
     connection
         .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA cache_size = -2048; PRAGMA query_only = ON;")
         .map_err(failure("set up"))?;

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter
 use super::failure;
 use crate::span::TraceId;
 use crate::store::log::Position;
-use crate::store::{ChunkKind, Error, Filter, SessionRow, TraceRow};
+use crate::store::{ChunkKind, Error, Filter, SessionCursor, SessionRow, TraceRow};
 
 /// Where a chunk stands.
 #[derive(Debug, Clone, Copy)]
@@ -131,6 +131,12 @@ pub(super) fn list(connection: &Connection, filter: &Filter, ids: &[i64]) -> Res
     if let Some(until) = filter.until {
         add("start < ?", Value::Integer(time(until)));
     }
+    if let Some(after) = filter.after {
+        let beyond = if filter.oldest_first { ">" } else { "<" };
+        conditions.push(format!("(start, trace) {beyond} (?, ?)"));
+        values.push(Value::Integer(time(after.start)));
+        values.push(Value::Blob(after.trace_id.bytes().to_vec()));
+    }
     let mut table = "traces";
     if !filter.traces.is_empty() {
         // By their ids, in whatever order they are asked for.
@@ -148,7 +154,20 @@ pub(super) fn list(connection: &Connection, filter: &Filter, ids: &[i64]) -> Res
     let query = || -> rusqlite::Result<Vec<TraceRow>> {
         let mut statement = connection.prepare_cached(&text)?;
         let rows = statement.query_map(params_from_iter(&values), trace_row)?;
-        rows.filter_map(Result::transpose).collect()
+        let (mut found, mut bytes) = (Vec::new(), 0);
+        for row in rows.filter_map(Result::transpose) {
+            let row = row?;
+            bytes += [&row.root, &row.service, &row.session]
+                .into_iter()
+                .flatten()
+                .map(String::len)
+                .sum::<usize>();
+            found.push(row);
+            if filter.name_bytes.is_some_and(|limit| bytes >= limit) {
+                break;
+            }
+        }
+        Ok(found)
     };
     query().map_err(failure("read"))
 }
@@ -175,20 +194,23 @@ fn trace_row(row: &Row<'_>) -> rusqlite::Result<Option<TraceRow>> {
 }
 
 /// Sessions that traces name, the one with the latest trace first.
-pub(in crate::store) fn sessions(connection: &Connection, limit: usize) -> Result<Vec<SessionRow>, Error> {
+pub(in crate::store) fn sessions(connection: &Connection, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
+    let (last_start, session) = (after.map(|after| time(after.last_start)), after.map(|after| &after.session));
     let query = || -> rusqlite::Result<Vec<SessionRow>> {
         connection
             .prepare_cached(
-                "SELECT session, count(*), min(start), max(end) FROM traces WHERE session IS NOT NULL AND spans > 0
-                 GROUP BY session ORDER BY max(start) DESC, session LIMIT ?",
+                "SELECT session, count(*), min(start), max(start), max(end) FROM traces WHERE session IS NOT NULL AND spans > 0
+                 GROUP BY session HAVING ?1 IS NULL OR max(start) < ?1 OR max(start) = ?1 AND session > ?2
+                 ORDER BY max(start) DESC, session LIMIT ?3",
             )?
-            .query_map([i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
+            .query_map(params![last_start, session, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
                 let number = |index| row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or_default());
                 Ok(SessionRow {
                     session: row.get(0)?,
                     traces: number(1)?,
                     start: number(2)?,
-                    end: number(3)?,
+                    last_start: number(3)?,
+                    end: number(4)?,
                 })
             })?
             .collect()

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use spanbridge::span::TraceId;
 use spanbridge::store::disk::{Disk, DiskFile};
-use spanbridge::store::{Chunk, Error, Filter, Receipt, SessionRow, Store, Stored, TraceRow};
+use spanbridge::store::{Chunk, Error, Filter, Receipt, SessionCursor, SessionRow, Store, Stored, TraceRow};
 
 type Bytes = Arc<Mutex<Vec<u8>>>;
 
@@ -137,7 +137,7 @@ impl Store for MemoryStore {
         Ok(Vec::new())
     }
 
-    fn sessions(&self, _: usize) -> Result<Vec<SessionRow>, Error> {
+    fn sessions(&self, _: usize, _: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
         Ok(Vec::new())
     }
 }

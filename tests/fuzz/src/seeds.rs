@@ -79,7 +79,7 @@ fn queries() -> Vec<Vec<u8>> {
     let texts = [
         "\0",
         "\x01service=a&session=b&since=1&until=2&order=oldest&summary=no",
-        "\x01limit=none",
+        "\x01limit=2&after=1767261600000000000.01010101010101010101010101010101",
         "\x01limit=18446744073709551615",
         "\x0301010101010101010101010101010101",
         "\x04reflex",

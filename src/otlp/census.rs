@@ -1,0 +1,95 @@
+//! How many values a message holds: what it takes when decoded is known without decoding it.
+
+use super::schema::{Kind, Type};
+use super::wire::{Cursor, Fault};
+use crate::span::Signal;
+
+/// How many values a message holds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Census {
+    /// Spans and log records.
+    pub items: usize,
+    /// Events, links, resources, scopes.
+    pub parts: usize,
+    /// Attributes, and entries of maps.
+    pub pairs: usize,
+    /// Members of lists.
+    pub values: usize,
+    /// Values inside of texts that may be JSON.
+    pub json_values: usize,
+}
+
+/// Counts what a message holds, up to where it breaks.
+#[must_use]
+pub fn census(message: &[u8], signal: Signal) -> Census {
+    let mut census = Census::default();
+    let kind = match signal {
+        Signal::Logs => Type::LogsRequest,
+        _ => Type::TracesRequest,
+    };
+    let _ = census.count(Cursor::new(message), kind);
+    census
+}
+
+impl Census {
+    fn count(&mut self, mut cursor: Cursor<'_>, message: Type) -> Result<(), Fault> {
+        while let Some(field) = cursor.next()? {
+            match message.field(field.number) {
+                Kind::Message(inner) => {
+                    match inner {
+                        Type::Span | Type::LogRecord => self.items += 1,
+                        Type::KeyValue => self.pairs += 1,
+                        Type::AnyValue if message == Type::ArrayValue => self.values += 1,
+                        Type::AnyValue | Type::ArrayValue | Type::KeyValueList | Type::Status => {}
+                        _ => self.parts += 1,
+                    }
+                    self.count(cursor.enter(&field)?, inner)?;
+                }
+                Kind::Text if message == Type::AnyValue => self.text(cursor.bytes(&field.value)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&mut self, text: &[u8]) {
+        if let [b'[' | b'{', ..] = text.trim_ascii_start() {
+            self.json_values += memchr::memchr3_iter(b',', b'[', b'{', text).count();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::otlp::encode;
+    use crate::span::{AnyValue, Span, SpanId, TraceId};
+
+    #[test]
+    fn what_a_message_holds_is_counted() {
+        let mut span = Span::new(
+            TraceId::from_bytes(&[1; 16]).expect("an id"),
+            SpanId::from_bytes(&[1; 8]).expect("an id"),
+            "a, b [c]",
+        );
+        span.attributes
+            .push("list", AnyValue::Array(vec![AnyValue::Int(1), AnyValue::Empty]));
+        span.attributes
+            .push("map", AnyValue::KvList(vec![("key".to_owned(), AnyValue::Bool(true))]));
+        span.attributes.push("json", r#" [1, {"a": [2]}]"#);
+        span.attributes.push("text", "one, two");
+        let bytes = encode::traces(&[span.clone(), span]);
+        let census = census(&bytes, Signal::Traces);
+        assert_eq!(
+            census,
+            Census {
+                items: 2,
+                parts: 3,
+                pairs: 10,
+                values: 4,
+                json_values: 8
+            },
+            "a resource and two scopes or one"
+        );
+    }
+}

@@ -1,0 +1,137 @@
+//! One request being answered: what it may take, whether anybody still waits, and where the answer goes.
+
+use std::io;
+use std::sync::Arc;
+
+use hyper::Response;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use serde::Serialize;
+use tokio::sync::oneshot;
+
+use super::Body;
+use super::delivery::Delivery;
+use super::readers::{Readers, Refusal, Reservation};
+use super::reply::Problem;
+
+/// Bytes of an answer that are made before its head is sent: until then, what goes wrong has a status.
+const FIRST: usize = 128 << 10;
+/// Bytes that go to the client at once.
+const PART: usize = 64 << 10;
+
+/// One request being answered by a thread of its own.
+#[derive(Debug)]
+pub(super) struct Answer {
+    delivery: Arc<Delivery>,
+    reservation: Reservation,
+    head: Option<Head>,
+    content_type: &'static str,
+    buffer: Vec<u8>,
+}
+
+impl Answer {
+    pub(super) fn new(readers: &Arc<Readers>, delivery: &Arc<Delivery>, head: Head) -> Self {
+        Self {
+            delivery: Arc::clone(delivery),
+            reservation: Reservation::new(readers),
+            head: Some(head),
+            content_type: "application/json",
+            buffer: Vec::new(),
+        }
+    }
+
+    /// What the bytes of the answer are.
+    pub(super) fn of_type(&mut self, content_type: &'static str) {
+        self.content_type = content_type;
+    }
+
+    /// That anybody still waits for the answer.
+    pub(super) fn check(&self) -> Result<(), Refusal> {
+        if self.delivery.is_wanted() {
+            Ok(())
+        } else {
+            Err(Refusal::Cancelled)
+        }
+    }
+
+    /// Takes so many bytes of memory more.
+    pub(super) fn reserve(&mut self, bytes: usize) -> Result<(), Refusal> {
+        self.check()?;
+        self.reservation.grow(bytes)
+    }
+
+    /// Takes so many bytes of memory in all, if that is more than it has.
+    pub(super) fn reserve_in_all(&mut self, bytes: usize) -> Result<(), Refusal> {
+        self.check()?;
+        self.reservation.grow_to(bytes)
+    }
+
+    /// That so many bytes of memory could be had if nobody else read.
+    pub(super) fn can_reserve(&self, bytes: usize) -> Result<(), Refusal> {
+        match self.most_bytes() {
+            limit if bytes > limit => Err(Refusal::TooLarge { bytes, limit }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Bytes of memory that all requests together may take.
+    pub(super) fn most_bytes(&self) -> usize {
+        self.delivery.readers().limits().bytes
+    }
+
+    /// Gives back all memory but so many bytes.
+    pub(super) fn shrink_to(&mut self, bytes: usize) {
+        self.reservation.shrink_to(bytes);
+    }
+
+    /// Writes a value as JSON.
+    pub(super) fn json(&mut self, value: &impl Serialize) -> Result<(), Problem> {
+        serde_json::to_writer(&mut *self, value).map_err(|error| io::Error::from(error).into())
+    }
+
+    /// Ends the answer, or says why there is none.
+    pub(super) fn end(mut self, outcome: Result<(), Problem>) {
+        let buffer = std::mem::take(&mut self.buffer);
+        match (outcome, &self.head) {
+            (Ok(()), _) => {
+                let is_whole = buffer.is_empty() || self.delivery.put(buffer).is_ok();
+                self.delivery.end(is_whole, self.reservation);
+                let _ = send_head(&mut self.head, &self.delivery, self.content_type);
+            }
+            (Err(problem), Some(_)) => {
+                self.delivery.end(false, self.reservation);
+                if let Some(head) = self.head.take() {
+                    let _ = head.send(problem.reply());
+                }
+            }
+            // Its beginning has left: that it does not end is all that can be said.
+            (Err(_), None) => self.delivery.end(false, self.reservation),
+        }
+    }
+}
+
+type Head = oneshot::Sender<Response<Body>>;
+
+fn send_head(head: &mut Option<Head>, delivery: &Arc<Delivery>, content_type: &'static str) -> io::Result<()> {
+    let Some(head) = head.take() else { return Ok(()) };
+    let mut response = Response::new(delivery.body());
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    head.send(response).map_err(|_| io::ErrorKind::BrokenPipe.into())
+}
+
+impl io::Write for Answer {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let bytes = bytes.get(..PART).unwrap_or(bytes);
+        self.buffer.extend_from_slice(bytes);
+        let enough = if self.head.is_some() { FIRST } else { PART };
+        if self.buffer.len() >= enough {
+            send_head(&mut self.head, &self.delivery, self.content_type)?;
+            let part = std::mem::replace(&mut self.buffer, Vec::with_capacity(PART + 1_024));
+            self.delivery.put(part).map_err(io::Error::other)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

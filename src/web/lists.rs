@@ -1,0 +1,172 @@
+//! Lists of traces and of sessions, page by page.
+
+use serde_json::{Value, json};
+
+use super::Web;
+use super::answer::Answer;
+use super::cost::{self, Purpose};
+use super::handlers::{Asked, Outcome};
+use super::listing::{self, Listed, Summary};
+use super::readers::Refusal;
+use super::reply::Problem;
+use super::url::{percent_decoded, percent_encoded, query_pairs};
+use crate::span::TraceId;
+use crate::store::{ChunkKind, Error, Filter, SessionCursor, Store as _, TraceCursor, TraceRow};
+
+/// Lists are this long unless the request says otherwise.
+const USUAL: usize = 50;
+/// And never longer than this.
+const MOST: usize = 1_000;
+/// A list ends when the names in it take so much: they may be long.
+const NAME_BYTES: usize = 1 << 20;
+/// What a list takes while it is made.
+const MEMORY: usize = 8 << 20;
+
+fn number(name: &str, value: &str) -> Result<u64, Problem> {
+    value
+        .parse::<u64>()
+        .map_err(|_| Problem::invalid(format!("{name}={value} is no number")))
+}
+
+fn limit(value: &str) -> Result<usize, Problem> {
+    match usize::try_from(number("limit", value)?) {
+        Ok(limit @ 1..=MOST) => Ok(limit),
+        _ => Err(Problem::invalid(format!(
+            "limit={value} is not 1 to {MOST}; `next` in an answer is what `after` is set to for the traces behind"
+        ))),
+    }
+}
+
+pub(super) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let mut filter = Filter {
+        limit: Some(USUAL),
+        name_bytes: Some(NAME_BYTES),
+        ..Filter::default()
+    };
+    let mut summaries = true;
+    for (name, value) in query_pairs(asked.query()) {
+        match name.as_str() {
+            "service" => filter.service = Some(value),
+            "session" => filter.session = Some(value),
+            "since" => filter.since = Some(number(&name, &value)?),
+            "until" => filter.until = Some(number(&name, &value)?),
+            "summary" => summaries = value != "no",
+            "order" => filter.oldest_first = value == "oldest",
+            "limit" => filter.limit = Some(limit(&value)?),
+            "after" => filter.after = Some(trace_cursor(&value)?),
+            _ => {
+                return Err(Problem::invalid(format!(
+                    "there is no parameter {name}; there is service, session, since, until (nanoseconds since 1970), order, limit, after, summary"
+                )));
+            }
+        }
+    }
+    answer.reserve_in_all(MEMORY)?;
+    let rows = web.store.list(&filter)?;
+    let full = rows.len() >= filter.limit.unwrap_or(MOST) || names(&rows) >= NAME_BYTES;
+    let next = rows.last().filter(|_| full).map(|row| cursor_text(row.cursor()));
+    let mut traces = Vec::with_capacity(rows.len());
+    for row in rows {
+        answer.check()?;
+        traces.push(if summaries {
+            listed(web, row, answer)?
+        } else {
+            listing::with_summary(row, Summary::default())
+        });
+    }
+    answer.json(&json!({ "traces": traces, "next": next }))
+}
+
+fn names(rows: &[TraceRow]) -> usize {
+    let names = rows.iter().flat_map(|row| [&row.root, &row.service, &row.session]);
+    names.flatten().map(String::len).sum()
+}
+
+fn cursor_text(cursor: TraceCursor) -> String {
+    format!("{}.{}", cursor.start, cursor.trace_id)
+}
+
+fn trace_cursor(text: &str) -> Result<TraceCursor, Problem> {
+    let parsed = text.split_once('.').and_then(|(start, trace_id)| {
+        Some(TraceCursor {
+            start: start.parse().ok()?,
+            trace_id: TraceId::from_hex(trace_id)?,
+        })
+    });
+    parsed.ok_or_else(|| Problem::invalid(format!("after={text} is not what `next` of an answer says")))
+}
+
+/// With what the agent did. The memory that this takes is given back before the next trace.
+fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Problem> {
+    if let Some(summary) = listing::kept(&web.store, &row)? {
+        return Ok(listing::with_summary(row, summary));
+    }
+    let mut refusal = None;
+    let small = cost::of_small(row.bytes);
+    let mut once = small;
+    let summary = listing::computed(&web.store, &web.vocabulary, &row, &mut |kind, message| {
+        let bytes = match small {
+            Some(_) if kind != ChunkKind::LooseLogs => once.take().unwrap_or_default(),
+            _ => cost::of_chunk(kind, message, Purpose::Document),
+        };
+        answer.reserve(bytes).map_err(|refused| {
+            refusal = Some(refused);
+            Error::Cancelled
+        })
+    });
+    answer.shrink_to(MEMORY);
+    let summary = match (summary, refusal) {
+        (Err(_), Some(Refusal::TooLarge { .. })) => Summary::too_large(),
+        (Err(_), Some(refusal)) => return Err(refusal.into()),
+        (summary, _) => summary?,
+    };
+    Ok(listing::with_summary(row, summary))
+}
+
+pub(super) fn sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let (mut most, mut after) = (USUAL, None);
+    for (name, value) in query_pairs(asked.query()) {
+        match name.as_str() {
+            "limit" => most = limit(&value)?,
+            "after" => after = Some(session_cursor(&value)?),
+            _ => return Err(Problem::invalid(format!("there is no parameter {name}; there is limit, after"))),
+        }
+    }
+    answer.reserve_in_all(MEMORY)?;
+    let mut rows = web.store.sessions(most, after.as_ref())?;
+    let mut full = rows.len() >= most;
+    let mut bytes = 0;
+    if let Some(last) = rows.iter().position(|row| {
+        bytes += row.session.len();
+        bytes >= NAME_BYTES
+    }) {
+        full |= last + 1 < rows.len();
+        rows.truncate(last + 1);
+    }
+    let next = rows
+        .last()
+        .filter(|_| full)
+        .map(|row| format!("{}.{}", row.last_start, percent_encoded(&row.session)));
+    let sessions: Vec<Value> = rows
+        .into_iter()
+        .map(|row| {
+            json!({
+                "session": row.session,
+                "traces": row.traces,
+                "start_unix_nano": row.start,
+                "end_unix_nano": row.end,
+            })
+        })
+        .collect();
+    answer.json(&json!({ "sessions": sessions, "next": next }))
+}
+
+fn session_cursor(text: &str) -> Result<SessionCursor, Problem> {
+    let parsed = text.split_once('.').and_then(|(last_start, session)| {
+        Some(SessionCursor {
+            last_start: last_start.parse().ok()?,
+            session: percent_decoded(session)?,
+        })
+    });
+    parsed.ok_or_else(|| Problem::invalid(format!("after={text} is not what `next` of an answer says")))
+}

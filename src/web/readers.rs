@@ -1,0 +1,182 @@
+//! What reading may take: threads and memory of its own, apart from receiving.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// What reading may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReadLimits {
+    /// Bytes of memory that all requests in work may take together.
+    pub bytes: usize,
+    /// Requests in work at once; each has a thread.
+    pub at_once: usize,
+    /// Seconds in which a client must take something of its answer; also how far it may lag behind 16 KiB a second.
+    pub write_seconds: u64,
+}
+
+impl Default for ReadLimits {
+    fn default() -> Self {
+        Self {
+            bytes: 1 << 30,
+            at_once: 16,
+            write_seconds: 30,
+        }
+    }
+}
+
+/// How long a request waits for a thread.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Why a request is not read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// All threads are taken, or too much of the memory.
+    Busy,
+    /// It takes more than all requests together may.
+    TooLarge {
+        /// About how many bytes it takes.
+        bytes: usize,
+        /// How many there are.
+        limit: usize,
+    },
+    /// Nobody waits for the answer any more, or the bridge ends.
+    Cancelled,
+}
+
+/// The threads and the memory of all read sides of a process.
+#[derive(Debug)]
+pub struct Readers {
+    limits: ReadLimits,
+    threads: Arc<Semaphore>,
+    bytes: AtomicUsize,
+    stopped: AtomicBool,
+    /// Closed at the end.
+    end: Semaphore,
+}
+
+impl Readers {
+    /// Readers with these limits.
+    #[must_use]
+    pub fn new(limits: ReadLimits) -> Self {
+        Self {
+            limits,
+            threads: Arc::new(Semaphore::new(limits.at_once.clamp(1, Semaphore::MAX_PERMITS))),
+            bytes: AtomicUsize::new(0),
+            stopped: AtomicBool::new(false),
+            end: Semaphore::new(0),
+        }
+    }
+
+    /// Gives up what is in work, and begins nothing new.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+        self.threads.close();
+        self.end.close();
+    }
+
+    /// Waits until they are stopped.
+    pub(super) async fn stopping(&self) {
+        let _ = self.end.acquire().await;
+    }
+
+    /// Bytes that requests in work have reserved.
+    #[must_use]
+    pub fn reserved_bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn limits(&self) -> ReadLimits {
+        self.limits
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// The right to use one thread.
+    pub(super) async fn thread(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        match tokio::time::timeout(PATIENCE, Arc::clone(&self.threads).acquire_owned()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) => Err(Refusal::Cancelled),
+            Err(_) => Err(Refusal::Busy),
+        }
+    }
+}
+
+/// Memory that one request may take; given back when dropped.
+#[derive(Debug)]
+pub(super) struct Reservation {
+    readers: Arc<Readers>,
+    bytes: usize,
+}
+
+impl Reservation {
+    pub(super) fn new(readers: &Arc<Readers>) -> Self {
+        Self {
+            readers: Arc::clone(readers),
+            bytes: 0,
+        }
+    }
+
+    /// Takes more.
+    pub(super) fn grow(&mut self, bytes: usize) -> Result<(), Refusal> {
+        let limit = self.readers.limits.bytes;
+        let wanted = self.bytes.saturating_add(bytes);
+        if wanted > limit {
+            return Err(Refusal::TooLarge { bytes: wanted, limit });
+        }
+        let fits = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= limit);
+        match self.readers.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
+            Ok(_) => {
+                self.bytes = wanted;
+                Ok(())
+            }
+            Err(_) => Err(Refusal::Busy),
+        }
+    }
+
+    /// Takes so much in all, if it is more than now.
+    pub(super) fn grow_to(&mut self, bytes: usize) -> Result<(), Refusal> {
+        self.grow(bytes.saturating_sub(self.bytes))
+    }
+
+    /// Gives back all but so much.
+    pub(super) fn shrink_to(&mut self, bytes: usize) {
+        let less = self.bytes.saturating_sub(bytes);
+        self.readers.bytes.fetch_sub(less, Ordering::Relaxed);
+        self.bytes -= less;
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        self.shrink_to(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_reserved_is_given_back() {
+        let readers = Arc::new(Readers::new(ReadLimits {
+            bytes: 100,
+            ..ReadLimits::default()
+        }));
+        let mut one = Reservation::new(&readers);
+        let mut other = Reservation::new(&readers);
+        assert_eq!(one.grow(60), Ok(()));
+        assert_eq!(other.grow(60), Err(Refusal::Busy));
+        assert_eq!(other.grow(101), Err(Refusal::TooLarge { bytes: 101, limit: 100 }));
+        one.shrink_to(40);
+        assert_eq!(other.grow_to(60), Ok(()));
+        assert_eq!(other.grow_to(50), Ok(()), "it has more already");
+        assert_eq!(readers.reserved_bytes(), 100);
+        drop((one, other));
+        assert_eq!(readers.reserved_bytes(), 0);
+    }
+}

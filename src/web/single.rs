@@ -1,0 +1,221 @@
+//! One trace or one session: its spans, its documents.
+
+use std::io::Write as _;
+
+use super::Web;
+use super::answer::Answer;
+use super::cost::{self, Purpose};
+use super::handlers::{Asked, Outcome};
+use super::readers::Refusal;
+use super::reply::Problem;
+use super::url::query_pairs;
+use crate::formats::openreward::OpenReward;
+use crate::formats::openreward::document::Block;
+use crate::formats::openreward::stitch::stitch;
+use crate::formats::{self, AnyFormat, Format as _, Options, Sequence};
+use crate::run::Run;
+use crate::span::{TraceId, json};
+use crate::store::{ChunkKind, Error, Filter, Store as _, Stored};
+
+/// What each trace of a session takes, however small it is.
+const TRACE: usize = 16 << 10;
+
+fn trace_id(text: &str) -> Result<TraceId, Problem> {
+    TraceId::from_hex(text).ok_or_else(|| Problem::invalid(format!("{text} is no trace id: 32 hexadecimal digits, not all zero")))
+}
+
+fn no_trace(id: TraceId) -> Problem {
+    Problem::not_found(format!("there is no trace {id}"))
+}
+
+/// Everything of one trace, in as much memory as it may take. `bytes`: of all that is read for this request.
+fn stored(web: &Web, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Answer) -> Result<Option<Stored>, Problem> {
+    let mut refusal: Option<Refusal> = None;
+    let is_small = cost::of_small(bytes).is_some();
+    let read = web.store.read_trace_while(id, &mut |kind, message| {
+        // Records that belong to the session are not among the trace's bytes.
+        let is_counted = is_small && kind != ChunkKind::LooseLogs;
+        let bytes = if is_counted { 0 } else { cost::of_chunk(kind, message, purpose) };
+        answer.reserve(bytes).map_err(|refused| {
+            refusal = Some(refused);
+            Error::Cancelled
+        })
+    });
+    match (read, refusal) {
+        (Err(_), Some(refusal)) => Err(refusal.into()),
+        (read, _) => Ok(read?),
+    }
+}
+
+/// The same for a trace alone.
+fn stored_alone(web: &Web, id: TraceId, purpose: Purpose, answer: &mut Answer) -> Result<Stored, Problem> {
+    let filter = Filter {
+        traces: vec![id],
+        ..Filter::default()
+    };
+    let row = web.store.list(&filter)?.pop().ok_or_else(|| no_trace(id))?;
+    answer.reserve_in_all(cost::of_small(row.bytes).unwrap_or_default())?;
+    stored(web, id, row.bytes, purpose, answer)?.ok_or_else(|| no_trace(id))
+}
+
+/// One object that holds both signals: `convert` reads it as it is.
+pub(super) fn trace(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
+    let stored = stored_alone(web, trace_id(id)?, Purpose::Spans, answer)?;
+    Ok(json::write_trace(&stored.spans, &stored.logs, &stored.damaged, answer)?)
+}
+
+/// What a request for documents says beside the path.
+struct Wanted {
+    options: Options,
+    sequence: Sequence,
+    /// Whether what is left of a damaged trace is enough.
+    damaged: bool,
+    filter: Filter,
+}
+
+impl Wanted {
+    fn of(web: &Web, asked: &Asked, is_session: bool) -> Result<Self, Problem> {
+        let mut chosen = Vec::new();
+        let mut wanted = Self {
+            options: Options::default(),
+            sequence: if asked.accepts_lines() {
+                Sequence::Lines
+            } else {
+                Sequence::OneOrArray
+            },
+            damaged: false,
+            filter: Filter::default(),
+        };
+        for (name, value) in query_pairs(asked.query()) {
+            let time = || value.parse().map_err(|_| Problem::invalid(format!("{name}={value} is no number")));
+            match (name.as_str(), value.as_str()) {
+                ("documents", "array") => wanted.sequence = Sequence::Array,
+                ("documents", "ndjson") => wanted.sequence = Sequence::Lines,
+                ("documents", _) => return Err(Problem::invalid(format!("documents={value}: there is array and ndjson"))),
+                ("damaged", "allow") => wanted.damaged = true,
+                ("damaged", _) => return Err(Problem::invalid(format!("damaged={value}: there is allow"))),
+                ("since", _) if is_session => wanted.filter.since = Some(time()?),
+                ("until", _) if is_session => wanted.filter.until = Some(time()?),
+                // Options of a format have a dot in their name.
+                (own, _) if own.contains('.') => chosen.push((name, value)),
+                _ => {
+                    let more = if is_session {
+                        ", since, until (nanoseconds since 1970)"
+                    } else {
+                        ""
+                    };
+                    return Err(Problem::invalid(format!(
+                        "there is no parameter {name}; there is documents, damaged{more}, and options of formats"
+                    )));
+                }
+            }
+        }
+        let chosen = Options::of(chosen).map_err(|error| Problem::invalid(error.to_string()))?;
+        wanted.options = web.options.clone().with(chosen);
+        Ok(wanted)
+    }
+
+    fn check(&self, id: TraceId, stored: &Stored) -> Result<(), Problem> {
+        match stored.damaged.as_slice() {
+            [first, more @ ..] if !self.damaged => Err(Problem::damaged(format!(
+                "trace {id} is damaged: {first}{}; look at the disk and put the segment back from a backup (spanbridge doctor), or ask \
+                 for what is left: damaged=allow",
+                if more.is_empty() {
+                    String::new()
+                } else {
+                    format!(", and {} more places", more.len())
+                }
+            ))),
+            _ => Ok(()),
+        }
+    }
+
+    fn write(&self, format: &AnyFormat, runs: &[Run], answer: &mut Answer) -> Outcome {
+        if self.sequence == Sequence::Lines {
+            answer.of_type("application/x-ndjson");
+        }
+        answer.check()?;
+        format.write(runs, &self.options, self.sequence, answer)?;
+        Ok(answer.flush()?)
+    }
+}
+
+fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answer) -> Result<Run, Problem> {
+    let stored = stored_alone(web, id, Purpose::Document, answer)?;
+    wanted.check(id, &stored)?;
+    answer.check()?;
+    let run = web.vocabulary.runs(stored.spans, stored.logs).into_iter().next();
+    run.filter(Run::has_agent_work)
+        .ok_or_else(|| Problem::not_found(format!("nothing an agent did stands in trace {id}, so it has no document")))
+}
+
+fn format_of(id: &str) -> Result<&'static AnyFormat, Problem> {
+    formats::by_id(id).ok_or_else(|| {
+        let known: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
+        Problem::not_found(format!("there is no format {id}; there is {}", known.join(", ")))
+    })
+}
+
+pub(super) fn trace_document(web: &Web, id: &str, format: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let format = format_of(format)?;
+    let wanted = Wanted::of(web, asked, false)?;
+    let run = run_of(web, trace_id(id)?, &wanted, answer)?;
+    wanted.write(format, std::slice::from_ref(&run), answer)
+}
+
+pub(super) fn session_document(web: &Web, session: &str, format: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
+    let format = format_of(format)?;
+    let wanted = Wanted::of(web, asked, true)?;
+    let most = answer.most_bytes() / TRACE;
+    let filter = Filter {
+        session: Some(session.to_owned()),
+        oldest_first: true,
+        limit: Some(most + 1),
+        ..wanted.filter.clone()
+    };
+    let rows = web.store.list(&filter)?;
+    if rows.is_empty() {
+        return Err(Problem::not_found(format!("there is no session {session}")));
+    }
+    let bytes = rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.bytes));
+    let small = cost::of_small(bytes).unwrap_or_default();
+    // What can never fit is refused before any of it is read.
+    let least = usize::try_from(bytes).unwrap_or(usize::MAX).saturating_mul(4).max(small);
+    answer.can_reserve(least.saturating_add(rows.len().saturating_mul(TRACE)))?;
+    answer.reserve(small.saturating_add(rows.len().saturating_mul(TRACE)))?;
+    let mut all = Stored::default();
+    for row in &rows {
+        let stored = stored(web, row.trace_id, bytes, Purpose::Document, answer)?.unwrap_or_default();
+        wanted.check(row.trace_id, &stored)?;
+        all.spans.extend(stored.spans);
+        all.logs.extend(stored.logs);
+    }
+    drop(rows);
+    answer.check()?;
+    let mut runs = web.vocabulary.runs(all.spans, all.logs);
+    runs.retain(Run::has_agent_work);
+    if runs.is_empty() {
+        return Err(Problem::not_found(format!("nothing an agent did stands in session {session}")));
+    }
+    wanted.write(format, &runs, answer)
+}
+
+/// Spans name no organization: theirs is that of the project whose store they are in.
+pub(super) fn blocks(web: &Web, organization: &str, id: &str, stitched: bool, asked: &Asked, answer: &mut Answer) -> Outcome {
+    if organization != web.organization {
+        return Err(Problem::not_found(format!(
+            "there is no organization {organization}; spans belong to {}",
+            web.organization
+        )));
+    }
+    let wanted = Wanted::of(web, asked, false)?;
+    let id = trace_id(id.strip_prefix("tr_").unwrap_or(id))?;
+    let run = run_of(web, id, &wanted, answer)?;
+    let assembled = OpenReward::assemble(std::slice::from_ref(&run), &wanted.options);
+    let blocks: Vec<Block> = assembled.into_iter().flat_map(|assembled| assembled.document.blocks).collect();
+    if stitched {
+        answer.json(&stitch(&blocks))
+    } else {
+        answer.json(&blocks)
+    }
+}
