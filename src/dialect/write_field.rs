@@ -100,7 +100,7 @@ impl<'a> Writer<'a> {
         let list = messages::merge_thinking(list);
         match field {
             Field::InputMessages => self.operation.input_messages = Some(list),
-            Field::OutputMessages => self.operation.output_messages = Some(messages::one_turn(list)),
+            Field::OutputMessages => self.operation.output_messages = Some(list),
             _ => return false,
         }
         true

@@ -174,6 +174,8 @@ pub struct Message {
     pub is_error: bool,
     /// Why the model stopped, where the message says so.
     pub finish_reason: Option<String>,
+    /// In a model's answer: which of the choices it belongs to, as the provider numbers them; 0 where there is one.
+    pub choice: u64,
 }
 
 impl Message {

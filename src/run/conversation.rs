@@ -1,18 +1,23 @@
 //! What was said, each message once: the history that repeats in every model input is matched against what is known.
 
+mod align;
 mod openings;
 mod walk;
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::VecDeque;
 
 use super::fill;
-use super::keys::{Key, Keys, Sign, answer_key, canonical, realigned};
+use super::keys::{Key, Keys, Speaker, answer_key, canonical, realigned};
 use super::node::Nodes;
 use super::scope::Scopes;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role, ToolCall};
+use align::Input;
 use openings::Openings;
-use walk::{OpenCalls, Walk};
+use walk::Walk;
 
 /// One thing that was said, with node indices.
 #[derive(Debug, Clone)]
@@ -58,7 +63,10 @@ pub(super) struct Conversation {
     at: HashMap<Key, Vec<usize>>,
     /// The first words of a user.
     opening: Option<Key>,
-    by_id: HashMap<String, usize>,
+    /// The calls of each id, in the order in which they were asked: a model may number its calls from 0 in every answer.
+    by_id: HashMap<String, Vec<usize>>,
+    /// For each model call what it was given and what it said, in this order, without system prompts.
+    lines: HashMap<usize, Vec<usize>>,
     last_call: Option<usize>,
     /// Model calls that are known to have said something.
     spoke: HashSet<usize>,
@@ -94,8 +102,9 @@ pub(super) fn all(nodes: &mut Nodes, scopes: &Scopes) -> Vec<Conversation> {
         if let Some(conversation) = list.get_mut(at) {
             let is_open = conversation.opening.is_some();
             conversation.add(nodes, index, &mut keys);
+            let owner = conversation.scopes.first().and_then(|owner| scopes.list.get(*owner));
+            openings.note_calls(owner.and_then(|owner| owner.tool), at, conversation);
             if let Some(opening) = conversation.opening.filter(|_| !is_open) {
-                let owner = conversation.scopes.first().and_then(|owner| scopes.list.get(*owner));
                 openings.note(owner.and_then(|owner| owner.tool), opening, at);
             }
         }
@@ -121,33 +130,41 @@ impl Conversation {
                 node.operation.input_messages = Some(messages);
             }
         }
-        let stored = nodes
+        let is_stored = nodes
             .get(index)
             .is_some_and(|node| node.operation.parameters.keys().any(|name| name.starts_with("previous_response")));
-        let mut walk = Walk {
-            from: 0,
-            until: self.sayings.len(),
-            turn: None,
-            open: OpenCalls::default(),
-            skipped: false,
-            stored,
-            fresh: false,
-            given: None,
-        };
+        let is_partial = nodes.get(index).is_some_and(|node| node.is_partial);
         // The walk changes other calls' answers, never this call's input: it is put back as it was.
         let input = nodes.get_mut(index).and_then(|node| node.operation.input_messages.take());
-        let ids = realigned(input.as_deref().unwrap_or_default());
-        for (place, message) in input.iter().flatten().enumerate() {
-            match ids.get(&place) {
-                Some(id) => {
-                    let tool_call_id = Some(id.clone());
-                    let message = Message {
-                        tool_call_id,
-                        ..message.clone()
-                    };
-                    self.take(nodes, index, &mut walk, &message, keys);
-                }
-                None => self.take(nodes, index, &mut walk, message, keys),
+        let messages = input.as_deref().unwrap_or_default();
+        let names: Vec<Vec<Key>> = messages.iter().map(|message| keys.of(message)).collect();
+        let known = self.align(&Input {
+            messages,
+            names: &names,
+            is_partial,
+            is_stored,
+        });
+        let mut walk = Walk {
+            branches: known.cut && !is_stored && !is_partial,
+            ..Walk::default()
+        };
+        let ids = realigned(messages);
+        for (place, (message, names)) in messages.iter().zip(names).enumerate() {
+            match known.sayings.get(place).copied().flatten() {
+                _ if message.role == Role::Tool => match ids.get(&place) {
+                    Some(id) => {
+                        let tool_call_id = Some(id.clone());
+                        let message = Message {
+                            tool_call_id,
+                            ..message.clone()
+                        };
+                        self.answer(&mut walk, (index, &known.sayings, place), &message);
+                    }
+                    None => self.answer(&mut walk, (index, &known.sayings, place), message),
+                },
+                Some(saying) => self.again(nodes, &mut walk, saying, message, keys),
+                None if known.repeated.contains(&place) => {}
+                None => self.take(nodes, index, &mut walk, (message, names), keys),
             }
             self.served(&mut walk, index, message);
         }
@@ -156,28 +173,41 @@ impl Conversation {
         }
         let said = nodes.get(index).and_then(|node| node.operation.output_messages.as_ref()?.first());
         if let Some(message) = said {
-            let at = self.say(message.clone(), keys.of(message), Some(index), true, false);
-            walk.turn = Some(at);
+            let turn = self.say(message.clone(), keys.of(message), Some(index), true, false);
+            walk.goes_to(turn);
             self.served(&mut walk, index, message);
         }
+        let _ = self.lines.insert(index, walk.line);
         self.last_call = Some(index);
     }
 
     /// The answers of tools that the provider ran, which stand with the calls.
     fn served(&mut self, walk: &mut Walk, index: usize, message: &Message) {
         for answer in message.tool_calls.iter().filter_map(|call| call.answered.as_deref()) {
-            self.answer(walk, index, answer);
+            self.answer(walk, (index, &[], 0), answer);
         }
     }
 
-    fn take(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, message: &Message, keys: &mut Keys) {
-        if message.role == Role::Tool {
-            return self.answer(walk, index, message);
+    /// A message that is known already.
+    fn again(&mut self, nodes: &mut Nodes, walk: &mut Walk, saying: usize, message: &Message, keys: &mut Keys) {
+        let is_answer = self
+            .sayings
+            .get(saying)
+            .is_some_and(|saying| saying.message.role == Role::Assistant);
+        if is_answer {
+            self.learn_ids(saying, message);
+            self.complete(nodes, saying, message, keys);
+            walk.goes_to(saying);
+        } else {
+            walk.line.push(saying);
         }
+    }
+
+    /// A message that is new.
+    fn take(&mut self, nodes: &mut Nodes, index: usize, walk: &mut Walk, (message, names): (&Message, Vec<Key>), keys: &mut Keys) {
         if message.is_blank() {
             return;
         }
-        let names = keys.of(message);
         if message.role == Role::Assistant && names.is_empty() {
             // A thought alone is a piece of a turn that is known by its words or calls.
             return;
@@ -189,67 +219,22 @@ impl Conversation {
             }
             return;
         }
-        if let Some(known) = self.find(&names, walk) {
-            walk.skipped |= self.is_left(walk.next(), known);
-            let is_said = self.sayings.get(known).is_some_and(|saying| saying.message.role == Role::Assistant);
-            walk.from = if is_said { known } else { known + 1 };
-            if is_said {
-                self.learn_ids(known, message);
-                self.complete(nodes, known, message, keys);
-                if walk.turn != Some(known) {
-                    walk.open = OpenCalls::default();
-                }
-                walk.turn = Some(known);
-            }
+        // A client that gives no role: the words tell whose they are.
+        let is_prompt = |key: &Key| key.said_by(Speaker::System).is_some_and(|key| self.at.contains_key(&key));
+        if matches!(&message.role, Role::Other(word) if word.is_empty()) && names.iter().any(is_prompt) {
             return;
         }
         if message.role == Role::Assistant {
             return self.foreign(nodes, index, walk, (message, names), keys);
         }
-        let branch = self.branches(walk);
-        let _ = self.say(message.clone(), names, Some(index), false, branch);
+        let branch = walk.branches();
+        let at = self.say(message.clone(), names, Some(index), false, branch);
+        walk.line.push(at);
     }
 
-    /// Whether a new message stands where known history was edited or cut.
-    fn branches(&self, walk: &mut Walk) -> bool {
-        if walk.fresh {
-            return false;
-        }
-        walk.fresh = true;
-        !walk.stored && (walk.skipped || self.is_left(walk.next(), walk.until))
-    }
-
-    /// Whether anything but system prompts stands between two places.
-    fn is_left(&self, from: usize, until: usize) -> bool {
-        let between = self.sayings.get(from..until).unwrap_or_default();
-        between
-            .iter()
-            .any(|saying| !matches!(saying.message.role, Role::System | Role::Developer))
-    }
-
-    /// The first saying from here on that is known by one of these names.
-    fn find(&self, names: &[Key], walk: &Walk) -> Option<usize> {
-        let at = |key: &Key| {
-            let places = self.at.get(key)?;
-            let first = places.get(places.partition_point(|at| *at < walk.from))?;
-            Some(*first).filter(|at| *at < walk.until)
-        };
-        let first = |wanted: fn(Sign) -> bool| names.iter().filter(|key| wanted(key.sign)).filter_map(at).min();
-        // An id is a stronger sign than words, and words than a call's arguments, which may repeat.
-        first(|sign| sign == Sign::CallId)
-            .or_else(|| first(|sign| matches!(sign, Sign::Words(_))))
-            .or_else(|| first(|sign| sign == Sign::Call))
-    }
-
-    /// The latest call with this id.
-    pub(super) fn call_with_id(&mut self, id: &str) -> Option<&mut Asked> {
-        let at = *self.by_id.get(id)?;
-        self.calls.get_mut(at)
-    }
-
-    /// The ids by which [`Self::call_with_id`] knows calls.
-    pub(super) fn call_ids(&self) -> impl Iterator<Item = &String> {
-        self.by_id.keys()
+    /// The calls of each id, in the order in which they were asked.
+    pub(super) fn calls_by_id(&self) -> impl Iterator<Item = (&String, &[usize])> {
+        self.by_id.iter().map(|(id, calls)| (id, calls.as_slice()))
     }
 
     /// The same calls under other ids: answers may name these.
@@ -270,7 +255,7 @@ impl Conversation {
                 continue;
             };
             if let Some(twin) = twins.get_mut(&key(call)).and_then(VecDeque::pop_front) {
-                let _ = self.by_id.insert(id.clone(), twin);
+                let _ = self.by_id.insert(id.clone(), vec![twin]);
             }
         }
     }
@@ -287,7 +272,9 @@ impl Conversation {
             return;
         }
         let silent = self.last_call.filter(|last| {
-            *last != index
+            // What came before is what that call was given.
+            let given = self.lines.get(last).and_then(|line| line.last());
+            given.is_none_or(|given| walk.line.contains(given))
                 && !self.spoke.contains(last)
                 && nodes
                     .get(*last)
@@ -299,16 +286,18 @@ impl Conversation {
                     node.operation.output_messages = Some(vec![message.clone()]);
                 }
                 let at = self.say(message.clone(), names, Some(last), true, false);
+                if let Some(line) = self.lines.get_mut(&last) {
+                    line.push(at);
+                }
                 walk.given = Some(at);
                 at
             }
             None => {
-                let branch = self.branches(walk);
+                let branch = walk.branches();
                 self.say(message.clone(), names, Some(index), false, branch)
             }
         };
-        walk.turn = Some(at);
-        walk.open = OpenCalls::default();
+        walk.goes_to(at);
     }
 
     /// A later input may hold more of an answer than the call's own span: its text, its calls' arguments.
@@ -389,7 +378,7 @@ impl Conversation {
             let asked = self.calls.len();
             saying.calls.push(asked);
             if let Some(id) = &call.id {
-                let _ = self.by_id.insert(id.clone(), asked);
+                self.by_id.entry(id.clone()).or_default().push(asked);
             }
             self.calls.push(Asked {
                 call: call.clone(),
@@ -403,7 +392,7 @@ impl Conversation {
     }
 
     /// A tool's answer in a model input: it belongs to the call with its id, else to the next open call of the turn.
-    fn answer(&mut self, walk: &mut Walk, index: usize, message: &Message) {
+    fn answer(&mut self, walk: &mut Walk, (index, known, place): (usize, &[Option<usize>], usize), message: &Message) {
         let calls = walk
             .turn
             .and_then(|turn| self.sayings.get(turn))
@@ -411,7 +400,18 @@ impl Conversation {
         walk.open.enter(walk.turn, calls, &self.calls);
         // An id may come again in a later turn.
         let in_turn = message.tool_call_id.as_ref().and_then(|id| walk.open.with_id(id));
-        let by_id = in_turn.or_else(|| message.tool_call_id.as_ref().and_then(|id| self.by_id.get(id)).copied());
+        let by_id = in_turn.or_else(|| {
+            let calls = self.by_id.get(message.tool_call_id.as_ref()?)?;
+            let [.., last] = calls.as_slice() else { return None };
+            if calls.len() == 1 {
+                return Some(*last);
+            }
+            // The call was asked for before what stands behind its answer.
+            let is_answer = |at: &usize| self.sayings.get(*at).is_some_and(|saying| saying.message.role == Role::Assistant);
+            let next = known.get(place..)?.iter().flatten().copied().find(is_answer);
+            let asked_before = |at: &&usize| next.is_none_or(|next| self.calls.get(**at).is_some_and(|asked| asked.saying < next));
+            calls.iter().rev().find(asked_before).copied()
+        });
         let asked = by_id.or_else(|| {
             // A name that fits no call, but an id: the client's ids for answers are others than for calls.
             let in_order = message.name.is_none() || message.tool_call_id.is_some();
@@ -429,7 +429,7 @@ impl Conversation {
             && by_id.is_none()
         {
             // The output held an item's id, the answer names the call's.
-            let _ = self.by_id.insert(id.clone(), asked);
+            self.by_id.entry(id.clone()).or_default().push(asked);
             if let Some(slot) = self.calls.get_mut(asked)
                 && slot.answer.is_none()
             {

@@ -3,6 +3,7 @@
 //! The order of the steps: details first, so that a call's model and usage are known when calls are compared; wrappers
 //! before siblings, since a wrapper is the stronger sign; tools and agents last, they do not depend on calls.
 
+use super::asked_by::is_counter;
 use super::fill::fill;
 use super::node::Nodes;
 use crate::hash::HashMap;
@@ -300,12 +301,12 @@ fn same_tool(inner: &super::node::Node, outer: &super::node::Node) -> bool {
     let (Some(a), Some(b)) = (&inner.operation.tool, &outer.operation.tool) else {
         return false;
     };
-    if let (Some(x), Some(y)) = (&a.call_id, &b.call_id) {
-        return x == y;
-    }
-    match (&a.name, &b.name) {
-        (Some(x), Some(y)) => super::names::same_tool(x, y),
-        _ => false,
+    let names = a.name.as_ref().zip(b.name.as_ref()).map(|(x, y)| super::names::same_tool(x, y));
+    match (&a.call_id, &b.call_id) {
+        // A sub-agent's model may number its calls as that of the agent around it does.
+        (Some(x), Some(y)) if is_counter(x) => x == y && names != Some(false),
+        (Some(x), Some(y)) => x == y,
+        _ => names == Some(true),
     }
 }
 

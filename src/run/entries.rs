@@ -62,11 +62,15 @@ fn said(nodes: &Nodes, which: usize, conversation: &mut Conversation, steps: &St
         for (call, (_, asked)) in message.tool_calls.iter_mut().zip(&calls) {
             call.id = Some(call_id(nodes, asked, steps));
         }
-        let is_turn = saying.is_turn || !message.tool_calls.is_empty();
-        let kind = if is_turn {
-            EntryKind::Turn(message)
+        // What another trace's call said, or one that was lost, is none of this call's work. It is a turn of this run if its
+        // tools ran here.
+        let ran_here = !saying.is_turn && calls.iter().any(|(_, asked)| !asked.tools.is_empty());
+        let (kind, step) = if saying.is_turn {
+            (EntryKind::Turn(message), step)
+        } else if ran_here {
+            (EntryKind::Turn(message), None)
         } else {
-            EntryKind::Message(message)
+            (EntryKind::Message(message), step)
         };
         out.push(Entry {
             kind,

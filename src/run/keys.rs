@@ -69,6 +69,14 @@ pub(super) struct Key {
     text: usize,
 }
 
+impl Key {
+    /// The same words, said by someone else.
+    pub(super) fn said_by(self, speaker: Speaker) -> Option<Self> {
+        let sign = Sign::Words(speaker);
+        matches!(self.sign, Sign::Words(Speaker::User | Speaker::System | Speaker::Assistant)).then_some(Self { sign, ..self })
+    }
+}
+
 /// What a key is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Sign {
@@ -112,6 +120,20 @@ impl Keys {
                 }
                 if message.has_words() {
                     out.push(self.said(Speaker::Assistant, message));
+                    // A client may give the pieces of an answer back one by one.
+                    let pieces = message
+                        .parts
+                        .iter()
+                        .filter(|part| matches!(part, Part::Text(text) if !text.trim().is_empty()));
+                    if pieces.clone().nth(1).is_some() {
+                        for piece in pieces {
+                            let piece = Message {
+                                parts: vec![piece.clone()],
+                                ..Message::default()
+                            };
+                            out.push(self.said(Speaker::Assistant, &piece));
+                        }
+                    }
                 }
             }
             Role::System | Role::Developer => out.push(self.said(Speaker::System, message)),

@@ -3,6 +3,7 @@
 //!
 //! A [`Run`] is made from the spans of one trace alone. Formats read it and nothing else.
 
+mod asked_by;
 mod assemble;
 mod beside;
 mod conversation;
@@ -214,9 +215,11 @@ pub struct Entry {
 /// What an entry of a conversation is.
 #[derive(Debug, Clone)]
 pub enum EntryKind {
-    /// A system, developer or user message, or an assistant message that came as input without a call that made it.
+    /// A system, developer or user message, or an assistant message that came as input without a call that made it: no
+    /// fact of [`Entry::step`] (its tokens, its response id) is this message's. Results of its tool calls follow.
     Message(Message),
-    /// What a model call said: text, reasoning, tool calls. The calls' results follow as entries of their own.
+    /// What a model call said: text, reasoning, tool calls. The calls' results follow as entries of their own. Without a
+    /// step: what a call said that no span tells of, while its tools ran in this run.
     Turn(Message),
     /// A tool call that no model's output shows (the tool's span alone tells of it): its result follows.
     Call(CallEntry),

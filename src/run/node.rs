@@ -26,6 +26,8 @@ pub(super) struct Node {
     scope: Arc<Scope>,
     resource: Arc<Resource>,
     pub(super) is_server: bool,
+    /// Whether the client dropped attributes of the span: lists of messages may lack some.
+    pub(super) is_partial: bool,
     /// Whether the client sums tokens up over the calls of an agent.
     pub(super) sums_usage: bool,
 }
@@ -100,6 +102,7 @@ impl Nodes {
             scope: Arc::clone(&span.scope),
             resource: Arc::clone(&span.resource),
             is_server: span.kind == crate::span::SpanKind::Server,
+            is_partial: span.dropped_attributes > 0,
             sums_usage: false,
         }
     }

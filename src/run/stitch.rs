@@ -4,37 +4,36 @@ use std::ops::Range;
 
 use serde_json::Value;
 
+use super::asked_by::AskedBy;
 use super::beside::Beside;
 use super::conversation::{Asked, Conversation};
 use super::names::Fit;
 use super::node::{Node, Nodes};
 use super::open::{self, Open};
 use super::scope::Scopes;
-use crate::hash::HashMap;
 use crate::operation::{Failure, Kind, ToolUse};
 use crate::trace::{Finding, FindingKind};
 
 /// Finds the tool span of each call, and lets each side fill what the other lacks. Gives the tools that no call asks
 /// for, with the conversation that they belong to (`usize::MAX`: none).
 pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Conversation]) -> Vec<(usize, usize)> {
-    let mut of_scope: HashMap<usize, usize> = HashMap::default();
-    for (at, conversation) in conversations.iter().enumerate() {
-        of_scope.extend(conversation.scopes.iter().map(|scope| (*scope, at)));
-    }
+    let asked_by = AskedBy::of(nodes, scopes, conversations);
     let mut mine: Vec<Vec<usize>> = vec![Vec::new(); conversations.len()];
     let mut loose: Vec<(usize, usize)> = Vec::new();
     for index in 0..nodes.list.len() {
         if !nodes.stands(index) || !matches!(nodes.kind(index), Kind::Tool | Kind::Handoff) {
             continue;
         }
-        match of_scope.get(&scopes.scope_of(index)).and_then(|at| mine.get_mut(*at)) {
+        if asked_by.give(nodes, scopes, conversations, index) {
+            continue;
+        }
+        match asked_by.conversation_of(scopes, index).and_then(|at| mine.get_mut(at)) {
             Some(list) => list.push(index),
             None => loose.push((usize::MAX, index)),
         }
     }
     for (at, mut mine) in mine.into_iter().enumerate() {
-        let Some(conversation) = conversations.get_mut(at) else { continue };
-        mine.retain(|tool| !by_id(nodes, conversation, *tool));
+        let Some(conversation) = conversations.get(at) else { continue };
         if mine.is_empty() {
             continue;
         }
@@ -43,21 +42,6 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
             mine.retain(|tool| !by_name(nodes, conversations, &mut open, *tool, pass, &open::EVERYWHERE));
         }
         loose.extend(mine.into_iter().map(|tool| (at, tool)));
-    }
-    // Ids are unique enough to be trusted across scopes.
-    if loose.iter().any(|(_, index)| call_id(nodes, *index).is_some()) {
-        let mut asking: HashMap<String, usize> = HashMap::default();
-        for (at, conversation) in conversations.iter().enumerate() {
-            for id in conversation.call_ids() {
-                let _ = asking.entry(id.clone()).or_insert(at);
-            }
-        }
-        loose.retain(|(_, index)| {
-            let asking = call_id(nodes, *index)
-                .and_then(|id| asking.get(id))
-                .and_then(|at| conversations.get_mut(*at));
-            !asking.is_some_and(|conversation| by_id(nodes, conversation, *index))
-        });
     }
     if loose.iter().any(|(at, _)| *at == usize::MAX) {
         let mut beside = Beside::of(nodes, scopes, conversations);
@@ -78,22 +62,6 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
 
 fn tool(nodes: &Nodes, index: usize) -> Option<&ToolUse> {
     nodes.get(index)?.operation.tool.as_deref()
-}
-
-fn call_id(nodes: &Nodes, index: usize) -> Option<&String> {
-    tool(nodes, index)?.call_id.as_ref()
-}
-
-/// The call with the tool span's call id. A second span with that id is another attempt.
-fn by_id(nodes: &Nodes, conversation: &mut Conversation, index: usize) -> bool {
-    let Some(id) = call_id(nodes, index) else { return false };
-    match conversation.call_with_id(id) {
-        Some(asked) => {
-            asked.tools.push(index);
-            true
-        }
-        None => false,
-    }
 }
 
 /// Gives the tool to the first open call that fits at least so well. (Ids were compared before: a client may have ids of its

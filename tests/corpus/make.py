@@ -57,7 +57,7 @@ class Case:
     def trace_id(self, trace=1):
         return f"5b8efff798038103d269{self.number:08x}{trace:04x}"
 
-    def span(self, name, start, end, attrs, parent=None, status=None, events=(), scope="openinference.instrumentation", trace=1, span_id=None, links=(), kind=1):
+    def span(self, name, start, end, attrs, parent=None, status=None, events=(), scope="openinference.instrumentation", trace=1, span_id=None, links=(), kind=1, dropped=0):
         """Adds a span; gives its id. Times in milliseconds after the case's beginning; end None: still running."""
         if span_id is None:
             self.count += 1
@@ -68,6 +68,8 @@ class Case:
             span["events"] = [{"timeUnixNano": nanos(at), "name": n, "attributes": attributes(a)} for at, n, a in events]
         if links:
             span["links"] = [{"traceId": self.trace_id(), "spanId": s} for s in links]
+        if dropped:
+            span["droppedAttributesCount"] = dropped
         if status is not None:
             code, message = status
             span["status"] = {"code": code, **({"message": message} if message else {})}
@@ -652,13 +654,13 @@ def odd_values():
     c = Case(27, "made-odd-values", "Values at the edges of JSON and of OTLP", """
 Arguments that are no object (a list, text, a number, none, broken JSON), results of every JSON type and an empty one, blank texts, NaN as
 a score, control characters, an integer beyond 53 bits, keys with dots, a nested value as kvlist instead of JSON text, a key that stands
-twice, reasoning with a signature but no words, and a second choice.""")
+twice, reasoning with a signature but no words, and a second choice that was asked for.""")
     ask = chat("user", "  \n ")
     calls = [("c_list", "f", "[1,2]"), ("c_text", "f", '"Paris"'), ("c_num", "f", "7"), ("c_none", "f", None), ("c_broken", "f", '{"a":'), ("c_big", "f", '{"n":9007199254740993,"a.b":{"":1.0}}')]
     said = chat("assistant", " ", calls=calls)
     root = c.span("odd", 0, 5000, agent("odd", "tab\tnul-free \u0001 \u2028 end", "", session__id=""))
     extra = flat("llm.output_messages", [said, chat("assistant", "A second choice.")])
-    c.span("ChatOpenAI", 100, 900, list({**llm([SYSTEM, ask], said, (0, 0), spanbridge__reward=float("nan")), **extra}.items()) + [("llm.model_name", "the-last-one-holds"),
+    c.span("ChatOpenAI", 100, 900, list({**llm([SYSTEM, ask], said, (0, 0), spanbridge__reward=float("nan"), llm__invocation_parameters=text({"n": 2})), **extra}.items()) + [("llm.model_name", "the-last-one-holds"),
            ("acme.kv", {"a": [1, {"b": None}]})], root)
     results = {"c_list": None, "c_text": "", "c_num": "0", "c_none": "null", "c_broken": "plain \u0007 bell", "c_big": '{"n":9007199254740993,"x":[null,1.0,1]}'}
     for i, (call_id, name, arguments) in enumerate(calls):
@@ -834,6 +836,119 @@ parent graph by an exception. No such node is an agent, and nothing failed.""")
     c.span("ChatOpenAI", 4100, 7900, llm([hello, asked, chat("tool", "Successfully transferred to bob", call_id="call_1")], chat("assistant", "You get it back."), (40, 6)), bob, **where)
 
 
+def rivers(numbered=False):
+    """Turns of an agent that looks rivers up: the call, whether it fails, and its answer as the next request has it."""
+    turns = []
+    for n, (river, failed) in enumerate([("Rhine", False), ("Styx", True), ("Elbe", False), ("Rhine", False), ("Oder", False)]):
+        call_id = "call_0" if numbered else f"call_{n:02d}a51f3c9e7d24"
+        words = "no such river" if failed else f"{river}: {1000 + n} km"
+        turns.append((call_id, river, failed, chat("assistant", "Let me look that up.", calls=[(call_id, "length", {"river": river})]), chat("tool", words, call_id=call_id)))
+    return turns
+
+
+def look_up(c, root, at, turn, **where):
+    call_id, river, failed, _, result = turn
+    c.span("length", at, at + 50, tool("length", call_id, {"river": river}, None if failed else result["content"]), root,
+           (ERROR, result["content"]) if failed else None, **where)
+
+
+def history_compacted():
+    c = Case(71, "made-history-compacted", "A history put together as a summary", """
+From the fourth request on a summary stands in place of the first two turns, and of all but the last from the fifth; the fourth asks for
+the tool of the first again, under another id. The two requests for summaries belong to the same agent. Each of the five tool runs is told
+once, the failed one as failed; the summaries are told, behind a marked branch.""")
+    ask, turns = chat("user", "How long are these rivers?"), rivers()
+    root = c.span("geo", 0, 9000, agent("geo", ask["content"], "Done."))
+    history, at = [ask], 100
+    for n, turn in enumerate([*turns, None]):
+        if n in (3, 4):
+            words = f"Summary {n}: the user asks for the lengths of rivers."
+            c.span("ChatOpenAI", at, at + 100, llm([chat("user", "Summarize: " + " ".join(m["content"] for m in history[:-2]))], chat("assistant", words), (50, 9)), root)
+            history = [chat("user", words), *history[-2:]]
+        said = turn[3] if turn else chat("assistant", "Done.")
+        c.span("ChatOpenAI", at + 200, at + 500, llm([SYSTEM, *history], said, (10 * len(history), 5)), root)
+        if turn:
+            look_up(c, root, at + 600, turn)
+            history = [*history, said, turn[4]]
+        at += 1000
+
+
+def history_cut_attributes():
+    c = Case(72, "made-history-cut-attributes", "Attributes lost to the SDK's limit", """
+The SDK keeps the newest attributes of a span and counts what it dropped: later requests begin in the middle of the history, one with the
+system prompt's words but no role, one with a tool's result that has lost its call's id. What is missing was said before, and nothing is
+told twice; there is no branch, since nobody edited anything. No span tells of the tools.""")
+    ask, turns = chat("user", "How long are these rivers?"), rivers()
+    root = c.span("geo", 0, 9000, agent("geo", ask["content"], "Done."))
+    history = [SYSTEM, ask]
+    for n, turn in enumerate([*turns, None]):
+        said = turn[3] if turn else chat("assistant", "Done.")
+        attrs = llm(history, said, (10 * len(history), 5))
+        lost = {2: ["0.message.role"], 3: ["0.", "1.", "2.", "3.message.role", "3.message.tool_call_id"], 4: ["0.", "1.", "2.", "3.", "4."], 5: ["0.", "1."]}.get(n, [])
+        gone = [k for k in attrs if any(k.startswith("llm.input_messages." + start) for start in lost)]
+        c.span("ChatOpenAI", 1000 * n + 100, 1000 * n + 500, {k: v for k, v in attrs.items() if k not in gone}, root, dropped=len(gone))
+        if turn:
+            history = [*history, said, turn[4]]
+
+
+def call_ids_restart():
+    c = Case(73, "made-call-ids-restart", "A model that numbers its calls from 0 in every answer", """
+Every call has the id `call_0`, the first and the fourth also the same arguments. The history is cut at the front from the third request
+on. Each tool's span belongs to the turn before it, each result to its own call; five runs are told, one of them failed.""")
+    ask, turns = chat("user", "How long are these rivers?"), rivers(numbered=True)
+    root = c.span("geo", 0, 9000, agent("geo", ask["content"], "Done."))
+    history = []
+    for n, turn in enumerate([*turns, None]):
+        said = turn[3] if turn else chat("assistant", "Done.")
+        c.span("ChatOpenAI", 1000 * n + 100, 1000 * n + 500, llm([SYSTEM, ask, *history[-4:]], said, (10, 5)), root)
+        if turn:
+            look_up(c, root, 1000 * n + 600, turn)
+            history = [*history, said, turn[4]]
+
+
+def call_ids_of_agents():
+    c = Case(74, "made-call-ids-across-agents", "The same call ids in a supervisor and its sub-agents", """
+A supervisor and two sub-agents that run inside its tools, without a span of their own, all number their calls from 1. The supervisor
+itself once calls the tool that the sub-agents call, with the id that one of them uses. Name and arguments decide whose a tool's span is,
+and where they agree too, the nearest call in the tree.""")
+    ask = chat("user", "What do tides and moons weigh?")
+    root = c.span("supervisor", 0, 9000, agent("supervisor", ask["content"], "Nothing."))
+    said = chat("assistant", calls=[("call_1", "ask_researcher", {"topic": "tides"}), ("call_2", "ask_researcher", {"topic": "moons"})])
+    c.span("ChatOpenAI", 100, 400, llm([ask], said, (10, 5)), root)
+    results = []
+    for n, topic in enumerate(["tides", "moons"]):
+        outer = c.span("ask_researcher", 500 + n, 3000 + n, tool("ask_researcher", f"call_{n + 1}", {"topic": topic}, f"{topic}: nothing"), root)
+        question, inner = chat("user", topic), chat("assistant", calls=[("call_1", "search", {"q": "weight"})])
+        c.span("ChatOpenAI", 600 + n, 900 + n, llm([question], inner, (10, 5)), outer)
+        c.span("search", 1000 + n, 1100 + n, tool("search", "call_1", {"q": "weight"}, f"weight of {topic}"), outer)
+        c.span("ChatOpenAI", 1200 + n, 2900 + n, llm([question, inner, chat("tool", f"weight of {topic}", call_id="call_1")], chat("assistant", f"{topic}: nothing"), (20, 5)), outer)
+        results.append(chat("tool", f"{topic}: nothing", call_id=f"call_{n + 1}"))
+    again = chat("assistant", calls=[("call_1", "search", {"q": "weight"})])
+    c.span("ChatOpenAI", 4000, 4400, llm([ask, said, *results], again, (30, 5)), root)
+    c.span("search", 4500, 4600, tool("search", "call_1", {"q": "weight"}, "weight of all"), root)
+    c.span("ChatOpenAI", 5000, 5400, llm([ask, said, *results, again, chat("tool", "weight of all", call_id="call_1")], chat("assistant", "Nothing."), (40, 5)), root)
+
+
+def answer_in_pieces():
+    c = Case(75, "made-answer-in-pieces", "One answer in several messages, and several answers", """
+First trace: the Responses API gives thought, words, calls and words again as messages of their own: they are one answer, in this order.
+The provider keeps the history (`previous_response_id`): the second request holds only the results, which join their calls by id.
+Second trace: two choices were asked for, and stay two.""")
+    ask = chat("user", "Weather in Bogotá and Lima?")
+    root = c.span("weather", 0, 5000, agent("weather", ask["content"], "22 and 19 degrees."))
+    pieces = [chat("assistant", reasoning="Both are asked for."), chat("assistant", "I look both up."),
+              chat("assistant", calls=[("call_b", "get_weather", {"city": "Bogotá"})]), chat("assistant", calls=[("call_l", "get_weather", {"city": "Lima"})]),
+              chat("assistant", "One moment.")]
+    first = {**genai([ask], pieces[0], (20, 30), gen_ai__response__id="resp_1"), "gen_ai.output.messages": parts(pieces, "stop")}
+    c.span("chat gpt-4o", 100, 900, first, root, scope="made.genai")
+    second = genai([chat("tool", "22", call_id="call_b"), chat("tool", "19", call_id="call_l")], chat("assistant", "22 and 19 degrees."), (60, 9), gen_ai__response__id="resp_2")
+    c.span("chat gpt-4o", 1000, 1900, {**second, "gen_ai.request.previous_response.id": "resp_1"}, root, scope="made.genai")
+    root = c.span("namer", 0, 2000, agent("namer", "Name a river."), trace=2)
+    two = {**genai([chat("user", "Name a river.")], pieces[0], (5, 4)), "gen_ai.request.choice.count": 2,
+           "gen_ai.output.messages": parts([chat("assistant", "Rhine."), chat("assistant", "Elbe.")], "stop")}
+    c.span("chat gpt-4o", 100, 900, two, root, scope="made.genai", trace=2)
+
+
 for make in (every_step, memory, handoff, guardrail, evaluation, prompts, token_ids, images, limits, history_edited, history_truncated, same_call_ids, parent_cycle,
              dangling, duplicates, end_before_start, running, plain, retries, mixed, own_keys, no_ids, parallel, searching, agent_only, session, odd_values,
              short_words, no_content, log_events, interrupts, nested, failures, messages_only, handoff_calls):
@@ -888,7 +1003,7 @@ error's words from the next request. A spoken answer's transcript is its text. O
         c.span("index", 2000, 2000, {"openinference.span.kind": "RETRIEVER", "input.value": "Dune", "judgment.update_id": update, **more}, root, span_id=late)
 
 
-for make in (judges, server_tools, withheld):
+for make in (judges, server_tools, withheld, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
     make()
 
 

@@ -35,6 +35,7 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
         let _ = map.insert("content".to_owned(), text);
     }
     let finish = map.get("finish_reason").cloned();
+    let choice = map.get("index").and_then(Value::as_u64).unwrap_or(0);
     if let Some(Value::Object(inner)) = map.get("message").cloned() {
         map = inner;
         if let Some(finish) = finish {
@@ -57,6 +58,9 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
     let mut messages = messages::from_object_public(&map);
     if !has_content && role != "tool" {
         messages.retain(|message| !message.is_blank());
+    }
+    for message in &mut messages {
+        message.choice = choice;
     }
     messages
 }

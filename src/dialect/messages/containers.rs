@@ -189,30 +189,36 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
         return with_system(map, read(input, direction));
     }
     if let Some(Value::Array(choices)) = map.member("choices") {
-        return list(choices, Direction::Output);
+        return numbered(choices, |choice| list(std::slice::from_ref(choice), Direction::Output));
     }
     if let Some(Value::Array(candidates)) = map.member("candidates") {
-        let mut out = Vec::new();
-        for candidate in candidates.iter().filter_map(Value::as_object) {
-            let mut messages = candidate
-                .member("content")
-                .and_then(|content| read(content, Direction::Output))
-                .unwrap_or_default();
+        return numbered(candidates, |candidate| {
+            let candidate = candidate.as_object()?;
+            let mut messages = read(candidate.member("content")?, Direction::Output)?;
             if let (Some(last), Some(reason)) = (messages.last_mut(), super::text(candidate, &["finishReason", "finish_reason"])) {
                 last.finish_reason.get_or_insert(reason);
             }
-            out.append(&mut messages);
-        }
-        return (!out.is_empty()).then_some(out);
+            Some(messages)
+        });
     }
     if let Some(generations) = map.member("generations") {
-        return read(generations, Direction::Output);
+        // A list of choices for each prompt; a model call has one prompt.
+        return match generations {
+            Value::Array(prompts) if prompts.iter().all(Value::is_array) => {
+                let of_prompt =
+                    |prompt: &Value| numbered(prompt.as_array()?, |choice| list(std::slice::from_ref(choice), Direction::Output));
+                let messages: Vec<Message> = prompts.iter().filter_map(of_prompt).flatten().collect();
+                (!messages.is_empty()).then_some(messages)
+            }
+            Value::Array(choices) => numbered(choices, |choice| list(std::slice::from_ref(choice), Direction::Output)),
+            other => read(other, Direction::Output),
+        };
     }
     if direction == Direction::Output
         && let Some(output @ Value::Array(_)) = map.member("output")
         && !map.has("role")
     {
-        return read(output, Direction::Output).map(one_turn);
+        return read(output, Direction::Output).map(|messages| answers(messages, false));
     }
     if let Some(messages) = from_object(map, direction) {
         return Some(messages);
@@ -259,21 +265,44 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
     None
 }
 
-/// Several messages of one answer (the items of a Responses answer) as one turn. Choices of which each has text stay
-/// apart.
-pub(in crate::dialect) fn one_turn(messages: Vec<Message>) -> Vec<Message> {
+/// The messages of each choice, under its number: `index` where the provider gives it, else its place.
+fn numbered(choices: &[Value], read: impl Fn(&Value) -> Option<Vec<Message>>) -> Option<Vec<Message>> {
+    let mut out = Vec::new();
+    for (place, choice) in choices.iter().enumerate() {
+        let index = choice.member("index").and_then(Value::as_u64);
+        for message in read(choice).unwrap_or_default() {
+            out.push(Message {
+                choice: index.unwrap_or_else(|| u64::try_from(place).unwrap_or(u64::MAX)),
+                ..message
+            });
+        }
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// The messages that a model gave as its answers, one an answer. A model gives one answer, in as many messages as its
+/// client makes of it, unless the choices are numbered, or the caller asked for several.
+pub(in crate::dialect) fn answers(messages: Vec<Message>, asked_for_several: bool) -> Vec<Message> {
     if messages.len() < 2 {
         return messages;
     }
+    let first = messages.first().map(|message| message.choice);
+    let are_numbered = messages.iter().any(|message| Some(message.choice) != first);
     let mut out: Vec<Message> = Vec::new();
     for message in messages {
-        match out.last_mut() {
-            Some(last) if last.role == Role::Assistant && message.role == Role::Assistant && goes_on(last, &message) => {
-                last.parts.extend(message.parts);
-                last.tool_calls.extend(message.tool_calls);
-                last.finish_reason = last.finish_reason.take().or(message.finish_reason);
+        let is_piece = |last: &&mut Message| {
+            last.role == message.role
+                && last.role == Role::Assistant
+                && last.choice == message.choice
+                && (are_numbered || !asked_for_several || goes_on(last, &message))
+        };
+        match out.iter_mut().rfind(is_piece) {
+            Some(answer) => {
+                answer.parts.extend(message.parts);
+                answer.tool_calls.extend(message.tool_calls);
+                answer.finish_reason = message.finish_reason.or(answer.finish_reason.take());
             }
-            _ => out.push(message),
+            None => out.push(message),
         }
     }
     out

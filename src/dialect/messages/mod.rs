@@ -169,7 +169,10 @@ fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
     if map.has("tool_call_id") && map.has("content") {
         return Some(Role::Tool);
     }
-    if map.member("parts").is_some_and(Value::is_array) || map.has("tool_calls") || map.has("toolCalls") {
+    if map.has("tool_calls") || map.has("toolCalls") {
+        return Some(Role::Assistant);
+    }
+    if map.member("parts").is_some_and(Value::is_array) {
         return Some(direction.role());
     }
     let typed = map.has("type");
@@ -495,4 +498,4 @@ pub(in crate::dialect) fn from_object_public(map: &Map<String, Value>) -> Vec<Me
     from_object(map, Direction::Input).unwrap_or_default()
 }
 
-pub(in crate::dialect) use containers::{merge_thinking, one_turn};
+pub(in crate::dialect) use containers::{answers, merge_thinking};

@@ -1,6 +1,6 @@
 //! What several fields of an operation say together.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Writer;
 use crate::dialect::messages::{self, Direction};
@@ -14,6 +14,7 @@ impl Writer<'_> {
     pub(in crate::dialect) fn finish(mut self) -> (Box<Operation>, Vec<ChildResult>, bool) {
         self.finish_usage();
         self.finish_failure();
+        self.finish_answers();
         self.finish_thoughts();
         self.finish_call_ids();
         self.finish_served_calls();
@@ -60,6 +61,18 @@ impl Writer<'_> {
         (self.operation, self.child_results, self.sums_usage)
     }
 
+    /// What a model said in several messages is one answer, or several that it was asked for. An agent's messages stay
+    /// as they are: they are turns.
+    fn finish_answers(&mut self) {
+        let several = asks_for_several(&self.operation);
+        let operation = &mut self.operation;
+        if operation.kind == Kind::Llm
+            && let Some(list) = operation.output_messages.take()
+        {
+            operation.output_messages = Some(messages::answers(list, several));
+        }
+    }
+
     /// Calls without an id, or with their item's, where the provider's body holds the call's own.
     fn finish_call_ids(&mut self) {
         fn pairs(value: &Value, depth: usize, out: &mut Vec<(String, String)>) {
@@ -75,6 +88,7 @@ impl Writer<'_> {
                 _ => {}
             }
         }
+        let several = asks_for_several(&self.operation);
         let Some(body) = &self.operation.raw_response else { return };
         let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
             return;
@@ -90,7 +104,7 @@ impl Writer<'_> {
             }
         }
         if first.tool_calls.iter().any(|call| call.id.is_none())
-            && let Some(told) = messages::read(body, Direction::Output).and_then(|told| messages::one_turn(told).into_iter().next())
+            && let Some(told) = messages::read(body, Direction::Output).and_then(|told| messages::answers(told, several).into_iter().next())
             && told.tool_calls.len() == first.tool_calls.len()
         {
             for (call, told) in first.tool_calls.iter_mut().zip(told.tool_calls) {
@@ -136,6 +150,7 @@ impl Writer<'_> {
 
     /// Thoughts, words and calls that only the provider's body holds: clients leave them out of the messages.
     fn finish_thoughts(&mut self) {
+        let several = asks_for_several(&self.operation);
         let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
             return;
         };
@@ -152,7 +167,7 @@ impl Writer<'_> {
         else {
             return;
         };
-        if let Some(told) = messages::one_turn(messages::merge_thinking(body)).into_iter().next() {
+        if let Some(told) = messages::answers(messages::merge_thinking(body), several).into_iter().next() {
             let (thoughts, rest): (Vec<Part>, Vec<Part>) = told
                 .parts
                 .into_iter()
@@ -218,6 +233,24 @@ impl Writer<'_> {
         }
         self.operation.failure = Some(failure);
     }
+}
+
+/// Whether the caller asked for more than one answer.
+fn asks_for_several(operation: &Operation) -> bool {
+    const COUNTS: [&str; 6] = [
+        "n",
+        "candidate_count",
+        "candidateCount",
+        "num_generations",
+        "numGenerations",
+        "num_return_sequences",
+    ];
+    let several = |map: &Map<String, Value>| {
+        let counts = COUNTS.iter().filter_map(|name| map.member(name));
+        counts.filter_map(Value::as_u64).any(|count| count > 1)
+    };
+    let parameters = &operation.parameters;
+    several(parameters) || parameters.values().filter_map(Value::as_object).any(several)
 }
 
 /// The agent in the name of a handoff's span: `handoff to billing` (OpenInference's openai-agents).

@@ -2,21 +2,42 @@
 
 use super::Conversation;
 use crate::hash::{HashMap, HashSet};
-use crate::operation::Role;
-use crate::run::keys::{Key, Keys};
+use crate::operation::{Message, Role, ToolCall};
+use crate::run::asked_by::is_counter;
+use crate::run::keys::{Key, Keys, canonical};
 use crate::run::node::Nodes;
 
-/// Conversations by the tool around them and the first words of a user.
+/// How conversations can be known again, within the tool around them.
 #[derive(Default)]
-pub(super) struct Openings(HashMap<(Option<usize>, Key), Vec<usize>>);
+pub(super) struct Openings {
+    /// Conversations by the first words of a user.
+    first_words: HashMap<(Option<usize>, Key), Vec<usize>>,
+    /// The latest conversation in which a call stands, by its id, tool and arguments.
+    calls: HashMap<(Option<usize>, String), usize>,
+    /// How many calls of each conversation are known.
+    known_calls: HashMap<usize, usize>,
+}
+
+fn call_name(call: &ToolCall) -> Option<String> {
+    Some(format!("{}\0{}\0{}", call.id.as_ref()?, call.name, canonical(call)))
+}
 
 impl Openings {
     pub(super) fn note(&mut self, tool: Option<usize>, opening: Key, conversation: usize) {
-        self.0.entry((tool, opening)).or_default().push(conversation);
+        self.first_words.entry((tool, opening)).or_default().push(conversation);
+    }
+
+    /// Takes the calls that are new in a conversation.
+    pub(super) fn note_calls(&mut self, tool: Option<usize>, at: usize, conversation: &Conversation) {
+        let known = self.known_calls.entry(at).or_default();
+        for name in conversation.calls.iter().skip(*known).filter_map(|asked| call_name(&asked.call)) {
+            let _ = self.calls.insert((tool, name), at);
+        }
+        *known = conversation.calls.len();
     }
 
     /// The latest conversation in the tool that goes on with this call: its input repeats all of the users' words, and an
-    /// answer.
+    /// answer; or, where the history was cut, calls.
     pub(super) fn continued(
         &self,
         nodes: &Nodes,
@@ -24,24 +45,40 @@ impl Openings {
         (tool, index): (Option<usize>, usize),
         keys: &mut Keys,
     ) -> Option<usize> {
-        if self.0.is_empty() {
+        if self.first_words.is_empty() {
             return None;
         }
         let input = nodes.get(index)?.operation.input_messages.as_ref()?;
         let known: HashSet<Key> = input.iter().flat_map(|message| keys.of(message)).collect();
         let mut opened: Vec<usize> = known
             .iter()
-            .filter_map(|key| self.0.get(&(tool, *key)))
+            .filter_map(|key| self.first_words.get(&(tool, *key)))
             .flatten()
             .copied()
             .collect();
         opened.sort_unstable();
-        opened.into_iter().rev().find(|at| {
+        let opened = opened.into_iter().rev().find(|at| {
             let sayings = || list.get(*at).into_iter().flat_map(|conversation| &conversation.sayings);
             let mut asked = sayings().filter(|saying| saying.message.role == Role::User);
             let mut turns = sayings().filter(|saying| saying.is_turn);
             asked.all(|saying| saying.keys.iter().all(|key| known.contains(key)))
                 && turns.any(|saying| saying.keys.iter().any(|key| known.contains(key)))
-        })
+        });
+        opened.or_else(|| self.with_calls(input, tool))
+    }
+
+    /// The conversation of the last calls in an input. Ids that are counted anew in every answer are no sign alone.
+    fn with_calls(&self, input: &[Message], tool: Option<usize>) -> Option<usize> {
+        let calls = input.iter().rev().flat_map(|message| &message.tool_calls);
+        let known = calls.filter_map(|call| Some((call, *self.calls.get(&(tool, call_name(call)?))?)));
+        let mut counted: HashMap<usize, usize> = HashMap::default();
+        for (call, at) in known {
+            let times = counted.entry(at).or_default();
+            *times += 1;
+            if *times > 1 || !call.id.as_deref().is_some_and(is_counter) {
+                return Some(at);
+            }
+        }
+        None
     }
 }

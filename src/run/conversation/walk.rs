@@ -5,29 +5,35 @@ use crate::hash::{HashMap, HashSet};
 use crate::run::names;
 
 /// A walk through one model input.
+#[derive(Default)]
 pub(super) struct Walk {
-    /// Everything before this saying is behind us.
-    pub(super) from: usize,
-    /// Sayings from here on came with this input.
-    pub(super) until: usize,
+    /// What the call was given so far, without system prompts.
+    pub(super) line: Vec<usize>,
     /// The saying whose tool answers may follow.
     pub(super) turn: Option<usize>,
     /// Calls of that saying that this walk has not seen answered.
     pub(super) open: OpenCalls,
-    /// Whether known sayings were passed over.
-    pub(super) skipped: bool,
-    /// Whether the provider keeps the history, so that an input without it is not cut.
-    pub(super) stored: bool,
-    /// Whether something new that is no system prompt came.
-    pub(super) fresh: bool,
+    /// Whether the next new message begins a branch: the history was edited or cut.
+    pub(super) branches: bool,
     /// The saying that this walk gave to the model call before.
     pub(super) given: Option<usize>,
 }
 
 impl Walk {
-    /// The first place that is not behind: the saying that matched last may match again, piece by piece.
-    pub(super) fn next(&self) -> usize {
-        self.from + usize::from(self.turn == Some(self.from))
+    /// A turn, or a further piece of it.
+    pub(super) fn goes_to(&mut self, turn: usize) {
+        if self.turn != Some(turn) {
+            self.open = OpenCalls::default();
+            self.turn = Some(turn);
+        }
+        if self.line.last() != Some(&turn) {
+            self.line.push(turn);
+        }
+    }
+
+    /// Whether a new message begins a branch: only the first one does.
+    pub(super) fn branches(&mut self) -> bool {
+        std::mem::take(&mut self.branches)
     }
 }
 
