@@ -52,6 +52,7 @@ fn condition(when: &Condition) -> String {
 fn place(place: &Place) -> String {
     match place {
         Place::Span => "Place::Span".to_owned(),
+        Place::Suffix => "Place::Suffix".to_owned(),
         Place::Resource => "Place::Resource".to_owned(),
         Place::Name => "Place::Name".to_owned(),
         Place::Event(name) => format!("Place::Event({name:?})"),

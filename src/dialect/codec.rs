@@ -8,7 +8,7 @@ use super::messages::parse_deep;
 use super::raw::Raw;
 use super::rule::{Codec, Rule};
 use super::texts::Opened;
-use super::{flat, normalize};
+use super::{flat, normalize, words};
 use crate::members::Members;
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
@@ -108,6 +108,14 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened<'_>>
 pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
     if let (Codec::Text, [], [_, ..], Raw::Value(_, AnyValue::String(text))) = (rule.codec, rule.paths, rule.values, raw) {
         return Kind::from_name(rule.word(text)?);
+    }
+    // Whatever stands there.
+    if let ([("*", kind)], true) = (rule.values, rule.is_of_unknown()) {
+        let there = match raw {
+            Raw::Value(_, value) => !value.is_empty(),
+            _ => true,
+        };
+        return Kind::from_name(kind).filter(|_| there);
     }
     match decode(rule, raw, None)? {
         Decoded::Value(Value::String(word)) => Kind::from_name(&word),
@@ -211,6 +219,13 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
     match rule.codec {
         Codec::Text => Some(Value::String(text_of(raw)?)),
         Codec::BeforeSlash => text_of(raw)?.split_once('/').map(|(head, _)| head.into()),
+        Codec::SnakeCase => {
+            let text = text_of(raw)?;
+            let name = text.trim().trim_matches('"');
+            let last = name.rsplit(['.', ':', '/']).next().unwrap_or(name);
+            Some(words::of(last).replace('.', "_").into())
+        }
+        Codec::NameOfTool => Some(name_of_tool(&text_of(raw)?).into()),
         Codec::LastWord => text_of(raw)?.split_whitespace().last().map(Value::from),
         Codec::EventList => {
             let Value::Array(items) = json(raw)? else { return None };
@@ -271,6 +286,42 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         // Opened before.
         Codec::Json | Codec::ByMime => None,
         Codec::MessageEvent | Codec::VercelOutput | Codec::BracketedTexts | Codec::ToolMarks | Codec::PlainText | Codec::Time => None,
+    }
+}
+
+/// Words that stand before a tool's name in the name of a span, and behind it.
+const BEFORE_TOOL: &[&str] = &[
+    "execute_tool",
+    "execute tool",
+    "running tool",
+    "run_tool",
+    "call_tool",
+    "tool_call",
+    "tool call",
+    "invoke_tool",
+    "use_tool",
+    "tools",
+    "tool",
+    "functions",
+    "function",
+];
+const BEHIND_TOOL: &[&str] = &["tool", "tool_call", "run", "call", "execute", "invoke"];
+
+fn name_of_tool(name: &str) -> &str {
+    let name = name.trim();
+    let is_end = |char: char| matches!(char, '.' | ':' | '/' | ' ' | '-');
+    let begins = |word: &&str| name.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+    for word in BEFORE_TOOL.iter().filter(|word| begins(word)) {
+        if let Some(rest) = name.get(word.len()..).filter(|rest| rest.starts_with(is_end)) {
+            let rest = rest.trim_start_matches(is_end);
+            if !rest.is_empty() {
+                return rest;
+            }
+        }
+    }
+    match name.rsplit_once(is_end) {
+        Some((head, last)) if !head.is_empty() && BEHIND_TOOL.iter().any(|word| word.eq_ignore_ascii_case(last)) => head,
+        _ => name,
     }
 }
 

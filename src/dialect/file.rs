@@ -65,7 +65,7 @@ struct EntryText {
     annotations: BTreeMap<String, serde_json::Value>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields)]
 struct RuleText {
     field: String,
@@ -73,6 +73,9 @@ struct RuleText {
     codec: Option<String>,
     #[serde(default)]
     key: Option<String>,
+    /// Several keys, each a rule: the first has the rank, those after it the next ones.
+    #[serde(default)]
+    keys: Vec<String>,
     #[serde(default)]
     place: Option<String>,
     #[serde(default)]
@@ -88,7 +91,7 @@ struct RuleText {
 }
 
 /// Whether operations are written under this key: always, on some kinds, or as these words for ours.
-#[derive(Deserialize)]
+#[derive(Deserialize, Clone)]
 #[serde(untagged)]
 enum WriteText {
     Always(bool),
@@ -96,7 +99,7 @@ enum WriteText {
     Words(BTreeMap<String, String>),
 }
 
-#[derive(Deserialize, Default)]
+#[derive(Deserialize, Clone, Default)]
 #[serde(deny_unknown_fields)]
 struct WhenText {
     #[serde(default)]
@@ -152,8 +155,19 @@ fn entries<T>(text: &str, make: impl Fn(&str, RuleText) -> Result<T, String>) ->
                 entry: key.clone(),
                 problem,
             };
-            let parsed: RuleText = serde_json::from_value(text).map_err(|error| problem(error.to_string()))?;
-            out.push(make(&key, parsed).map_err(problem)?);
+            let mut parsed: RuleText = serde_json::from_value(text).map_err(|error| problem(error.to_string()))?;
+            let keys = std::mem::take(&mut parsed.keys);
+            if keys.is_empty() {
+                out.push(make(&key, parsed).map_err(problem)?);
+                continue;
+            }
+            for (after, key) in (0..).zip(keys) {
+                let one = RuleText {
+                    rank: parsed.rank.saturating_add(after),
+                    ..parsed.clone()
+                };
+                out.push(make(&key, one).map_err(problem)?);
+            }
         }
     }
     Ok(out)
@@ -176,6 +190,11 @@ fn rule(dialect: &str, entry: &str, text: RuleText) -> Result<Rule, String> {
     let place = place(text.place.as_deref().unwrap_or("span"))?;
     let key = text.key.unwrap_or_else(|| entry.to_owned());
     let (key, prefix) = key.strip_suffix('*').map_or((key.clone(), false), |start| (start.to_owned(), true));
+    let (key, place) = match key.strip_prefix("*.") {
+        Some(end) if place == Place::Span => (end.trim_end_matches('.').to_owned(), Place::Suffix),
+        Some(_) => return Err(format!("only keys of span attributes begin with `*.`: {key}")),
+        None => (key, place),
+    };
     let kinds = text
         .when
         .kind

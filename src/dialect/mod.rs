@@ -22,6 +22,7 @@ mod result;
 pub mod rule;
 mod texts;
 mod wanted;
+mod words;
 pub mod write;
 mod write_field;
 

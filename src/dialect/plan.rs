@@ -30,7 +30,8 @@ pub(super) struct Plan {
     /// By field and rank.
     looks: Vec<Look>,
     members: Vec<Member>,
-    of_kinds: [OnceLock<KindPlan>; Kind::ALL.len()],
+    /// Without the rules that read what no dialect knows, but for keys of no dialect; and with all of them.
+    of_kinds: [[OnceLock<KindPlan>; Kind::ALL.len()]; 2],
 }
 
 /// What of a plan holds for operations of one kind.
@@ -71,6 +72,10 @@ pub(super) struct Look {
     pub(super) text: Option<usize>,
     /// [`Rule::opens_json`].
     pub(super) opens_json: bool,
+    /// Whether the rule reads what no dialect knows.
+    pub(super) of_unknown: bool,
+    /// Whether the key is of no dialect at all.
+    pub(super) foreign: bool,
 }
 
 #[derive(Debug)]
@@ -109,8 +114,8 @@ impl Plan {
 
     /// What holds for this kind.
     #[expect(clippy::indexing_slicing, reason = "there is one for each kind")]
-    pub(super) fn of_kind(&self, registry: &Registry, kind: Kind) -> &KindPlan {
-        self.of_kinds[kind as usize].get_or_init(|| KindPlan::new(self, registry, kind))
+    pub(super) fn of_kind(&self, registry: &Registry, kind: Kind, of_unknown: bool) -> &KindPlan {
+        self.of_kinds[usize::from(of_unknown)][kind as usize].get_or_init(|| KindPlan::new(self, registry, kind, of_unknown))
     }
 
     /// What looks at an operation of this kind, by field and rank.
@@ -153,7 +158,7 @@ impl Plan {
         }
         let place_of = |key: &str| turns.get(key).and_then(|turn| places.get(*turn)).copied();
         let mut looks: Vec<Look> = Vec::new();
-        let mut groups: Vec<(usize, Vec<Member>)> = Vec::new();
+        let mut groups: Vec<(usize, Option<&str>, Vec<Member>)> = Vec::new();
         for (place, key) in places.iter().filter_map(|place| Some((*place, keys.get(*place)?))) {
             for (index, rule) in registry.exact(key) {
                 let mime = (rule.codec == Codec::ByMime)
@@ -167,18 +172,44 @@ impl Plan {
                     place,
                     prefix: rule.key.len(),
                 };
-                match groups.iter_mut().find(|(have, _)| *have == index) {
-                    Some((_, members)) => members.push(member),
-                    None => groups.push((index, vec![member])),
+                match groups.iter_mut().find(|(have, ..)| *have == index) {
+                    Some((.., members)) => members.push(member),
+                    None => groups.push((index, None, vec![member])),
+                }
+            }
+            let (suffixed, before_index) = registry.suffixed(key);
+            for (index, rule) in suffixed {
+                let Some(before) = before_index else {
+                    // A dialect that asks this key for the kind has had its say.
+                    let known = |(_, rule): (usize, &Rule)| rule.field == Field::Kind && rule.when.holds_for_keys(span);
+                    let foreign = !registry.knows_head(key);
+                    // Its other keys make an operation of a span only where no dialect has such keys.
+                    let marks = rule.has_words() && !registry.exact(key).any(known) || foreign;
+                    if rule.field != Field::Kind || marks {
+                        let look = Look::new(index, rule, Source::Attribute { place, mime: None });
+                        looks.push(look.with_foreign(foreign));
+                    }
+                    continue;
+                };
+                let list = key.get(..before);
+                let member = Member { place, prefix: before + 1 };
+                match groups.iter_mut().find(|(have, of, _)| *have == index && *of == list) {
+                    Some((.., members)) => members.push(member),
+                    None => groups.push((index, list, vec![member])),
                 }
             }
         }
         let mut members: Vec<Member> = Vec::new();
-        for (index, group) in groups {
+        for (index, list, group) in groups {
             let Some(rule) = registry.rule(index) else { continue };
+            let foreign = list.is_some_and(|list| !registry.knows_head(list));
+            if rule.is_of_unknown() && rule.field == Field::Kind && !foreign {
+                continue;
+            }
             let first = members.len();
             members.extend(group);
-            looks.push(Look::new(index, rule, Source::Group(first..members.len())));
+            let look = Look::new(index, rule, Source::Group(first..members.len()));
+            looks.push(look.with_foreign(foreign));
         }
         looks.extend(registry.name_rules().map(|(index, rule)| Look::new(index, rule, Source::Name)));
         looks.extend(
@@ -194,13 +225,13 @@ impl Plan {
             looks,
             members,
             keys,
-            of_kinds: [const { OnceLock::new() }; Kind::ALL.len()],
+            of_kinds: [const { [const { OnceLock::new() }; Kind::ALL.len()] }; 2],
         }
     }
 }
 
 impl KindPlan {
-    fn new(plan: &Plan, registry: &Registry, kind: Kind) -> Self {
+    fn new(plan: &Plan, registry: &Registry, kind: Kind, of_unknown: bool) -> Self {
         let mut of_kind = Self {
             looks: Vec::new(),
             texts: Vec::new(),
@@ -211,6 +242,9 @@ impl KindPlan {
             let Some(rule) = registry.rule(look.rule).filter(|rule| rule.when.holds_for_kind(kind)) else {
                 continue;
             };
+            if look.of_unknown && (rule.field == Field::Kind || !look.foreign && !of_unknown) {
+                continue;
+            }
             if !look.may_leave() {
                 read.extend(plan.places_of(look));
             }
@@ -262,12 +296,18 @@ impl Look {
             by_word: rule.field == Field::Kind && rule.when != Condition::ALWAYS,
             text,
             opens_json,
+            of_unknown: rule.is_of_unknown(),
+            foreign: false,
         }
+    }
+
+    fn with_foreign(self, foreign: bool) -> Self {
+        Self { foreign, ..self }
     }
 
     /// Whether what stands there may stay unread, as this span's values or name say.
     pub(super) fn may_leave(&self) -> bool {
-        self.conditional || self.by_word
+        self.conditional || self.by_word || self.of_unknown
     }
 }
 

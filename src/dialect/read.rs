@@ -9,6 +9,7 @@ use super::raw::{EventView, Group, Raw};
 use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Place, Rule, fits};
 use super::texts::Texts;
+use super::words;
 use super::write_field::Writer;
 use crate::operation::{Kind, Operation, Recorded};
 use crate::span::{AnyValue, LogRecord, Span, UnixNanos};
@@ -120,8 +121,8 @@ fn read_but_whole(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> (Rea
     let reader = Reader::new(registry, &plan, span, logs);
     let told = reader.told();
     let mut findings = Vec::new();
-    let kind = reader.kind(&told, &mut findings);
-    reader.read(kind, &told, findings)
+    let marked = reader.kind(&told, &mut findings);
+    reader.read(marked, &told, findings)
 }
 
 /// The kind of operation that a span alone says it is.
@@ -129,7 +130,21 @@ fn read_but_whole(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> (Rea
 pub fn kind(registry: &Registry, span: &Span) -> Kind {
     let plan = registry.plan(span);
     let reader = Reader::new(registry, &plan, span, &[]);
-    reader.kind(&reader.told(), &mut Vec::new())
+    reader.kind(&reader.told(), &mut Vec::new()).kind
+}
+
+/// The kind of an operation, and how it was told.
+#[derive(Debug, Clone, Copy)]
+struct Marked<'a> {
+    kind: Kind,
+    /// Of no dialect: the key that was read for a marker.
+    unknown: Option<&'a str>,
+}
+
+impl Marked<'_> {
+    fn as_known(kind: Kind) -> Self {
+        Self { kind, unknown: None }
+    }
 }
 
 struct Reader<'a> {
@@ -196,8 +211,10 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn read(&self, kind: Kind, told: &[Told<'a>], mut findings: Vec<Finding>) -> (Read, Whole) {
-        let plan = self.plan.of_kind(self.registry, kind);
+    fn read(&self, marked: Marked<'a>, told: &[Told<'a>], mut findings: Vec<Finding>) -> (Read, Whole) {
+        let kind = marked.kind;
+        let mut by_shape: Vec<&str> = marked.unknown.into_iter().filter(|key| !key.is_empty()).collect();
+        let plan = self.plan.of_kind(self.registry, kind, marked.unknown.is_some());
         let mut writer = Writer::new(self.span, kind);
         let mut texts = Texts::of(plan);
         // What is read because this span's values or name say so.
@@ -206,6 +223,7 @@ impl<'a> Reader<'a> {
         let mut done: Option<Field> = None;
         for next in in_turn(self.plan.looks_of(plan), told) {
             let here;
+            let mut unknown = None;
             let (rule, raw, opened, place) = match next {
                 Next::Told(told) => {
                     if !told.rule.when.holds_for_kind(kind) || !self.holds(&told.rule.when) {
@@ -216,12 +234,16 @@ impl<'a> Reader<'a> {
                 Next::Look(look) => {
                     let Some(rule) = self.registry.rule(look.rule) else { continue };
                     let mut opened = texts.of_look(look);
+                    unknown = look.of_unknown.then_some(look);
                     if look.conditional && !self.holds(&rule.when) {
                         continue;
                     }
                     let Some(raw) = self.raw(look, rule) else { continue };
                     // A kind's key is read where its word is known; another word under it stays the user's own.
-                    if look.may_leave() && (rule.field != Field::Kind || codec::decode(rule, &raw, opened.as_deref_mut()).is_some()) {
+                    if look.may_leave()
+                        && !look.of_unknown
+                        && (rule.field != Field::Kind || codec::decode(rule, &raw, opened.as_deref_mut()).is_some())
+                    {
                         read_here.extend(self.plan.places_of(look));
                     }
                     here = raw;
@@ -238,6 +260,10 @@ impl<'a> Reader<'a> {
                     Field::Output => whole.output = Some(place),
                     _ => whole.input = Some(place),
                 }
+                if unknown.is_some() {
+                    read_here.push(place);
+                    by_shape.extend(self.attribute(place).map(|(key, _)| key.as_str()));
+                }
                 done = Some(rule.field);
                 continue;
             }
@@ -245,10 +271,18 @@ impl<'a> Reader<'a> {
             let mut decoded = codec::decode(rule, raw, opened);
             if let Some(decoded) = &mut decoded
                 && writer.write(rule, raw, decoded)
-                && !writer.merges(rule.field)
             {
-                done = Some(rule.field);
+                if !writer.merges(rule.field) {
+                    done = Some(rule.field);
+                }
+                for place in unknown.into_iter().flat_map(|look| self.plan.places_of(look)) {
+                    read_here.push(place);
+                    by_shape.extend(self.attribute(place).map(|(key, _)| key.as_str()));
+                }
             }
+        }
+        if !by_shape.is_empty() {
+            findings.push(self.read_by_shape(by_shape));
         }
         let (mut operation, child_results, sums_usage) = writer.finish();
         for (key, value) in self.plan.places.iter().filter_map(|place| self.attribute(*place)) {
@@ -256,6 +290,10 @@ impl<'a> Reader<'a> {
                 let detail = format!("{key} holds NaN or an infinity, which JSON has no word for: written as null");
                 findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail));
             }
+        }
+        if marked.unknown.is_some() {
+            let marker = |place: &usize| self.attribute(*place).is_some_and(|(key, _)| Some(key.as_str()) == marked.unknown);
+            read_here.extend(self.plan.places.iter().copied().filter(marker));
         }
         read_here.sort_unstable();
         for place in plan.maybe_unmapped.iter().filter(|place| read_here.binary_search(place).is_err()) {
@@ -270,6 +308,21 @@ impl<'a> Reader<'a> {
             sums_usage,
         };
         (read, whole)
+    }
+
+    /// Says what of this span no dialect knows, and was read all the same. The same for all spans with these keys.
+    fn read_by_shape(&self, mut keys: Vec<&str>) -> Finding {
+        // An index more or less is the same list.
+        keys.iter_mut()
+            .for_each(|key| *key = words::before_index(key).and_then(|end| key.get(..end)).unwrap_or(key));
+        keys.sort_unstable();
+        keys.dedup();
+        let scope = &self.span.scope.name;
+        let detail = format!(
+            "no dialect knows these keys of scope `{scope}`: read by their shape: {}",
+            keys.join(", ")
+        );
+        Finding::new(None, FindingKind::UnknownDialect, detail)
     }
 
     /// What events and log records say, each in its turn.
@@ -330,7 +383,7 @@ impl<'a> Reader<'a> {
         list
     }
 
-    fn kind(&self, told: &[Told<'a>], findings: &mut Vec<Finding>) -> Kind {
+    fn kind(&self, told: &[Told<'a>], findings: &mut Vec<Finding>) -> Marked<'a> {
         let mut strange: Option<String> = None;
         // A kind is the first of all fields: what comes after it is of no use here.
         let of_kind = told.iter().take_while(|told| told.rule.field == Field::Kind).count();
@@ -351,10 +404,16 @@ impl<'a> Reader<'a> {
                 }
             };
             if let Some(kind) = codec::kind(rule, raw) {
-                return kind;
+                let unknown = match raw {
+                    Raw::Value(key, _) if rule.is_of_unknown() => Some(*key),
+                    Raw::Name(_) | Raw::Group(_) if rule.is_of_unknown() => Some(""),
+                    _ => None,
+                };
+                return Marked { kind, unknown };
             }
             if let (Raw::Value(key, AnyValue::String(word)), None) = (raw, &strange)
                 && rule.when == Condition::ALWAYS
+                && !rule.is_of_unknown()
             {
                 strange = Some(format!("{key}={word}"));
             }
@@ -362,9 +421,9 @@ impl<'a> Reader<'a> {
         match strange {
             Some(marker) => {
                 findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnknownKind, marker));
-                Kind::Unknown
+                Marked::as_known(Kind::Unknown)
             }
-            None => Kind::Plain,
+            None => Marked::as_known(Kind::Plain),
         }
     }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::generated;
 use super::plan::{Plan, Plans};
 use super::rule::{Field, Place, Rule};
-use crate::hash::HashMap;
+use super::words;
+use crate::hash::{HashMap, HashSet};
 use crate::span::Span;
 
 /// Rules of all dialects, ready for lookups. Make one and share it.
@@ -14,6 +15,10 @@ pub struct Registry {
     rules: Vec<Rule>,
     exact: HashMap<String, Vec<usize>>,
     prefixes: HashMap<String, Vec<usize>>,
+    /// By the last words of a key; `true`: of keys with an index behind these words.
+    suffixes: HashMap<(String, bool), Vec<usize>>,
+    /// First parts of the keys that dialects know.
+    heads: HashSet<String>,
     name_rules: Vec<usize>,
     event_rules: Vec<usize>,
     log_rules: Vec<usize>,
@@ -35,6 +40,8 @@ impl Registry {
             rules,
             exact: HashMap::default(),
             prefixes: HashMap::default(),
+            suffixes: HashMap::default(),
+            heads: HashSet::default(),
             name_rules: Vec::new(),
             event_rules: Vec::new(),
             log_rules: Vec::new(),
@@ -42,7 +49,11 @@ impl Registry {
             plans: Plans::default(),
         };
         for (index, rule) in registry.rules.iter().enumerate() {
+            if rule.place == Place::Span {
+                let _ = registry.heads.insert(head(rule.key).to_owned());
+            }
             match rule.place {
+                Place::Suffix => registry.suffixes.entry((words::of(rule.key), rule.prefix)).or_default().push(index),
                 Place::Span if rule.prefix => registry.prefixes.entry(head(rule.key).to_owned()).or_default().push(index),
                 Place::Span => registry.exact.entry(rule.key.to_owned()).or_default().push(index),
                 Place::Resource => registry.resource_rules.push(index),
@@ -86,6 +97,20 @@ impl Registry {
     pub(super) fn prefixed<'a>(&'a self, key: &'a str) -> impl Iterator<Item = (usize, &'a Rule)> {
         let list = self.prefixes.get(head(key)).map_or(&[][..], Vec::as_slice);
         self.numbered(list).filter(move |(_, rule)| key.starts_with(rule.key))
+    }
+
+    /// Rules for the last words of this key, with their numbers: of all the endings that rules name, the longest. Where the
+    /// key has an index, the words before it count, and with them comes how much of the key stands before the index.
+    pub(super) fn suffixed(&self, key: &str) -> (impl Iterator<Item = (usize, &Rule)>, Option<usize>) {
+        let before = words::before_index(key);
+        let all = words::of(before.and_then(|end| key.get(..end)).unwrap_or(key));
+        let list = words::endings(&all).find_map(|ending| self.suffixes.get(&(ending.to_owned(), before.is_some())));
+        (self.numbered(list.map_or(&[], Vec::as_slice)), before)
+    }
+
+    /// Whether a dialect has keys with this one's first part.
+    pub(super) fn knows_head(&self, key: &str) -> bool {
+        self.heads.contains(head(key))
     }
 
     pub(super) fn name_rules(&self) -> impl Iterator<Item = (usize, &Rule)> {

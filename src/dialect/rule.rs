@@ -33,7 +33,20 @@ pub struct Rule {
     pub values: List<(Text, Text)>,
 }
 
+/// The dialect of the rules that read what no other dialect knows, by the shapes that all share.
+const UNKNOWN: &str = "unknown";
+
 impl Rule {
+    /// Whether it reads what no dialect knows.
+    pub(super) fn is_of_unknown(&self) -> bool {
+        self.dialect == UNKNOWN
+    }
+
+    /// Whether it looks for words of a dialect, and not only for any value.
+    pub(super) fn has_words(&self) -> bool {
+        !matches!(self.values, [("*", _)])
+    }
+
     /// Whether it looks into JSON at once.
     pub(super) fn opens_json(&self) -> bool {
         matches!(self.codec, Codec::Json | Codec::ByMime) && !self.keeps_json()
@@ -79,6 +92,8 @@ pub struct InverseRule {
 pub enum Place {
     /// Among the span's attributes.
     Span,
+    /// Among the span's attributes, whatever stands before these words of the key ([`super::words`]).
+    Suffix,
     /// Among the resource's attributes.
     Resource,
     /// Among the attributes of span events with this name (a pattern).
@@ -450,6 +465,10 @@ named! {
         EventList = "event_list",
         /// The number of flattened entries below a prefix.
         Count = "count",
+        /// A name in any case: `ToolCall`, `TOOL-CALL` and `SpanKind.TOOL_CALL` are `tool_call`.
+        SnakeCase = "snake_case",
+        /// A span's name without the words around the tool's: `execute_tool search`, `tool: search`, `search.tool`.
+        NameOfTool = "name_of_tool",
     }
 }
 

@@ -12,7 +12,7 @@ use super::constructor;
 use super::messages::{self, Direction};
 use super::raw::Raw;
 use super::read::ChildResult;
-use super::rule::{Codec, Field, Rule};
+use super::rule::{Codec, Field, Place, Rule};
 use super::{normalize, result};
 use crate::operation::{Evaluation, Failure, Kind, Message, Operation, Recorded, Role, ToolUse};
 use crate::span::{Span, UnixNanos};
@@ -300,14 +300,22 @@ impl<'a> Writer<'a> {
             },
             Field::Parameter => {
                 let Raw::Value(key, _) = raw else { return false };
-                let name = rule.values.iter().find(|(word, _)| word == key).map_or(*key, |(_, name)| name);
+                let name = match rule.place {
+                    Place::Suffix => rule.key.replace('.', "_"),
+                    _ => rule
+                        .values
+                        .iter()
+                        .find(|(word, _)| word == key)
+                        .map_or(*key, |(_, name)| name)
+                        .to_owned(),
+                };
                 let value = match value {
                     Value::String(number) => normalize::integer(number)
                         .or_else(|| normalize::float(number))
                         .unwrap_or_else(|| value.clone()),
                     other => other.clone(),
                 };
-                let _ = operation.parameters.entry(name.to_owned()).or_insert(value);
+                let _ = operation.parameters.entry(name).or_insert(value);
                 true
             }
             Field::Metadata => match value {

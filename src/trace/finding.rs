@@ -63,6 +63,8 @@ pub enum FindingKind {
     SeveralSessions,
     /// A marker of an operation's kind has a value that nobody knows.
     UnknownKind,
+    /// Keys of no dialect were read by the shapes that all dialects share.
+    UnknownDialect,
     /// A call could belong to more than one tool execution.
     AmbiguousCall,
 }

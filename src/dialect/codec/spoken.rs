@@ -29,6 +29,10 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
             *value = normalize::open_json(text);
         }
     }
+    // Azure's clients write what others write as the event's body in one attribute.
+    if let Some(Value::Object(content)) = map.get("gen_ai.event.content") {
+        map = content.clone();
+    }
     // A plain text as the message of a choice (strands).
     if let Some(text @ (Value::String(_) | Value::Array(_))) = map.get("message").cloned() {
         let _ = map.remove("message");

@@ -19,6 +19,8 @@ mod anthropic_go;
 #[rustfmt::skip]
 mod ax;
 #[rustfmt::skip]
+mod braintrust;
+#[rustfmt::skip]
 mod claude_code;
 #[rustfmt::skip]
 mod codex;
@@ -36,6 +38,8 @@ mod google_adk;
 mod google_adk_java;
 #[rustfmt::skip]
 mod haystack;
+#[rustfmt::skip]
+mod honeyhive;
 #[rustfmt::skip]
 mod judgeval;
 #[rustfmt::skip]
@@ -101,6 +105,8 @@ mod strands;
 #[rustfmt::skip]
 mod traceai;
 #[rustfmt::skip]
+mod unknown;
+#[rustfmt::skip]
 mod vercel_ai;
 #[rustfmt::skip]
 mod vercel_ai_7;
@@ -118,6 +124,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     anthropic::RULES,
     anthropic_go::RULES,
     ax::RULES,
+    braintrust::RULES,
     claude_code::RULES,
     codex::RULES,
     gemini_cli::RULES,
@@ -127,6 +134,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     google_adk::RULES,
     google_adk_java::RULES,
     haystack::RULES,
+    honeyhive::RULES,
     judgeval::RULES,
     koog::RULES,
     laminar::RULES,
@@ -159,6 +167,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     spring_ai::RULES,
     strands::RULES,
     traceai::RULES,
+    unknown::RULES,
     vercel_ai::RULES,
     vercel_ai_7::RULES,
     voltagent::RULES,

@@ -1,0 +1,85 @@
+//! The words of a key: `acme.toolCall_id` is `acme.tool.call.id`.
+
+/// Rules name no longer endings than this.
+const MOST: usize = 5;
+
+/// The words of a key in lower case, joined by dots. They end at anything that is no letter or digit, and where a capital begins
+/// the next one.
+pub(super) fn of(key: &str) -> String {
+    let mut out = String::with_capacity(key.len() + 8);
+    let mut chars = key.chars().peekable();
+    let mut before = '.';
+    while let Some(char) = chars.next() {
+        if !char.is_alphanumeric() {
+            if !out.ends_with('.') && !out.is_empty() {
+                out.push('.');
+            }
+        } else {
+            let next_is_small = chars.peek().is_some_and(|next| next.is_lowercase());
+            let begins =
+                char.is_uppercase() && (before.is_lowercase() || before.is_ascii_digit() || before.is_uppercase() && next_is_small);
+            if begins && !out.ends_with('.') && !out.is_empty() {
+                out.push('.');
+            }
+            out.extend(char.to_lowercase());
+        }
+        before = char;
+    }
+    if out.ends_with('.') {
+        let _ = out.pop();
+    }
+    out
+}
+
+/// The endings of these words, the longest first.
+pub(super) fn endings(words: &str) -> impl Iterator<Item = &str> {
+    let mut starts: Vec<usize> = words.rmatch_indices('.').map(|(at, _)| at + 1).take(MOST).collect();
+    if starts.len() < MOST {
+        starts.push(0);
+    }
+    starts.into_iter().rev().filter_map(|start| words.get(start..))
+}
+
+/// How much of a key stands before its first index (`acme.prompts.0.role`), without the dot.
+pub(super) fn before_index(key: &str) -> Option<usize> {
+    let mut start = 0;
+    for part in key.split('.') {
+        if start > 0 && !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some(start - 1);
+        }
+        start += part.len() + 1;
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_keys() {
+        for key in [
+            "acme.span.kind",
+            "acme.span_kind",
+            "acme.spanKind",
+            "acme:SPAN-KIND",
+            "acme/span kind_",
+        ] {
+            assert_eq!(of(key), "acme.span.kind", "{key}");
+        }
+        assert_eq!(of("LLMModelID"), "llm.model.id");
+        assert_eq!(of("toolCall2Id"), "tool.call2.id");
+        assert_eq!(of(""), "");
+        assert_eq!(endings("a.b.c").collect::<Vec<_>>(), ["a.b.c", "b.c", "c"]);
+        assert_eq!(endings("1.2.3.4.5.6.7").next(), Some("3.4.5.6.7"));
+    }
+
+    #[test]
+    fn indices() {
+        let before = |key: &'static str| before_index(key).and_then(|end| key.get(..end));
+        assert_eq!(before("acme.prompts.0.calls.1.name"), Some("acme.prompts"));
+        assert_eq!(before("acme.prompts.0"), Some("acme.prompts"));
+        assert_eq!(before("acme.gpt4.model"), None);
+        assert_eq!(before("0.role"), None);
+    }
+}
