@@ -211,7 +211,7 @@ fn ordinary_spans_stay_ordinary() {
             &[
                 ("car.model", text("T")),
                 ("tool.name", text("drill")),
-                ("agent.name", text("Ms Smith")),
+                ("staff.name", text("Ms Smith")),
             ],
         ),
         span(
