@@ -101,6 +101,7 @@ replays! {
     otlp_json: 60, 6;
     convert: 40, 2;
     convert_made: 240, 4;
+    cost: 30, 1;
     format_read: 60, 12;
     log_recovery: 240, 8;
     query: 100, 12;

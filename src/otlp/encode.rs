@@ -92,6 +92,38 @@ fn group<'a, T>(items: &'a [T], of: impl Fn(&'a T) -> (&'a Arc<Resource>, &'a Ar
     groups
 }
 
+/// Adds a span as the field with this number.
+pub(super) fn put_span(number: u32, span: &Span, out: &mut Vec<u8>) {
+    prost::encoding::message::encode(number, &span_to(span), out);
+}
+
+/// Adds a log record as the field with this number.
+pub(super) fn put_record(number: u32, record: &LogRecord, out: &mut Vec<u8>) {
+    prost::encoding::message::encode(number, &record_to(record), out);
+}
+
+/// The fields of a `ResourceSpans` or `ResourceLogs` around its scopes: those before them, and those behind.
+pub(super) fn around_scopes(resource: &Resource) -> [Vec<u8>; 2] {
+    let mut before = Vec::new();
+    prost::encoding::message::encode(1, &resource_to(resource), &mut before);
+    [before, schema_url(&resource.schema_url)]
+}
+
+/// The fields of a `ScopeSpans` or `ScopeLogs` around its items: those before them, and those behind.
+pub(super) fn around_items(scope: &Scope) -> [Vec<u8>; 2] {
+    let mut before = Vec::new();
+    prost::encoding::message::encode(1, &scope_to(scope), &mut before);
+    [before, schema_url(&scope.schema_url)]
+}
+
+fn schema_url(url: &String) -> Vec<u8> {
+    let mut out = Vec::new();
+    if !url.is_empty() {
+        prost::encoding::string::encode(3, url, &mut out);
+    }
+    out
+}
+
 fn resource_to(resource: &Resource) -> resource::Resource {
     resource::Resource {
         attributes: attributes_to(&resource.attributes),

@@ -45,6 +45,11 @@ pub struct Reservation {
     most: usize,
 }
 
+/// A request is small that takes such a part of what all may, or less.
+const SMALL: usize = 64;
+/// Such a part of what all may take is for small requests.
+const KEPT: usize = 8;
+
 /// A request may take so many times its bytes, decompressed: what it becomes is more than what came.
 const TIMES: usize = 8;
 /// And so many bytes more, whatever its size.
@@ -86,7 +91,13 @@ impl Reservation {
             });
         }
         let before = self.budget.in_flight.fetch_add(bytes, Ordering::Relaxed);
-        if before.saturating_add(bytes) > self.budget.limit {
+        // Large requests leave some room for small ones, unless one is alone.
+        let small = own <= self.budget.limit / SMALL;
+        let limit = match small || before <= self.bytes {
+            true => self.budget.limit,
+            false => self.budget.limit - self.budget.limit / KEPT,
+        };
+        if before.saturating_add(bytes) > limit {
             self.budget.in_flight.fetch_sub(bytes, Ordering::Relaxed);
             return Err(Rejection::Overloaded {
                 in_flight: before,

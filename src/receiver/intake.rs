@@ -8,13 +8,13 @@ use tokio::sync::oneshot;
 
 use super::admission::Reservation;
 use super::counters::Transport;
-use super::limits::{Encoding, InflateError, inflate_with, json_objects};
+use super::limits::{Encoding, InflateError, Shape, inflate_with};
 use super::redact::Rules;
 use super::{Receiver, Rejection};
 use crate::otlp::scan::Scan;
-use crate::otlp::{Fault, encode, scan, signal};
-use crate::span::json::{JsonError, Message};
-use crate::span::{IdFault, Refused, Signal};
+use crate::otlp::{Fault, json, scan, signal};
+use crate::span::json::JsonError;
+use crate::span::{Refused, Signal};
 use crate::store::Chunk;
 
 /// How the message is written.
@@ -114,14 +114,14 @@ impl Receiver {
 fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Option<Arc<Rules>>) -> Result<Prepared, Rejection> {
     let reservation = &mut export.reservation;
     if let Some(encoding) = export.encoding {
-        let compressed = reservation.bytes();
         let plain = inflate_with(&export.body, encoding, limit, |more| reservation.grow(more));
         export.body = match plain {
             Ok(plain) => plain?.into(),
             Err(InflateError::TooLarge { limit }) => return Err(Rejection::TooLarge { limit }),
             Err(source) => return Err(Rejection::Compressed { source }),
         };
-        reservation.shrink(compressed);
+        // What was compressed, and what decompressing took, is gone.
+        reservation.shrink(reservation.bytes().saturating_sub(export.body.len()));
     }
     let bytes = export.body.len();
     reservation.is_of(bytes);
@@ -135,10 +135,7 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Opt
     };
     let (chunks, taken) = match export.form {
         Form::Protobuf => intake.protobuf(export.body)?,
-        Form::Json => {
-            intake.reservation.grow(json_cost(&export.body)?)?;
-            intake.json(&export.body)?
-        }
+        Form::Json => intake.json(export.body)?,
     };
     Ok(Prepared {
         chunks,
@@ -247,7 +244,7 @@ impl Intake<'_> {
         Ok(divided.chunks)
     }
 
-    fn json(&mut self, bytes: &[u8]) -> Result<(Vec<Chunk>, Taken), Rejection> {
+    fn json(&mut self, text: Bytes) -> Result<(Vec<Chunk>, Taken), Rejection> {
         let wanted = self.wanted;
         let unreadable = |source: JsonError| match source {
             JsonError::WrongSignal { wanted, found } => Rejection::WrongSignal { wanted, found },
@@ -257,49 +254,50 @@ impl Intake<'_> {
                 source,
             },
         };
-        let message = Message::parse(bytes).map_err(unreadable)?;
-        message.expect(wanted).map_err(unreadable)?;
+        let before = self.reservation.bytes();
+        self.reservation.grow(json_cost(&text)?)?;
+        let read = json::transcode(&text, wanted).map_err(unreadable)?;
+        drop(text);
         if wanted == Signal::Metrics {
-            return Ok((Vec::new(), counted(message.metric_points())));
+            return Ok((Vec::new(), counted(read.items)));
         }
-        let (spans, logs) = message.into_parts();
-        let (items, refused, protobuf) = if wanted == Signal::Traces {
-            (spans.items.len(), spans.refused, encode::traces(&spans.items))
-        } else {
-            (logs.items.len(), logs.refused, encode::logs(&logs.items))
-        };
-        let base64 = |refused: &Refused| refused.reason.fault() == IdFault::Base64;
-        if items == 0
-            && refused.iter().all(base64)
-            && let Some(first) = refused.first()
+        if read.items == read.refused_count
+            && read.refused_as_base64
+            && let Some(first) = read.refused.first()
         {
             return Err(Rejection::Base64Ids {
                 first: first.clone(),
-                count: refused.len(),
+                count: read.refused_count,
             });
         }
-        let (chunks, _) = self.protobuf(protobuf.into())?;
+        // Of all that there was while it was read only the message is left.
+        let kept = read.protobuf.capacity().max(before);
+        self.reservation.shrink(self.reservation.bytes().saturating_sub(kept));
+        let (chunks, _) = self.protobuf(read.protobuf.into())?;
         let taken = Taken {
-            received: items + refused.len(),
-            refused_count: refused.len(),
-            refused,
+            received: read.items,
+            refused_count: read.refused_count,
+            refused: read.refused,
             ..Taken::default()
         };
         Ok((chunks, taken))
     }
 }
 
-/// Bytes that the values of a JSON message take: a multiple of its text, and something for each object, however empty.
+/// Bytes that reading a JSON message takes beside its text: what it becomes, twice while it is put together; the longest
+/// item twice, as values; and something for each object, however empty.
 fn json_cost(text: &[u8]) -> Result<usize, Rejection> {
     const OBJECT: usize = 320;
-    let objects = json_objects(text);
-    if objects > 100_000 && objects.saturating_mul(12) > text.len() {
+    let shape = Shape::of(text);
+    if shape.objects > 100_000 && shape.objects.saturating_mul(12) > text.len() {
         return Err(Rejection::Hollow {
-            objects,
+            objects: shape.objects,
             bytes: text.len(),
         });
     }
-    Ok(text.len().saturating_mul(6).max(objects.saturating_mul(OBJECT)))
+    let objects = shape.outside.saturating_add(shape.in_one);
+    let texts = text.len().saturating_add(shape.longest).saturating_mul(2);
+    Ok(texts.saturating_add(objects.saturating_mul(OBJECT)))
 }
 
 fn counted(points: usize) -> Taken {

@@ -135,7 +135,8 @@ pub(super) fn inflate_with<E>(
     let mut out = Vec::new();
     loop {
         let capacity = room(out.capacity(), out.len() + 1, Some(told)).min(limit.saturating_add(1));
-        if let Err(refused) = may(capacity.saturating_sub(out.capacity())) {
+        // Twice: of zstd's window as much is filled, and what grows is copied.
+        if let Err(refused) = may(2 * capacity.saturating_sub(out.capacity())) {
             return Ok(Err(refused));
         }
         out.reserve_exact(capacity - out.len());
@@ -163,19 +164,66 @@ fn told_length(bytes: &[u8], encoding: Encoding) -> Option<usize> {
     }
 }
 
-/// How many objects and lists a JSON text opens; what stands in strings does not count.
-pub(super) fn json_objects(text: &[u8]) -> usize {
-    let (mut objects, mut in_string, mut escaped) = (0, false, false);
-    for byte in text {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_string,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => objects += 1,
-            _ => {}
+/// What reading a JSON text takes, as its brackets say; what stands in strings does not count.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Objects and lists in all.
+    pub(super) objects: usize,
+    /// Those outside of spans and log records: they are in memory together.
+    pub(super) outside: usize,
+    /// Those in the span or log record that has most.
+    pub(super) in_one: usize,
+    /// Bytes of the longest span or log record.
+    pub(super) longest: usize,
+}
+
+impl Shape {
+    /// Of an OTLP message: an item is an object in a list (of a scope) in an object in a list (of a resource) in an object in a
+    /// list of the message.
+    pub(super) fn of(text: &[u8]) -> Self {
+        const ITEM: usize = 7;
+        let mut shape = Self::default();
+        let (mut in_string, mut escaped, mut depth) = (false, false, 0_usize);
+        // Whether what is open at the depths 4 and 6 are lists; where the item began, and how many objects it has.
+        let (mut of_scopes, mut of_items) = (false, false);
+        let mut item: Option<(usize, usize)> = None;
+        for (at, byte) in text.iter().enumerate() {
+            match byte {
+                _ if escaped => escaped = false,
+                b'\\' => escaped = in_string,
+                b'"' => in_string = !in_string,
+                b'{' | b'[' if !in_string => {
+                    depth += 1;
+                    shape.objects += 1;
+                    match depth {
+                        4 => of_scopes = *byte == b'[',
+                        6 => of_items = *byte == b'[',
+                        ITEM if of_scopes && of_items => item = Some((at, 0)),
+                        _ => {}
+                    }
+                    match &mut item {
+                        Some((_, objects)) => *objects += 1,
+                        None => shape.outside += 1,
+                    }
+                }
+                b'}' | b']' if !in_string => {
+                    depth = depth.saturating_sub(1);
+                    if depth < ITEM
+                        && let Some((begin, objects)) = item.take()
+                    {
+                        shape.in_one = shape.in_one.max(objects);
+                        shape.longest = shape.longest.max(at - begin);
+                    }
+                }
+                _ => {}
+            }
         }
+        if let Some((begin, objects)) = item {
+            shape.in_one = shape.in_one.max(objects);
+            shape.longest = shape.longest.max(text.len() - begin);
+        }
+        shape
     }
-    objects
 }
 
 /// Frames with a window over 128 MiB are refused: the window is memory that the sender asks us for.
@@ -233,7 +281,7 @@ impl Read for Deflate<'_> {
 mod tests {
     use std::io::Write as _;
 
-    use super::{Encoding, InflateError, inflate, inflate_with};
+    use super::{Encoding, InflateError, Shape, inflate, inflate_with};
 
     fn gzip(plain: &[u8]) -> Vec<u8> {
         let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
@@ -255,6 +303,16 @@ mod tests {
     }
 
     #[test]
+    fn items_are_told_from_what_stands_around_them() {
+        let text = br#"{"resourceSpans":[{"resource":{"attributes":[{"key":"[{","value":{"arrayValue":{"values":[{},{}]}}}]},
+            "scopeSpans":[{"spans":[{"name":"\"{"},{"events":[{},{}]}],"scope":{"attributes":[{}]}}]}]}"#;
+        let shape = Shape::of(text);
+        assert_eq!((shape.objects, shape.in_one, shape.longest), (22, 4, r#"{"events":[{},{}]"#.len()));
+        assert_eq!(shape.outside, 17);
+        assert_eq!(Shape::of(br#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"cut"#).longest, 12);
+    }
+
+    #[test]
     fn memory_is_asked_for_before_it_is_taken() {
         let plain = vec![7; 20 << 20];
         let (mut asked, mut most) = (0, 0);
@@ -263,10 +321,10 @@ mod tests {
             most = more.max(most);
             Ok::<(), ()>(())
         });
-        assert!(matches!(out, Ok(Ok(out)) if out.capacity() <= asked && out == plain));
-        assert_eq!(most, 8 << 20, "4, 8, 16, and what is left of 20 MiB");
+        assert!(matches!(out, Ok(Ok(out)) if 2 * out.capacity() <= asked && out == plain));
+        assert_eq!(most, 16 << 20, "twice 4, 8, 16, and what is left of 20 MiB");
         let refused = inflate_with(&gzip(&plain), Encoding::Gzip, 64 << 20, |more| {
-            if more > 4 << 20 { Err(()) } else { Ok(()) }
+            if more > 8 << 20 { Err(()) } else { Ok(()) }
         });
         assert!(matches!(refused, Ok(Err(()))));
     }

@@ -2,6 +2,8 @@
 #![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
+#[cfg(target_os = "linux")]
+mod bounds;
 mod config;
 mod hosts;
 mod limits;

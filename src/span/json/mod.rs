@@ -10,7 +10,7 @@ mod write;
 
 use std::fmt;
 
-pub use read::Message;
+pub use read::{Items, Kept, Message, MessageOf, OfResource};
 pub use write::{log_records, spans, write_trace};
 
 use super::{Decoded, LogRecord, Signal, Span};

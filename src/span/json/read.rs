@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, general_purpose};
-use serde::de::{Deserialize, Deserializer, IgnoredAny};
+use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
 use super::JsonError;
 use super::number::{Enum, F64, I64, U32, U64};
@@ -54,11 +54,42 @@ fn depth(json: &[u8]) -> usize {
 }
 
 /// One message as it stands in JSON: an export request of any signal, or a line of the Collector's file exporter.
+pub type Message = MessageOf<Kept>;
+
+/// What becomes of the items of a scope, one after the other as they are read: a message need not be in memory whole.
+pub trait Items: Default {
+    /// Takes a span, or why it cannot be used. Resource and scope are not known yet: those of the span are empty.
+    fn span(&mut self, span: Result<Span, RefusedReason>);
+    /// Takes a log record, or why it cannot be used.
+    fn record(&mut self, record: Result<LogRecord, RefusedReason>);
+}
+
+/// Items that are kept as they are.
+#[derive(Debug, Default)]
+pub struct Kept {
+    spans: Vec<Result<Span, RefusedReason>>,
+    records: Vec<Result<LogRecord, RefusedReason>>,
+}
+
+impl Items for Kept {
+    fn span(&mut self, span: Result<Span, RefusedReason>) {
+        self.spans.push(span);
+    }
+
+    fn record(&mut self, record: Result<LogRecord, RefusedReason>) {
+        self.records.push(record);
+    }
+}
+
+/// What a resource has: its scopes with their items.
+pub type OfResource<I> = (Resource, Vec<(Scope, I)>);
+
+/// One message, with its items in this form.
 #[derive(Debug, Default, serde::Deserialize)]
-#[serde(default, rename_all = "camelCase")]
-pub struct Message {
-    resource_spans: Option<Vec<ResourceSpans>>,
-    resource_logs: Option<Vec<ResourceLogs>>,
+#[serde(default, rename_all = "camelCase", bound = "I: Items")]
+pub struct MessageOf<I> {
+    resource_spans: Option<Vec<ResourceSpans<I>>>,
+    resource_logs: Option<Vec<ResourceLogs<I>>>,
     resource_metrics: Option<Vec<ResourceMetrics>>,
     #[serde(rename = "resource_spans")]
     snake_spans: Option<IgnoredAny>,
@@ -68,7 +99,7 @@ pub struct Message {
     snake_metrics: Option<IgnoredAny>,
 }
 
-impl Message {
+impl<I: Items> MessageOf<I> {
     /// Parses one message.
     ///
     /// # Errors
@@ -133,42 +164,117 @@ impl Message {
             .sum()
     }
 
+    /// Its spans, by resource and scope.
+    pub fn into_spans(self) -> impl Iterator<Item = OfResource<I>> {
+        self.resource_spans.into_iter().flatten().map(|of_resource| {
+            let scopes = of_resource.scope_spans.into_iter();
+            let scopes = scopes.map(|of_scope| (scope_from(of_scope.scope, of_scope.schema_url), of_scope.spans.0));
+            (resource_from(of_resource.resource, of_resource.schema_url), scopes.collect())
+        })
+    }
+
+    /// Its log records, by resource and scope.
+    pub fn into_records(self) -> impl Iterator<Item = OfResource<I>> {
+        self.resource_logs.into_iter().flatten().map(|of_resource| {
+            let scopes = of_resource.scope_logs.into_iter();
+            let scopes = scopes.map(|of_scope| (scope_from(of_scope.scope, of_scope.schema_url), of_scope.log_records.0));
+            (resource_from(of_resource.resource, of_resource.schema_url), scopes.collect())
+        })
+    }
+}
+
+impl Message {
     /// Its spans and its log records.
     #[must_use]
-    pub fn into_parts(self) -> (Decoded<Span>, Decoded<LogRecord>) {
-        let mut spans = Decoded::default();
-        for (resource, of_resource) in self.resource_spans.unwrap_or_default().into_iter().enumerate() {
-            let shared = Arc::new(resource_from(of_resource.resource, of_resource.schema_url));
-            for (scope, of_scope) in of_resource.scope_spans.into_iter().enumerate() {
-                let shared_scope = Arc::new(scope_from(of_scope.scope, of_scope.schema_url));
-                for (item, span) in of_scope.spans.into_iter().enumerate() {
-                    let place = Place {
-                        signal: Signal::Traces,
-                        resource,
-                        scope,
-                        item,
-                    };
-                    sort_in(&mut spans, place, span_from(span, &shared, &shared_scope));
-                }
+    pub fn into_parts(mut self) -> (Decoded<Span>, Decoded<LogRecord>) {
+        let logs = Self {
+            resource_logs: self.resource_logs.take(),
+            ..Self::default()
+        };
+        let (mut spans, mut records) = (Decoded::default(), Decoded::default());
+        each(self.into_spans(), |resource, scope, kept, place| {
+            for (item, span) in kept.spans.into_iter().enumerate() {
+                let span = span.map(|span| Span {
+                    resource: Arc::clone(resource),
+                    scope: Arc::clone(scope),
+                    ..span
+                });
+                sort_in(&mut spans, at(Signal::Traces, place, item), span);
             }
-        }
-        let mut logs = Decoded::default();
-        for (resource, of_resource) in self.resource_logs.unwrap_or_default().into_iter().enumerate() {
-            let shared = Arc::new(resource_from(of_resource.resource, of_resource.schema_url));
-            for (scope, of_scope) in of_resource.scope_logs.into_iter().enumerate() {
-                let shared_scope = Arc::new(scope_from(of_scope.scope, of_scope.schema_url));
-                for (item, record) in of_scope.log_records.into_iter().enumerate() {
-                    let place = Place {
-                        signal: Signal::Logs,
-                        resource,
-                        scope,
-                        item,
-                    };
-                    sort_in(&mut logs, place, record_from(record, &shared, &shared_scope));
-                }
+        });
+        each(logs.into_records(), |resource, scope, kept, place| {
+            for (item, record) in kept.records.into_iter().enumerate() {
+                let record = record.map(|record| LogRecord {
+                    resource: Arc::clone(resource),
+                    scope: Arc::clone(scope),
+                    ..record
+                });
+                sort_in(&mut records, at(Signal::Logs, place, item), record);
             }
+        });
+        (spans, records)
+    }
+}
+
+fn each(resources: impl Iterator<Item = OfResource<Kept>>, mut tell: impl FnMut(&Arc<Resource>, &Arc<Scope>, Kept, (usize, usize))) {
+    for (resource, (shared, scopes)) in resources.enumerate() {
+        let shared = Arc::new(shared);
+        for (scope, (shared_scope, kept)) in scopes.into_iter().enumerate() {
+            tell(&shared, &Arc::new(shared_scope), kept, (resource, scope));
         }
-        (spans, logs)
+    }
+}
+
+fn at(signal: Signal, (resource, scope): (usize, usize), item: usize) -> Place {
+    Place {
+        signal,
+        resource,
+        scope,
+        item,
+    }
+}
+
+/// Spans, given away one after the other.
+#[derive(Debug, Default)]
+struct Spans<I>(I);
+
+/// Log records, given away one after the other.
+#[derive(Debug, Default)]
+struct Records<I>(I);
+
+struct Each<I, T> {
+    items: I,
+    take: fn(&mut I, T),
+}
+
+impl<'de, I, T: Deserialize<'de>> Visitor<'de> for Each<I, T> {
+    type Value = I;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a sequence")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<I, A::Error> {
+        while let Some(item) = list.next_element()? {
+            (self.take)(&mut self.items, item);
+        }
+        Ok(self.items)
+    }
+}
+
+impl<'de, I: Items> Deserialize<'de> for Spans<I> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let take = |items: &mut I, span: SpanText| items.span(span_from(span));
+        let each = Each { items: I::default(), take };
+        deserializer.deserialize_seq(each).map(Self)
+    }
+}
+
+impl<'de, I: Items> Deserialize<'de> for Records<I> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let take = |items: &mut I, record: RecordText| items.record(record_from(record));
+        let each = Each { items: I::default(), take };
+        deserializer.deserialize_seq(each).map(Self)
     }
 }
 
@@ -185,10 +291,11 @@ fn or_default<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserial
 }
 
 macro_rules! message {
-    ($name:ident { $($(#[$attribute:meta])* $field:ident: $type:ty,)* }) => {
+    ($name:ident $(<$items:ident: Items>)? { $($(#[$attribute:meta])* $field:ident: $type:ty,)* }) => {
         #[derive(Debug, Default, serde::Deserialize)]
         #[serde(default, rename_all = "camelCase")]
-        struct $name {
+        $(#[serde(bound(deserialize = "I: Items"))] #[doc = stringify!($items)])?
+        struct $name $(<$items>)? {
             $($(#[$attribute])* #[serde(deserialize_with = "or_default")] $field: $type,)*
         }
     };
@@ -204,22 +311,22 @@ impl<'de> Deserialize<'de> for SnakeCase {
     }
 }
 
-message!(ResourceSpans {
+message!(ResourceSpans<I: Items> {
     resource: ResourceText,
-    scope_spans: Vec<ScopeSpans>,
+    scope_spans: Vec<ScopeSpans<I>>,
     #[serde(rename = "scope_spans")] _snake: SnakeCase,
     schema_url: String,
 });
-message!(ResourceLogs {
+message!(ResourceLogs<I: Items> {
     resource: ResourceText,
-    scope_logs: Vec<ScopeLogs>,
+    scope_logs: Vec<ScopeLogs<I>>,
     #[serde(rename = "scope_logs")] _snake: SnakeCase,
     schema_url: String,
 });
-message!(ScopeSpans { scope: ScopeText, spans: Vec<SpanText>, schema_url: String, });
-message!(ScopeLogs {
+message!(ScopeSpans<I: Items> { scope: ScopeText, spans: Spans<I>, schema_url: String, });
+message!(ScopeLogs<I: Items> {
     scope: ScopeText,
-    log_records: Vec<RecordText>,
+    log_records: Records<I>,
     #[serde(rename = "log_records")] _snake: SnakeCase,
     schema_url: String,
 });
@@ -291,9 +398,25 @@ message!(RecordText {
     span_id: String,
 });
 
+/// A value: what stands in a list of them is no larger than the value itself.
+#[derive(Debug)]
+struct ValueText(AnyValue);
+
+impl Default for ValueText {
+    fn default() -> Self {
+        Self(AnyValue::Empty)
+    }
+}
+
+impl<'de> Deserialize<'de> for ValueText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        OneOf::deserialize(deserializer).map(|value| Self(value_from(value)))
+    }
+}
+
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct ValueText {
+struct OneOf {
     string_value: Option<String>,
     bool_value: Option<bool>,
     int_value: Option<I64>,
@@ -354,7 +477,7 @@ fn scope_from(scope: ScopeText, schema_url: String) -> Scope {
     }
 }
 
-fn span_from(span: SpanText, resource: &Arc<Resource>, scope: &Arc<Scope>) -> Result<Span, RefusedReason> {
+fn span_from(span: SpanText) -> Result<Span, RefusedReason> {
     let trace_id = TraceId::from_hex(&span.trace_id).ok_or_else(|| RefusedReason::TraceId(fault(&span.trace_id, 16)))?;
     let span_id = SpanId::from_hex(&span.span_id).ok_or_else(|| RefusedReason::SpanId(fault(&span.span_id, 8)))?;
     let parent = match SpanId::from_hex(&span.parent_span_id) {
@@ -387,8 +510,8 @@ fn span_from(span: SpanText, resource: &Arc<Resource>, scope: &Arc<Scope>) -> Re
             code: span.status.code.0,
             message: span.status.message,
         },
-        resource: Arc::clone(resource),
-        scope: Arc::clone(scope),
+        resource: nothing_around().0,
+        scope: nothing_around().1,
     })
 }
 
@@ -412,7 +535,7 @@ fn link_from(link: LinkText) -> Option<Link> {
     })
 }
 
-fn record_from(record: RecordText, resource: &Arc<Resource>, scope: &Arc<Scope>) -> Result<LogRecord, RefusedReason> {
+fn record_from(record: RecordText) -> Result<LogRecord, RefusedReason> {
     let trace_id = TraceId::from_hex(&record.trace_id);
     if trace_id.is_none() && fault(&record.trace_id, 16) == IdFault::Base64 {
         return Err(RefusedReason::TraceId(IdFault::Base64));
@@ -430,20 +553,28 @@ fn record_from(record: RecordText, resource: &Arc<Resource>, scope: &Arc<Scope>)
         severity: record.severity_number.0,
         severity_text: record.severity_text,
         event_name: record.event_name,
-        body: value_from(record.body),
+        body: record.body.0,
         attributes: attributes_from(record.attributes),
         dropped_attributes: record.dropped_attributes_count.0,
         flags: record.flags.0,
-        resource: Arc::clone(resource),
-        scope: Arc::clone(scope),
+        resource: nothing_around().0,
+        scope: nothing_around().1,
     })
 }
 
-fn attributes_from(pairs: Vec<PairText>) -> Attributes {
-    pairs.into_iter().map(|pair| (pair.key, value_from(pair.value))).collect()
+/// Of an item whose resource and scope are not known.
+fn nothing_around() -> (Arc<Resource>, Arc<Scope>) {
+    thread_local! {
+        static NOTHING: (Arc<Resource>, Arc<Scope>) = Default::default();
+    }
+    NOTHING.with(Clone::clone)
 }
 
-fn value_from(value: ValueText) -> AnyValue {
+fn attributes_from(pairs: Vec<PairText>) -> Attributes {
+    pairs.into_iter().map(|pair| (pair.key, pair.value.0)).collect()
+}
+
+fn value_from(value: OneOf) -> AnyValue {
     if let Some(text) = value.string_value {
         AnyValue::String(text)
     } else if let Some(flag) = value.bool_value {
@@ -453,9 +584,9 @@ fn value_from(value: ValueText) -> AnyValue {
     } else if let Some(number) = value.double_value {
         AnyValue::Double(number.0)
     } else if let Some(list) = value.array_value {
-        AnyValue::Array(list.values.into_iter().map(value_from).collect())
+        AnyValue::Array(list.values.into_iter().map(|value| value.0).collect())
     } else if let Some(list) = value.kvlist_value {
-        AnyValue::KvList(list.values.into_iter().map(|pair| (pair.key, value_from(pair.value))).collect())
+        AnyValue::KvList(list.values.into_iter().map(|pair| (pair.key, pair.value.0)).collect())
     } else if let Some(bytes) = value.bytes_value {
         AnyValue::Bytes(bytes.0)
     } else {

@@ -2,8 +2,10 @@
 //!
 //! `tests/fuzz_replay.rs` includes this file by path and gives the same functions the seeds and the regressions.
 
+pub mod bodies;
 pub mod convert;
 pub mod convert_made;
+pub mod cost;
 pub mod documents;
 pub mod format_read;
 pub mod log_recovery;
@@ -20,11 +22,12 @@ pub mod wire_scan;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 10] = [
     ("wire_scan", wire_scan::run),
     ("otlp_json", otlp_json::run),
     ("convert", convert::run),
     ("convert_made", convert_made::run),
+    ("cost", cost::run),
     ("format_read", format_read::run),
     ("log_recovery", log_recovery::run),
     ("query", query::run),

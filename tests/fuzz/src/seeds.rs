@@ -20,7 +20,7 @@ pub fn of(target: &str, largest: usize) -> Vec<Vec<u8>> {
         "wire_scan" => corpus(&[".bin"]),
         "otlp_json" => corpus(&[".traces.json", ".logs.json"]),
         "convert" => corpus(&[".bin", ".traces.json", ".logs.json"]),
-        "convert_made" | "log_recovery" => noise(),
+        "convert_made" | "cost" | "log_recovery" => noise(),
         "format_read" => documents(),
         "query" => queries(),
         "receive" => requests(),

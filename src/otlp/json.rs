@@ -1,0 +1,125 @@
+//! OTLP/JSON to OTLP protobuf, item by item: of a message no more is decoded at once than one span or log record.
+
+use super::cut::Header;
+use super::encode::{around_items, around_scopes, put_record, put_span};
+use crate::span::json::{Items, JsonError, MessageOf, OfResource};
+use crate::span::{IdFault, LogRecord, Place, Refused, RefusedReason, Signal, Span};
+
+/// How many refused items are told one by one; the rest is counted.
+const TOLD: usize = 100;
+
+/// A message that was JSON.
+#[derive(Debug, Default)]
+pub struct Transcoded {
+    /// The same, as protobuf, without what was refused.
+    pub protobuf: Vec<u8>,
+    /// How many spans or log records it has, or data points.
+    pub items: usize,
+    /// The first refused items.
+    pub refused: Vec<Refused>,
+    /// How many were refused in all.
+    pub refused_count: usize,
+    /// Whether all of them were refused because their ids are base64.
+    pub refused_as_base64: bool,
+}
+
+/// The items of a scope, as fields of it.
+#[derive(Debug, Default)]
+struct Encoded {
+    fields: Vec<u8>,
+    items: usize,
+    refused: Vec<(usize, RefusedReason)>,
+    refused_count: usize,
+    /// Refused for another reason than base64.
+    otherwise: bool,
+}
+
+impl Encoded {
+    fn refuse(&mut self, reason: RefusedReason) {
+        self.otherwise |= reason.fault() != IdFault::Base64;
+        self.refused_count += 1;
+        if self.refused.len() < TOLD {
+            self.refused.push((self.items, reason));
+        }
+    }
+}
+
+impl Items for Encoded {
+    fn span(&mut self, span: Result<Span, RefusedReason>) {
+        match span {
+            Ok(span) => put_span(2, &span, &mut self.fields),
+            Err(reason) => self.refuse(reason),
+        }
+        self.items += 1;
+    }
+
+    fn record(&mut self, record: Result<LogRecord, RefusedReason>) {
+        match record {
+            Ok(record) => put_record(2, &record, &mut self.fields),
+            Err(reason) => self.refuse(reason),
+        }
+        self.items += 1;
+    }
+}
+
+/// Reads a message of this signal. Of metrics, the data points are counted.
+///
+/// # Errors
+///
+/// It is not JSON, or carries another signal.
+pub fn transcode(text: &[u8], signal: Signal) -> Result<Transcoded, JsonError> {
+    let message = MessageOf::<Encoded>::parse(text)?;
+    message.expect(signal)?;
+    Ok(match signal {
+        Signal::Traces => put_together(message.into_spans(), signal),
+        Signal::Logs => put_together(message.into_records(), signal),
+        Signal::Metrics => Transcoded {
+            items: message.metric_points(),
+            ..Transcoded::default()
+        },
+    })
+}
+
+fn put_together(resources: impl Iterator<Item = OfResource<Encoded>>, signal: Signal) -> Transcoded {
+    let mut whole = Transcoded {
+        refused_as_base64: true,
+        ..Transcoded::default()
+    };
+    for (resource, (around, scopes)) in resources.enumerate() {
+        let mut fields = Vec::new();
+        for (scope, (around, encoded)) in scopes.into_iter().enumerate() {
+            whole.items += encoded.items;
+            whole.refused_count += encoded.refused_count;
+            whole.refused_as_base64 &= !encoded.otherwise;
+            let left = TOLD.saturating_sub(whole.refused.len());
+            whole
+                .refused
+                .extend(encoded.refused.into_iter().take(left).map(|(item, reason)| Refused {
+                    place: Place {
+                        signal,
+                        resource,
+                        scope,
+                        item,
+                    },
+                    reason,
+                }));
+            if !encoded.fields.is_empty() {
+                put_around(2, around_items(&around), encoded.fields, &mut fields);
+            }
+        }
+        if !fields.is_empty() {
+            put_around(1, around_scopes(&around), fields, &mut whole.protobuf);
+        }
+    }
+    whole
+}
+
+/// Adds a field that consists of these. What is the first and the largest is not copied once more.
+fn put_around(number: u8, [before, behind]: [Vec<u8>; 2], inside: Vec<u8>, out: &mut Vec<u8>) {
+    let length = before.len() + inside.len() + behind.len();
+    out.reserve(length + 11);
+    out.extend_from_slice(Header::new(number, length).bytes());
+    out.extend_from_slice(&before);
+    out.extend_from_slice(&inside);
+    out.extend_from_slice(&behind);
+}
