@@ -187,20 +187,20 @@ fn json(spans: usize) -> Vec<u8> {
 
 #[test]
 fn point_12_memory_in_flight_is_what_the_setting_says() {
-    let limit = 128 * MB;
+    let limit = 48 * MB;
     let bridge = Serving::start(&format!("max_in_flight_bytes = {limit}\n"));
     let start = peak_of(&bridge);
-    let nothing = field(1, &field(2, &[0x12, 0].repeat(8 << 20)));
+    let nothing = field(1, &field(2, &[0x12, 0].repeat(2 << 20)));
     // Every one with a record that is of a trace, so that no two are one piece.
     let mut turns = Vec::new();
-    for number in 0..600_000_u32 {
+    for number in 0..100_000_u32 {
         turns.extend([0x12, 0]);
         let id: Vec<u8> = [number % 7 + 1; 4].iter().flat_map(|part| part.to_be_bytes()).collect();
         turns.extend(field(2, &field(9, &id)));
     }
     let turns = field(1, &field(2, &turns));
-    let scopes = field(1, &[0x12, 0x02, 0x12, 0x00].repeat(4 << 20));
-    let lone = around_many(0, 50_000, 4).protobuf();
+    let scopes = field(1, &[0x12, 0x02, 0x12, 0x00].repeat(1 << 20));
+    let lone = around_many(0, 30_000, 1).protobuf();
     let deep = Body {
         depth: 20,
         text: 0,
@@ -213,7 +213,7 @@ fn point_12_memory_in_flight_is_what_the_setting_says() {
         ("/v1/logs", PROTOBUF, scopes),
         ("/v1/traces", PROTOBUF, lone),
         ("/v1/traces", PROTOBUF, deep.protobuf()),
-        ("/v1/traces", JSON, json(60_000)),
+        ("/v1/traces", JSON, json(15_000)),
     ];
     // The process tells the most that it ever had: that is of the largest so far.
     let mut largest = 0;
@@ -231,7 +231,7 @@ fn point_12_memory_in_flight_is_what_the_setting_says() {
         );
     }
     assert_eq!(
-        bridge.post("/v1/traces", &[JSON], &json(60_000)).status,
+        bridge.post("/v1/traces", &[JSON], &json(15_000)).status,
         200,
         "nothing of it is unusual"
     );
