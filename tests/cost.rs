@@ -1,5 +1,5 @@
 //! What a request costs in memory and in work, counted in bytes allocated: no time is asserted.
-#![expect(clippy::expect_used, reason = "a test")]
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
 use std::alloc::System;
@@ -13,6 +13,7 @@ use spanbridge::store::Chunk;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use support::Chance;
 
+#[allow(dead_code, reason = "not every test needs all of it")]
 mod support;
 
 #[path = "fuzz/src/bodies.rs"]
