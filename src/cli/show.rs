@@ -85,7 +85,10 @@ fn run_lines(run: &Run) -> Vec<String> {
     );
     facts.push(format!("{} model calls", summary.model_calls));
     facts.push(format!("{} tools", summary.tool_calls));
-    facts.push(format!("tokens {} in, {} out", summary.input_tokens, summary.output_tokens));
+    // A failed call says no tokens: that is not 0.
+    if run.steps.iter().any(|step| !step.operation.usage.is_empty()) {
+        facts.push(format!("tokens {} in, {} out", summary.input_tokens, summary.output_tokens));
+    }
     lines.push(format!("  {}", facts.join(" · ")));
     if let Some(question) = &run.question {
         lines.push(format!("  {} {}", styled("asked", Style::Dim), value(&question.content)));

@@ -31,3 +31,4 @@ pub(crate) use read::take;
 pub use read::{ChildResult, Read, kind, read};
 pub use registry::Registry;
 pub use rule::{Codec, Condition, Field, Place, Rule};
+pub(crate) use write_field::interrupt_prompt;

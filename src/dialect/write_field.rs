@@ -16,6 +16,7 @@ use super::rule::{Codec, Field, Place, Rule};
 use super::{normalize, result};
 use crate::operation::{Evaluation, Failure, Kind, Message, Operation, Recorded, Role, ToolUse};
 use crate::span::{Span, UnixNanos};
+pub(crate) use finish::interrupt_prompt;
 use lists::{documents, embedded_texts, evaluations, tool_definitions};
 use slot::{add, count, number, set, text};
 
@@ -27,6 +28,7 @@ pub(super) struct Writer<'a> {
     failure: Failure,
     failed: bool,
     passes: bool,
+    interrupts: bool,
     handoff: (Option<String>, Option<String>),
     evaluation: Evaluation,
     usage_excludes_cache: bool,
@@ -46,6 +48,7 @@ impl<'a> Writer<'a> {
             failure: Failure::default(),
             failed: false,
             passes: false,
+            interrupts: false,
             handoff: (None, None),
             evaluation: Evaluation::default(),
             usage_excludes_cache: false,
@@ -241,6 +244,7 @@ impl<'a> Writer<'a> {
                 // Control flow that a framework writes as an error: the run goes on elsewhere, or waits for a person.
                 let passes = matches!(value.as_str(), Some("passes" | "interrupts"));
                 self.passes |= passes;
+                self.interrupts |= value.as_str() == Some("interrupts");
                 self.failed |= !passes;
                 true
             }

@@ -97,6 +97,12 @@ impl ToolCall {
     }
 }
 
+/// Arguments as compact text: a text as it is, anything else as JSON.
+#[must_use]
+pub fn arguments_text(arguments: &Value) -> String {
+    arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned)
+}
+
 /// Arguments as an object: `{"input": value}` around any other value. The flag says whether it was put around.
 #[must_use]
 pub fn arguments_object(arguments: Option<&Value>) -> (Map<String, Value>, bool) {

@@ -9,7 +9,7 @@ pub mod usage;
 use serde_json::{Map, Value};
 
 pub use document::Document;
-pub use message::{Message, Part, Role, ToolCall};
+pub use message::{Message, Part, Role, ToolCall, arguments_text};
 pub use rare::{ContentType, Interrupt, Memory, Prompt, Rare, ResourceImpact, StateChange, Task, Training};
 pub use recorded::{Form, Recorded};
 pub use usage::{Cost, TokenCount};

@@ -5,7 +5,7 @@ use serde_json::Map;
 use super::logs::{self, ByTrace};
 use super::node::Nodes;
 use super::scope::Scopes;
-use super::{AgentInfo, Run, RunFailure, Scope, Step, conversation, duplicate, entries, order, said, steps, stitch, usage};
+use super::{AgentInfo, Run, RunFailure, Scope, Step, conversation, duplicate, entries, interrupts, order, said, steps, stitch, usage};
 use crate::dialect::{Framework, Registry};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Agent, Kind};
@@ -48,6 +48,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, mut logs: Vec<LogRecord>, regis
     let mut conversations = conversation::all(&mut nodes, &scopes);
     let loose = stitch::tools(&mut nodes, &scopes, &mut conversations);
     let mut made = steps::make(&mut nodes, &scopes, &conversations);
+    interrupts::add(&mut made);
     super::failure::unsay_echoes(&mut made.list);
     let spoken = entries::of(&nodes, &scopes, &mut conversations, &loose, &made);
     for conversation in &conversations {
@@ -116,7 +117,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, mut logs: Vec<LogRecord>, regis
     let root = root_of(&list, &out_scopes);
     let failure = super::failure::settle(&mut list, root);
     let question = said::question(&list, &out_scopes, root);
-    let answer = if failure.is_some() {
+    let answer = if failure.is_some() || interrupts::waits(&list, &out_scopes) {
         None
     } else {
         said::answer(&list, &out_scopes, root)

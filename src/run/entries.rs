@@ -179,7 +179,8 @@ fn results(nodes: &Nodes, which: usize, call: usize, asked: &Asked, steps: &Step
 fn result_entry(call_id: &str, at: usize, attempt: usize, steps: &Steps) -> Option<Entry> {
     let step = steps.list.get(at)?;
     let has_result = step.operation.tool.as_ref().is_some_and(|tool| tool.result.is_some());
-    if step.ended_at.is_none() && !has_result && step.operation.failure.is_none() {
+    let unfinished = step.ended_at.is_none() || step.operation.interrupt.is_some();
+    if unfinished && !has_result && step.operation.failure.is_none() {
         return None;
     }
     // A handoff that the client records as a span of its own gives no result of its own.

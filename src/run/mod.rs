@@ -11,6 +11,7 @@ mod duplicate;
 mod entries;
 mod failure;
 mod fill;
+mod interrupts;
 mod keys;
 mod logs;
 mod loose;

@@ -1003,7 +1003,37 @@ error's words from the next request. A spoken answer's transcript is its text. O
         c.span("index", 2000, 2000, {"openinference.span.kind": "RETRIEVER", "input.value": "Dune", "judgment.update_id": update, **more}, root, span_id=late)
 
 
-for make in (judges, server_tools, withheld, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
+def waiting():
+    c = Case(63, "made-waiting-for-a-person", "Runs that stop for a person, and go on", """
+A graph's node raises LangGraph's `GraphInterrupt`, and so do the graphs around it: the run asked once, did not fail and has no answer yet.
+The second trace goes on with the person's decision and answers. In the third a tool of Claude Code waits for a permission, with the time; in
+the fourth an agent gives back calls that wait for an approval.""")
+    scope = "openinference.instrumentation.langchain"
+    ask = chat("user", "Delete a.txt.")
+    said = chat("assistant", "I delete it.", calls=[("call_1", "delete", {"path": "a.txt"})])
+    raised = "(Interrupt(value='Delete a.txt?', id='7ef2'),)"
+    stops = [exception(1900, "langgraph.errors.GraphInterrupt", raised)]
+    where = {"scope": scope}
+    root = c.span("keeper", 0, 2000, agent("keeper", ask["content"], text({"messages": [{"type": "ai", "content": "I delete it."}], "__interrupt__": [{"value": "Delete a.txt?", "id": "7ef2"}]}), session__id="s", output__mime_type="application/json"), **where)
+    c.span("ChatOpenAI", 100, 900, llm([ask], said, (20, 9)), root, **where)
+    node = c.span("approve", 1000, 1900, {"openinference.span.kind": "CHAIN"}, root, (ERROR, f"GraphInterrupt({raised})"), stops, **where)
+    where = {"scope": scope, "trace": 2}
+    resume = text({"graph": None, "update": None, "resume": {"type": "approve"}, "goto": []})
+    root = c.span("keeper", 60000, 63000, agent("keeper", resume, "Deleted.", session__id="s", input__mime_type="application/json"), **where)
+    c.span("delete", 60100, 60900, tool("delete", "call_1", {"path": "a.txt"}, "ok"), root, **where)
+    c.span("ChatOpenAI", 61000, 62900, llm([ask, said, chat("tool", "ok", call_id="call_1")], chat("assistant", "Deleted."), (40, 3)), root, **where)
+    where = {"scope": "com.anthropic.claude_code.tracing", "trace": 3}
+    root = c.span("claude_code.interaction", 0, 9000, {"span.type": "interaction", "user_prompt": "Delete a.txt."}, **where)
+    c.span("claude_code.llm_request", 100, 900, {"span.type": "llm_request", "model": "claude-sonnet-4-5", "input_tokens": 20, "output_tokens": 9, "stop_reason": "tool_use"}, root, **where)
+    t = c.span("claude_code.tool", 1000, 8000, {"span.type": "tool", "tool_name": "Bash", "full_command": "rm a.txt", "tool_use_id": "toolu_1"}, root, events=[(7900, "tool.output", {"output": "ok"})], **where)
+    c.span("claude_code.tool.blocked_on_user", 1010, 7010, {"span.type": "tool.blocked_on_user", "duration_ms": 6000, "decision": "accept", "source": "user_temporary"}, t, **where)
+    where = {"scope": "pydantic-ai", "trace": 4}
+    deferred = {"calls": [], "approvals": [{"tool_name": "delete", "args": {"path": "a.txt"}, "tool_call_id": "call_1", "part_kind": "tool-call"}], "metadata": {}}
+    root = c.span("invoke_agent keeper", 0, 2000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "keeper", "final_result": text(deferred)}, **where)
+    c.span("chat gpt-4o", 100, 900, genai([ask], said, (20, 9), finish="tool_call"), root, **where)
+
+
+for make in (judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
     make()
 
 

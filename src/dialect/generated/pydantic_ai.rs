@@ -12,4 +12,5 @@ pub(super) static RULES: &[Rule] = &[
     Rule { dialect: "pydantic_ai", key: "gen_ai.agent.call.id", prefix: false, place: Place::Span, field: Field::AgentId, codec: Codec::Text, rank: 20, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "pydantic_ai", key: "pydantic_ai.all_messages", prefix: false, place: Place::Span, field: Field::Input, codec: Codec::Json, rank: 80, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "pydantic_ai", key: "final_result", prefix: false, place: Place::Span, field: Field::Output, codec: Codec::Json, rank: 80, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "pydantic_ai", key: "exception.type", prefix: false, place: Place::Event("exception"), field: Field::FailureFlag, codec: Codec::Text, rank: 23, when: Condition::ALWAYS, paths: &[], values: &[("ApprovalRequired", "interrupts"), ("*.ApprovalRequired", "interrupts"), ("CallDeferred", "interrupts"), ("*.CallDeferred", "interrupts")] },
 ];

@@ -229,6 +229,13 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         builder.call(call);
         return vec![builder.message];
     }
+    // A person's decision stands in a message of role tool (Vercel AI SDK): it is no tool's answer.
+    let decides = |item: &Value| item.member("type").and_then(Value::as_str) == Some("tool-approval-response");
+    let decision = map.member("content").and_then(Value::as_array);
+    let role = match decision {
+        Some(items) if role == Role::Tool && !items.is_empty() && items.iter().all(decides) => Role::User,
+        _ => role,
+    };
     let mut builder = Builder::new(role);
     builder.message.name = text(map, &["name", "author_name"]);
     builder.message.tool_call_id = text(map, &["tool_call_id", "toolCallId"]);

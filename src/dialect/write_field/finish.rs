@@ -213,6 +213,16 @@ impl Writer<'_> {
     }
 
     fn finish_failure(&mut self) {
+        if self.interrupts {
+            let asked = self
+                .failure
+                .message
+                .as_deref()
+                .map(interrupt_prompt)
+                .filter(|words| !words.is_empty());
+            let interrupt = self.operation.interrupt.get_or_insert_default();
+            interrupt.prompt = interrupt.prompt.take().or(asked);
+        }
         if self.passes {
             return;
         }
@@ -258,4 +268,20 @@ fn target_in_name(operation: &Operation) -> Option<&str> {
     let name = (operation.kind == Kind::Handoff).then_some(operation.name.as_str())?;
     let target = name.strip_prefix("handoff to ").or_else(|| name.strip_prefix("transfer to "))?;
     (!target.is_empty()).then_some(target)
+}
+
+/// What a person is asked, in the text of LangGraph's exception: `(Interrupt(value='Go?', id='..'),)`. Any other text is
+/// the question itself.
+pub(crate) fn interrupt_prompt(text: &str) -> String {
+    let Some((_, inside)) = text.split_once("Interrupt(value=") else {
+        return text.to_owned();
+    };
+    let end = [", id=", ", resumable=", ", when=", ", ns="]
+        .iter()
+        .filter_map(|member| inside.rfind(member))
+        .min()
+        .unwrap_or(inside.len());
+    let value = inside.get(..end).unwrap_or(inside).trim_end_matches([')', ',', '(']);
+    let bare = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    bare('\'').or_else(|| bare('"')).unwrap_or(value).to_owned()
 }

@@ -1,0 +1,275 @@
+//! A person was asked, and the run waits or went on with the answer: steps for what no span of its own tells of.
+//!
+//! Graphs stop by an exception or put `__interrupt__` into their output, agents give back the calls that wait for an approval,
+//! and the run that goes on is given a `resume`.
+
+use serde_json::{Map, Value};
+
+use super::steps::Steps;
+use super::{Observed, Step};
+use crate::operation::{Form, Interrupt, Kind, Message, Operation, Part, Recorded, arguments_text};
+use crate::run::Scope;
+use crate::span::UnixNanos;
+
+/// Adds the steps. Of spans within one another that tell of the same interrupt the innermost holds.
+pub(super) fn add(steps: &mut Steps) {
+    let asked: Vec<Vec<Interrupt>> = steps.list.iter().map(asked).collect();
+    let mut around = vec![false; steps.list.len()];
+    for (at, _) in asked.iter().enumerate().filter(|(_, asked)| !asked.is_empty()) {
+        mark_above(&steps.list, at, &mut around);
+    }
+    let mut made: Vec<Step> = Vec::new();
+    for (at, asked) in asked.into_iter().enumerate() {
+        let Some(step) = steps.list.get_mut(at) else { continue };
+        // A tool that waits has no result yet: it keeps the interrupt as the reason.
+        if !matches!(step.operation.kind, Kind::Interrupt | Kind::Tool)
+            && step.operation.interrupt.as_ref().is_some_and(|it| it.response.is_none())
+        {
+            step.operation.interrupt = None;
+        }
+        if around.get(at) != Some(&true) {
+            let end = step.end_or_start();
+            made.extend(
+                asked
+                    .into_iter()
+                    .enumerate()
+                    .map(|(place, interrupt)| new(step, at, place, end, interrupt)),
+            );
+        }
+    }
+    answer(steps, &mut made);
+    name_what_waits(steps);
+    steps.list.append(&mut made);
+}
+
+fn mark_above(list: &[Step], from: usize, around: &mut [bool]) {
+    let mut up = list.get(from).and_then(|step| step.parent);
+    while let Some(at) = up {
+        match around.get_mut(at) {
+            Some(slot) if !*slot => *slot = true,
+            _ => return,
+        }
+        up = list.get(at).and_then(|step| step.parent);
+    }
+}
+
+fn new(step: &Step, parent: usize, place: usize, at: UnixNanos, interrupt: Interrupt) -> Step {
+    let id = if place == 0 {
+        format!("{}:interrupt", step.id)
+    } else {
+        format!("{}:interrupt{place}", step.id)
+    };
+    Step {
+        id,
+        span_id: None,
+        parent: Some(parent),
+        scope: step.scope,
+        observed: Observed::Span,
+        operation: Box::new(Operation {
+            kind: Kind::Interrupt,
+            name: "interrupt".to_owned(),
+            interrupt: Some(Box::new(interrupt)),
+            ..Operation::default()
+        }),
+        started_at: at,
+        ended_at: Some(at),
+        turn: None,
+        dispatched_by: None,
+        call_index: None,
+        inside_tool: None,
+        called_by: None,
+        evidence: step.span_id.into_iter().collect(),
+        same_call_as: None,
+    }
+}
+
+/// What a step says that a person is asked.
+fn asked(step: &Step) -> Vec<Interrupt> {
+    let operation = &step.operation;
+    if operation.kind == Kind::Interrupt {
+        return Vec::new();
+    }
+    if let Some(interrupt) = operation.interrupt.as_deref().filter(|interrupt| interrupt.response.is_none()) {
+        let called = operation
+            .tool
+            .as_ref()
+            .map(|tool| call(tool.name.as_deref(), tool.arguments.as_ref()));
+        let prompt = interrupt.prompt.clone().or(called);
+        return vec![Interrupt {
+            prompt,
+            ..interrupt.clone()
+        }];
+    }
+    let prompts = match operation.kind {
+        Kind::Llm => operation.output_messages.iter().flatten().flat_map(approvals).collect(),
+        Kind::Agent | Kind::Chain => in_output(&operation.output),
+        _ => Vec::new(),
+    };
+    let of = |prompt| Interrupt {
+        prompt: Some(prompt),
+        ..Interrupt::default()
+    };
+    prompts.into_iter().map(of).collect()
+}
+
+/// Calls that wait for an approval, in an answer's parts.
+fn approvals(message: &Message) -> impl Iterator<Item = String> {
+    message.parts.iter().filter_map(|part| match part {
+        Part::Other(Value::Object(map)) if matches!(text(map, "type"), Some("tool-approval-request" | "mcp_approval_request")) => {
+            let asked = map.get("toolCall").and_then(Value::as_object).unwrap_or(map);
+            Some(call(text(asked, "name").or_else(|| text(asked, "toolName")), arguments(asked)))
+        }
+        _ => None,
+    })
+}
+
+/// The value of a recorded whole, opened only where its text holds one of these words.
+fn holding<'a>(recorded: &'a Recorded, words: &[&str]) -> Option<&'a Value> {
+    match recorded.form()? {
+        Form::Text(text)
+            if !words
+                .iter()
+                .any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some()) =>
+        {
+            None
+        }
+        _ => recorded.get(),
+    }
+}
+
+/// An object, or the object that a client put around it.
+fn objects(value: &Value) -> impl Iterator<Item = &Map<String, Value>> {
+    let inner = ["outputs", "output", "inputs", "input"]
+        .iter()
+        .filter_map(|key| value.get(*key)?.as_object());
+    value.as_object().into_iter().chain(inner)
+}
+
+fn in_output(output: &Recorded) -> Vec<String> {
+    let Some(value) = holding(output, &["\"__interrupt__\"", "\"approvals\""]) else {
+        return Vec::new();
+    };
+    for map in objects(value) {
+        if let Some(Value::Array(list)) = map.get("__interrupt__") {
+            let word = |item: &Value| match item.get("value").unwrap_or(item) {
+                Value::String(text) => crate::dialect::interrupt_prompt(text),
+                other => other.to_string(),
+            };
+            return list.iter().map(word).collect();
+        }
+        if let (Some(Value::Array(calls)), Some(Value::Array(approvals))) = (map.get("calls"), map.get("approvals")) {
+            let asked = approvals.iter().chain(calls).filter_map(Value::as_object);
+            return asked.map(|asked| call(text(asked, "tool_name"), arguments(asked))).collect();
+        }
+    }
+    Vec::new()
+}
+
+fn text<'a>(map: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    map.get(key).and_then(Value::as_str)
+}
+
+fn arguments(map: &Map<String, Value>) -> Option<&Value> {
+    ["arguments", "args", "input"].iter().find_map(|key| map.get(*key))
+}
+
+/// A call in words.
+fn call(name: Option<&str>, arguments: Option<&Value>) -> String {
+    format!("{}({})", name.unwrap_or("tool"), arguments.map(arguments_text).unwrap_or_default())
+}
+
+/// Gives each `resume` to the interrupt before it in the same trace; one that answers another trace's is a step of its own.
+fn answer(steps: &mut Steps, made: &mut Vec<Step>) {
+    let mut resumed: Vec<(usize, Value)> = Vec::new();
+    let mut below = vec![false; steps.list.len()];
+    for (at, step) in steps.list.iter().enumerate() {
+        if !matches!(step.operation.kind, Kind::Agent | Kind::Chain) {
+            continue;
+        }
+        let value = holding(&step.operation.input, &["\"resume\""]);
+        let resume = value.into_iter().flat_map(objects).find_map(|map| {
+            let command = map.contains_key("goto") || map.contains_key("update");
+            map.get("resume").filter(|resume| command && !resume.is_null())
+        });
+        if let Some(resume) = resume {
+            resumed.push((at, resume.clone()));
+        }
+    }
+    for (at, _) in &resumed {
+        if let Some(slot) = below.get_mut(*at) {
+            *slot = true;
+        }
+    }
+    resumed.retain(|(at, _)| {
+        let mut up = steps.list.get(*at).and_then(|step| step.parent);
+        let mut far = 0;
+        while let Some(above) = up.filter(|_| far < 64) {
+            if below.get(above) == Some(&true) {
+                return false;
+            }
+            up = steps.list.get(above).and_then(|step| step.parent);
+            far += 1;
+        }
+        true
+    });
+    let start = |at: usize| steps.list.get(at).map(|step| step.started_at);
+    resumed.sort_by_key(|(at, _)| (start(*at), *at));
+    made.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
+    let mut open = 0;
+    let waiting = made.len();
+    for (at, response) in resumed {
+        let Some(step) = steps.list.get(at) else { continue };
+        let before = made.get_mut(open..waiting).and_then(|open| open.first_mut());
+        match before.filter(|before| before.started_at <= step.started_at) {
+            Some(before) => {
+                open += 1;
+                before.ended_at = Some(step.started_at);
+                let wait = step.started_at.millis_since(before.started_at);
+                if let Some(interrupt) = &mut before.operation.interrupt {
+                    (interrupt.response, interrupt.wait_ms) = (Some(response), Some(wait));
+                }
+            }
+            None => {
+                let interrupt = Interrupt {
+                    response: Some(response),
+                    ..Interrupt::default()
+                };
+                made.push(new(step, at, 0, step.started_at, interrupt));
+            }
+        }
+    }
+}
+
+/// An interrupt that a span tells of inside a tool asks whether the tool may run.
+fn name_what_waits(steps: &mut Steps) {
+    for at in 0..steps.list.len() {
+        let prompt = steps.list.get(at).and_then(|step| {
+            let unsaid = step.operation.interrupt.as_ref().is_none_or(|interrupt| interrupt.prompt.is_none());
+            let tool = steps.list.get(step.parent?)?.operation.tool.as_ref();
+            let tool = tool.filter(|_| unsaid && step.operation.kind == Kind::Interrupt)?;
+            Some(call(tool.name.as_deref(), tool.arguments.as_ref()))
+        });
+        if let Some(prompt) = prompt
+            && let Some(step) = steps.list.get_mut(at)
+        {
+            step.operation.interrupt.get_or_insert_default().prompt = Some(prompt);
+        }
+    }
+}
+
+/// Whether the run ends with a question to a person: its answer comes from the trace that goes on.
+pub(super) fn waits(steps: &[Step], scopes: &[Scope]) -> bool {
+    let aside = |step: &Step| scopes.get(step.scope).is_some_and(|scope| scope.aside);
+    let last = steps
+        .iter()
+        .filter(|step| step.operation.kind == Kind::Llm && !aside(step))
+        .map(|step| step.started_at)
+        .max();
+    let asks = |step: &&Step| {
+        let interrupt = step.operation.interrupt.as_ref();
+        step.operation.kind == Kind::Interrupt && interrupt.is_some_and(|interrupt| interrupt.response.is_none())
+    };
+    // A span of its own may say no more of the person's answer: only what stopped the run waits.
+    let mut open = steps.iter().filter(asks).filter(|step| step.span_id.is_none());
+    open.any(|step| last.is_none_or(|last| last <= step.end_or_start()))
+}
