@@ -9,7 +9,7 @@ use crate::span::Signal;
 pub struct Census {
     /// Spans and log records.
     pub items: usize,
-    /// Events, links, resources, scopes.
+    /// Events, links, resources, scopes, and the groups of spans and records by these.
     pub parts: usize,
     /// Attributes, and entries of maps.
     pub pairs: usize,
@@ -84,12 +84,12 @@ mod tests {
             census,
             Census {
                 items: 2,
-                parts: 3,
+                parts: 4,
                 pairs: 10,
                 values: 4,
                 json_values: 8
             },
-            "a resource and two scopes or one"
+            "the group of a resource and the resource, the group of a scope and the scope"
         );
     }
 }

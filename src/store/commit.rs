@@ -112,7 +112,9 @@ impl Commits {
         let mut repetition = Repetition::new(&self.segments);
         // A request has each trace once: only another one brings the same chunk again.
         let mut seen: HashMap<_, Vec<&Chunk>> = HashMap::new();
-        let is_alone = batch.len() == 1;
+        let mut requests = batch.iter().flat_map(|job| &job.chunks).map(Chunk::request);
+        let first = requests.next();
+        let is_alone = requests.all(|request| Some(request) == first);
         for job in batch {
             let mut receipt = Receipt::default();
             for chunk in &job.chunks {

@@ -74,7 +74,10 @@ pub(crate) fn parse(raw: &[u8]) -> Option<Answer> {
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect::<Vec<_>>();
-    let body = raw.get(end + 4..)?.to_vec();
+    let mut body = raw.get(end + 4..)?.to_vec();
+    if find(&headers, "transfer-encoding").is_some_and(|coding| coding == "chunked") {
+        body = unchunked(&body)?;
+    }
     let length = find(&headers, "content-length").and_then(|length| length.parse::<usize>().ok());
     assert!(
         length.is_none_or(|length| length == body.len()),
@@ -86,6 +89,20 @@ pub(crate) fn parse(raw: &[u8]) -> Option<Answer> {
         trailers: Vec::new(),
         body,
     })
+}
+
+/// The body in chunks (RFC 9112, section 7.1); `None` if the last one is missing.
+fn unchunked(mut rest: &[u8]) -> Option<Vec<u8>> {
+    let mut body = Vec::new();
+    loop {
+        let line = rest.windows(2).position(|bytes| bytes == b"\r\n")?;
+        let size = usize::from_str_radix(std::str::from_utf8(rest.get(..line)?).ok()?, 16).ok()?;
+        if size == 0 {
+            return Some(body);
+        }
+        body.extend_from_slice(rest.get(line + 2..line + 2 + size)?);
+        rest = rest.get(line + 4 + size..)?;
+    }
 }
 
 /// One request over HTTP/2 with prior knowledge, its body in frames of 16 KiB.

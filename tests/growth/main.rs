@@ -3,7 +3,7 @@
 //! Work is counted in bytes allocated, in bytes written and in time of the processor, for the run and for each format on
 //! its own. Time of the thread and not of the clock: what else the machine does does not count. `SPANBRIDGE_FULL=1` takes
 //! 64,000 items.
-#![expect(clippy::unwrap_used, reason = "a test")]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
 mod lists;
 mod loose;

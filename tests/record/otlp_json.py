@@ -1,20 +1,22 @@
 """OTLP protobuf bodies as OTLP/JSON, for reading. Standard library only."""
-import struct
+import base64, struct
 
 # field number: (name, kind or message); a list is a repeated field
 VALUE = {}
 KV = {1: ("key", "string"), 2: ("value", VALUE)}
 VALUE |= {1: ("stringValue", "string"), 2: ("boolValue", "bool"), 3: ("intValue", "int64"), 4: ("doubleValue", "double"),
-          5: ("arrayValue", {1: ("values", [VALUE])}), 6: ("kvlistValue", {1: ("values", [KV])}), 7: ("bytesValue", "hex")}
-SCOPE = {1: ("name", "string"), 2: ("version", "string"), 3: ("attributes", [KV])}
-RESOURCE = {1: ("attributes", [KV])}
+          5: ("arrayValue", {1: ("values", [VALUE])}), 6: ("kvlistValue", {1: ("values", [KV])}), 7: ("bytesValue", "base64")}
+SCOPE = {1: ("name", "string"), 2: ("version", "string"), 3: ("attributes", [KV]), 4: ("droppedAttributesCount", "int")}
+RESOURCE = {1: ("attributes", [KV]), 2: ("droppedAttributesCount", "int")}
 EVENT = {1: ("timeUnixNano", "fixed64"), 2: ("name", "string"), 3: ("attributes", [KV]), 4: ("droppedAttributesCount", "int")}
-LINK = {1: ("traceId", "hex"), 2: ("spanId", "hex"), 3: ("traceState", "string"), 4: ("attributes", [KV])}
+LINK = {1: ("traceId", "hex"), 2: ("spanId", "hex"), 3: ("traceState", "string"), 4: ("attributes", [KV]), 5: ("droppedAttributesCount", "int"),
+        6: ("flags", "fixed32")}
 SPAN = {1: ("traceId", "hex"), 2: ("spanId", "hex"), 3: ("traceState", "string"), 4: ("parentSpanId", "hex"), 5: ("name", "string"), 6: ("kind", "int"),
         7: ("startTimeUnixNano", "fixed64"), 8: ("endTimeUnixNano", "fixed64"), 9: ("attributes", [KV]), 10: ("droppedAttributesCount", "int"),
-        11: ("events", [EVENT]), 12: ("droppedEventsCount", "int"), 13: ("links", [LINK]), 15: ("status", {2: ("message", "string"), 3: ("code", "int")})}
+        11: ("events", [EVENT]), 12: ("droppedEventsCount", "int"), 13: ("links", [LINK]), 14: ("droppedLinksCount", "int"), 15: ("status", {2: ("message", "string"), 3: ("code", "int")}),
+        16: ("flags", "fixed32")}
 RECORD = {1: ("timeUnixNano", "fixed64"), 2: ("severityNumber", "int"), 3: ("severityText", "string"), 5: ("body", VALUE), 6: ("attributes", [KV]),
-          9: ("traceId", "hex"), 10: ("spanId", "hex"), 11: ("observedTimeUnixNano", "fixed64"), 12: ("eventName", "string")}
+          7: ("droppedAttributesCount", "int"), 8: ("flags", "fixed32"), 9: ("traceId", "hex"), 10: ("spanId", "hex"), 11: ("observedTimeUnixNano", "fixed64"), 12: ("eventName", "string")}
 
 
 def request(of, items, item):
@@ -64,6 +66,10 @@ def one(raw, kind):
         return raw.hex()
     if kind == "fixed64":
         return str(struct.unpack("<Q", raw)[0])
+    if kind == "fixed32":
+        return struct.unpack("<I", raw)[0]
+    if kind == "base64":
+        return base64.b64encode(raw).decode()
     if kind == "double":
         return struct.unpack("<d", raw)[0]
     if kind == "bool":

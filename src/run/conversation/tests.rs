@@ -131,8 +131,8 @@ fn of(turns: &[Turn], counted: bool) -> Run {
         match turn.cut {
             Cut::Nothing => input.extend(history.iter().cloned()),
             Cut::Front(turns) => {
-                input.push(history[0].clone());
-                input.extend_from_slice(&history[tail(turns)..]);
+                input.extend(history.first().cloned());
+                input.extend_from_slice(history.get(tail(turns)..).unwrap_or_default());
             }
             Cut::Summary(turns) => {
                 let rest = history.split_off(tail(turns));

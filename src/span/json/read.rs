@@ -244,7 +244,8 @@ struct Records<I>(I);
 
 struct Each<I, T> {
     items: I,
-    take: fn(&mut I, T),
+    around: Around,
+    take: fn(&mut I, T, &Around),
 }
 
 impl<'de, I, T: Deserialize<'de>> Visitor<'de> for Each<I, T> {
@@ -256,7 +257,7 @@ impl<'de, I, T: Deserialize<'de>> Visitor<'de> for Each<I, T> {
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut list: A) -> Result<I, A::Error> {
         while let Some(item) = list.next_element()? {
-            (self.take)(&mut self.items, item);
+            (self.take)(&mut self.items, item, &self.around);
         }
         Ok(self.items)
     }
@@ -264,16 +265,24 @@ impl<'de, I, T: Deserialize<'de>> Visitor<'de> for Each<I, T> {
 
 impl<'de, I: Items> Deserialize<'de> for Spans<I> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let take = |items: &mut I, span: SpanText| items.span(span_from(span));
-        let each = Each { items: I::default(), take };
+        let take = |items: &mut I, span: SpanText, around: &Around| items.span(span_from(span, around));
+        let each = Each {
+            items: I::default(),
+            around: Around::default(),
+            take,
+        };
         deserializer.deserialize_seq(each).map(Self)
     }
 }
 
 impl<'de, I: Items> Deserialize<'de> for Records<I> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let take = |items: &mut I, record: RecordText| items.record(record_from(record));
-        let each = Each { items: I::default(), take };
+        let take = |items: &mut I, record: RecordText, around: &Around| items.record(record_from(record, around));
+        let each = Each {
+            items: I::default(),
+            around: Around::default(),
+            take,
+        };
         deserializer.deserialize_seq(each).map(Self)
     }
 }
@@ -477,7 +486,7 @@ fn scope_from(scope: ScopeText, schema_url: String) -> Scope {
     }
 }
 
-fn span_from(span: SpanText) -> Result<Span, RefusedReason> {
+fn span_from(span: SpanText, around: &Around) -> Result<Span, RefusedReason> {
     let trace_id = TraceId::from_hex(&span.trace_id).ok_or_else(|| RefusedReason::TraceId(fault(&span.trace_id, 16)))?;
     let span_id = SpanId::from_hex(&span.span_id).ok_or_else(|| RefusedReason::SpanId(fault(&span.span_id, 8)))?;
     let parent = match SpanId::from_hex(&span.parent_span_id) {
@@ -510,8 +519,8 @@ fn span_from(span: SpanText) -> Result<Span, RefusedReason> {
             code: span.status.code.0,
             message: span.status.message,
         },
-        resource: nothing_around().0,
-        scope: nothing_around().1,
+        resource: Arc::clone(&around.0),
+        scope: Arc::clone(&around.1),
     })
 }
 
@@ -535,7 +544,7 @@ fn link_from(link: LinkText) -> Option<Link> {
     })
 }
 
-fn record_from(record: RecordText) -> Result<LogRecord, RefusedReason> {
+fn record_from(record: RecordText, around: &Around) -> Result<LogRecord, RefusedReason> {
     let trace_id = TraceId::from_hex(&record.trace_id);
     if trace_id.is_none() && fault(&record.trace_id, 16) == IdFault::Base64 {
         return Err(RefusedReason::TraceId(IdFault::Base64));
@@ -557,18 +566,13 @@ fn record_from(record: RecordText) -> Result<LogRecord, RefusedReason> {
         attributes: attributes_from(record.attributes),
         dropped_attributes: record.dropped_attributes_count.0,
         flags: record.flags.0,
-        resource: nothing_around().0,
-        scope: nothing_around().1,
+        resource: Arc::clone(&around.0),
+        scope: Arc::clone(&around.1),
     })
 }
 
-/// Of an item whose resource and scope are not known.
-fn nothing_around() -> (Arc<Resource>, Arc<Scope>) {
-    thread_local! {
-        static NOTHING: (Arc<Resource>, Arc<Scope>) = Default::default();
-    }
-    NOTHING.with(Clone::clone)
-}
+/// The empty resource and scope of items that are read before theirs are known, shared by one list of them.
+type Around = (Arc<Resource>, Arc<Scope>);
 
 fn attributes_from(pairs: Vec<PairText>) -> Attributes {
     pairs.into_iter().map(|pair| (pair.key, pair.value.0)).collect()
