@@ -13,7 +13,6 @@ use spanbridge::store::Chunk;
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use support::Chance;
 
-#[allow(dead_code, reason = "not every test needs all of it")]
 mod support;
 
 #[path = "fuzz/src/bodies.rs"]

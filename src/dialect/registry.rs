@@ -149,13 +149,14 @@ impl Registry {
             .any(|rule| matches!(rule.place, Place::LogNear(pattern) if super::rule::fits(pattern, name)))
     }
 
-    /// Keys of span attributes that feed a field, exact ones only, in order of rank.
+    /// Keys of span attributes whose whole values feed a field, exact ones only, in order of rank. A key of which a part is read
+    /// is none of them.
     #[must_use]
     pub fn keys_of(&self, field: Field) -> Vec<&str> {
         let mut rules: Vec<&Rule> = self
             .rules
             .iter()
-            .filter(|rule| rule.field == field && !rule.prefix && rule.place == Place::Span)
+            .filter(|rule| rule.field == field && !rule.prefix && rule.place == Place::Span && rule.paths.is_empty())
             .collect();
         rules.sort_by_key(|rule| rule.rank);
         rules.into_iter().map(|rule| rule.key).collect()

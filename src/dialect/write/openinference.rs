@@ -45,6 +45,7 @@ impl Keys {
 }
 
 /// Any JSON value below a key, one attribute a leaf.
+#[cfg(feature = "layer")]
 pub(crate) fn flattened(at: &str, value: &Value) -> Vec<(String, AnyValue)> {
     let mut keys = Keys::default();
     keys.flatten(at, value, 0);
