@@ -25,7 +25,7 @@ const MOST: u32 = 22;
 /// Below this a time says nothing.
 const LEAST: Duration = Duration::from_millis(2);
 /// What a busy machine did once it does not do each time.
-const ATTEMPTS: usize = 2;
+const ATTEMPTS: usize = 4;
 
 /// Options that write what is not written without them.
 const MORE: [(&str, &str); 9] = [

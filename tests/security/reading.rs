@@ -209,7 +209,7 @@ fn shapes() -> Vec<(&'static str, Vec<Span>)> {
         (
             "arguments",
             vec![{
-                let list = vec!["0"; 400_000].join(",");
+                let list = vec!["0"; 300_000].join(",");
                 with(call(1, 0), "gen_ai.tool.definitions", format!("[{list}]"))
             }],
         ),
