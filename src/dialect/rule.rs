@@ -92,7 +92,7 @@ pub struct InverseRule {
 pub enum Place {
     /// Among the span's attributes.
     Span,
-    /// Among the span's attributes, whatever stands before these words of the key ([`super::words`]).
+    /// Among the span's attributes, whatever stands before these words of the key.
     Suffix,
     /// Among the resource's attributes.
     Resource,
