@@ -77,12 +77,13 @@ class Bridge:
 
 
 class Overload:
-    """Takes all room of a bridge with `--max-in-flight-bytes 100000`: a body that is announced and does not come."""
+    """Takes all room of a bridge with `--max-in-flight-bytes 100000`: a body of which the last bytes do not come."""
 
     def __init__(self, bridge):
         self.socket = socket.create_connection(("127.0.0.1", bridge.http))
-        self.socket.sendall(b"POST /v1/traces HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n")
-        wait_until("the bridge is full", lambda: bridge.metric("in_flight_bytes"))
+        head = b"POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-protobuf\r\ncontent-length: 100000\r\n\r\n"
+        self.socket.sendall(head + bytes(99_900))
+        wait_until("the bridge is full", lambda: bridge.metric("in_flight_bytes") >= 99_900)
 
     def end(self):
         self.socket.close()
