@@ -64,7 +64,11 @@ pub(super) fn record<'a>(
         record.output_text = operation.raw_response.as_ref().map(|raw| compact(raw).into());
     }
     if record.output_text.is_none() && operation.output_messages.is_none() {
-        record.output_text = operation.output.get().map(text);
+        match operation.output.get().map(text) {
+            // The package's SFT exporter opens JSON in this text and takes it for an object (synth-ai 0.2.24, export_trace_sft.py).
+            Some(output) if is_other_json(&output) => record.metadata.insert("output", output),
+            output => record.output_text = output,
+        }
     }
     let (params, tool_choice) = request(operation);
     record.request_params = params;
@@ -305,6 +309,11 @@ fn set<T>(place: &mut Option<T>, value: Option<T>) -> bool {
 fn integer(value: &Value) -> Option<i64> {
     let whole = |number: &f64| number.fract() == 0.0 && number.abs() < 1e15;
     value.as_i64().or_else(|| value.as_f64().filter(whole).map(|number| number as i64))
+}
+
+/// Whether a text is JSON that is no object.
+fn is_other_json(text: &str) -> bool {
+    !text.trim_start().starts_with('{') && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }
 
 fn texts(value: &Value) -> Option<Vec<Text<'_>>> {
