@@ -139,6 +139,13 @@ fn the_doctor_on_what_is_broken_changes_nothing() {
     file.write_all_at(b"\xff", 16 + 40 + 3).expect("writes");
     file.set_len(whole.len() as u64 - 5).expect("cuts");
     fs::write(data.join("index.sqlite"), b"this is no database, it is a text of some length").expect("writes");
+    // SQLite would read the whole index from a write-ahead log that the bridge left behind.
+    for left in ["index.sqlite-wal", "index.sqlite-shm"] {
+        match fs::remove_file(data.join(left)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => panic!("{left}: {error}"),
+            _ => {}
+        }
+    }
     fs::set_permissions(&data, fs::Permissions::from_mode(0o755)).expect("sets");
     let before = snapshot(&data);
     let (status, findings) = doctor(&call, &[]);
