@@ -5,7 +5,8 @@
 //! servers one after the other in each; medians are told, and throughput and CPU as parts of the sync floor of the same
 //! round. All files stand in a temporary directory: set `TMPDIR` to the disk that counts.
 //!
-//! `cargo bench --bench ingest -- [ROUNDS] [CASE]...`, a case being part of a name in the table.
+//! `cargo bench --bench ingest -- [ROUNDS] [CASE]...`, a case being part of a name in the table. `SPANBRIDGE_OTHER` names
+//! another build of the program, which is measured in the same rounds.
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
 mod support;
@@ -14,7 +15,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use support::server::Server;
-use support::{Programs, build, median};
+use support::{Programs, bridges, build, median};
 
 /// Name, protocol, size, spans a round, further arguments of the generator.
 type Case = (&'static str, &'static str, &'static str, u64, &'static [&'static str]);
@@ -30,7 +31,7 @@ const CASES: &[Case] = &[
     ("http 4 KB, gzip", "http", "typical", 100_000, &["--gzip"]),
 ];
 
-const SERVERS: [&str; 3] = ["drop", "sync", "spanbridge"];
+const FLOORS: [&str; 2] = ["drop", "sync"];
 
 #[derive(Default)]
 struct Figures {
@@ -45,6 +46,7 @@ fn main() {
     let rounds = words.iter().find_map(|word| word.parse().ok()).unwrap_or(3);
     let wanted: Vec<&String> = words.iter().filter(|word| word.parse::<u64>().is_err()).collect();
     let programs = build();
+    let bridges = bridges();
     println!("{rounds} rounds, medians; throughput and CPU also as parts of the sync floor\n");
     println!("| case | server | spans/s | of sync | CPU s/M spans | of sync | p99 ms | peak MiB |");
     println!("|---|---|---:|---:|---:|---:|---:|---:|");
@@ -52,14 +54,19 @@ fn main() {
         if !wanted.is_empty() && !wanted.iter().any(|word| case.0.contains(word.as_str())) {
             continue;
         }
-        let mut figures: [Figures; 3] = Default::default();
+        let mut floors: [Figures; 2] = Default::default();
+        let mut ours: Vec<Figures> = bridges.iter().map(|_| Figures::default()).collect();
         for _ in 0..rounds {
-            for (server, figures) in SERVERS.iter().zip(&mut figures) {
-                measure(&programs, server, case, figures);
+            for (mode, figures) in FLOORS.iter().zip(&mut floors) {
+                measure(&programs, floor(&programs, mode), case, figures);
+            }
+            for ((_, program), figures) in bridges.iter().zip(&mut ours) {
+                measure(&programs, Server::bridge_of(program, &[]), case, figures);
             }
         }
-        let [_, sync, _] = &figures;
-        for (server, of) in SERVERS.iter().zip(&figures) {
+        let [_, sync] = &floors;
+        let names = FLOORS.iter().chain(bridges.iter().map(|(name, _)| name));
+        for (server, of) in names.zip(floors.iter().chain(&ours)) {
             println!(
                 "| {} | {server} | {:.0} | {:.2} | {:.2} | {:.2} | {:.0} | {:.0} |",
                 case.0,
@@ -74,20 +81,20 @@ fn main() {
     }
 }
 
-fn measure(programs: &Programs, server: &str, (_, protocol, size, spans, further): &Case, figures: &mut Figures) {
-    let server = match server {
-        "spanbridge" => Server::bridge(&[]),
-        mode => Server::start(&programs.floor, |directory, grpc, http| {
-            let mode = if mode == "sync" { "fsync" } else { mode };
-            let words = [
-                format!("--mode={mode}"),
-                format!("--grpc=127.0.0.1:{grpc}"),
-                format!("--http=127.0.0.1:{http}"),
-                format!("--dir={}", directory.display()),
-            ];
-            words.to_vec()
-        }),
-    };
+fn floor(programs: &Programs, mode: &str) -> Server {
+    Server::start(&programs.floor, |directory, grpc, http| {
+        let mode = if mode == "sync" { "fsync" } else { mode };
+        let words = [
+            format!("--mode={mode}"),
+            format!("--grpc=127.0.0.1:{grpc}"),
+            format!("--http=127.0.0.1:{http}"),
+            format!("--dir={}", directory.display()),
+        ];
+        words.to_vec()
+    })
+}
+
+fn measure(programs: &Programs, server: Server, (_, protocol, size, spans, further): &Case, figures: &mut Figures) {
     let port = if *protocol == "grpc" { server.grpc } else { server.http };
     let output = Command::new(&programs.loadgen)
         .args([

@@ -2,7 +2,8 @@
 //!
 //! A store is filled by `spanbridge serve` with spans of 4 KB, and traces of 50 spans and 200 KB among them. Then, each time
 //! in a new process and with no file in the system's cache (`posix_fadvise(DONTNEED)`), one of these is read to its
-//! ContextForge document, and once more warm. Last, 10,000 traces are exported by the program, three times to each format.
+//! ContextForge document, and once more warm. Last, 10,000 traces are exported by the program, three times to each format
+//! (`SPANBRIDGE_OTHER` names another build of it, which exports in turn with this one).
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a benchmark")]
 
 mod support;
@@ -23,7 +24,7 @@ use spanbridge::run;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
 use spanbridge::store::{Local, Store as _};
 use support::server::Server;
-use support::{Programs, build, median};
+use support::{Programs, bridges, build, median};
 
 /// The program's own.
 #[global_allocator]
@@ -119,26 +120,27 @@ fn export(programs: &Programs) {
         (compressed - loaded) * 1e6 / f64::from(EXPORTED)
     );
     let directory = server.stop();
-    let mut figures: BTreeMap<&str, [Vec<f64>; 2]> = BTreeMap::new();
+    let mut figures: BTreeMap<(&str, &str), [Vec<f64>; 2]> = BTreeMap::new();
     for format in std::iter::repeat_n(["contextforge", "reflex", "openreward", "synth", "invariant"], EXPORTS).flatten() {
-        let (begin, cpu) = (Instant::now(), cpu_of_children());
-        let mut command = Command::new(env!("CARGO_BIN_EXE_spanbridge"));
-        let exported = command
-            .args(["export", "--to", format, "--data-dir"])
-            .arg(directory.path().join("data"))
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .unwrap();
-        assert!(exported.success());
-        let [seconds, cpu_seconds] = figures.entry(format).or_default();
-        seconds.push(begin.elapsed().as_secs_f64());
-        cpu_seconds.push(cpu_of_children() - cpu);
+        for (name, program) in bridges() {
+            let (begin, cpu) = (Instant::now(), cpu_of_children());
+            let exported = Command::new(program)
+                .args(["export", "--to", format, "--data-dir"])
+                .arg(directory.path().join("data"))
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .unwrap();
+            assert!(exported.success());
+            let [seconds, cpu_seconds] = figures.entry((format, name)).or_default();
+            seconds.push(begin.elapsed().as_secs_f64());
+            cpu_seconds.push(cpu_of_children() - cpu);
+        }
     }
     let megabytes = f64::from(EXPORTED) * 4_063.0 / 1e6;
-    for (format, [seconds, cpu_seconds]) in figures {
+    for ((format, name), [seconds, cpu_seconds]) in figures {
         println!(
-            "export of 10,000 traces to {format}, medians of {EXPORTS}: {:.0} MB of spans a second, {:.0} MB a CPU second",
+            "{name}: export of 10,000 traces to {format}, medians of {EXPORTS}: {:.0} MB of spans a second, {:.0} MB a CPU second",
             megabytes / median(&seconds),
             megabytes / median(&cpu_seconds)
         );

@@ -16,13 +16,32 @@ use std::time::Duration;
 
 use serving::Serving;
 use spanbridge::otlp::encode;
-use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
+use spanbridge::span::{Resource, Span, SpanId, TraceId, UnixNanos};
 use spanbridge::store::{Local, OpenOptions, Store as _};
 
-/// A trace of a few spans whose bytes go by its number.
-fn request(number: u64) -> (TraceId, Vec<u8>) {
-    let trace_id = TraceId::from_bytes(&(u128::from(number) + 1).to_be_bytes()).expect("an id");
-    let spans: Vec<Span> = (1..=3u64)
+/// Traces by their id, each as the OTLP message that it is read back as.
+type Traces = HashMap<TraceId, Vec<u8>>;
+
+/// A request whose bytes go by its number: one trace, or ten whose large resource is stored once for all of them.
+fn request(number: u64) -> (Traces, Vec<u8>) {
+    let mut resource = Resource::default();
+    let traces = if number % 5 == 4 { 10 } else { 1 };
+    if traces > 1 {
+        resource.attributes.push("service.description", "of a service ".repeat(500));
+    }
+    let resource = Arc::new(resource);
+    let traces: Vec<_> = (0..traces).map(|trace| spans(number, trace, &resource)).collect();
+    let bytes = encode::traces(&traces.concat());
+    let traces = traces
+        .iter()
+        .filter_map(|spans| Some((spans.first()?.trace_id, encode::traces(spans))));
+    (traces.collect(), bytes)
+}
+
+/// A trace of a few spans.
+fn spans(number: u64, trace: u64, resource: &Arc<Resource>) -> Vec<Span> {
+    let trace_id = TraceId::from_bytes(&(u128::from(number * 16 + trace) + 1).to_be_bytes()).expect("an id");
+    (1..=3u64)
         .map(|id| {
             let mut span = Span::new(
                 trace_id,
@@ -32,10 +51,10 @@ fn request(number: u64) -> (TraceId, Vec<u8>) {
             (span.start, span.end) = (UnixNanos(number), UnixNanos(number + id));
             let length = usize::try_from(number * 37 % 9_000).expect("small");
             span.attributes.push("input.value", "a word ".repeat(length / 7));
+            span.resource = Arc::clone(resource);
             span
         })
-        .collect();
-    (trace_id, encode::traces(&spans))
+        .collect()
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
@@ -44,7 +63,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("compresses")
 }
 
-type Acknowledged = Arc<Mutex<HashMap<TraceId, Vec<u8>>>>;
+type Acknowledged = Arc<Mutex<Traces>>;
 
 /// Sends requests from several connections until told to stop; what is acknowledged goes into the map.
 fn load(http: &str, next: &Arc<AtomicU64>, acknowledged: &Acknowledged, stop: &Arc<AtomicBool>) -> Vec<std::thread::JoinHandle<()>> {
@@ -60,7 +79,7 @@ fn load(http: &str, next: &Arc<AtomicU64>, acknowledged: &Acknowledged, stop: &A
                     .build()
                     .into();
                 while !stop.load(Ordering::Relaxed) {
-                    let (trace_id, bytes) = request(next.fetch_add(1, Ordering::Relaxed));
+                    let (traces, bytes) = request(next.fetch_add(1, Ordering::Relaxed));
                     let mut post = agent.post(&url).header("content-type", "application/x-protobuf");
                     let body = if client % 2 == 0 {
                         bytes.clone()
@@ -69,7 +88,7 @@ fn load(http: &str, next: &Arc<AtomicU64>, acknowledged: &Acknowledged, stop: &A
                         gzip(&bytes)
                     };
                     if post.send(&body[..]).is_ok_and(|response| response.status() == 200) {
-                        acknowledged.lock().expect("no panic").insert(trace_id, bytes);
+                        acknowledged.lock().expect("no panic").extend(traces);
                     }
                 }
             })
@@ -77,7 +96,7 @@ fn load(http: &str, next: &Arc<AtomicU64>, acknowledged: &Acknowledged, stop: &A
         .collect()
 }
 
-fn check(directory: &Path, acknowledged: &HashMap<TraceId, Vec<u8>>) {
+fn check(directory: &Path, acknowledged: &Traces) {
     let opened = Local::open(&OpenOptions::new(directory)).expect("opens");
     assert_eq!(opened.recovery.damaged, []);
     for (trace_id, bytes) in acknowledged {

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use memory_disk::{Dice, Image, MemoryDisk, Op};
+use spanbridge::span::Resource;
 use spanbridge::store::disk::Disk;
 use spanbridge::store::{Local, OpenOptions, Retention, Store as _};
 use spans::{KEYS, chunks, span, trace};
@@ -41,6 +42,26 @@ struct Run {
 
 const TRACES: u8 = 5;
 
+/// What the resource of a request says first.
+fn words_of(request: usize) -> String {
+    format!("resource {request:04}")
+}
+
+/// How many requests have several traces and put their resource into the log once.
+fn requests_that_share(run: &Run) -> usize {
+    let shares = |request: usize| {
+        let ((from, before), (to, after)) = (&run.acknowledged[request], &run.acknowledged[request + 1]);
+        let traces = after.iter().filter(|(of, count)| before.get(of) != Some(count)).count();
+        let words = words_of(request);
+        let copies = |op: &Op| match op {
+            Op::Write { bytes, .. } => bytes.windows(words.len()).filter(|window| *window == words.as_bytes()).count(),
+            _ => 0,
+        };
+        traces > 1 && run.ops[*from..*to].iter().map(copies).sum::<usize>() == 1
+    };
+    (0..run.acknowledged.len() - 1).filter(|request| shares(*request)).count()
+}
+
 fn run(seed: u64, requests: usize) -> Run {
     let directory = tempfile::tempdir().expect("a directory");
     let data = directory.path().join("data");
@@ -51,6 +72,13 @@ fn run(seed: u64, requests: usize) -> Run {
     let mut acknowledged = vec![(0, counts.clone())];
     let mut indexes = Vec::new();
     for request in 0..requests {
+        // Every third request has a resource so large that its traces share one copy of it.
+        let mut resource = Resource::default();
+        if request % 3 == 0 {
+            let words = format!("{} {}", words_of(request), "r".repeat(2_000));
+            resource.attributes.push("service.description", words);
+        }
+        let resource = Arc::new(resource);
         let spans: Vec<_> = (0..1 + dice.below(4))
             .map(|_| {
                 let of = 1 + u8::try_from(dice.below(u64::from(TRACES))).expect("small");
@@ -58,6 +86,7 @@ fn run(seed: u64, requests: usize) -> Run {
                 *id += 1;
                 let mut span = span(of, u8::try_from(*id).expect("small"));
                 span.name = "x".repeat(usize::try_from(dice.below(600)).expect("small"));
+                span.resource = Arc::clone(&resource);
                 span
             })
             .collect();
@@ -135,6 +164,7 @@ fn what_was_acknowledged_survives_every_crash() {
     for seed in 0..runs {
         let run = run(seed, 40);
         assert!(run.ops.iter().any(|op| matches!(op, Op::Rename { .. })), "a segment was compressed");
+        assert!(requests_that_share(&run) > 3, "requests share their resource");
         for crash in 1..=run.ops.len() {
             for throw in 0..dice_per_crash {
                 let mut dice = Dice::new(seed * 1_000_003 + crash as u64 * 101 + throw);

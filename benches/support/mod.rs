@@ -14,6 +14,13 @@ pub(crate) struct Programs {
     pub(crate) floor: PathBuf,
 }
 
+/// The `spanbridge` programs to measure side by side: this build, and the one that `SPANBRIDGE_OTHER` names.
+pub(crate) fn bridges() -> Vec<(&'static str, PathBuf)> {
+    let this = ("spanbridge", PathBuf::from(env!("CARGO_BIN_EXE_spanbridge")));
+    let other = std::env::var_os("SPANBRIDGE_OTHER").map(|path| ("other", PathBuf::from(path)));
+    std::iter::once(this).chain(other).collect()
+}
+
 /// Builds the load generator.
 pub(crate) fn build() -> Programs {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -37,7 +37,11 @@ impl Server {
 
     /// `spanbridge serve`, with these arguments besides.
     pub(crate) fn bridge(further: &[String]) -> Self {
-        let program = Path::new(env!("CARGO_BIN_EXE_spanbridge"));
+        Self::bridge_of(Path::new(env!("CARGO_BIN_EXE_spanbridge")), further)
+    }
+
+    /// The same with another build of the program.
+    pub(crate) fn bridge_of(program: &Path, further: &[String]) -> Self {
         Self::start(program, |directory, grpc, http| {
             let words = [
                 "serve".into(),

@@ -1,5 +1,6 @@
 //! The store of one machine: one thread writes, anyone reads.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -15,7 +16,7 @@ use super::disk::{Directory, Disk};
 use super::index::{self, Checked, Index, Place, Places};
 use super::lock::{Lock, Purpose};
 use super::log::record::HEAD;
-use super::log::{Log, Position, RecordKind, Recovery};
+use super::log::{Damage, Log, Position, RecordKind, Recovery};
 use super::lost;
 use super::maintain::{Maintained, Maintenance};
 use super::ready::{Probe, Usage};
@@ -404,8 +405,9 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
     let keys: Vec<&str> = options.session_keys.iter().map(String::as_str).collect();
     // Of the segment that is read: they stand before the chunks that refer to them.
     let mut envelopes: HashMap<(u64, u64), StoredEnvelope> = HashMap::new();
+    let mut incomplete = Vec::new();
     let mut last = covered;
-    let (log, recovery) = Log::open(
+    let (log, mut recovery) = Log::open(
         Arc::clone(disk),
         &options.directory,
         (options.segment_size, segment_age(options.retention)),
@@ -421,8 +423,23 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
             let listed = match head.kind() {
                 Some(RecordKind::Chunk(kind)) => Listed::of_record(kind, &message, head.checksum, &keys),
                 Some(RecordKind::Shared(kind)) => {
-                    let of = |distance| envelopes.get(&(at.segment, at.offset.saturating_sub(distance)));
-                    Listed::of_shared(kind, &message, &keys, &|distance| of(distance).cloned().unwrap_or_default())
+                    let is_whole = Cell::new(true);
+                    let envelope = |distance| {
+                        let offset = at.offset.saturating_sub(distance);
+                        let found = envelopes.get(&(at.segment, offset));
+                        let was_read = Position { offset, ..at } >= covered;
+                        is_whole.set(is_whole.get() && (found.is_some() || !was_read));
+                        found.cloned().unwrap_or_default()
+                    };
+                    let listed = Listed::of_shared(kind, &message, &keys, &envelope);
+                    if !is_whole.get() {
+                        // A crash may keep the end of a write and not its beginning. The index does not know the record,
+                        // so that it does not call the trace damaged for what was never acknowledged.
+                        let bytes = HEAD as u64 + u64::from(head.length);
+                        incomplete.push(Damage { at, bytes });
+                        return Ok(());
+                    }
+                    listed
                 }
                 Some(RecordKind::OfResource | RecordKind::OfScope) => {
                     envelopes.retain(|(segment, _), _| *segment == at.segment);
@@ -440,6 +457,8 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
             }
         },
     )?;
+    recovery.damaged.extend(incomplete);
+    recovery.damaged.sort_by_key(|damage| damage.at);
     let end = log.end();
     if end < covered {
         drop(writer);
