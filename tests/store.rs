@@ -5,6 +5,7 @@
 #[path = "support/spans.rs"]
 mod spans;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::{AnyValue, LogRecord, Signal, Span, UnixNanos};
 use spanbridge::store::disk::{Directory, Disk, DiskFile};
-use spanbridge::store::{Chunk, Error, Filter, Local, OpenOptions, Opened, Receipt, Store as _};
+use spanbridge::store::{Chunk, Error, Filter, Local, OpenOptions, Opened, Receipt, SessionCursor, Store as _};
 use spans::{KEYS, chunks, span, trace};
 
 fn options(directory: &Path) -> OpenOptions {
@@ -114,6 +115,46 @@ fn lists_are_filtered() {
         [] as [u8; 0]
     );
     assert_eq!(store.sessions(10, None).expect("lists").len(), 2);
+}
+
+#[test]
+fn pages_of_sessions_hold_each_once_the_latest_first() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = open(directory.path()).store;
+    // Many traces begin at the same time, and some sessions have many.
+    let mut wanted: BTreeMap<String, (u64, u64, u64, u64)> = BTreeMap::new();
+    for number in 1..=120_u8 {
+        let mut span = span(number, 1);
+        span.start = UnixNanos(1_000 + u64::from(number) * 37 % 11);
+        span.end = UnixNanos(span.start.0 + u64::from(number));
+        let session = format!("session {}", u32::from(number) * 29 % 17);
+        span.attributes = spanbridge::span::Attributes::default();
+        span.attributes.push("session.id", session.as_str());
+        store.append(chunks(std::slice::from_ref(&span))).expect("appends");
+        let (traces, first, last, end) = wanted.entry(session).or_insert((0, u64::MAX, 0, 0));
+        *traces += 1;
+        (*first, *last, *end) = ((*first).min(span.start.0), (*last).max(span.start.0), (*end).max(span.end.0));
+    }
+    let mut wanted: Vec<_> = wanted.into_iter().collect();
+    wanted.sort_by(|(a, (.., a_last, _)), (b, (.., b_last, _))| b_last.cmp(a_last).then(a.cmp(b)));
+    for limit in [1, 2, 5, 17, 50] {
+        let mut found = Vec::new();
+        let mut after = None;
+        loop {
+            let page = store.sessions(limit, after.as_ref()).expect("lists");
+            assert!(page.len() <= limit);
+            let Some(row) = page.last() else { break };
+            after = Some(SessionCursor {
+                last_start: row.last_start,
+                session: row.session.clone(),
+            });
+            found.extend(
+                page.into_iter()
+                    .map(|row| (row.session, (row.traces, row.start, row.last_start, row.end))),
+            );
+        }
+        assert_eq!(found, wanted, "pages of {limit}");
+    }
 }
 
 #[test]

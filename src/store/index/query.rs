@@ -195,13 +195,19 @@ fn trace_row(row: &Row<'_>) -> rusqlite::Result<Option<TraceRow>> {
 
 /// Sessions that traces name, the one with the latest trace first.
 pub(in crate::store) fn sessions(connection: &Connection, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
-    let (last_start, session) = (after.map(|after| time(after.last_start)), after.map(|after| &after.session));
+    let (last_start, session) = after.map_or((i64::MAX, ""), |after| (time(after.last_start), &after.session));
     let query = || -> rusqlite::Result<Vec<SessionRow>> {
         connection
             .prepare_cached(
-                "SELECT session, count(*), min(start), max(start), max(end) FROM traces WHERE session IS NOT NULL AND spans > 0
-                 GROUP BY session HAVING ?1 IS NULL OR max(start) < ?1 OR max(start) = ?1 AND session > ?2
-                 ORDER BY max(start) DESC, session LIMIT ?3",
+                // From the latest trace backwards, and no further than the page: each session is taken at its latest trace.
+                "SELECT last.session, count(*), min(of.start), max(of.start), max(of.end)
+                 FROM (SELECT DISTINCT start, session FROM traces AS one
+                       WHERE session IS NOT NULL AND spans > 0 AND start <= ?1 AND (start < ?1 OR session > ?2)
+                       AND NOT EXISTS (SELECT 1 FROM traces AS later
+                                       WHERE later.session = one.session AND later.start > one.start AND later.spans > 0)
+                       ORDER BY start DESC, session LIMIT ?3) AS last
+                 JOIN traces AS of ON of.session = last.session AND of.spans > 0
+                 GROUP BY last.start, last.session ORDER BY last.start DESC, last.session",
             )?
             .query_map(params![last_start, session, i64::try_from(limit).unwrap_or(i64::MAX)], |row| {
                 let number = |index| row.get::<_, i64>(index).map(|number| u64::try_from(number).unwrap_or_default());
