@@ -112,6 +112,18 @@ pub(super) fn all(nodes: &mut Nodes, scopes: &Scopes) -> Vec<Conversation> {
     list
 }
 
+/// Calls of an answer that only a later input holds, where it holds all that the answer's own span has. An id that is known
+/// is a call of another answer: a client may join answers.
+fn further_calls(own: &Message, later: &Message, known: &HashMap<String, Vec<usize>>) -> Vec<ToolCall> {
+    let ids = || later.tool_calls.iter().filter_map(|call| call.id.as_ref());
+    let is_told = |call: &ToolCall| call.id.as_ref().is_some_and(|id| ids().any(|told| told == id));
+    if own.tool_calls.is_empty() || !own.tool_calls.iter().all(is_told) {
+        return Vec::new();
+    }
+    let is_new = |call: &&ToolCall| call.id.as_ref().is_some_and(|id| !known.contains_key(id));
+    later.tool_calls.iter().filter(is_new).cloned().collect()
+}
+
 impl Conversation {
     /// Takes a model call: what is new in its input, then its output.
     fn add(&mut self, nodes: &mut Nodes, index: usize, keys: &mut Keys) {
@@ -300,7 +312,7 @@ impl Conversation {
         walk.goes_to(at);
     }
 
-    /// A later input may hold more of an answer than the call's own span: its text, its calls' arguments.
+    /// A later input may hold more of an answer than the call's own span: its text, its calls' arguments, further calls.
     fn complete(&mut self, nodes: &mut Nodes, at: usize, message: &Message, keys: &mut Keys) {
         let Some(saying) = self.sayings.get_mut(at) else { return };
         if !saying.is_turn {
@@ -309,9 +321,15 @@ impl Conversation {
         let had_calls = saying.message.tool_calls.len();
         let text_only = message.tool_calls.is_empty();
         let fills = !saying.message.has_words() || !text_only;
-        if !(fills && fill::enrich(&mut saying.message, message)) {
+        if !fills {
             return;
         }
+        let more = further_calls(&saying.message, message, &self.by_id);
+        let is_enriched = fill::enrich(&mut saying.message, message);
+        if !is_enriched && more.is_empty() {
+            return;
+        }
+        saying.message.tool_calls.extend(more);
         let (filled, node) = (saying.message.clone(), saying.node);
         saying.keys = keys.of(&filled);
         if let Some(output) = node
@@ -321,16 +339,23 @@ impl Conversation {
         {
             *first = filled.clone();
         }
-        if had_calls == 0 && !filled.tool_calls.is_empty() {
-            self.register(at);
-        } else {
-            let refs = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
-            for (asked, call) in refs.into_iter().zip(filled.tool_calls) {
-                if let Some(asked) = self.calls.get_mut(asked) {
-                    asked.call = call;
-                }
+        let refs = self.sayings.get(at).map(|saying| saying.calls.clone()).unwrap_or_default();
+        for (asked, call) in refs.into_iter().zip(&filled.tool_calls) {
+            if let Some(asked) = self.calls.get_mut(asked) {
+                asked.call = call.clone();
             }
         }
+        if filled.tool_calls.len() > had_calls {
+            self.register(at);
+        }
+    }
+
+    /// Takes a call that no output shows as one that this turn asked for. Gives the call's place.
+    pub(super) fn ask(&mut self, at: usize, call: ToolCall) -> Option<usize> {
+        let saying = self.sayings.get_mut(at)?;
+        saying.message.tool_calls.push(call);
+        self.register(at);
+        self.sayings.get(at)?.calls.last().copied()
     }
 
     fn extend(&mut self, nodes: &mut Nodes, at: usize, by: usize, message: &Message, keys: &mut Keys) {

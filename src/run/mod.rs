@@ -7,6 +7,7 @@ mod asked_by;
 mod assemble;
 mod beside;
 mod conversation;
+mod dispatch;
 mod duplicate;
 mod entries;
 mod failure;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::asked_by::AskedBy;
 use super::beside::Beside;
 use super::conversation::{Asked, Conversation};
+use super::dispatch;
 use super::names::Fit;
 use super::node::{Node, Nodes};
 use super::open::{self, Open};
@@ -40,6 +41,9 @@ pub(super) fn tools(nodes: &mut Nodes, scopes: &Scopes, conversations: &mut [Con
         let mut open = Open::of(nodes, at, conversation);
         for pass in [Fit::Same, Fit::Unknown, Fit::Other] {
             mine.retain(|tool| !by_name(nodes, conversations, &mut open, *tool, pass, &open::EVERYWHERE));
+        }
+        if let Some(conversation) = conversations.get_mut(at) {
+            dispatch::by_time(nodes, conversation, &mut mine);
         }
         loose.extend(mine.into_iter().map(|tool| (at, tool)));
     }

@@ -118,6 +118,11 @@ impl Conversation {
             return true;
         }
         let both_call = !message.tool_calls.is_empty() && !saying.calls.is_empty();
+        if both_call && message.tool_calls.iter().all(is_only_named) {
+            let asked = said().map(|asked| &asked.call.name);
+            let has_words = !message.has_words() || names.iter().any(|key| saying.keys.contains(key));
+            return has_words && asked.eq(message.tool_calls.iter().map(|call| &call.name));
+        }
         names.iter().any(|key| {
             saying.keys.contains(key)
                 && if both_call {
@@ -127,6 +132,11 @@ impl Conversation {
                 }
         })
     }
+}
+
+/// A history may tell no more of a call than its tool.
+fn is_only_named(call: &ToolCall) -> bool {
+    call.id.is_none() && call.arguments.is_none() && call.arguments_text.is_none()
 }
 
 /// Whether two calls of one id are one call.
