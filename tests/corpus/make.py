@@ -1033,7 +1033,41 @@ the fourth an agent gives back calls that wait for an approval.""")
     c.span("chat gpt-4o", 100, 900, genai([ask], said, (20, 9), finish="tool_call"), root, **where)
 
 
-for make in (judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
+def calls_told_elsewhere():
+    c = Case(78, "made-calls-told-elsewhere", "Calls that the answer's own span does not tell", """
+In the first trace a model call's span has one of two calls; the next request has both. In the second the history names tools and nothing
+else of their calls: these are the calls that ran, not new ones. In the third no model output has any call, but the tools' spans have the ids
+of calls, so a model asked: the call right before is taken for it, and a finding says so. The tool without an id stays a call of nobody.""")
+    ask = chat("user", "Open the gate and ring the bell.")
+    calls = [("call_1", "open", {"gate": "north"}), ("call_2", "ring", {"times": 2})]
+    whole = chat("assistant", "At once.", calls=calls)
+    answers = [chat("tool", "open", call_id="call_1"), chat("tool", "rung", call_id="call_2")]
+    done = chat("assistant", "Both are done.")
+
+    def tools(root, **where):
+        c.span("open", 1000, 1400, tool("open", "call_1", {"gate": "north"}, "open"), root, **where)
+        c.span("ring", 1500, 1900, tool("ring", "call_2", {"times": 2}, "rung"), root, **where)
+
+    root = c.span("agent", 0, 3000, agent("porter", ask["content"], done["content"]))
+    c.span("ChatOpenAI", 100, 900, llm([ask], chat("assistant", "At once.", calls=calls[:1]), (20, 9)), root)
+    tools(root)
+    c.span("ChatOpenAI", 2000, 2900, llm([ask, whole, *answers], done, (40, 4)), root)
+    root = c.span("agent", 5000, 8000, agent("porter", ask["content"], done["content"]), trace=2)
+    c.span("ChatOpenAI", 5100, 5900, llm([ask], whole, (20, 9)), root, trace=2)
+    c.span("open", 6000, 6400, tool("open", "call_1", {"gate": "north"}, "open"), root, trace=2)
+    c.span("ring", 6500, 6900, tool("ring", "call_2", {"times": 2}, "rung"), root, trace=2)
+    named = {"role": "assistant", "parts": [{"type": "text", "content": "At once."}, {"type": "tool_call", "name": "open"}, {"type": "tool_call", "name": "ring"}]}
+    c.span("chat gpt-4o", 7000, 7900, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.input.messages": text([*json.loads(parts([ask])), named]),
+           "gen_ai.output.messages": parts([done]), "gen_ai.usage.input_tokens": 40, "gen_ai.usage.output_tokens": 4}, root, scope="other", trace=2)
+    root = c.span("agent", 10000, 13000, agent("porter", ask["content"], done["content"]), trace=3)
+    c.span("ChatOpenAI", 10100, 10900, llm([ask], chat("assistant", "At once."), (20, 9)), root, trace=3)
+    c.span("open", 11000, 11400, tool("open", "call_1", {"gate": "north"}, "open"), root, trace=3)
+    c.span("ring", 11500, 11900, tool("ring", "call_2", {"times": 2}, "rung"), root, trace=3)
+    c.span("log", 11950, 11990, tool("log", None, {"line": "rung"}, "kept"), root, trace=3)
+    c.span("ChatOpenAI", 12000, 12900, llm([ask, chat("assistant", "At once.")], done, (40, 4)), root, trace=3)
+
+
+for make in (calls_told_elsewhere, judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
     make()
 
 
