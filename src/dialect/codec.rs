@@ -8,7 +8,7 @@ use super::messages::parse_deep;
 use super::raw::Raw;
 use super::rule::{Codec, Rule};
 use super::texts::Opened;
-use super::{flat, normalize, words};
+use super::{cut, flat, normalize, words};
 use crate::members::Members;
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
@@ -81,7 +81,11 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened<'_>>
             if opened.value.is_none() {
                 let whole = match json_text(raw) {
                     Some(text) if !opened.text.names.may_be_in(text) => return None,
-                    Some(text) => opened.text.wanted.of(text).unwrap_or_else(|_| text.into()),
+                    Some(text) => opened
+                        .text
+                        .wanted
+                        .of(text)
+                        .unwrap_or_else(|_| cut::open(text).unwrap_or_else(|| text.into())),
                     None => json(raw)?,
                 };
                 if !whole.is_object() && !whole.is_array() {

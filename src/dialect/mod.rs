@@ -6,6 +6,7 @@
 
 mod codec;
 pub(crate) mod constructor;
+mod cut;
 #[cfg(feature = "server")]
 pub mod file;
 mod flat;

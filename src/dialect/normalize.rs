@@ -29,10 +29,13 @@ pub(super) fn float(text: &str) -> Option<Value> {
         .map(Value::Number)
 }
 
-/// JSON text of an object, a list or a quoted text opened; any other text as it is.
+/// JSON text of an object, a list or a quoted text opened, also where it lost its end; any other text as it is.
 pub(super) fn open_json(text: &str) -> Value {
     match text.trim_start().as_bytes().first() {
-        Some(b'{' | b'[' | b'"') => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
+        Some(b'{' | b'[' | b'"') => {
+            let cut = || super::cut::open(text).unwrap_or_else(|| Value::String(text.to_owned()));
+            serde_json::from_str(text).unwrap_or_else(|_| cut())
+        }
         _ => Value::String(text.to_owned()),
     }
 }

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::codec;
 use super::constructor;
+use super::cut;
 use super::plan::{Look, Plan, Source, turn_of_event};
 use super::raw::{EventView, Group, Raw};
 use super::registry::Registry;
@@ -286,6 +287,13 @@ impl<'a> Reader<'a> {
         }
         let (mut operation, child_results, sums_usage) = writer.finish();
         for (key, value) in self.plan.places.iter().filter_map(|place| self.attribute(*place)) {
+            if let AnyValue::String(text) = value
+                && cut::may_be_cut(text)
+                && cut::open(text).is_some()
+            {
+                let detail = format!("{key} was cut off in the middle of its JSON: what stands there whole is used");
+                findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail));
+            }
             if holds_non_finite(value) {
                 let detail = format!("{key} holds NaN or an infinity, which JSON has no word for: written as null");
                 findings.push(Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail));

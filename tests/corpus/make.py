@@ -1067,7 +1067,31 @@ of calls, so a model asked: the call right before is taken for it, and a finding
     c.span("ChatOpenAI", 12000, 12900, llm([ask, chat("assistant", "At once.")], done, (40, 4)), root, trace=3)
 
 
-for make in (calls_told_elsewhere, judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
+def json_cut_off():
+    c = Case(79, "made-json-cut-off", "Values that a client cut off in the middle of their JSON", """
+The client's limit for the length of attribute values cut the messages. Those before the cut are read; of the last one the words that
+stand there are. Half an id and half a name are no id and no name. A finding names each key.""")
+
+    def cut(value, length):
+        assert len(value) > length
+        return value[:length]
+
+    ask = chat("user", "Name the rivers of the north.")
+    said = chat("assistant", "I look them up.", calls=[("call_1", "rivers", {"of": "north"}), ("call_2", "lakes", {"of": "north"})])
+    results = [chat("tool", "Dvina, Pechora", call_id="call_1"), chat("tool", "Ladoga, Onega, Ilmen and many more", call_id="call_2")]
+    done = chat("assistant", "They are the Dvina and the Pechora, which flow into the White Sea and the Barents Sea.")
+    root = c.span("invoke_agent geographer", 0, 3000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "geographer"}, scope="other")
+    first = genai([ask], said, (20, 9), finish="tool_call")
+    c.span("chat gpt-4o", 100, 900, first, root, scope="other")
+    for at, (call, name, result) in enumerate((("call_1", "rivers", "Dvina, Pechora"), ("call_2", "lakes", "Ladoga, Onega, Ilmen and many more"))):
+        c.span("execute_tool " + name, 1000 + at * 300, 1200 + at * 300, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name, "gen_ai.tool.call.id": call, "gen_ai.tool.call.result": result}, root, scope="other")
+    second = genai([ask, said, *results], done, (60, 20))
+    second["gen_ai.input.messages"] = cut(second["gen_ai.input.messages"], second["gen_ai.input.messages"].index("Ilmen"))
+    second["gen_ai.output.messages"] = cut(second["gen_ai.output.messages"], second["gen_ai.output.messages"].index(", which"))
+    c.span("chat gpt-4o", 2000, 2900, second, root, scope="other")
+
+
+for make in (json_cut_off, calls_told_elsewhere, judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
     make()
 
 

@@ -1,0 +1,199 @@
+//! JSON that a client cut off at its limit for attribute values (`OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT`): what stands there
+//! whole, and the beginning of the text that was cut.
+
+use serde_json::Value;
+
+/// Shorter texts with a bracket first are words.
+const SHORTEST: usize = 32;
+
+/// Members whose text says something without its end. Half an id or a name is another one.
+const WORDS: [&str; 2] = ["content", "text"];
+
+/// Whether a text may be JSON that lost its end. A look at both ends.
+pub(super) fn may_be_cut(text: &str) -> bool {
+    let bytes = text.trim_ascii().as_bytes();
+    bytes.len() >= SHORTEST && matches!(bytes, [b'[' | b'{', .., last] if !matches!(last, b']' | b'}'))
+}
+
+/// The list or object of a JSON text without its end; `None` if it is no such text.
+pub(super) fn open(text: &str) -> Option<Value> {
+    if !may_be_cut(text) {
+        return None;
+    }
+    let text = text.trim_ascii();
+    let mut scan = Scan::default();
+    for (at, byte) in text.bytes().enumerate() {
+        scan.step(text, at, byte);
+    }
+    let mut whole = match scan.string {
+        Some(begin) if scan.says_words() => {
+            let mut said = text.get(..text.len() - half_escape(text.get(begin..)?))?.to_owned();
+            said.push('"');
+            said
+        }
+        _ => {
+            scan.open.truncate(scan.whole_depth);
+            text.get(..scan.whole)?.to_owned()
+        }
+    };
+    whole.extend(scan.open.iter().rev().map(|open| if open.is_object { '}' } else { ']' }));
+    serde_json::from_str(&whole)
+        .ok()
+        .filter(|value: &Value| value != &Value::Array(Vec::new()))
+}
+
+/// Where in a JSON text the scan is. It does not check the text: what it keeps is parsed afterwards.
+#[derive(Default)]
+struct Scan<'a> {
+    open: Vec<Open<'a>>,
+    /// Where the string begins that is not closed yet.
+    string: Option<usize>,
+    is_escaped: bool,
+    /// The text up to here is whole, if what is open here is closed: before a comma, or behind a bracket.
+    whole: usize,
+    whole_depth: usize,
+}
+
+struct Open<'a> {
+    is_object: bool,
+    /// The next string is a key.
+    expects_key: bool,
+    key: &'a str,
+}
+
+impl<'a> Scan<'a> {
+    fn step(&mut self, text: &'a str, at: usize, byte: u8) {
+        if let Some(begin) = self.string {
+            match byte {
+                _ if self.is_escaped => self.is_escaped = false,
+                b'\\' => self.is_escaped = true,
+                b'"' => {
+                    self.string = None;
+                    if let Some(open) = self.open.last_mut().filter(|open| open.is_object && open.expects_key) {
+                        open.key = text.get(begin + 1..at).unwrap_or_default();
+                        open.expects_key = false;
+                    }
+                }
+                _ => {}
+            }
+            return;
+        }
+        match byte {
+            b'"' => self.string = Some(at),
+            b'{' | b'[' => {
+                let is_object = byte == b'{';
+                self.open.push(Open {
+                    is_object,
+                    expects_key: is_object,
+                    key: "",
+                });
+                self.is_whole(at + 1);
+            }
+            b'}' | b']' => {
+                let _ = self.open.pop();
+                self.is_whole(at + 1);
+            }
+            b',' => {
+                self.is_whole(at);
+                if let Some(open) = self.open.last_mut() {
+                    open.expects_key = open.is_object;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_whole(&mut self, until: usize) {
+        (self.whole, self.whole_depth) = (until, self.open.len());
+    }
+
+    /// Whether the string that is open holds words.
+    fn says_words(&self) -> bool {
+        self.open
+            .last()
+            .is_some_and(|open| open.is_object && !open.expects_key && WORDS.contains(&open.key))
+    }
+}
+
+/// Bytes of an escape at the end of a string that lacks its end.
+fn half_escape(string: &str) -> usize {
+    let bytes = string.as_bytes();
+    let escape = bytes.iter().rposition(|byte| *byte == b'\\');
+    let Some(at) = escape.filter(|at| bytes.len() - at < 6) else {
+        return 0;
+    };
+    let slashes = bytes.iter().take(at + 1).rev().take_while(|byte| **byte == b'\\').count();
+    let rest = bytes.len() - at;
+    // An even number of them are escaped themselves.
+    let is_half = slashes % 2 == 1 && (rest == 1 || bytes.get(at + 1) == Some(&b'u'));
+    if is_half { rest } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_whole_is_kept_and_words_are_kept_as_far_as_they_stand() {
+        let text = r#"[{"role": "user", "content": "What is the weather?"}, {"role": "assistant", "content": "Let me lo"#;
+        let read = json!([{"role": "user", "content": "What is the weather?"}, {"role": "assistant", "content": "Let me lo"}]);
+        assert_eq!(open(text), Some(read));
+        let text = r#"[{"role": "assistant", "tool_calls": [{"id": "call_1", "name": "find"}, {"id": "call_2", "name": "fi"#;
+        let read = json!([{"role": "assistant", "tool_calls": [{"id": "call_1", "name": "find"}, {"id": "call_2"}]}]);
+        assert_eq!(open(text), Some(read), "half a name is no name");
+        let text = r#"{"messages": [{"role": "user", "content": "one"}], "count": 12"#;
+        assert_eq!(
+            open(text),
+            Some(json!({"messages": [{"role": "user", "content": "one"}]})),
+            "it may be 123"
+        );
+        for (end, said) in [
+            ("a\\", "a"),
+            ("a\\u00", "a"),
+            ("a\\\\", "a\\"),
+            ("a\\n", "a\n"),
+            ("a\\\\u00", "a\\u00"),
+        ] {
+            let text = format!(r#"[{{"role": "user", "content": "long enough {end}"#);
+            assert_eq!(
+                open(&text),
+                Some(json!([{"role": "user", "content": format!("long enough {said}")}])),
+                "{end}"
+            );
+        }
+    }
+
+    #[test]
+    fn other_texts_are_none() {
+        for text in [
+            "[1, 2",
+            "[the tool was called and said nothing at all",
+            "{city} is the place that they asked about",
+            r#"[{"role": "user", "content": "What is the weather?"}]"#,
+            "[\"\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}",
+        ] {
+            assert_eq!(open(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        /// Wherever a list of messages is cut, the messages before are there.
+        #[test]
+        fn messages_before_the_cut_are_there(texts in proptest::collection::vec("[a\"\\\\\u{e9}\n ]{0,12}", 1..6), cut in 0_usize..400) {
+            let messages: Vec<Value> = texts.iter().map(|text| json!({"role": "user", "content": text, "n": [1, {"a": true}]})).collect();
+            let text = Value::Array(messages.clone()).to_string();
+            let cut = text.floor_char_boundary(cut.min(text.len().saturating_sub(1)));
+            let before = messages.iter().scan(1, |end, message| { *end += message.to_string().len() + 1; Some(*end) });
+            let before = before.take_while(|end| *end <= cut).count();
+            if let Some(Value::Array(read)) = open(&text[..cut]) {
+                prop_assert!(read.len() >= before);
+                prop_assert_eq!(&read[..before], &messages[..before]);
+            } else {
+                prop_assert!(before == 0 || !may_be_cut(&text[..cut]), "{}", &text[..cut]);
+            }
+        }
+    }
+}
