@@ -16,6 +16,8 @@ pub mod access;
 pub mod cli;
 pub mod dialect;
 pub mod formats;
+#[cfg(feature = "server")]
+pub mod forward;
 mod hash;
 #[cfg(feature = "layer")]
 pub mod layer;

@@ -16,6 +16,7 @@ use super::log::{Form, Level};
 use super::settings_file as file;
 use super::source::default_data_dir;
 use crate::access::{Grant, HashError, ProjectError, Right, Tokens};
+use crate::forward::{self, DestinationText};
 use crate::receiver::redact::RuleText;
 use crate::receiver::{Cors, Limits};
 use crate::server::{COMPRESSION, Config, Connections, HashKey, Security, TlsFiles};
@@ -123,6 +124,9 @@ pub(super) struct Settings {
     /// What is taken out of requests before they are stored.
     #[arg(skip)]
     pub(super) redact: Option<Vec<RuleText>>,
+    /// Where spans are sent on to.
+    #[arg(skip)]
+    pub(super) forward: Option<Vec<DestinationText>>,
 }
 
 /// The settings that are lists. The file has a table for each entry, `[[tokens]]`; flags and variables take them in one line.
@@ -134,6 +138,10 @@ pub(super) struct Lists {
     /// Redaction rules, as a TOML list: [{ key = "*password*", action = "remove" }].
     #[arg(long, value_name = "LIST", env = "SPANBRIDGE_REDACT", hide_env_values = true)]
     redact: Option<String>,
+    /// Send what is stored on to an OTLP backend: URL, or NAME=URL, where the names phoenix, jaeger, langfuse, datadog and mlflow
+    /// also set what these need. Repeatable; [[forward]] tables of the file say more.
+    #[arg(long, value_name = "[NAME=]URL", env = "SPANBRIDGE_FORWARD", value_delimiter = ',')]
+    forward: Option<Vec<String>>,
 }
 
 /// A token as it is configured.
@@ -188,6 +196,15 @@ impl Sources {
             if let Some(text) = text {
                 table.insert(name.to_owned(), file::list(name, text)?);
             }
+        }
+        if let Some(list) = self.lists.forward.as_ref().filter(|list| list.iter().any(|text| !text.is_empty())) {
+            let destinations = list
+                .iter()
+                .filter(|text| !text.is_empty())
+                .map(|text| DestinationText::of_flag(text));
+            let destinations = Value::try_from(destinations.collect::<Vec<_>>());
+            let destinations = destinations.map_err(|error| Failure::usage(format!("--forward: {error}")))?;
+            table.insert("forward".to_owned(), destinations);
         }
         if !table.contains_key("data_dir") {
             let directory = default_data_dir()?.to_string_lossy().into_owned();
@@ -314,6 +331,8 @@ impl Settings {
                 redaction: self.redact.clone().unwrap_or_default(),
                 redact_hash_key: HashKey(settings.redact_hash_key.clone()),
             },
+            forward: forward::resolve_all(self.forward.as_deref().unwrap_or_default())
+                .map_err(|(name, error)| Failure::usage(format!("destination {name}: {error}")))?,
             allowed_hosts: settings.allowed_host.clone().unwrap_or_default(),
             vocabulary,
             options: options_of_environment()?,

@@ -79,11 +79,19 @@ pub(super) fn print(table: &Table) -> String {
             Some(value) => out.push_str(&format!("{name} = {value}\n")),
         }
     }
-    for name in ["tokens", "redact"] {
+    for name in ["tokens", "redact", "forward"] {
         for entry in table.get(name).and_then(Value::as_array).into_iter().flatten() {
             out.push_str(&format!("\n[[{name}]]\n"));
             for (key, value) in entry.as_table().into_iter().flatten() {
                 match key.as_str() {
+                    "headers" => {
+                        let names = value
+                            .as_table()
+                            .into_iter()
+                            .flatten()
+                            .map(|(name, _)| format!("{name} = \"{HIDDEN}\""));
+                        out.push_str(&format!("{key} = {{ {} }}\n", names.collect::<Vec<_>>().join(", ")));
+                    }
                     "hash" => out.push_str(&format!("{key} = \"{HIDDEN}\"\n")),
                     _ => out.push_str(&format!("{key} = {value}\n")),
                 }

@@ -7,6 +7,7 @@ pub mod census;
 pub mod cut;
 pub mod decode;
 pub mod encode;
+pub mod items;
 pub mod json;
 mod layout;
 mod names;

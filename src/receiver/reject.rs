@@ -172,6 +172,11 @@ pub enum Rejection {
         /// How many are allowed.
         limit: usize,
     },
+    /// The request came through this bridge before.
+    #[error(
+        "these spans came through this bridge before (spanbridge-via): two bridges forward to each other; remove one of the two destinations"
+    )]
+    Loop,
     /// No such path or method of a service.
     #[error("there is nothing at {path}; OTLP/HTTP takes /v1/traces, /v1/logs and /v1/metrics (any path that ends so)")]
     NotFound {
@@ -242,6 +247,7 @@ const DEADLINE_EXCEEDED: i32 = 4;
 const NOT_FOUND: i32 = 5;
 const PERMISSION_DENIED: i32 = 7;
 const RESOURCE_EXHAUSTED: i32 = 8;
+const FAILED_PRECONDITION: i32 = 9;
 const UNIMPLEMENTED: i32 = 12;
 const INTERNAL: i32 = 13;
 const UNAVAILABLE: i32 = 14;
@@ -285,6 +291,7 @@ impl Rejection {
             Self::Host { .. } => (PERMISSION_DENIED, 403, None, "host"),
             Self::Origin { .. } => (PERMISSION_DENIED, 403, None, "origin"),
             Self::Headers { .. } => (RESOURCE_EXHAUSTED, 431, None, "headers"),
+            Self::Loop => (FAILED_PRECONDITION, 508, None, "loop"),
             Self::Watches { .. } => (RESOURCE_EXHAUSTED, 429, None, "watches"),
             Self::NotFound { .. } => (NOT_FOUND, 404, None, "not_found"),
             Self::Method { .. } => (UNIMPLEMENTED, 405, None, "method"),

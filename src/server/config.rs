@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::access::{Project, Tokens};
 use crate::formats::Options;
+use crate::forward::{Destination, ForwardError};
 use crate::receiver::redact::{RuleError, RuleText, Rules};
 use crate::receiver::{Cors, Limits};
 use crate::server::tls::{TlsError, TlsFiles};
@@ -44,6 +45,8 @@ pub struct Config {
     pub vocabulary: Arc<Vocabulary>,
     /// Choices for documents that a request does not make itself.
     pub options: Options,
+    /// Where spans are sent on to.
+    pub forward: Vec<Destination>,
 }
 
 /// Who may do what, and what is not kept. This can be changed while the bridge runs.
@@ -150,6 +153,7 @@ impl Config {
             security: Security::default(),
             vocabulary: Arc::new(Vocabulary::built_in()),
             options: Options::default(),
+            forward: Vec::new(),
         }
     }
 
@@ -208,4 +212,15 @@ pub enum StartError {
     /// A redaction rule.
     #[error(transparent)]
     Rule(#[from] RuleError),
+    /// A destination.
+    #[error(transparent)]
+    Forward(#[from] ForwardError),
+    /// A destination is the bridge that sends to it.
+    #[error("destination {destination} ({url}) is this bridge itself; Jaeger and Phoenix take 4317 too: start one of them on another port")]
+    ForwardToItself {
+        /// Which.
+        destination: String,
+        /// Its URL.
+        url: String,
+    },
 }

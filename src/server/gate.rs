@@ -13,6 +13,7 @@ use super::hosts::Hosts;
 use super::listen;
 use super::projects::{Place, Projects};
 use crate::access::{Denied, Right, Tokens};
+use crate::forward::Via;
 use crate::receiver::{Body, Receiver, Refusals, Rejection};
 use crate::web::{self, Web};
 
@@ -27,10 +28,18 @@ pub(super) struct Gate {
     hosts: Hosts,
     /// Requests of the API that were refused.
     refused: Arc<Refusals>,
+    via: Arc<Via>,
 }
 
 impl Gate {
-    pub(super) fn new(projects: Projects, security: &Security, limits: Connections, hosts: Hosts, refused: Arc<Refusals>) -> Self {
+    pub(super) fn new(
+        projects: Projects,
+        security: &Security,
+        limits: Connections,
+        hosts: Hosts,
+        refused: Arc<Refusals>,
+        via: Arc<Via>,
+    ) -> Self {
         let gate = Self {
             projects,
             tokens: RwLock::default(),
@@ -38,6 +47,7 @@ impl Gate {
             limits,
             hosts,
             refused,
+            via,
         };
         gate.set_security(security);
         gate
@@ -97,6 +107,7 @@ impl Gate {
             return Arc::clone(&first.receiver).handle(request).await;
         }
         match self.place(&request, Right::Ingest) {
+            Ok(_) if self.via.is_loop(request.headers()) => first.receiver.refuse(request, &Rejection::Loop).await,
             Ok(place) => Arc::clone(&place.receiver).handle(request).await,
             Err(denied) => first.receiver.refuse(request, &Rejection::Denied(denied)).await,
         }

@@ -1,11 +1,13 @@
 //! The text of `/metrics`: the receiver's counts, then those of the process, the ports and each project's store.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::Instant;
 
 use super::listen::Ports;
 use super::projects::{Open, Stores};
+use crate::forward::Forwarder;
+use crate::forward::counts::{Health, Sample};
 use crate::receiver::prometheus::{Kind, Text};
 use crate::receiver::{Receiver, Refusals};
 use crate::store::{Maintained, Usage};
@@ -17,19 +19,112 @@ pub(super) fn writer(
     readers: &Arc<Readers>,
     ports: &Arc<Ports>,
     refused: &Arc<Refusals>,
+    forwarding: &Arc<OnceLock<Arc<Forwarder>>>,
 ) -> Metrics {
     let (receiver, stores, readers) = (Arc::clone(receiver), Arc::clone(stores), Arc::clone(readers));
-    let (ports, refused) = (Arc::clone(ports), Arc::clone(refused));
+    let (ports, refused, forwarding) = (Arc::clone(ports), Arc::clone(refused), Arc::clone(forwarding));
     let started = Instant::now();
     Arc::new(move || {
         let mut out = Text::default();
         receiver.counters().write(&mut out);
         process(&mut out, started);
         requests(&mut out, &receiver, &readers, &ports, &refused);
+        of_destinations(&mut out, &forwarding.get().map(|forwarder| forwarder.samples()).unwrap_or_default());
         let stores = stores.read().unwrap_or_else(PoisonError::into_inner);
         of_stores(&mut out, &stores);
         out.finish()
     })
+}
+
+/// Name, kind, help, and the number.
+type OfDestination = (&'static str, Kind, &'static str, fn(&Sample) -> u64);
+
+/// The first ones have the names of the Collector's exporters.
+const DESTINATION: &[OfDestination] = &[
+    (
+        "otelcol_exporter_sent_spans",
+        Kind::Counter,
+        "Spans that the destination accepted.",
+        |of| of.sent[0],
+    ),
+    (
+        "otelcol_exporter_sent_log_records",
+        Kind::Counter,
+        "Log records that the destination accepted.",
+        |of| of.sent[1],
+    ),
+    (
+        "otelcol_exporter_send_failed_spans",
+        Kind::Counter,
+        "Spans that the destination refused for good.",
+        |of| of.failed[0],
+    ),
+    (
+        "otelcol_exporter_send_failed_log_records",
+        Kind::Counter,
+        "Log records that the destination refused for good.",
+        |of| of.failed[1],
+    ),
+    (
+        "otelcol_exporter_queue_size",
+        Kind::Gauge,
+        "Bytes of the log that are not sent yet.",
+        |of| of.backlog_bytes,
+    ),
+    (
+        "otelcol_exporter_in_flight_requests",
+        Kind::Gauge,
+        "Requests that wait for an answer.",
+        |of| of.in_flight,
+    ),
+    (
+        "spanbridge_forward_up",
+        Kind::Gauge,
+        "1 while the destination accepts what is sent.",
+        |of| (of.health == Health::Up).into(),
+    ),
+    (
+        "spanbridge_forward_retries_total",
+        Kind::Counter,
+        "Attempts that failed and were repeated.",
+        |of| of.retries,
+    ),
+    (
+        "spanbridge_forward_unfinished_spans_total",
+        Kind::Counter,
+        "Spans without an end that were held back.",
+        |of| of.held,
+    ),
+    (
+        "spanbridge_forward_unsupported_log_records_total",
+        Kind::Counter,
+        "Log records that the destination does not take.",
+        |of| of.not_taken,
+    ),
+    (
+        "spanbridge_forward_removed_segments_total",
+        Kind::Counter,
+        "Segments that retention removed before they were sent.",
+        |of| of.removed_segments,
+    ),
+    (
+        "spanbridge_forward_damaged_bytes_total",
+        Kind::Counter,
+        "Bytes of the log that could not be read and were not sent.",
+        |of| of.damaged_bytes,
+    ),
+];
+
+fn of_destinations(out: &mut Text, samples: &[Sample]) {
+    if samples.is_empty() {
+        return;
+    }
+    for (name, kind, help, number) in DESTINATION {
+        let rows = samples
+            .iter()
+            .map(|sample| (vec![("exporter", sample.name.as_str())], number(sample)));
+        out.metric(name, *kind, help, rows);
+    }
 }
 
 fn process(out: &mut Text, started: Instant) {

@@ -14,9 +14,9 @@ mod tls;
 mod upkeep;
 
 use std::future::Future;
-use std::net::SocketAddr;
-use std::sync::Arc;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
@@ -26,6 +26,7 @@ pub use config::{COMPRESSION, Config, Connections, HashKey, Security, StartError
 pub use tls::{TlsError, TlsFiles};
 
 use crate::access::Project;
+use crate::forward::{Destination, Forwarder, Via};
 use crate::receiver::Refusals;
 use crate::receiver::counters::Counters;
 use crate::store::log::Recovery;
@@ -53,6 +54,7 @@ pub struct Server {
     listeners: [TcpListener; 3],
     addresses: Addresses,
     recoveries: Vec<(Project, Recovery)>,
+    forwarder: Arc<Forwarder>,
 }
 
 /// Changes a bridge that runs.
@@ -72,6 +74,22 @@ pub struct Addresses {
     pub http: SocketAddr,
     /// The API.
     pub api: SocketAddr,
+}
+
+impl Addresses {
+    /// Whether a destination is one of these.
+    fn are_those_of(&self, destination: &Destination) -> bool {
+        let host = destination.uri.host().unwrap_or_default().trim_matches(['[', ']']);
+        let ip: Option<IpAddr> = match host {
+            "localhost" => Some(Ipv4Addr::LOCALHOST.into()),
+            host => host.parse().ok(),
+        };
+        let own = [self.grpc, self.http, self.api];
+        own.iter().any(|own| {
+            let same = |ip: IpAddr| ip == own.ip() || ip.is_unspecified() || (ip.is_loopback() && own.ip().is_unspecified());
+            destination.uri.port_u16() == Some(own.port()) && ip.is_some_and(same)
+        })
+    }
 }
 
 impl Server {
@@ -97,7 +115,8 @@ impl Server {
         let api = listen::look_up(config, &config.api, "--http").await?;
         let refused = Arc::<Refusals>::default();
         let readers = Arc::new(Readers::new(config.reading));
-        let metrics = |receiver: &_, stores: &_| metrics::writer(receiver, stores, &readers, &ports, &refused);
+        let forwarding = Arc::<OnceLock<Arc<Forwarder>>>::default();
+        let metrics = |receiver: &_, stores: &_| metrics::writer(receiver, stores, &readers, &ports, &refused, &forwarding);
         let (projects, recovery) = Projects::open(config, &readers, metrics)?;
         let mut recoveries = vec![(Project::default(), recovery)];
         recoveries.extend(projects.open_others(config)?);
@@ -106,17 +125,28 @@ impl Server {
         let (http, http_address) = listen::bind(http)?;
         let (api, api_address) = listen::bind(api)?;
         let hosts = Hosts::new(&config.allowed_hosts);
-        let gate = Gate::new(projects, &config.security, config.connections, hosts, refused);
+        let addresses = Addresses {
+            grpc: grpc_address,
+            http: http_address,
+            api: api_address,
+        };
+        if let Some(own) = config.forward.iter().find(|destination| addresses.are_those_of(destination)) {
+            return Err(StartError::ForwardToItself {
+                destination: own.name.clone(),
+                url: own.uri.to_string(),
+            });
+        }
+        let via = Arc::new(Via::open(&config.data_dir)?);
+        let forwarder = Forwarder::start(&config.forward, &via, |project| Some(Arc::clone(&projects.of(project)?.store)))?;
+        let forwarder = Arc::clone(forwarding.get_or_init(|| Arc::new(forwarder)));
+        let gate = Gate::new(projects, &config.security, config.connections, hosts, refused, via);
         Ok(Self {
             gate: Arc::new(gate),
             ports,
             listeners: [grpc, http, api],
-            addresses: Addresses {
-                grpc: grpc_address,
-                http: http_address,
-                api: api_address,
-            },
+            addresses,
             recoveries,
+            forwarder,
         })
     }
 
@@ -177,9 +207,13 @@ impl Server {
         self.gate.projects.first().receiver.shut();
         self.gate.projects.stop_reading();
         let _ = stop.send(true);
-        for task in tasks {
-            let _ = task.await;
-        }
+        let forwarded = self.forwarder.stop(GRACE);
+        let answered = async {
+            for task in tasks {
+                let _ = task.await;
+            }
+        };
+        tokio::join!(forwarded, answered);
         let gate = self.gate;
         let (closed, close) = tokio::sync::oneshot::channel();
         // Not a thread of the runtime: those may all be in work.

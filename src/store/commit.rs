@@ -150,6 +150,7 @@ impl Commits {
         let written: usize = fresh.iter().map(|chunk| chunk.own_length()).sum();
         self.state.bytes.fetch_add(written as u64, Ordering::Relaxed);
         self.state.segment.store(end.segment, Ordering::Release);
+        self.state.end.send_replace(end);
         if let Err(error) = indexed.and_then(|()| writer.commit(end)) {
             self.behind = true;
             return Err(error);

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
+use tokio::sync::watch;
 
 use super::chunk::{Listed, StoredEnvelope};
 use super::commit::{Commits, Job};
@@ -95,6 +96,8 @@ pub(super) struct State {
     pub(super) requests: AtomicUsize,
     /// The segment that is written to; those before are sealed.
     pub(super) segment: AtomicU64,
+    /// Where the log ends, as far as it is on the disk.
+    pub(super) end: watch::Sender<Position>,
     /// Bytes of messages appended since the store was opened.
     pub(super) bytes: AtomicU64,
     /// Why the last commit failed, if it did.
@@ -151,6 +154,7 @@ impl Local {
         };
         let state = Arc::new(State::default());
         state.segment.store(log.end().segment, Ordering::Release);
+        state.end.send_replace(log.end());
         let maintenance = Maintenance::start(options, Arc::clone(&disk), Arc::clone(&segments), Arc::clone(&state), checked)
             .map_err(io("start the maintaining thread for"))?;
         let (sender, jobs) = channel();
@@ -217,6 +221,20 @@ impl Local {
             recovery.lost.splice(0..0, cut.unwrap_or_default());
         }
         Ok(Opened { store, recovery })
+    }
+
+    pub(super) fn state(&self) -> Option<&State> {
+        self.writer.as_ref().map(|writer| &*writer.state)
+    }
+
+    pub(super) fn segments(&self) -> &Segments {
+        &self.reader.segments
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn directory(&self) -> &Path {
+        &self.directory
     }
 
     /// Whether the index covers the log to its last byte.

@@ -22,6 +22,7 @@
 //!
 //! One writer a directory (the directory is locked, and a file in it names the process). One chunk holds at most 4 GiB. Segments are 64 MiB.
 
+mod arrivals;
 pub mod chunk;
 mod commit;
 pub mod disk;
@@ -37,6 +38,7 @@ mod repetition;
 mod segments;
 mod shared;
 
+pub use arrivals::{Arrival, ArrivalLimits, Arrivals};
 pub use chunk::{Chunk, ChunkKind, Divided, Listed};
 pub use error::Error;
 pub use local::{Local, May, OpenOptions, Opened};

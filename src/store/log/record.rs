@@ -7,7 +7,7 @@ use crate::store::{Chunk, ChunkKind};
 pub const HEAD: usize = 40;
 
 /// A place in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
     /// Number of the segment.
     pub segment: u64,

@@ -75,7 +75,7 @@ impl fmt::Display for Damage {
 
 /// What reading one segment found.
 #[derive(Debug, Default)]
-pub(super) struct Scanned {
+pub(in crate::store) struct Scanned {
     /// End of the last whole record.
     pub(super) end: u64,
     pub(super) damaged: Vec<Damage>,
@@ -86,10 +86,20 @@ pub(super) struct Scanned {
 impl Segment {
     /// Reads the records from a place of the raw segment on, and gives each whole one to `visit`, with its place there.
     pub(super) fn scan<E>(&self, from: u64, visit: &mut dyn FnMut(Row, Head, Vec<u8>) -> Result<(), E>) -> io::Result<Result<Scanned, E>> {
+        self.scan_until(from, u64::MAX, visit)
+    }
+
+    /// The same, up to a place: what is written behind it meanwhile is not looked at.
+    pub(in crate::store) fn scan_until<E>(
+        &self,
+        from: u64,
+        until: u64,
+        visit: &mut dyn FnMut(Row, Head, Vec<u8>) -> Result<(), E>,
+    ) -> io::Result<Result<Scanned, E>> {
         let size = self.records_end.map_or_else(|| self.file.size(), Ok)?;
-        let mut at = match self.form {
-            Form::Raw => from.max(SEGMENT_HEAD),
-            Form::Compressed => SEGMENT_HEAD,
+        let (mut at, size) = match self.form {
+            Form::Raw => (from.max(SEGMENT_HEAD), size.min(until)),
+            Form::Compressed => (self.place_of_first(from).unwrap_or(size), size),
         };
         let mut scanned = Scanned {
             end: at.min(size.max(SEGMENT_HEAD)),

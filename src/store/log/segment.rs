@@ -56,9 +56,9 @@ pub struct Segment {
 
 /// Where a record stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row {
+pub(in crate::store) struct Row {
     /// In the raw segment.
-    pub(super) raw: u64,
+    pub(in crate::store) raw: u64,
     /// In the file.
     pub(super) here: u64,
 }
@@ -149,6 +149,15 @@ impl Segment {
             Ok::<(), Infallible>(())
         })?;
         Ok(rows)
+    }
+
+    /// Where the first record stands in the file of those at a place of the raw segment or behind it; `None`: there is none.
+    pub(super) fn place_of_first(&self, from: u64) -> Option<u64> {
+        if self.table.is_empty() {
+            return Some(SEGMENT_HEAD);
+        }
+        let first = self.table.partition_point(|row| row.raw < from);
+        self.table.get(first).map(|row| row.here)
     }
 
     /// How its records are written.

@@ -1,0 +1,132 @@
+//! What happened at a destination since the bridge was started.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::span::Signal;
+use crate::store::log::Position;
+
+/// How a destination does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Health {
+    /// Nothing was sent yet.
+    #[default]
+    Unknown,
+    /// It accepted the last request.
+    Up,
+    /// The last request failed and is tried again, for this reason.
+    Down(String),
+}
+
+/// The counts of one destination.
+#[derive(Debug, Default)]
+pub struct Counts {
+    pub(super) sent: PerSignal,
+    pub(super) failed: PerSignal,
+    pub(super) retries: AtomicU64,
+    pub(super) in_flight: AtomicU64,
+    pub(super) held: AtomicU64,
+    pub(super) not_taken: AtomicU64,
+    pub(super) removed_segments: AtomicU64,
+    pub(super) damaged_bytes: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    health: Health,
+    position: Position,
+}
+
+/// A count of spans and one of log records.
+#[derive(Debug, Default)]
+pub(super) struct PerSignal([AtomicU64; 2]);
+
+impl PerSignal {
+    pub(super) fn add(&self, signal: Signal, items: u64) {
+        let [spans, records] = &self.0;
+        let count = if signal == Signal::Traces { spans } else { records };
+        count.fetch_add(items, Ordering::Relaxed);
+    }
+
+    fn now(&self) -> [u64; 2] {
+        let [spans, records] = &self.0;
+        [spans.load(Ordering::Relaxed), records.load(Ordering::Relaxed)]
+    }
+}
+
+/// The counts of one destination at one time.
+#[derive(Debug, Clone, Default)]
+pub struct Sample {
+    /// The destination.
+    pub name: String,
+    /// Spans and log records that it accepted.
+    pub sent: [u64; 2],
+    /// Spans and log records that it refused for good.
+    pub failed: [u64; 2],
+    /// Attempts that failed and were repeated.
+    pub retries: u64,
+    /// Requests that wait for an answer.
+    pub in_flight: u64,
+    /// Spans without an end that were held back.
+    pub held: u64,
+    /// Log records that it does not take.
+    pub not_taken: u64,
+    /// Segments that retention removed before they were sent.
+    pub removed_segments: u64,
+    /// Bytes of the log that could not be read and were not sent.
+    pub damaged_bytes: u64,
+    /// Bytes of the log that are not sent yet.
+    pub backlog_bytes: u64,
+    /// Whether it accepted the last request.
+    pub health: Health,
+}
+
+impl Counts {
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Sets how the destination does; true if that is news.
+    pub(super) fn set_health(&self, health: Health) -> bool {
+        let mut state = self.state();
+        let news = std::mem::discriminant(&state.health) != std::mem::discriminant(&health);
+        state.health = health;
+        news
+    }
+
+    /// How the destination does.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        self.state().health.clone()
+    }
+
+    pub(super) fn set_position(&self, position: Position) {
+        self.state().position = position;
+    }
+
+    /// Up to where everything was sent.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.state().position
+    }
+
+    /// The counts now.
+    #[must_use]
+    pub fn sample(&self, name: &str) -> Sample {
+        let now = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        Sample {
+            name: name.to_owned(),
+            sent: self.sent.now(),
+            failed: self.failed.now(),
+            retries: now(&self.retries),
+            in_flight: now(&self.in_flight),
+            held: now(&self.held),
+            not_taken: now(&self.not_taken),
+            removed_segments: now(&self.removed_segments),
+            damaged_bytes: now(&self.damaged_bytes),
+            backlog_bytes: 0,
+            health: self.health(),
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Delivers payloads: waits, divides, gives up single items, and never anything else.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::watch;
+
+use super::counts::{Counts, Health};
+use super::dead_letters::DeadLetter;
+use super::destination::Destination;
+use super::export::{Class, Exporter, Failure};
+use super::order;
+use super::payload::Payload;
+use crate::span::Signal;
+
+/// The first pause; each further one is twice as long, up to the destination's longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// Attempts without an answer, or with a server's fault, until it is asked whether the request is what it fails of.
+const SUSPICIOUS: u32 = 5;
+/// How often is looked for orders meanwhile.
+const LOOK: Duration = Duration::from_millis(500);
+/// No hint of a destination is followed for longer: it may be wrong.
+const LONGEST_HINT: Duration = Duration::from_secs(600);
+
+/// Delivers what one destination gets.
+#[derive(Debug)]
+pub(super) struct Delivery {
+    destination: Arc<Destination>,
+    exporter: Exporter,
+    counts: Arc<Counts>,
+    stop: watch::Receiver<bool>,
+    /// Whether it accepted anything since the start: then a request that it refuses is at fault itself.
+    accepted: bool,
+    /// Where orders for it are left; `None`: there are none.
+    orders: Option<PathBuf>,
+    /// It was told once that it takes no log records.
+    told_unsupported: bool,
+}
+
+/// Why a payload was not delivered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Interrupted {
+    /// The bridge ends: it is delivered at the next start.
+    Stopped,
+    /// An order waits that may make it needless.
+    Ordered,
+}
+
+/// What is done after a failure.
+enum Next {
+    Wait,
+    Divide,
+    /// The destination does not take such items.
+    Leave,
+}
+
+impl Delivery {
+    /// A delivery to a destination.
+    pub(super) fn new(
+        destination: Arc<Destination>,
+        exporter: Exporter,
+        counts: Arc<Counts>,
+        stop: watch::Receiver<bool>,
+        orders: Option<PathBuf>,
+    ) -> Self {
+        Self {
+            destination,
+            exporter,
+            counts,
+            stop,
+            accepted: false,
+            orders,
+            told_unsupported: false,
+        }
+    }
+
+    /// Delivers a payload, however long that takes. Items that were given up come back.
+    ///
+    /// # Errors
+    ///
+    /// The bridge ends first.
+    pub(super) async fn deliver(&mut self, payload: Payload) -> Result<Vec<DeadLetter>, Interrupted> {
+        let mut dead = Vec::new();
+        let mut waiting = vec![payload];
+        while let Some(payload) = waiting.pop() {
+            let Some(failure) = self.attempt(&payload, &mut dead).await? else {
+                continue;
+            };
+            match payload.halves() {
+                // The first half first.
+                Some([first, second]) => waiting.extend([second, first]),
+                None => {
+                    let items = payload.items();
+                    self.counts.failed.add(payload.signal, items);
+                    tracing::warn!(
+                        destination = self.destination.name,
+                        reason = failure.reason,
+                        "the destination refuses an item for good; it is among the dead letters"
+                    );
+                    dead.push(payload.dead_letter(items, &failure.reason, now()));
+                }
+            }
+        }
+        Ok(dead)
+    }
+
+    /// Sends one payload until it is accepted, left, or must be divided; then the failure comes back.
+    async fn attempt(&mut self, payload: &Payload, dead: &mut Vec<DeadLetter>) -> Result<Option<Failure>, Interrupted> {
+        let message = payload.message();
+        let items = payload.items();
+        let mut tries = 0;
+        loop {
+            self.counts.in_flight.fetch_add(1, Ordering::Relaxed);
+            let answer = tokio::select! {
+                biased;
+                _ = self.stop.wait_for(|stop| *stop) => None,
+                answer = self.exporter.export(payload.signal, message.clone()) => Some(answer),
+            };
+            self.counts.in_flight.fetch_sub(1, Ordering::Relaxed);
+            match answer.ok_or(Interrupted::Stopped)? {
+                Ok(answer) => {
+                    self.is_up();
+                    let rejected = answer.rejected.min(items);
+                    self.counts.sent.add(payload.signal, items - rejected);
+                    if rejected > 0 {
+                        self.counts.failed.add(payload.signal, rejected);
+                        let reason = format!("{rejected} of {items} refused: {}", answer.message);
+                        tracing::warn!(
+                            destination = self.destination.name,
+                            reason,
+                            "the destination refuses a part of a request"
+                        );
+                        dead.push(payload.dead_letter(rejected, &reason, now()));
+                    } else if !answer.message.is_empty() {
+                        tracing::warn!(destination = self.destination.name, says = answer.message, "the destination warns");
+                    }
+                    return Ok(None);
+                }
+                Err(failure) => {
+                    tries += 1;
+                    match self.next(&failure, payload, tries).await? {
+                        Next::Wait => self.pause(&failure, tries).await?,
+                        Next::Divide => return Ok(Some(failure)),
+                        Next::Leave => {
+                            self.counts.not_taken.fetch_add(items, Ordering::Relaxed);
+                            if !std::mem::replace(&mut self.told_unsupported, true) {
+                                let destination = &self.destination.name;
+                                tracing::warn!(
+                                    destination,
+                                    reason = failure.reason,
+                                    "the destination takes no log records; they are not sent to it"
+                                );
+                            }
+                            return Ok(None);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn is_up(&mut self) {
+        self.accepted = true;
+        if self.counts.set_health(Health::Up) {
+            tracing::info!(destination = self.destination.name, "the destination accepts what is sent");
+        }
+    }
+
+    async fn next(&mut self, failure: &Failure, payload: &Payload, tries: u32) -> Result<Next, Interrupted> {
+        let single = payload.items() <= 1;
+        Ok(match failure.class {
+            Class::Overloaded | Class::Refused => Next::Wait,
+            Class::Unsupported if payload.signal == Signal::Logs => Next::Leave,
+            Class::Unsupported => Next::Wait,
+            Class::Exhausted if tries <= self.destination.exhausted_retries => Next::Wait,
+            Class::Exhausted | Class::Request if !single || self.accepted => Next::Divide,
+            Class::Exhausted | Class::Request if tries <= 1 => match self.takes_others().await? {
+                true => Next::Divide,
+                false => Next::Wait,
+            },
+            // It may be mended, or accept something else meanwhile.
+            Class::Exhausted | Class::Request => match tries.is_multiple_of(SUSPICIOUS) && self.takes_others().await? {
+                true => Next::Divide,
+                false => Next::Wait,
+            },
+            Class::Transport | Class::Server if tries.is_multiple_of(SUSPICIOUS) => match self.takes_others().await? {
+                true => Next::Divide,
+                false => Next::Wait,
+            },
+            Class::Transport | Class::Server => Next::Wait,
+        })
+    }
+
+    /// Whether the destination accepts a request without items: then it is not the destination that is at fault.
+    async fn takes_others(&mut self) -> Result<bool, Interrupted> {
+        tokio::select! {
+            biased;
+            _ = self.stop.wait_for(|stop| *stop) => Err(Interrupted::Stopped),
+            answer = self.exporter.probe() => Ok(answer.is_ok()),
+        }
+    }
+
+    async fn pause(&mut self, failure: &Failure, tries: u32) -> Result<(), Interrupted> {
+        self.counts.retries.fetch_add(1, Ordering::Relaxed);
+        let pause = pause(tries, self.destination.max_backoff, failure.retry_after);
+        if self.counts.set_health(Health::Down(failure.reason.clone())) {
+            let destination = &self.destination.name;
+            tracing::warn!(
+                destination,
+                reason = failure.reason,
+                "the destination does not accept what is sent; it is sent again until it does"
+            );
+        }
+        let until = Instant::now() + pause;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(());
+            }
+            if let Some(folder) = &self.orders
+                && order::waiting(folder, &self.destination.name).is_some()
+            {
+                return Err(Interrupted::Ordered);
+            }
+            tokio::select! {
+                biased;
+                _ = self.stop.wait_for(|stop| *stop) => return Err(Interrupted::Stopped),
+                () = tokio::time::sleep(left.min(LOOK)) => {}
+            }
+        }
+    }
+}
+
+/// Exponential with jitter, at least what the destination asks for.
+fn pause(tries: u32, longest: Duration, hint: Option<Duration>) -> Duration {
+    let doubled = FIRST_PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(longest);
+    let random = getrandom::u32().unwrap_or_default();
+    let jitter = 0.5 + f64::from(random) / f64::from(u32::MAX) / 2.0;
+    let own = doubled.mul_f64(jitter);
+    match hint.map(|hint| hint.min(LONGEST_HINT)) {
+        Some(hint) => hint + own.min(FIRST_PAUSE).mul_f64(jitter),
+        None => own,
+    }
+}
+
+/// Nanoseconds since 1970.
+pub(super) fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_grow_up_to_the_longest_and_follow_hints() {
+        let longest = Duration::from_secs(30);
+        for tries in 1..100 {
+            let pause = pause(tries, longest, None);
+            assert!(pause >= FIRST_PAUSE / 2 && pause <= longest, "{tries}: {pause:?}");
+        }
+        assert!(pause(10, longest, None) >= longest / 2);
+        let hint = Duration::from_secs(7);
+        assert!(pause(1, longest, Some(hint)) >= hint);
+        assert!(pause(1, longest, Some(Duration::from_secs(1 << 40))) <= LONGEST_HINT + FIRST_PAUSE);
+    }
+}

@@ -1,0 +1,351 @@
+//! What a destination is, and how it is configured.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use http::Uri;
+use serde::{Deserialize, Serialize};
+
+use super::error::ConfigError;
+use super::header::HeaderText;
+use super::preset::{self, Preset};
+use crate::access::Project;
+use crate::span::Signal;
+
+/// The transport.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Protocol {
+    /// OTLP/gRPC.
+    #[serde(rename = "grpc")]
+    Grpc,
+    /// OTLP/HTTP with protobuf.
+    #[serde(rename = "http/protobuf")]
+    HttpProtobuf,
+    /// OTLP/HTTP with JSON.
+    #[serde(rename = "http/json")]
+    HttpJson,
+}
+
+/// How requests are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compression {
+    /// As they are.
+    None,
+    /// gzip, which every OTLP backend takes.
+    Gzip,
+    /// zstd, which the Collector and this bridge take.
+    Zstd,
+}
+
+/// The attribute keys that a destination reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Dialect {
+    /// Every span as its producer wrote it, byte by byte.
+    #[serde(rename = "as-received")]
+    AsReceived,
+    /// OpenInference.
+    OpenInference,
+    /// OTel's GenAI semantic conventions in their attribute form.
+    GenAi,
+    /// Both on each span.
+    Both,
+}
+
+/// What becomes of log records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Logs {
+    /// They are sent as log records.
+    Send,
+    /// What they say of spans is written onto these spans. For destinations that show no log records.
+    IntoSpans,
+    /// They are not sent.
+    Leave,
+}
+
+/// What becomes of spans without an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unfinished {
+    /// They are sent; the finished span follows.
+    Send,
+    /// Only the finished span is sent. For destinations that keep the first write of a span, or every one.
+    Hold,
+}
+
+/// Where a destination that is new begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Start {
+    /// With the oldest that is stored.
+    #[default]
+    Beginning,
+    /// With what comes from now on.
+    Now,
+}
+
+/// Certificates of a connection; files in PEM.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsText {
+    /// Authorities of the server, instead of the usual ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ca: Option<PathBuf>,
+    /// Our certificate, for servers that ask for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<PathBuf>,
+    /// Its key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<PathBuf>,
+}
+
+/// A destination as it is configured: one `[[forward]]` table.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DestinationText {
+    /// Where it is. `/v1/traces` is added to a base URL; a URL that ends so is used as it is.
+    pub url: String,
+    /// What it is called in files, metrics and commands [default: the preset's name, else host and port].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// What it is known to be: phoenix, jaeger, langfuse, datadog, mlflow or otlp.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preset: Option<String>,
+    /// The transport.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Protocol>,
+    /// How requests are compressed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<Compression>,
+    /// The attribute keys that it reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialect: Option<Dialect>,
+    /// What becomes of log records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logs: Option<Logs>,
+    /// What becomes of spans without an end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfinished: Option<Unfinished>,
+    /// Headers of every request; a value may hold `${env:NAME}` and `${file:PATH}`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// Certificates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<TlsText>,
+    /// Seconds that one request may take [default: 10].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_seconds: Option<f64>,
+    /// Bytes of one message before compression [default: 4000000].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_message_bytes: Option<usize>,
+    /// The longest pause between two attempts, in seconds [default: 30].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_backoff_seconds: Option<f64>,
+    /// The project whose spans are sent [default: default/default].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Where it begins when it is new.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Start>,
+    /// Seconds that chunks wait before they are read, so that log records of a span have come [default: 5 where log records go into
+    /// spans, else 0].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settle_seconds: Option<f64>,
+}
+
+/// A destination.
+#[derive(Debug, Clone)]
+pub struct Destination {
+    /// Its name, which is a file name too.
+    pub name: String,
+    /// Base URL or URL of the traces.
+    pub uri: Uri,
+    /// The transport.
+    pub protocol: Protocol,
+    /// How requests are compressed.
+    pub compression: Compression,
+    /// The attribute keys that it reads.
+    pub dialect: Dialect,
+    /// What becomes of log records.
+    pub logs: Logs,
+    /// What becomes of spans without an end.
+    pub unfinished: Unfinished,
+    /// Headers of every request.
+    pub(super) headers: Vec<HeaderText>,
+    /// Certificates.
+    pub tls: TlsText,
+    /// How long one request may take.
+    pub timeout: Duration,
+    /// Bytes of one message before compression.
+    pub max_message_bytes: usize,
+    /// The longest pause between two attempts.
+    pub max_backoff: Duration,
+    /// How often RESOURCE_EXHAUSTED without a hint is waited out before the batch is split.
+    pub exhausted_retries: u32,
+    /// The project whose spans are sent.
+    pub project: Project,
+    /// Where it begins when it is new.
+    pub start: Start,
+    /// How old a chunk is before it is read.
+    pub settle: Duration,
+}
+
+/// What comes between a base URL and a signal's name.
+const SIGNALS: [(&str, Signal); 2] = [("/v1/traces", Signal::Traces), ("/v1/logs", Signal::Logs)];
+
+impl DestinationText {
+    /// What `--forward` says: `URL`, or `NAME=URL`, where a preset's name chooses the preset.
+    #[must_use]
+    pub fn of_flag(text: &str) -> Self {
+        let named = text.split_once('=').filter(|(name, _)| !name.contains([':', '/']));
+        let (name, url) = named.map_or((None, text), |(name, url)| (Some(name.trim().to_owned()), url));
+        Self {
+            url: url.trim().to_owned(),
+            preset: name.clone().filter(|name| preset::by_name(name).is_some()),
+            name,
+            ..Self::default()
+        }
+    }
+
+    /// What it is called.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let by_host = || {
+            let host = self
+                .url
+                .split("://")
+                .last()
+                .unwrap_or_default()
+                .split('/')
+                .next()
+                .unwrap_or_default();
+            host.to_lowercase().replace([':', '[', ']'], "-").trim_matches('-').to_owned()
+        };
+        self.name.clone().or_else(|| self.preset.clone()).unwrap_or_else(by_host)
+    }
+
+    fn preset(&self) -> Result<&'static Preset, ConfigError> {
+        let Some(name) = &self.preset else { return Ok(&preset::OTLP) };
+        let known = || preset::ALL.iter().map(|preset| preset.name).collect::<Vec<_>>().join(", ");
+        preset::by_name(name).ok_or_else(|| ConfigError::Preset {
+            preset: name.clone(),
+            known: known(),
+        })
+    }
+
+    /// The destination that it describes.
+    ///
+    /// # Errors
+    ///
+    /// A value is none of those that are allowed.
+    pub fn resolve(&self) -> Result<Destination, ConfigError> {
+        let preset = self.preset()?;
+        let name = self.name();
+        let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
+        if name.len() > 64 || !name.starts_with(plain) || !name.chars().all(|letter| plain(letter) || "-_.".contains(letter)) {
+            return Err(ConfigError::Name { name });
+        }
+        let uri = self.uri(preset)?;
+        let guessed = match uri.port_u16() {
+            Some(port) if port % 10_000 == 4_317 => Protocol::Grpc,
+            _ => Protocol::HttpProtobuf,
+        };
+        let logs = self.logs.unwrap_or(preset.logs);
+        let settle = if logs == Logs::IntoSpans { 5.0 } else { 0.0 };
+        let of_preset = preset.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let mut headers: BTreeMap<String, String> = of_preset.collect();
+        headers.extend(self.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())));
+        let headers = headers.into_iter().map(|(name, value)| HeaderText::new(name, value));
+        let project = self.project.as_deref().map(str::parse).transpose();
+        let max_message_bytes = self.max_message_bytes.unwrap_or(preset.max_message_bytes);
+        if max_message_bytes == 0 {
+            return Err(ConfigError::Number {
+                key: "max_message_bytes",
+                expected: "1 or more",
+            });
+        }
+        Ok(Destination {
+            name,
+            protocol: self.protocol.or(preset.protocol).unwrap_or(guessed),
+            uri,
+            compression: self.compression.unwrap_or(preset.compression),
+            dialect: self.dialect.unwrap_or(preset.dialect),
+            logs,
+            unfinished: self.unfinished.unwrap_or(preset.unfinished),
+            headers: headers.collect::<Result<_, _>>()?,
+            tls: self.tls.clone().unwrap_or_default(),
+            timeout: seconds("timeout_seconds", self.timeout_seconds.unwrap_or(10.0), 0.001)?,
+            max_message_bytes,
+            max_backoff: seconds("max_backoff_seconds", self.max_backoff_seconds.unwrap_or(30.0), 0.001)?,
+            exhausted_retries: preset.exhausted_retries,
+            project: project
+                .map_err(|error: crate::access::ProjectError| ConfigError::Project { reason: error.to_string() })?
+                .unwrap_or_default(),
+            start: self.start.unwrap_or_default(),
+            settle: seconds("settle_seconds", self.settle_seconds.unwrap_or(settle), 0.0)?,
+        })
+    }
+
+    fn uri(&self, preset: &Preset) -> Result<Uri, ConfigError> {
+        let wrong = || ConfigError::Url { url: self.url.clone() };
+        let base = self.url.trim_end_matches('/');
+        let path = base
+            .split_once("://")
+            .and_then(|(_, rest)| rest.split_once('/'))
+            .map(|(_, path)| path);
+        let path = path.map_or(preset.base_path, |_| "");
+        let uri: Uri = format!("{base}{path}").parse().map_err(|_| wrong())?;
+        let known = matches!(uri.scheme_str(), Some("http" | "https"));
+        if !known || uri.host().is_none_or(str::is_empty) || uri.query().is_some() {
+            return Err(wrong());
+        }
+        Ok(uri)
+    }
+}
+
+fn seconds(key: &'static str, value: f64, least: f64) -> Result<Duration, ConfigError> {
+    Duration::try_from_secs_f64(value)
+        .ok()
+        .filter(|_| value >= least)
+        .ok_or(ConfigError::Number {
+            key,
+            expected: "a number of seconds",
+        })
+}
+
+/// All destinations of a configuration.
+///
+/// # Errors
+///
+/// One of them is wrong, or two share a name; the name is given too.
+pub fn resolve_all(texts: &[DestinationText]) -> Result<Vec<Destination>, (String, ConfigError)> {
+    let mut out: Vec<Destination> = Vec::new();
+    for text in texts {
+        let destination = text.resolve().map_err(|error| (text.name(), error))?;
+        if out.iter().any(|other| other.name == destination.name) {
+            let name = destination.name;
+            return Err((name.clone(), ConfigError::Twice { name }));
+        }
+        out.push(destination);
+    }
+    Ok(out)
+}
+
+impl Destination {
+    /// Where requests of a signal go over HTTP.
+    pub(super) fn path(&self, signal: Signal) -> String {
+        let base = self.uri.path().trim_end_matches('/');
+        let base = SIGNALS.iter().find_map(|(end, _)| base.strip_suffix(end)).unwrap_or(base);
+        let end = SIGNALS.iter().find(|(_, of)| *of == signal).map_or("/v1/metrics", |(end, _)| end);
+        format!("{base}{end}")
+    }
+
+    /// Whether it speaks TLS.
+    #[must_use]
+    pub fn is_tls(&self) -> bool {
+        self.uri.scheme_str() == Some("https")
+    }
+}

@@ -1,0 +1,131 @@
+//! Why a destination cannot be used.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::access::Project;
+
+/// A destination that is configured wrongly.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// No URL of a host.
+    #[error("{url:?} is no URL of a destination; write http://HOST:PORT or https://HOST:PORT")]
+    Url {
+        /// What was given.
+        url: String,
+    },
+    /// A name that cannot be a file name.
+    #[error("{name:?} is no name of a destination: 1 to 64 small letters, digits, `-`, `_` and `.`, the first a letter or digit")]
+    Name {
+        /// What was given.
+        name: String,
+    },
+    /// Two destinations share a name.
+    #[error("two destinations are called {name:?}; give one of them another `name`")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// No such preset.
+    #[error("there is no preset {preset:?}; there are {known}")]
+    Preset {
+        /// What was given.
+        preset: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// A header that HTTP does not allow.
+    #[error("the header {header:?} has a name or value that HTTP does not allow")]
+    Header {
+        /// Its name.
+        header: String,
+    },
+    /// A variable or file that a header's value names is not there.
+    #[error("the header {header:?} takes its value from {from}, which cannot be read")]
+    HeaderValue {
+        /// Its name.
+        header: String,
+        /// `env:NAME` or `file:PATH`.
+        from: String,
+    },
+    /// A number that makes no sense.
+    #[error("`{key}` must be {expected}")]
+    Number {
+        /// The setting.
+        key: &'static str,
+        /// What is allowed.
+        expected: &'static str,
+    },
+    /// The project's name.
+    #[error("{reason}")]
+    Project {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A certificate or key.
+    #[error("{what} in {path}: {reason}", path = path.display())]
+    Tls {
+        /// What was looked for.
+        what: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+/// Why forwarding does not start.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum ForwardError {
+    /// A destination's configuration.
+    #[error("destination {destination}: {source}")]
+    Config {
+        /// Which.
+        destination: String,
+        /// What is wrong.
+        source: ConfigError,
+    },
+    /// A destination names a project that has no store.
+    #[error("destination {destination}: there is no project {project}; a project exists once a token names it")]
+    NoProject {
+        /// Which.
+        destination: String,
+        /// The project.
+        project: Project,
+    },
+    /// A file beside the store.
+    #[error("cannot {doing} {path}", path = path.display())]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: Arc<io::Error>,
+    },
+    /// The file of a destination's position is not what was written.
+    #[error("{path} cannot be read ({reason}); remove it to send everything again", path = path.display())]
+    Progress {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] crate::store::Error),
+}
+
+impl ForwardError {
+    pub(super) fn io(doing: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |source| Self::Io {
+            doing,
+            path,
+            source: Arc::new(source),
+        }
+    }
+}

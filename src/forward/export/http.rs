@@ -1,0 +1,93 @@
+//! OTLP/HTTP, with protobuf or JSON.
+
+use std::time::{Duration, SystemTime};
+
+use ::http::header::{CONTENT_TYPE, HeaderValue, LOCATION, RETRY_AFTER};
+use ::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
+use jiff::fmt::rfc2822;
+use prost::Message as _;
+
+use super::status::{Status, accepted, accepted_json};
+use super::{Accepted, Class, Exporter, Failure, body, encoding_header};
+use crate::forward::destination::Protocol;
+use crate::otlp::decode;
+use crate::span::{Signal, json};
+
+impl Exporter {
+    pub(super) async fn http(&self, signal: Signal, message: Bytes) -> Result<Accepted, Failure> {
+        let (content_type, message) = match self.destination.protocol {
+            Protocol::HttpJson => ("application/json", as_json(signal, &message)?),
+            // Phoenix takes exactly this.
+            _ => ("application/x-protobuf", message),
+        };
+        let mut headers = vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))];
+        headers.extend(self.encoding().map(encoding_header));
+        let request = self.request(&self.destination.path(signal), &headers, self.compressed(message)?)?;
+        let response = self.send(request).await?;
+        let status = response.status();
+        let head = response.headers().clone();
+        let (bytes, _) = body(response).await?;
+        if !status.is_success() {
+            return Err(failure(signal, status, &head, &bytes));
+        }
+        match content_type_of(&head) {
+            "application/json" => Ok(accepted_json(&bytes)),
+            "text/html" => Err(Failure::new(
+                Class::Refused,
+                format!("{status} with a page of HTML: this is no OTLP endpoint, check the URL"),
+            )),
+            _ => Ok(accepted(&bytes)),
+        }
+    }
+}
+
+fn as_json(signal: Signal, message: &[u8]) -> Result<Bytes, Failure> {
+    let failure = |error: &dyn std::fmt::Display| Failure::new(Class::Request, error.to_string());
+    let value = match signal {
+        Signal::Traces => json::spans(&decode::traces(message).map_err(|error| failure(&error))?.items),
+        _ => json::log_records(&decode::logs(message).map_err(|error| failure(&error))?.items),
+    };
+    serde_json::to_vec(&value).map(Bytes::from).map_err(|error| failure(&error))
+}
+
+fn content_type_of(headers: &HeaderMap) -> &str {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    value.and_then(|value| value.split(';').next()).unwrap_or_default().trim()
+}
+
+/// What an answer that is no success calls for.
+pub(super) fn failure(signal: Signal, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
+    let rpc = (content_type_of(headers) == "application/x-protobuf")
+        .then(|| Status::decode(body).ok())
+        .flatten();
+    let said = match &rpc {
+        Some(rpc) => rpc.message.clone(),
+        None => String::from_utf8_lossy(body.get(..300).unwrap_or(body)).into_owned(),
+    };
+    let class = match status.as_u16() {
+        408 | 429 | 502 | 503 | 504 => Class::Overloaded,
+        400 | 413 | 422 => Class::Request,
+        404 | 405 | 501 if signal != Signal::Traces => Class::Unsupported,
+        508 => Class::Refused,
+        500..=599 => Class::Server,
+        _ => Class::Refused,
+    };
+    let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
+    let to = location.map(|location| format!(" to {location}")).unwrap_or_default();
+    let mut failure = Failure::new(class, format!("{status}{to}: {said}"));
+    failure.retry_after = retry_after(headers).or_else(|| rpc.as_ref()?.retry_delay());
+    failure
+}
+
+/// Seconds, or a date.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let at = rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let seconds = at.as_second() - i64::try_from(now.as_secs()).ok()?;
+    Some(Duration::from_secs(u64::try_from(seconds).unwrap_or_default()))
+}

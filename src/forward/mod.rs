@@ -1,0 +1,129 @@
+//! Sends what was stored on to other OTLP backends.
+//!
+//! The store's log is the queue. A [`Destination`] has a position in its order of arrival, in a small file of its own beside the log;
+//! it moves once the destination has accepted what stands before it. So a destination that is down costs disk, not memory, and a
+//! process that is killed goes on where it was: every span is sent at least once.
+//!
+//! Each destination is fed by a task of its own that holds one bounded batch, so none delays another.
+//!
+//! - What a destination is, and how it is configured: [`Destination`], [`DestinationText`], [`preset`].
+//! - What becomes of an answer: [`export`] tells what it means, `delivery` waits, splits or gives a span up. A span that is given up
+//!   is a [`DeadLetter`], with the reason; it can be sent again as long as the log has it.
+//! - What another process asks of the task: [`order`].
+//! - Loops are found by the header [`via::HEADER`].
+
+mod backlog;
+pub mod counts;
+pub mod dead_letters;
+mod delivery;
+mod destination;
+mod error;
+pub mod export;
+mod header;
+
+pub mod order;
+mod payload;
+mod prepare;
+pub mod preset;
+pub mod progress;
+pub mod via;
+mod worker;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+pub use backlog::backlog_bytes;
+pub use counts::{Counts, Health, Sample};
+pub use dead_letters::DeadLetter;
+pub use destination::{Compression, Destination, DestinationText, Dialect, Logs, Protocol, Start, TlsText, Unfinished, resolve_all};
+pub use error::{ConfigError, ForwardError};
+pub use payload::{Part, Payload};
+pub use via::Via;
+
+use crate::access::Project;
+use crate::store::Local;
+
+/// The folder beside a store's log that holds positions, dead letters and orders.
+pub const FOLDER: &str = "forward";
+
+/// Where the files of a store's destinations are.
+#[must_use]
+pub fn folder(store: &Path) -> PathBuf {
+    store.join(FOLDER)
+}
+
+/// All destinations of a bridge, each fed by a task.
+#[derive(Debug)]
+pub struct Forwarder {
+    running: Vec<Running>,
+    stop: watch::Sender<bool>,
+}
+
+#[derive(Debug)]
+struct Running {
+    destination: Arc<Destination>,
+    store: Arc<Local>,
+    counts: Arc<Counts>,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Forwarder {
+    /// Starts a task for each destination, fed from the store of its project. Must be called in a tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// A project has no store, or the files of a destination cannot be used.
+    pub fn start(
+        destinations: &[Destination],
+        via: &Arc<Via>,
+        store_of: impl Fn(&Project) -> Option<Arc<Local>>,
+    ) -> Result<Self, ForwardError> {
+        let (stop, stopped) = watch::channel(false);
+        let mut workers = Vec::new();
+        for destination in destinations {
+            let store = store_of(&destination.project).ok_or_else(|| ForwardError::NoProject {
+                destination: destination.name.clone(),
+                project: destination.project.clone(),
+            })?;
+            workers.push(worker::Worker::open(destination, &store, via, stopped.clone())?);
+        }
+        let running = workers.into_iter().map(|worker| Running {
+            destination: worker.destination(),
+            store: worker.store(),
+            counts: worker.counts(),
+            task: Mutex::new(Some(tokio::spawn(worker.run()))),
+        });
+        Ok(Self {
+            running: running.collect(),
+            stop,
+        })
+    }
+
+    /// The counts of each destination now.
+    #[must_use]
+    pub fn samples(&self) -> Vec<Sample> {
+        let sample = |running: &Running| {
+            let mut sample = running.counts.sample(&running.destination.name);
+            sample.backlog_bytes = backlog_bytes(running.store.directory(), running.counts.position());
+            sample
+        };
+        self.running.iter().map(sample).collect()
+    }
+
+    /// Ends all tasks: requests in work are given up after this time, and are sent again at the next start.
+    pub async fn stop(&self, grace: Duration) {
+        self.stop.send_replace(true);
+        let take = |running: &Running| running.task.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let tasks: Vec<_> = self.running.iter().filter_map(take).collect();
+        let all = async {
+            for task in tasks {
+                let _ = task.await;
+            }
+        };
+        let _ = tokio::time::timeout(grace, all).await;
+    }
+}

@@ -1,0 +1,47 @@
+//! What another process asks of a destination's task: a file that the task takes, at once if the bridge runs, else at its next start.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ForwardError;
+use super::progress::replace;
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Send the dead letters again.
+    Retry,
+    /// Leave what is not sent yet unsent.
+    Skip,
+    /// Send again what came since this time, in nanoseconds since 1970.
+    Rewind(u64),
+}
+
+fn path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.order.json"))
+}
+
+/// Leaves an order. One that was not taken yet is replaced.
+///
+/// # Errors
+///
+/// The disk.
+pub fn give(folder: &Path, name: &str, order: Order) -> Result<(), ForwardError> {
+    replace(&path(folder, name), &serde_json::to_vec(&order).unwrap_or_default())
+}
+
+/// The order that waits, if one does.
+#[must_use]
+pub fn waiting(folder: &Path, name: &str) -> Option<Order> {
+    serde_json::from_slice(&fs::read(path(folder, name)).ok()?).ok()
+}
+
+/// Takes the order that waits, if one does.
+pub(super) fn take(folder: &Path, name: &str) -> Option<Order> {
+    let order = waiting(folder, name)?;
+    fs::remove_file(path(folder, name)).ok()?;
+    Some(order)
+}

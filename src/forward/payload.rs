@@ -1,0 +1,145 @@
+//! What is sent in one request, and how it is divided.
+
+use bytes::Bytes;
+
+use super::dead_letters::DeadLetter;
+use crate::otlp::items::{self, Item};
+use crate::span::Signal;
+use crate::store::log::Position;
+
+/// A piece of a request: a valid message itself, so that messages set end to end are one.
+#[derive(Debug, Clone)]
+pub struct Part {
+    /// The chunk that it is of; `None`: it came from a file.
+    pub at: Option<Position>,
+    /// An export request.
+    pub message: Bytes,
+    /// How many spans or log records it has.
+    pub items: u64,
+}
+
+/// What is sent in one request.
+#[derive(Debug, Clone)]
+pub struct Payload {
+    /// What it carries.
+    pub signal: Signal,
+    /// Its pieces.
+    pub parts: Vec<Part>,
+}
+
+impl Part {
+    /// A whole message.
+    #[must_use]
+    pub fn new(at: Option<Position>, message: Vec<u8>) -> Self {
+        Self {
+            at,
+            items: items::count(&message),
+            message: message.into(),
+        }
+    }
+
+    fn of_items(&self, items: &[Item]) -> Self {
+        Self {
+            at: self.at,
+            message: items::join(items).into(),
+            items: items.len() as u64,
+        }
+    }
+
+    /// Divides it into pieces of at most so many bytes; a single item may have more.
+    fn divide(self, most: usize) -> Vec<Self> {
+        if self.message.len() <= most || self.items < 2 {
+            return vec![self];
+        }
+        let Ok(items) = items::items(&self.message) else {
+            return vec![self];
+        };
+        let mut out = Vec::new();
+        let mut rest = items.as_slice();
+        while !rest.is_empty() {
+            let mut bytes = 0;
+            let fitting = rest.iter().take_while(|item| {
+                bytes += item.length();
+                bytes <= most
+            });
+            let (taken, behind) = rest.split_at(fitting.count().clamp(1, rest.len()));
+            out.push(self.of_items(taken));
+            rest = behind;
+        }
+        out
+    }
+}
+
+impl Payload {
+    /// Puts parts of one signal together into requests of at most so many bytes.
+    #[must_use]
+    pub fn pack(signal: Signal, parts: Vec<Part>, most: usize) -> Vec<Self> {
+        let mut out: Vec<Self> = Vec::new();
+        let mut bytes = 0;
+        for part in parts.into_iter().filter(|part| part.items > 0).flat_map(|part| part.divide(most)) {
+            bytes += part.message.len();
+            match out.last_mut() {
+                Some(last) if bytes <= most => last.parts.push(part),
+                _ => {
+                    bytes = part.message.len();
+                    out.push(Self { signal, parts: vec![part] });
+                }
+            }
+        }
+        out
+    }
+
+    /// The export request.
+    #[must_use]
+    pub fn message(&self) -> Bytes {
+        match self.parts.as_slice() {
+            [part] => part.message.clone(),
+            parts => parts.iter().flat_map(|part| &part.message[..]).copied().collect::<Vec<u8>>().into(),
+        }
+    }
+
+    /// How many spans or log records it has.
+    #[must_use]
+    pub fn items(&self) -> u64 {
+        self.parts.iter().map(|part| part.items).sum()
+    }
+
+    /// Two halves; `None`: it has one item, or cannot be divided.
+    #[must_use]
+    pub fn halves(&self) -> Option<[Self; 2]> {
+        let of = |parts: Vec<Part>| Self {
+            signal: self.signal,
+            parts,
+        };
+        if let [part] = self.parts.as_slice() {
+            let items = items::items(&part.message).ok()?;
+            let (first, second) = items.split_at(items.len() / 2);
+            return (!first.is_empty()).then(|| [first, second].map(|half| of(vec![part.of_items(half)])));
+        }
+        let (first, second) = self.parts.split_at(self.parts.len() / 2);
+        Some([first, second].map(|half| of(half.to_vec())))
+    }
+
+    /// A letter that says that it was refused. Of several items only the first chunk is named.
+    pub(super) fn dead_letter(&self, items: u64, reason: &str, time: u64) -> DeadLetter {
+        let at = self.parts.iter().find_map(|part| part.at);
+        let first = self
+            .parts
+            .first()
+            .and_then(|part| items::items(&part.message).ok()?.into_iter().next());
+        let head = first
+            .filter(|_| self.signal == Signal::Traces && self.items() == 1)
+            .map(|item| item.span_head())
+            .unwrap_or_default();
+        DeadLetter {
+            time,
+            signal: self.signal.to_string(),
+            segment: at.map(|at| at.segment),
+            offset: at.map(|at| at.offset),
+            trace_id: head.trace_id.map(|id| id.to_string()),
+            span_id: head.span_id.map(|id| id.to_string()),
+            items,
+            reason: reason.to_owned(),
+        }
+    }
+}

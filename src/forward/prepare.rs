@@ -1,0 +1,94 @@
+//! From chunks of the log to what a destination is sent.
+
+use std::sync::atomic::Ordering;
+
+use super::counts::Counts;
+use super::dead_letters::DeadLetter;
+use super::destination::{Destination, Logs, Unfinished};
+use super::payload::{Part, Payload};
+use crate::otlp::items;
+use crate::span::{Signal, UnixNanos};
+use crate::store::log::Position;
+use crate::store::{Arrival, ChunkKind, Error, Local};
+
+/// Makes what one destination is sent.
+#[derive(Debug)]
+pub(super) struct Prepare {
+    logs: Logs,
+    unfinished: Unfinished,
+    most: usize,
+}
+
+impl Prepare {
+    pub(super) fn new(destination: &Destination) -> Self {
+        Self {
+            logs: destination.logs,
+            unfinished: destination.unfinished,
+            most: destination.max_message_bytes,
+        }
+    }
+
+    /// The requests that carry these chunks, in their order.
+    pub(super) fn payloads(&self, chunks: Vec<Arrival>, store: &Local, counts: &Counts) -> Vec<Payload> {
+        let mut out: Vec<(Signal, Vec<Part>)> = Vec::new();
+        for chunk in chunks {
+            let signal = chunk.kind.signal();
+            let Some(part) = self.part(chunk.at, chunk.kind, chunk.message, store, counts) else {
+                continue;
+            };
+            match out.last_mut() {
+                Some((last, parts)) if *last == signal => parts.push(part),
+                _ => out.push((signal, vec![part])),
+            }
+        }
+        out.into_iter()
+            .flat_map(|(signal, parts)| Payload::pack(signal, parts, self.most))
+            .collect()
+    }
+
+    fn part(&self, at: Position, kind: ChunkKind, message: Vec<u8>, _store: &Local, counts: &Counts) -> Option<Part> {
+        match kind {
+            ChunkKind::Spans => {
+                let message = self.finished(message, counts);
+                Some(Part::new(Some(at), message))
+            }
+            ChunkKind::Logs | ChunkKind::LooseLogs => (self.logs == Logs::Send).then(|| Part::new(Some(at), message)),
+        }
+    }
+
+    /// Without the spans that have not ended, where those are held back.
+    fn finished(&self, message: Vec<u8>, counts: &Counts) -> Vec<u8> {
+        if self.unfinished == Unfinished::Send {
+            return message;
+        }
+        let Ok(all) = items::items(&message) else { return message };
+        let is_finished = |item: &&items::Item| item.span_head().end != UnixNanos(0);
+        let held = all.iter().filter(|item| !is_finished(item)).count();
+        if held == 0 {
+            return message;
+        }
+        counts.held.fetch_add(held as u64, Ordering::Relaxed);
+        items::join(all.iter().filter(is_finished))
+    }
+
+    /// The requests that carry what a dead letter is about; none if the log no longer has it.
+    pub(super) fn of_letter(&self, letter: &DeadLetter, store: &Local, counts: &Counts) -> Result<Vec<Payload>, Error> {
+        let Some(at) = letter.at() else { return Ok(Vec::new()) };
+        let Some(message) = store.chunk_at(at)? else {
+            return Ok(Vec::new());
+        };
+        let (signal, kind) = match letter.signal == Signal::Traces.to_string() {
+            true => (Signal::Traces, ChunkKind::Spans),
+            false => (Signal::Logs, ChunkKind::Logs),
+        };
+        let message = match (&letter.span_id, items::items(&message)) {
+            (Some(span_id), Ok(all)) => {
+                let is_it = |item: &&items::Item| item.span_head().span_id.is_some_and(|id| id.to_string() == *span_id);
+                items::join(all.iter().filter(is_it))
+            }
+            _ => message,
+        };
+        let part = self.part(at, kind, message, store, counts);
+        Ok(Payload::pack(signal, part.into_iter().collect(), self.most))
+    }
+}

@@ -1,0 +1,94 @@
+//! What well-known backends need.
+
+use super::destination::{Compression, Dialect, Logs, Protocol, Unfinished};
+
+/// The settings of a kind of backend; a setting of the destination goes before them.
+#[derive(Debug, Clone, Copy)]
+pub struct Preset {
+    /// Its name.
+    pub name: &'static str,
+    /// The transport; `None`: gRPC for a port that ends in 4317, else HTTP.
+    pub protocol: Option<Protocol>,
+    /// How requests are compressed.
+    pub compression: Compression,
+    /// The vocabulary that it reads.
+    pub dialect: Dialect,
+    /// What becomes of log records.
+    pub logs: Logs,
+    /// What becomes of spans without an end.
+    pub unfinished: Unfinished,
+    /// Bytes of one message before compression.
+    pub max_message_bytes: usize,
+    /// How often RESOURCE_EXHAUSTED without a hint is waited out before the batch is split.
+    pub exhausted_retries: u32,
+    /// What is appended to the base URL before `/v1/traces`.
+    pub base_path: &'static str,
+    /// Headers of every request.
+    pub headers: &'static [(&'static str, &'static str)],
+}
+
+/// Any OTLP backend.
+pub const OTLP: Preset = Preset {
+    name: "otlp",
+    protocol: None,
+    compression: Compression::Gzip,
+    dialect: Dialect::AsReceived,
+    logs: Logs::Send,
+    unfinished: Unfinished::Send,
+    max_message_bytes: 4_000_000,
+    exhausted_retries: 0,
+    base_path: "",
+    headers: &[],
+};
+
+/// All presets.
+pub const ALL: &[Preset] = &[
+    OTLP,
+    // It keeps the first write of a span, reads OpenInference, and asks for patience with RESOURCE_EXHAUSTED and no hint.
+    Preset {
+        name: "phoenix",
+        dialect: Dialect::OpenInference,
+        logs: Logs::IntoSpans,
+        unfinished: Unfinished::Hold,
+        exhausted_retries: 20,
+        ..OTLP
+    },
+    // It has no logs, keeps both when a span comes twice, and its agent view reads GenAI alone.
+    Preset {
+        name: "jaeger",
+        dialect: Dialect::GenAi,
+        logs: Logs::IntoSpans,
+        unfinished: Unfinished::Hold,
+        ..OTLP
+    },
+    Preset {
+        name: "langfuse",
+        protocol: Some(Protocol::HttpProtobuf),
+        dialect: Dialect::GenAi,
+        logs: Logs::IntoSpans,
+        base_path: "/api/public/otel",
+        headers: &[("x-langfuse-ingestion-version", "4")],
+        ..OTLP
+    },
+    Preset {
+        name: "datadog",
+        dialect: Dialect::Both,
+        logs: Logs::IntoSpans,
+        unfinished: Unfinished::Hold,
+        ..OTLP
+    },
+    Preset {
+        name: "mlflow",
+        protocol: Some(Protocol::HttpProtobuf),
+        dialect: Dialect::GenAi,
+        logs: Logs::IntoSpans,
+        unfinished: Unfinished::Hold,
+        ..OTLP
+    },
+];
+
+/// The preset of this name.
+#[must_use]
+pub fn by_name(name: &str) -> Option<&'static Preset> {
+    ALL.iter().find(|preset| preset.name == name)
+}

@@ -1,0 +1,110 @@
+//! How far a destination is: a small JSON file beside the store, replaced as a whole, so that a crash leaves the old or the new one.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::error::ForwardError;
+use crate::store::log::Position;
+
+/// How far a destination is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Progress {
+    /// Everything before this segment and
+    pub segment: u64,
+    /// this byte of it was sent or given up.
+    pub offset: u64,
+    /// Spans that the destination ever accepted.
+    pub sent_spans: u64,
+    /// Log records that it ever accepted.
+    pub sent_log_records: u64,
+    /// Spans and log records that it ever refused for good.
+    pub failed: u64,
+    /// Segments that retention removed before they were sent.
+    pub removed_segments: u64,
+    /// Why the last attempt failed, if it did.
+    pub last_error: Option<String>,
+    /// When this was written, nanoseconds since 1970.
+    pub updated: u64,
+}
+
+impl Progress {
+    /// The position.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        Position {
+            segment: self.segment,
+            offset: self.offset,
+        }
+    }
+
+    /// Moves to a position.
+    pub fn set_position(&mut self, position: Position) {
+        (self.segment, self.offset) = (position.segment, position.offset);
+    }
+}
+
+/// The file of a destination.
+#[must_use]
+pub fn path(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.progress.json"))
+}
+
+/// The names of all destinations that ever were here.
+#[must_use]
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let name = |entry: fs::DirEntry| Some(entry.file_name().to_str()?.strip_suffix(".progress.json")?.to_owned());
+    let mut names: Vec<String> = entries.filter_map(name).collect();
+    names.sort();
+    names
+}
+
+/// Reads how far a destination is; `None`: it is new.
+///
+/// # Errors
+///
+/// The file cannot be read, or is not what was written.
+pub fn read(folder: &Path, name: &str) -> Result<Option<Progress>, ForwardError> {
+    let path = path(folder, name);
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(ForwardError::io("read", path)(error)),
+    };
+    match serde_json::from_slice(&bytes) {
+        Ok(progress) => Ok(Some(progress)),
+        Err(error) => Err(ForwardError::Progress {
+            path,
+            reason: error.to_string(),
+        }),
+    }
+}
+
+/// Writes it; when this returns, it is on the disk.
+///
+/// # Errors
+///
+/// The disk.
+pub fn write(folder: &Path, name: &str, progress: &Progress) -> Result<(), ForwardError> {
+    let bytes = serde_json::to_vec_pretty(progress).unwrap_or_default();
+    replace(&path(folder, name), &bytes)
+}
+
+/// Replaces a file as a whole.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ForwardError> {
+    let new = path.with_extension("new");
+    let written = File::create(&new).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    });
+    written.map_err(ForwardError::io("write", &new))?;
+    fs::rename(&new, path).map_err(ForwardError::io("replace", path))?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    File::open(folder)
+        .and_then(|folder| folder.sync_all())
+        .map_err(ForwardError::io("sync", folder))
+}

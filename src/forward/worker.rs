@@ -1,0 +1,319 @@
+//! Feeds one destination: reads a bounded batch behind its position, delivers it, moves the position.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use super::counts::{Counts, Health};
+use super::dead_letters::{self, DeadLetter};
+use super::delivery::{Delivery, Interrupted, now};
+use super::destination::{Destination, Start};
+use super::error::ForwardError;
+use super::export::Exporter;
+use super::folder;
+use super::order::{self, Order};
+use super::payload::Payload;
+use super::prepare::Prepare;
+use super::progress::{self, Progress};
+use super::via::Via;
+use crate::store::log::Position;
+use crate::store::{ArrivalLimits, Arrivals, Local};
+
+/// How often is looked for orders, and for chunks that have settled.
+const LOOK: Duration = Duration::from_millis(500);
+/// While there is more to send, the position is written no more often: a crash sends so much again.
+const SAVE: Duration = Duration::from_millis(200);
+/// After an error of the disk.
+const DISK_PAUSE: Duration = Duration::from_secs(5);
+
+/// The task of one destination.
+#[derive(Debug)]
+pub(super) struct Worker {
+    destination: Arc<Destination>,
+    store: Arc<Local>,
+    counts: Arc<Counts>,
+    delivery: Delivery,
+    prepare: Arc<Prepare>,
+    stop: watch::Receiver<bool>,
+    end: watch::Receiver<Position>,
+    folder: PathBuf,
+    progress: Progress,
+    saved: Instant,
+}
+
+impl Worker {
+    pub(super) fn open(
+        destination: &Destination,
+        store: &Arc<Local>,
+        via: &Arc<Via>,
+        stop: watch::Receiver<bool>,
+    ) -> Result<Self, ForwardError> {
+        let folder = folder(store.directory());
+        std::fs::create_dir_all(&folder).map_err(ForwardError::io("make", &folder))?;
+        let end = store.watch_end().ok_or(crate::store::Error::ReadOnly)?;
+        let known = progress::read(&folder, &destination.name)?;
+        let mut progress = known.clone().unwrap_or_default();
+        let at_end = *end.borrow();
+        if known.is_none() && destination.start == Start::Now {
+            progress.set_position(at_end);
+        }
+        if progress.position() > at_end {
+            tracing::warn!(
+                destination = destination.name,
+                "the log ends before what was sent of it: the position is moved back to its end"
+            );
+            progress.set_position(at_end);
+        }
+        if known.is_none() {
+            progress::write(&folder, &destination.name, &progress)?;
+        }
+        let counts = Arc::new(Counts::default());
+        counts.set_position(progress.position());
+        let destination = Arc::new(destination.clone());
+        let exporter = Exporter::new(Arc::clone(&destination), Arc::clone(via)).map_err(|source| ForwardError::Config {
+            destination: destination.name.clone(),
+            source,
+        })?;
+        Ok(Self {
+            delivery: Delivery::new(
+                Arc::clone(&destination),
+                exporter,
+                Arc::clone(&counts),
+                stop.clone(),
+                Some(folder.clone()),
+            ),
+            prepare: Arc::new(Prepare::new(&destination)),
+            store: Arc::clone(store),
+            destination,
+            counts,
+            stop,
+            end,
+            folder,
+            progress,
+            saved: Instant::now(),
+        })
+    }
+
+    pub(super) fn destination(&self) -> Arc<Destination> {
+        Arc::clone(&self.destination)
+    }
+
+    pub(super) fn store(&self) -> Arc<Local> {
+        Arc::clone(&self.store)
+    }
+
+    pub(super) fn counts(&self) -> Arc<Counts> {
+        Arc::clone(&self.counts)
+    }
+
+    pub(super) async fn run(mut self) {
+        let mut told: Option<String> = None;
+        loop {
+            let failure = match self.step().await {
+                Ok(()) | Err(Ended::Ordered) => continue,
+                Err(Ended::Stopped) => break,
+                Err(Ended::Failed(error)) => error.to_string(),
+            };
+            if told.as_ref() != Some(&failure) {
+                tracing::error!(destination = self.destination.name, error = failure, "forwarding waits");
+                told = Some(failure);
+            }
+            tokio::select! {
+                _ = self.stop.wait_for(|stop| *stop) => break,
+                () = tokio::time::sleep(DISK_PAUSE) => {}
+            }
+        }
+        if let Err(error) = self.save() {
+            tracing::error!(destination = self.destination.name, %error, "the position is not written: some spans will be sent again");
+        }
+    }
+
+    async fn step(&mut self) -> Result<(), Ended> {
+        if let Some(order) = order::take(&self.folder, &self.destination.name) {
+            self.obey(order).await?;
+        }
+        let batch = self.read().await?;
+        if batch.next == self.progress.position() {
+            self.save()?;
+            return self.wait().await;
+        }
+        self.note(&batch);
+        let next = batch.next;
+        for payload in self.payloads(batch).await? {
+            self.deliver(payload).await?;
+        }
+        self.move_to(next);
+        if self.saved.elapsed() >= SAVE {
+            self.save()?;
+        }
+        Ok(())
+    }
+
+    async fn read(&self) -> Result<Arrivals, Ended> {
+        let (store, from) = (Arc::clone(&self.store), self.progress.position());
+        let settle = u64::try_from(self.destination.settle.as_nanos()).unwrap_or(u64::MAX);
+        let limits = ArrivalLimits {
+            bytes: self.destination.max_message_bytes,
+            latest: if settle == 0 { u64::MAX } else { now().saturating_sub(settle) },
+        };
+        blocking(move || store.read_arrivals(from, limits)).await?.map_err(Ended::from)
+    }
+
+    async fn payloads(&self, batch: Arrivals) -> Result<Vec<Payload>, Ended> {
+        let (prepare, store, counts) = (Arc::clone(&self.prepare), Arc::clone(&self.store), Arc::clone(&self.counts));
+        blocking(move || prepare.payloads(batch.chunks, &store, &counts)).await
+    }
+
+    async fn deliver(&mut self, payload: Payload) -> Result<(), Ended> {
+        let dead = self.delivery.deliver(payload).await?;
+        if !dead.is_empty() {
+            self.progress.failed += dead.iter().map(|letter| letter.items).sum::<u64>();
+            dead_letters::append(&self.folder, &self.destination.name, &dead)?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, batch: &Arrivals) {
+        if batch.removed_segments > 0 {
+            self.progress.removed_segments += batch.removed_segments;
+            self.counts.removed_segments.fetch_add(batch.removed_segments, Ordering::Relaxed);
+            tracing::error!(
+                destination = self.destination.name,
+                segments = batch.removed_segments,
+                "retention removed segments of the log before the destination had them: their spans are not sent to it"
+            );
+        }
+        if batch.damaged_bytes > 0 {
+            self.counts.damaged_bytes.fetch_add(batch.damaged_bytes, Ordering::Relaxed);
+            tracing::error!(
+                destination = self.destination.name,
+                bytes = batch.damaged_bytes,
+                "a part of the log is damaged and is not sent; run: spanbridge doctor"
+            );
+        }
+    }
+
+    fn move_to(&mut self, next: Position) {
+        self.progress.set_position(next);
+        self.counts.set_position(next);
+    }
+
+    /// Until there may be something to do.
+    async fn wait(&mut self) -> Result<(), Ended> {
+        let position = self.progress.position();
+        let settling = *self.end.borrow() > position;
+        let more = async {
+            match settling {
+                true => std::future::pending().await,
+                false => {
+                    let _ = self.end.wait_for(|end| *end > position).await;
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            _ = self.stop.wait_for(|stop| *stop) => Err(Ended::Stopped),
+            () = more => Ok(()),
+            () = tokio::time::sleep(LOOK) => Ok(()),
+        }
+    }
+
+    fn save(&mut self) -> Result<(), ForwardError> {
+        let sample = self.counts.sample("");
+        let [spans, records] = sample.sent;
+        let mut now_at = self.progress.clone();
+        now_at.sent_spans += spans;
+        now_at.sent_log_records += records;
+        now_at.last_error = match sample.health {
+            Health::Down(reason) => Some(reason),
+            Health::Up => None,
+            Health::Unknown => self.progress.last_error.clone(),
+        };
+        self.saved = Instant::now();
+        let written = progress::read(&self.folder, &self.destination.name)?.unwrap_or_default();
+        now_at.updated = written.updated;
+        if written != now_at {
+            now_at.updated = now();
+            progress::write(&self.folder, &self.destination.name, &now_at)?;
+        }
+        Ok(())
+    }
+
+    async fn obey(&mut self, order: Order) -> Result<(), Ended> {
+        match order {
+            Order::Skip => {
+                let end = *self.end.borrow();
+                self.move_to(end);
+                tracing::warn!(destination = self.destination.name, "what was not sent yet is skipped, as ordered");
+            }
+            Order::Rewind(since) => {
+                let store = Arc::clone(&self.store);
+                let position = blocking(move || store.position_at(since)).await??;
+                self.move_to(position.min(self.progress.position()));
+                tracing::info!(destination = self.destination.name, "going back, as ordered");
+            }
+            Order::Retry => self.retry().await?,
+        }
+        self.save()?;
+        Ok(())
+    }
+
+    /// Sends the dead letters again; those that are refused again stay.
+    async fn retry(&mut self) -> Result<(), Ended> {
+        let mut left: Vec<DeadLetter> = Vec::new();
+        for mut letter in dead_letters::read(&self.folder, &self.destination.name)? {
+            let (prepare, store, counts) = (Arc::clone(&self.prepare), Arc::clone(&self.store), Arc::clone(&self.counts));
+            let asked = letter.clone();
+            let payloads = blocking(move || prepare.of_letter(&asked, &store, &counts)).await??;
+            if payloads.is_empty() {
+                letter.reason = format!(
+                    "{} (the log no longer has it)",
+                    letter.reason.trim_end_matches(" (the log no longer has it)")
+                );
+                left.push(letter);
+            }
+            for payload in payloads {
+                left.extend(self.delivery.deliver(payload).await?);
+            }
+        }
+        dead_letters::write(&self.folder, &self.destination.name, &left)?;
+        Ok(())
+    }
+}
+
+/// Why a step ended early.
+enum Ended {
+    Stopped,
+    Ordered,
+    Failed(ForwardError),
+}
+
+impl From<Interrupted> for Ended {
+    fn from(interrupted: Interrupted) -> Self {
+        match interrupted {
+            Interrupted::Stopped => Self::Stopped,
+            Interrupted::Ordered => Self::Ordered,
+        }
+    }
+}
+
+impl From<ForwardError> for Ended {
+    fn from(error: ForwardError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<crate::store::Error> for Ended {
+    fn from(error: crate::store::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+/// Off the threads that answer requests.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Ended> {
+    // The runtime ends.
+    tokio::task::spawn_blocking(work).await.map_err(|_| Ended::Stopped)
+}

@@ -1,0 +1,251 @@
+//! The spans or log records of a message one by one, with the bytes around each, so that any choice of them is a message again.
+
+use std::sync::Arc;
+
+use super::wire::{Cursor, Fault, LEN, Payload};
+use crate::span::{SpanId, TraceId, UnixNanos};
+
+/// Field of the items' group in a request and in a resource's group, and of the items in a scope's group.
+const RESOURCES: u32 = 1;
+const SCOPES: u32 = 2;
+const ITEMS: u32 = 2;
+
+/// A span or a log record: its bytes, and those of the messages that it stands in.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// All fields of its resource's group but the scopes.
+    resource: Arc<[u8]>,
+    /// All fields of its scope's group but the items.
+    scope: Arc<[u8]>,
+    /// Its own message.
+    bytes: Vec<u8>,
+}
+
+/// What a span's own message says of it, as far as that is needed to choose.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct SpanHead {
+    /// Its trace; `None`: the id is unusable.
+    pub trace_id: Option<TraceId>,
+    /// Its id; `None`: the id is unusable.
+    pub span_id: Option<SpanId>,
+    /// When it began.
+    pub start: UnixNanos,
+    /// When it ended; zero: it has not.
+    pub end: UnixNanos,
+    /// Whether its status says that it failed.
+    pub failed: bool,
+}
+
+/// The items of an export request of traces or logs, in order.
+///
+/// # Errors
+///
+/// The bytes are no such request; the place is named.
+pub fn items(message: &[u8]) -> Result<Vec<Item>, Fault> {
+    let mut out = Vec::new();
+    let mut request = Cursor::new(message);
+    while let Some(group) = request.next()? {
+        if group.number != RESOURCES || group.wire != LEN {
+            continue;
+        }
+        let resource: Arc<[u8]> = without(request.enter(&group)?, SCOPES)?.into();
+        let mut scopes = request.enter(&group)?;
+        while let Some(group) = scopes.next()? {
+            if group.number != SCOPES || group.wire != LEN {
+                continue;
+            }
+            let scope: Arc<[u8]> = without(scopes.enter(&group)?, ITEMS)?.into();
+            let mut items = scopes.enter(&group)?;
+            while let Some(item) = items.next()? {
+                if item.number == ITEMS && item.wire == LEN {
+                    out.push(Item {
+                        resource: Arc::clone(&resource),
+                        scope: Arc::clone(&scope),
+                        bytes: items.bytes(&item.value).to_vec(),
+                    });
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// How many items a request has, as far as it can be read.
+#[must_use]
+pub fn count(message: &[u8]) -> u64 {
+    fn below(mut cursor: Cursor<'_>, path: &[u32]) -> Result<u64, Fault> {
+        let Some((number, rest)) = path.split_first() else { return Ok(1) };
+        let mut count = 0;
+        while let Some(field) = cursor.next()? {
+            if field.number == *number && field.wire == LEN {
+                count += below(cursor.enter(&field)?, rest)?;
+            }
+        }
+        Ok(count)
+    }
+    below(Cursor::new(message), &[RESOURCES, SCOPES, ITEMS]).unwrap_or_default()
+}
+
+/// The fields of a message but those with this number, as they stand.
+fn without(mut cursor: Cursor<'_>, number: u32) -> Result<Vec<u8>, Fault> {
+    let mut out = Vec::new();
+    while let Some(field) = cursor.next()? {
+        if field.number != number {
+            out.extend_from_slice(cursor.bytes(&field.whole));
+        }
+    }
+    Ok(out)
+}
+
+/// An export request with these items. Neighbours that came in one group stand in one group.
+#[must_use]
+pub fn join<'a>(items: impl IntoIterator<Item = &'a Item>) -> Vec<u8> {
+    /// What stands around something, and that.
+    type Around<'a, T> = (&'a Arc<[u8]>, T);
+    let mut resources: Vec<Around<'_, Vec<Around<'_, Vec<u8>>>>> = Vec::new();
+    for item in items {
+        let scopes = match resources.last_mut() {
+            Some((resource, scopes)) if Arc::ptr_eq(resource, &item.resource) => scopes,
+            _ => {
+                resources.push((&item.resource, Vec::new()));
+                let Some((_, scopes)) = resources.last_mut() else { continue };
+                scopes
+            }
+        };
+        match scopes.last_mut() {
+            Some((scope, spans)) if Arc::ptr_eq(scope, &item.scope) => put(spans, ITEMS, &[&item.bytes]),
+            _ => {
+                let mut spans = Vec::new();
+                put(&mut spans, ITEMS, &[&item.bytes]);
+                scopes.push((&item.scope, spans));
+            }
+        }
+    }
+    let mut out = Vec::new();
+    for (resource, scopes) in resources {
+        let mut groups = Vec::new();
+        for (scope, spans) in scopes {
+            put(&mut groups, SCOPES, &[scope, &spans]);
+        }
+        put(&mut out, RESOURCES, &[resource, &groups]);
+    }
+    out
+}
+
+fn put(out: &mut Vec<u8>, number: u32, pieces: &[&[u8]]) {
+    prost::encoding::encode_varint(u64::from(number << 3 | u32::from(LEN)), out);
+    prost::encoding::encode_varint(pieces.iter().map(|piece| piece.len() as u64).sum(), out);
+    pieces.iter().for_each(|piece| out.extend_from_slice(piece));
+}
+
+impl Item {
+    /// Bytes that it takes in a message of its own.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        // Three tags and lengths.
+        self.bytes.len() + self.resource.len() + self.scope.len() + 18
+    }
+
+    /// Its own message, a `Span` or a `LogRecord`.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The same resource and scope around another message.
+    #[must_use]
+    pub fn with_bytes(&self, bytes: Vec<u8>) -> Self {
+        Self {
+            resource: Arc::clone(&self.resource),
+            scope: Arc::clone(&self.scope),
+            bytes,
+        }
+    }
+
+    /// What the message says if it is a span.
+    #[must_use]
+    pub fn span_head(&self) -> SpanHead {
+        let mut head = SpanHead::default();
+        let mut cursor = Cursor::new(&self.bytes);
+        while let Ok(Some(field)) = cursor.next() {
+            match (field.number, field.payload) {
+                (1, _) => head.trace_id = TraceId::from_bytes(cursor.bytes(&field.value)),
+                (2, _) => head.span_id = SpanId::from_bytes(cursor.bytes(&field.value)),
+                (7, Payload::Number(time)) => head.start = UnixNanos(time),
+                (8, Payload::Number(time)) => head.end = UnixNanos(time),
+                (15, Payload::Bytes) => {
+                    let Ok(mut status) = cursor.enter(&field) else { continue };
+                    while let Ok(Some(field)) = status.next() {
+                        if field.number == 3 {
+                            head.failed = field.payload == Payload::Number(2);
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        head
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::otlp::{decode, encode};
+    use crate::span::{Resource, Span, Status};
+
+    fn spans() -> Vec<Span> {
+        (1..=5u8)
+            .map(|number| {
+                let mut span = Span::new(
+                    TraceId::from_bytes(&[number; 16]).expect("an id"),
+                    SpanId::from_bytes(&[number; 8]).expect("an id"),
+                    format!("span {number}"),
+                );
+                (span.start, span.end) = (UnixNanos(number.into()), UnixNanos(u64::from(number) + 1));
+                if number > 3 {
+                    let mut resource = Resource::default();
+                    resource.attributes.push("service.name", "other");
+                    span.resource = Arc::new(resource);
+                    span.status = Status {
+                        code: 2,
+                        message: "failed".to_owned(),
+                    };
+                }
+                span
+            })
+            .collect()
+    }
+
+    #[test]
+    fn all_items_joined_are_the_message() {
+        let message = encode::traces(&spans());
+        let items = items(&message).expect("a request");
+        assert_eq!(items.len(), 5);
+        assert_eq!(join(&items), message);
+        assert_eq!(count(&message), 5);
+    }
+
+    #[test]
+    fn every_choice_is_a_message_with_what_stands_around_it() {
+        let spans = spans();
+        let items = items(&encode::traces(&spans)).expect("a request");
+        let chosen = [items.get(1), items.get(4)].into_iter().flatten();
+        let decoded = decode::traces(&join(chosen)).expect("a request").items;
+        assert_eq!(
+            decoded,
+            [spans.get(1).cloned().expect("there"), spans.get(4).cloned().expect("there")]
+        );
+    }
+
+    #[test]
+    fn the_head_of_a_span_is_read() {
+        let items = items(&encode::traces(&spans())).expect("a request");
+        let head = items.get(3).expect("there").span_head();
+        assert_eq!(head.trace_id, TraceId::from_bytes(&[4; 16]));
+        assert_eq!(head.span_id, SpanId::from_bytes(&[4; 8]));
+        assert_eq!((head.start, head.end), (UnixNanos(4), UnixNanos(5)));
+        assert!(head.failed);
+        assert!(!items.first().expect("there").span_head().failed);
+    }
+}

@@ -1,0 +1,234 @@
+//! Reading chunks in their order of arrival, from a position on.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use tokio::sync::watch;
+
+use super::error::of_io;
+use super::local::Local;
+use super::log::record::HEAD;
+use super::log::{Head, Position, RecordKind, SEGMENT_HEAD};
+use super::segments::Segments;
+use super::shared::Shared;
+use super::{ChunkKind, Error, log};
+use crate::span::TraceId;
+
+/// Chunks that stand one after the other in the log.
+#[derive(Debug, Clone, Default)]
+pub struct Arrivals {
+    /// The chunks, in the order in which they came.
+    pub chunks: Vec<Arrival>,
+    /// Where the next read goes on.
+    pub next: Position,
+    /// Segments between the position and the first chunk that retention has removed.
+    pub removed_segments: u64,
+    /// Bytes that were skipped because they are damaged on the disk.
+    pub damaged_bytes: u64,
+}
+
+/// One chunk as it came.
+#[derive(Debug, Clone)]
+pub struct Arrival {
+    /// Where it stands.
+    pub at: Position,
+    /// What it holds.
+    pub kind: ChunkKind,
+    /// Its trace; `None` for loose log records.
+    pub trace_id: Option<TraceId>,
+    /// When it came, nanoseconds since 1970.
+    pub time: u64,
+    /// Its OTLP message.
+    pub message: Vec<u8>,
+}
+
+/// Which chunks are read.
+#[derive(Debug, Clone, Copy)]
+pub struct ArrivalLimits {
+    /// No more chunks once their messages take so many bytes; one is always read.
+    pub bytes: usize,
+    /// No chunk that came later, in nanoseconds since 1970.
+    pub latest: u64,
+}
+
+/// Why a scan ended before the end of its segment.
+enum Stop {
+    Enough,
+    Failed(Error),
+}
+
+impl Local {
+    /// The end of what is durable; it changes whenever a commit is on the disk. `None`: the store is open for reading only.
+    #[must_use]
+    pub fn watch_end(&self) -> Option<watch::Receiver<Position>> {
+        self.state().map(|state| state.end.subscribe())
+    }
+
+    /// Reads the chunks from a position on, up to the end of what is durable, in one segment. Without chunks in the answer and
+    /// with `next` behind the position, there may be more in the next segment. A position of zero is the beginning of the log.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be read. The store is open for reading only.
+    pub fn read_arrivals(&self, from: Position, limits: ArrivalLimits) -> Result<Arrivals, Error> {
+        let end = *self.state().ok_or(Error::ReadOnly)?.end.borrow();
+        let mut out = Arrivals {
+            next: from,
+            ..Arrivals::default()
+        };
+        if from >= end {
+            return Ok(out);
+        }
+        let present = log::segments(self.directory())?;
+        let Some(number) = present.into_iter().find(|number| *number >= from.segment) else {
+            return Ok(out);
+        };
+        if from.segment != 0 {
+            out.removed_segments = number - from.segment;
+        }
+        let start = if number == from.segment { from.offset } else { 0 };
+        let from = Position {
+            segment: number,
+            offset: start.max(SEGMENT_HEAD),
+        };
+        self.read_segment(from, end, limits, &mut out)?;
+        Ok(out)
+    }
+
+    fn read_segment(&self, from: Position, end: Position, limits: ArrivalLimits, out: &mut Arrivals) -> Result<(), Error> {
+        let number = from.segment;
+        let segments = self.segments();
+        let segment = match segments.segment(number) {
+            // Retention was faster: the next read skips it, and says so.
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            segment => segment?,
+        };
+        let until = if number == end.segment { end.offset } else { u64::MAX };
+        out.next = from;
+        let mut bytes = 0;
+        let mut envelopes: HashMap<u64, Vec<u8>> = HashMap::new();
+        let mut visit = |raw: u64, head: Head, message: Vec<u8>| {
+            let kind = match head.kind() {
+                Some(RecordKind::Chunk(kind) | RecordKind::Shared(kind)) => Some(kind),
+                _ => None,
+            };
+            if head.arrival > limits.latest || (kind.is_some() && bytes >= limits.bytes && !out.chunks.is_empty()) {
+                return Err(Stop::Enough);
+            }
+            out.damaged_bytes += raw.saturating_sub(out.next.offset);
+            let at = Position {
+                segment: number,
+                offset: raw,
+            };
+            let message = match head.kind() {
+                Some(RecordKind::Shared(_)) => whole(segments, at, &message, &mut envelopes).map_err(Stop::Failed)?,
+                Some(RecordKind::OfResource | RecordKind::OfScope) => {
+                    envelopes.insert(raw, message);
+                    None
+                }
+                Some(RecordKind::Chunk(_)) => Some(message),
+                None => None,
+            };
+            match (kind, message) {
+                (Some(kind), Some(message)) => {
+                    bytes += message.len();
+                    out.chunks.push(Arrival {
+                        at,
+                        kind,
+                        trace_id: head.trace_id,
+                        time: head.arrival,
+                        message,
+                    });
+                }
+                (Some(_), None) => out.damaged_bytes += u64::from(head.length),
+                (None, _) => {}
+            }
+            out.next.offset = raw + HEAD as u64 + u64::from(head.length);
+            Ok(())
+        };
+        let failure = |source| of_io("read a segment of", self.directory(), source);
+        let scanned = segment.scan_until(from.offset, until, &mut |row, head, message| visit(row.raw, head, message));
+        match scanned.map_err(failure)? {
+            Ok(_) if number < end.segment => {
+                out.next = Position {
+                    segment: number + 1,
+                    offset: SEGMENT_HEAD,
+                };
+                Ok(())
+            }
+            Ok(_) => {
+                // What is damaged at the end of what is durable is behind it too.
+                out.damaged_bytes += until.saturating_sub(out.next.offset);
+                out.next = end;
+                Ok(())
+            }
+            Err(Stop::Enough) => Ok(()),
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Where the first chunk stands that came at this time or later, in nanoseconds since 1970; the end of what is durable if there
+    /// is none.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be read. The store is open for reading only.
+    pub fn position_at(&self, time: u64) -> Result<Position, Error> {
+        let end = *self.state().ok_or(Error::ReadOnly)?.end.borrow();
+        let failure = |source| of_io("read a segment of", self.directory(), source);
+        let present = log::segments(self.directory())?;
+        // Chunks stand in order of time: the place is in the last segment that begins before it, or where the next one begins.
+        let mut candidates = Vec::new();
+        for number in present.into_iter().rev() {
+            candidates.push(number);
+            let first = self.segments().segment(number)?.first_arrival().map_err(failure)?;
+            if first.is_some_and(|first| first < time) {
+                break;
+            }
+        }
+        for number in candidates.into_iter().rev() {
+            let segment = self.segments().segment(number)?;
+            let until = if number == end.segment { end.offset } else { u64::MAX };
+            let scanned = segment.scan_until(0, until, &mut |row, head, _| match head.arrival >= time {
+                true => Err(row.raw),
+                false => Ok(()),
+            });
+            if let Err(offset) = scanned.map_err(failure)? {
+                return Ok(Position { segment: number, offset });
+            }
+        }
+        Ok(end)
+    }
+
+    /// The chunk at a place; `None`: it was removed, or is not what was written.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be read.
+    pub fn chunk_at(&self, at: Position) -> Result<Option<Vec<u8>>, Error> {
+        match self.segments().message(at) {
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            message => message,
+        }
+    }
+}
+
+/// The OTLP message of a chunk that shares envelopes; those that were read before are not read again.
+fn whole(segments: &Segments, at: Position, message: &[u8], envelopes: &mut HashMap<u64, Vec<u8>>) -> Result<Option<Vec<u8>>, Error> {
+    let Some(apart) = Shared::read(message) else { return Ok(None) };
+    let mut of_chunk = HashMap::new();
+    for (_, distance) in apart.envelopes() {
+        let Some(offset) = at.offset.checked_sub(distance) else {
+            return Ok(None);
+        };
+        let envelope = match envelopes.entry(offset) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(vacant) => match segments.record(Position { offset, ..at })? {
+                Some((head, bytes)) if matches!(head.kind(), Some(RecordKind::OfResource | RecordKind::OfScope)) => vacant.insert(bytes),
+                _ => return Ok(None),
+            },
+        };
+        of_chunk.insert(distance, envelope.clone());
+    }
+    Ok(Some(apart.message(&of_chunk)))
+}

@@ -1,0 +1,6 @@
+//! Forwarding: what a destination gets, whatever it answers.
+#![expect(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
+
+mod answers;
+mod sink;
+mod support;
