@@ -62,7 +62,7 @@ impl Export {
                 spans.extend(stored.spans);
                 logs.extend(stored.logs);
             }
-            writer.session(session, source.vocabulary.runs(spans, logs))?;
+            writer.session(session, source.vocabulary.stored_runs(spans, logs))?;
         } else {
             let ids = if self.traces.is_empty() {
                 let filter = Filter {
@@ -79,7 +79,7 @@ impl Export {
             let mut progress = out::Progress::new("exported", ids.len());
             for id in ids {
                 let stored = missing.read(&source, id, &mut writer)?;
-                for run in source.vocabulary.runs(stored.spans, stored.logs) {
+                for run in source.vocabulary.stored_runs(stored.spans, stored.logs) {
                     writer.run(&run)?;
                 }
                 progress.step();

@@ -10,7 +10,7 @@ use super::select::Select;
 use super::source::Where;
 use crate::span::UnixNanos;
 use crate::store::Filter;
-use crate::web::listing::Listed;
+use crate::web::listing::{Listed, Summary};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -102,7 +102,7 @@ fn print(traces: &[Listed]) -> Result<(), Failure> {
             (out::shown(summary.model.as_deref().unwrap_or("-"), 24), Style::Plain),
             (summary.model_calls.to_string(), Style::Plain),
             (summary.tool_calls.to_string(), Style::Plain),
-            (format!("{}/{}", summary.input_tokens, summary.output_tokens), Style::Plain),
+            (tokens(summary), Style::Plain),
             (listed.spans.to_string(), Style::Plain),
             (out::shown(listed.session.as_deref().unwrap_or("-"), 24), Style::Plain),
         ]);
@@ -125,4 +125,13 @@ fn took(listed: &Listed) -> String {
         return "-".to_owned();
     }
     out::duration(UnixNanos(listed.end_unix_nano).millis_since(UnixNanos(listed.start_unix_nano)))
+}
+
+/// Tokens in and out, as far as the calls say them.
+fn tokens(summary: &Summary) -> String {
+    let number = |tokens: Option<u64>| tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
+    match (summary.input_tokens, summary.output_tokens) {
+        (None, None) => "-".to_owned(),
+        (input, output) => format!("{}/{}", number(input), number(output)),
+    }
 }

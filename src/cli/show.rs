@@ -46,11 +46,11 @@ impl Show {
         };
         let lines = if self.spans {
             let trace = Trace::from_spans(spans.clone());
-            let runs = source.vocabulary.runs(spans, logs);
+            let runs = source.vocabulary.stored_runs(spans, logs);
             let findings = runs.into_iter().next().map_or_else(|| trace.findings.clone(), |run| run.findings);
             spans_lines(id, &trace, &findings)
         } else {
-            match source.vocabulary.runs(spans, logs).first() {
+            match source.vocabulary.stored_runs(spans, logs).first() {
                 Some(run) => run_lines(run),
                 None => vec![format!("trace {id} has no spans")],
             }
@@ -85,9 +85,11 @@ fn run_lines(run: &Run) -> Vec<String> {
     );
     facts.push(format!("{} model calls", summary.model_calls));
     facts.push(format!("{} tools", summary.tool_calls));
-    // A failed call says no tokens: that is not 0.
-    if run.steps.iter().any(|step| !step.operation.usage.is_empty()) {
-        facts.push(format!("tokens {} in, {} out", summary.input_tokens, summary.output_tokens));
+    let tokens = [(summary.input_tokens, "in"), (summary.output_tokens, "out")];
+    let tokens = tokens.map(|(tokens, way)| tokens.map(|tokens| format!("{tokens} {way}")));
+    let tokens: Vec<String> = tokens.into_iter().flatten().collect();
+    if !tokens.is_empty() {
+        facts.push(format!("tokens {}", tokens.join(", ")));
     }
     lines.push(format!("  {}", facts.join(" · ")));
     if let Some(question) = &run.question {

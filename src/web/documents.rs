@@ -1,11 +1,13 @@
 //! Spans to documents: the one way that files, the store's export and the API share, so that they agree byte for byte.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use crate::dialect::file::FileError;
 use crate::dialect::{Field, Registry};
 use crate::formats::{AnyFormat, Layout, Loss, Options};
 use crate::run::{self, Run};
-use crate::span::{LogRecord, Span, TraceId};
-use crate::trace::Finding;
+use crate::span::{LogRecord, Span, TraceId, UnixNanos};
+use crate::trace::{Finding, FindingKind};
 
 /// The vocabulary that spans are read with.
 #[derive(Debug, Clone)]
@@ -37,6 +39,36 @@ impl Vocabulary {
     #[must_use]
     pub fn runs(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Vec<Run> {
         run::from_batch(spans, logs, &self.0)
+    }
+
+    /// The runs of spans that a store holds now, one a trace. A run whose root has not come goes on while its spans are
+    /// this young.
+    #[must_use]
+    pub fn stored_runs(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Vec<Run> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let now = UnixNanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
+        let mut runs = self.runs(spans, logs);
+        runs.iter_mut().for_each(|run| settle_end(run, now));
+        runs
+    }
+}
+
+/// Exporters send a span when it ends, in batches: by then the root of a run that ended is there.
+const YOUNG: Duration = Duration::from_secs(60);
+
+/// Whether nobody knows yet if a run has ended: its root may come.
+pub(super) fn awaits_root(run: &Run) -> bool {
+    run.ended_at.is_none() && lacks_root(run)
+}
+
+fn lacks_root(run: &Run) -> bool {
+    run.findings.iter().any(|finding| finding.kind == FindingKind::MissingRoot)
+}
+
+fn settle_end(run: &mut Run, now: UnixNanos) {
+    let is_young = |end: UnixNanos| u128::from(now.0.abs_diff(end.0)) < YOUNG.as_nanos();
+    if lacks_root(run) && run.ended_at.is_some_and(is_young) {
+        run.ended_at = None;
     }
 }
 
@@ -100,4 +132,33 @@ fn of_runs(runs: &[Run], format: &AnyFormat, options: &Options, layout: Layout) 
             losses: assembled.losses,
         })
         .collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+    use crate::span::SpanId;
+
+    /// A tool's span below a root that did not come, which ended at this time.
+    fn run_without_root(end: u64) -> Run {
+        let [id, parent] = [1, 2].map(|id| SpanId::from_bytes(&[id; 8]).unwrap());
+        let mut span = Span::new(TraceId::from_bytes(&[1; 16]).unwrap(), id, "execute_tool find");
+        span.parent = Some(parent);
+        (span.start, span.end) = (UnixNanos(end - 1_000), UnixNanos(end));
+        span.attributes.push("gen_ai.operation.name", "execute_tool");
+        Vocabulary::built_in().runs(vec![span], Vec::new()).pop().unwrap()
+    }
+
+    #[test]
+    fn a_run_whose_root_has_not_come_goes_on_while_its_spans_are_young() {
+        const SECOND: u64 = 1_000_000_000;
+        let end = 1_767_261_600 * SECOND;
+        for (later, goes_on) in [(SECOND, true), (59 * SECOND, true), (61 * SECOND, false)] {
+            let mut run = run_without_root(end);
+            assert_eq!(run.ended_at, Some(UnixNanos(end)));
+            settle_end(&mut run, UnixNanos(end + later));
+            assert_eq!((run.ended_at.is_none(), awaits_root(&run)), (goes_on, goes_on), "{later}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::documents::Vocabulary;
+use super::documents::{Vocabulary, awaits_root};
 use crate::operation::Kind;
 use crate::run::Run;
 use crate::store::{Error, Filter, Local, May, Store as _, TraceRow};
@@ -54,10 +54,10 @@ pub struct Summary {
     pub model_calls: u64,
     /// Executions of tools.
     pub tool_calls: u64,
-    /// Tokens that went into models.
-    pub input_tokens: u64,
-    /// Tokens that came out.
-    pub output_tokens: u64,
+    /// Tokens that went into models; `None`: no call says how many.
+    pub input_tokens: Option<u64>,
+    /// Tokens that came out; `None`: no call says how many.
+    pub output_tokens: Option<u64>,
     /// The program that computed this: another one may see more.
     pub computed_by: String,
 }
@@ -102,8 +102,8 @@ impl Summary {
             status: status.to_owned(),
             model_calls: count(Kind::Llm),
             tool_calls: count(Kind::Tool),
-            input_tokens: calls().filter_map(|call| call.usage.input).fold(0, u64::saturating_add),
-            output_tokens: calls().filter_map(|call| call.usage.output).fold(0, u64::saturating_add),
+            input_tokens: calls().filter_map(|call| call.usage.input).reduce(u64::saturating_add),
+            output_tokens: calls().filter_map(|call| call.usage.output).reduce(u64::saturating_add),
             computed_by: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }
@@ -141,9 +141,11 @@ fn listed(store: &Local, vocabulary: &Vocabulary, row: TraceRow) -> Result<Liste
 pub(super) fn computed(store: &Local, vocabulary: &Vocabulary, row: &TraceRow, may: &mut May<'_>) -> Result<Summary, Error> {
     let stored = store.read_trace_while(row.trace_id, may)?.unwrap_or_default();
     let is_damaged = !stored.damaged.is_empty();
-    let runs = vocabulary.runs(stored.spans, stored.logs);
+    let runs = vocabulary.stored_runs(stored.spans, stored.logs);
     let summary = runs.first().map(Summary::of).unwrap_or_default();
-    if !is_damaged && let Ok(text) = serde_json::to_string(&summary) {
+    // What time changes is not kept.
+    let is_settled = !is_damaged && !runs.first().is_some_and(awaits_root);
+    if is_settled && let Ok(text) = serde_json::to_string(&summary) {
         // Only a saving: what cannot be kept is computed again.
         let _ = store.put_summary(row.trace_id, row.revision, &text);
     }
@@ -192,6 +194,7 @@ mod tests {
         };
         let spans = (1..=3).map(call).collect();
         let runs = Vocabulary::built_in().runs(spans, Vec::new());
-        assert_eq!(Summary::of(runs.first().unwrap()).input_tokens, u64::MAX);
+        assert_eq!(Summary::of(runs.first().unwrap()).input_tokens, Some(u64::MAX));
+        assert_eq!(Summary::of(runs.first().unwrap()).output_tokens, None, "nobody says");
     }
 }

@@ -144,7 +144,7 @@ fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answer) -> Resul
     let stored = stored_alone(web, id, Purpose::Document, answer)?;
     wanted.check(id, &stored)?;
     answer.check()?;
-    let run = web.vocabulary.runs(stored.spans, stored.logs).into_iter().next();
+    let run = web.vocabulary.stored_runs(stored.spans, stored.logs).into_iter().next();
     run.filter(Run::has_agent_work)
         .ok_or_else(|| Problem::not_found(format!("nothing an agent did stands in trace {id}, so it has no document")))
 }
@@ -192,7 +192,7 @@ pub(super) fn session_document(web: &Web, session: &str, format: &str, asked: &A
     }
     drop(rows);
     answer.check()?;
-    let mut runs = web.vocabulary.runs(all.spans, all.logs);
+    let mut runs = web.vocabulary.stored_runs(all.spans, all.logs);
     runs.retain(Run::has_agent_work);
     if runs.is_empty() {
         return Err(Problem::not_found(format!("nothing an agent did stands in session {session}")));
