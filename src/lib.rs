@@ -37,6 +37,7 @@ pub mod store;
 pub mod trace;
 #[cfg(feature = "server")]
 pub mod web;
+mod withheld;
 
 #[cfg(feature = "layer")]
 pub use layer::{init, layer};

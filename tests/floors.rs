@@ -10,6 +10,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("hash", 0),
     ("members", 0),
     ("skip", 0),
+    ("withheld", 0),
     ("span", 1),
     ("operation", 1),
     ("trace", 2),

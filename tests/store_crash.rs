@@ -133,7 +133,10 @@ fn check(run: &Run, crash: usize, image: &Image, index: Option<&Path>, what: &st
         }
         for of in 1..=TRACES {
             let stored = opened.store.read_trace(trace(of)).expect("reads").unwrap_or_default();
-            assert_eq!(stored.damaged, [] as [String; 0], "{what}, trace {of}");
+            // Without an index nobody knows whether a record that lost its envelope was acknowledged.
+            if index.is_some() {
+                assert_eq!(stored.damaged, [] as [String; 0], "{what}, trace {of}");
+            }
             let mut ids: Vec<u8> = stored.spans.iter().map(|span| span.span_id.bytes()[0]).collect();
             ids.sort_unstable();
             let least = wanted.get(&of).copied().unwrap_or_default();

@@ -155,11 +155,7 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
     (value, None)
 }
 
-/// Texts with which clients say that they left a value out.
-pub(super) fn is_withheld(text: &str) -> bool {
-    // Koog without content capture; OpenInference's hide settings; logfire's scrubbing.
-    matches!(text, "HIDDEN:non-empty" | "__REDACTED__") || text.starts_with("[Scrubbed due to")
-}
+pub(super) use crate::withheld::is_withheld;
 
 #[cfg(test)]
 mod tests {

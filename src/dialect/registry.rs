@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::generated;
 use super::plan::{Plan, Plans};
-use super::rule::{Field, Place, Rule};
+use super::rule::{Codec, Field, Place, Rule};
 use super::words;
 use crate::hash::{HashMap, HashSet};
 use crate::span::Span;
@@ -147,6 +147,27 @@ impl Registry {
     pub fn tells_of_others(&self, name: &str) -> bool {
         self.log_rules()
             .any(|rule| matches!(rule.place, Place::LogNear(pattern) if super::rule::fits(pattern, name)))
+    }
+
+    /// Where a span's attributes name its session, best first: keys, and for a part of a JSON text the key with a JSON pointer
+    /// behind `#`.
+    #[must_use]
+    pub fn session_keys(&self) -> Vec<String> {
+        let mut rules: Vec<&Rule> = self
+            .rules
+            .iter()
+            .filter(|rule| rule.field == Field::SessionId && !rule.prefix && rule.place == Place::Span)
+            .collect();
+        rules.sort_by_key(|rule| rule.rank);
+        let places = rules.into_iter().flat_map(|rule| match (rule.paths, rule.codec) {
+            ([], Codec::JsonText) => vec![format!("{}#", rule.key)],
+            ([], _) => vec![rule.key.to_owned()],
+            (paths, _) => paths
+                .iter()
+                .map(|path| format!("{}#/{}", rule.key, path.replace('.', "/")))
+                .collect(),
+        });
+        places.collect()
     }
 
     /// Keys of span attributes whose whole values feed a field, exact ones only, in order of rank. A key of which a part is read

@@ -10,6 +10,7 @@ pub mod encode;
 pub mod items;
 pub mod json;
 mod layout;
+mod member;
 mod names;
 mod part;
 pub mod rewrite;

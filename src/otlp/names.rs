@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::member::text_at;
 use super::schema::Type;
 use super::wire::{Cursor, Fault, Field};
+use crate::withheld::is_withheld;
 
 /// What a resource says of all its items.
 #[derive(Debug, Clone, Default)]
@@ -14,11 +16,11 @@ pub struct Names {
 }
 
 /// What one item, or one resource, says: texts of the message.
-#[derive(Debug, Default, Clone, Copy)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Said<'a> {
     service: Option<&'a [u8]>,
     /// The rank of the key, and the session's name.
-    session: Option<(usize, &'a [u8])>,
+    session: Option<(usize, Cow<'a, str>)>,
 }
 
 impl<'a> Said<'a> {
@@ -38,22 +40,22 @@ impl<'a> Said<'a> {
         if of == Type::Resource && key == b"service.name" {
             self.service = Some(text);
         }
-        if let Some(rank) = keys.rank(key)
-            && self.session.is_none_or(|(have, _)| rank <= have)
+        if let Some((rank, name)) = keys.session(key, text)
+            && self.session.as_ref().is_none_or(|(have, _)| rank <= *have)
         {
-            self.session = Some((rank, text));
+            self.session = Some((rank, name));
         }
         Ok(())
     }
 
-    pub(super) fn session(&self) -> Option<Cow<'a, str>> {
-        self.session.map(|(_, name)| String::from_utf8_lossy(name))
+    pub(super) fn session(&self) -> Option<&Cow<'a, str>> {
+        self.session.as_ref().map(|(_, name)| name)
     }
 
     pub(super) fn names(&self) -> Names {
         Names {
             service: self.service.map(|name| String::from_utf8_lossy(name).into()),
-            session: self.session().map(Into::into),
+            session: self.session().map(|name| name.as_ref().into()),
         }
     }
 }
@@ -81,24 +83,34 @@ fn key_and_text<'a>(around: &Cursor<'a>, field: &Field) -> Result<(&'a [u8], Opt
     Ok((key, text))
 }
 
-/// The attribute keys that name a session, best first.
+/// The attribute keys that name a session, best first. `key#/a/b`: it stands at this JSON pointer in the key's JSON text.
 pub(super) struct SessionKeys<'a> {
-    keys: &'a [&'a str],
+    /// Each key, with its pointer.
+    keys: Vec<(&'a [u8], Option<&'a str>)>,
     /// One bit for each length that a key has: most attributes are told apart by it.
     lengths: u64,
 }
 
 impl<'a> SessionKeys<'a> {
-    pub(super) fn new(keys: &'a [&'a str]) -> Self {
-        let lengths = keys.iter().fold(0, |lengths, key| lengths | length_bit(key.as_bytes()));
+    pub(super) fn new(keys: &[&'a str]) -> Self {
+        let apart = |key: &&'a str| key.split_once('#').map_or((*key, None), |(key, pointer)| (key, Some(pointer)));
+        let keys: Vec<_> = keys.iter().map(apart).map(|(key, pointer)| (key.as_bytes(), pointer)).collect();
+        let lengths = keys.iter().fold(0, |lengths, (key, _)| lengths | length_bit(key));
         Self { keys, lengths }
     }
 
-    fn rank(&self, key: &[u8]) -> Option<usize> {
+    /// The session that a text under this key names, with the key's rank.
+    fn session<'t>(&self, key: &[u8], text: &'t [u8]) -> Option<(usize, Cow<'t, str>)> {
         if self.lengths & length_bit(key) == 0 {
             return None;
         }
-        self.keys.iter().position(|wanted| wanted.as_bytes() == key)
+        let mine = self.keys.iter().enumerate().filter(|(_, (wanted, _))| *wanted == key);
+        mine.filter_map(|(rank, (_, pointer))| match pointer {
+            Some(pointer) => Some((rank, text_at(text, pointer)?.into())),
+            None => Some((rank, String::from_utf8_lossy(text))),
+        })
+        .filter(|(_, name)| !is_withheld(name))
+        .next()
     }
 }
 

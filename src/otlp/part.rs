@@ -32,8 +32,10 @@ pub struct Part {
     pub root_ended: bool,
     /// `service.name` of the first resource that has one.
     pub service: Option<Arc<str>>,
-    /// The first session that an item names.
+    /// The session that the first span without a parent names, else the first that an item names.
     pub session: Option<Arc<str>>,
+    /// Whether it is a span without a parent that names it.
+    pub session_of_root: bool,
 }
 
 impl Part {
@@ -48,6 +50,7 @@ impl Part {
             root_ended: false,
             service: None,
             session: None,
+            session_of_root: false,
         }
     }
 

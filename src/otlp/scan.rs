@@ -303,7 +303,8 @@ impl<'k, 'm> Scanner<'k, 'm> {
                         part.root = Some((start, name.to_owned()));
                     }
                 }
-                return self.item(index, context, &said, whole);
+                let is_root = SpanId::from_bytes(parent).is_none();
+                return self.item(index, context, (&said, is_root), whole);
             }
             (None, _) => RefusedReason::TraceId(id_fault(trace_id, 16)),
             (_, None) => RefusedReason::SpanId(id_fault(span_id, 8)),
@@ -336,7 +337,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
             (Some(trace_id), ..) => self.trace(trace_id, context, whole)?,
             (None, Some(session), _) => {
                 self.meter.take(session.len(), whole.start)?;
-                self.part(Key::Session(session.into()), context, whole)?
+                self.part(Key::Session(session.as_ref().into()), context, whole)?
             }
             (None, None, Some(index)) => index,
             (None, None, None) => {
@@ -348,7 +349,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
         if let Some(part) = self.scan.parts.get_mut(index as usize) {
             part.times(when, when);
         }
-        self.item(index, context, &said, whole)
+        self.item(index, context, (&said, false), whole)
     }
 
     /// The part of a trace. Spans of one trace often follow one another.
@@ -376,17 +377,19 @@ impl<'k, 'm> Scanner<'k, 'm> {
     }
 
     /// Adds an item to its part.
-    fn item(&mut self, index: u32, context: &Context, said: &Said<'_>, whole: &Range<usize>) -> Result<(), Fault> {
+    fn item(&mut self, index: u32, context: &Context, (said, is_root): (&Said<'_>, bool), whole: &Range<usize>) -> Result<(), Fault> {
         if let Some(part) = self.scan.parts.get_mut(index as usize) {
             part.items += 1;
             if let (None, Some(service)) = (&part.service, &context.names.service) {
                 part.service = Some(Arc::clone(service));
             }
-            if part.session.is_none() {
+            let names_root = is_root && !part.session_of_root && said.session().is_some();
+            if part.session.is_none() || names_root {
+                part.session_of_root = names_root;
                 part.session = match said.session() {
                     Some(session) => {
                         self.meter.take(session.len(), whole.start)?;
-                        Some(session.into())
+                        Some(session.as_ref().into())
                     }
                     None => context.names.session.clone(),
                 };

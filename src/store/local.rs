@@ -450,9 +450,10 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
                         found.cloned().unwrap_or_default()
                     };
                     let listed = Listed::of_shared(kind, &message, &keys, &envelope);
-                    if !is_whole.get() {
-                        // A crash may keep the end of a write and not its beginning. The index does not know the record,
-                        // so that it does not call the trace damaged for what was never acknowledged.
+                    if !is_whole.get() && covered.segment > 0 {
+                        // A crash may keep the end of a write and not its beginning. The index, which knows what came
+                        // before, does not know the record: its trace is not called damaged for what was never
+                        // acknowledged. An index that is made anew cannot tell, and then the trace is.
                         let bytes = HEAD as u64 + u64::from(head.length);
                         incomplete.push(Damage { at, bytes });
                         return Ok(());

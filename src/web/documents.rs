@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::dialect::Registry;
 use crate::dialect::file::FileError;
-use crate::dialect::{Field, Registry};
 use crate::formats::{AnyFormat, Layout, Loss, Options};
 use crate::run::{self, Run};
 use crate::span::{LogRecord, Span, TraceId, UnixNanos};
@@ -32,7 +32,7 @@ impl Vocabulary {
     /// Attribute keys that name a session, best first.
     #[must_use]
     pub fn session_keys(&self) -> Vec<String> {
-        self.0.keys_of(Field::SessionId).into_iter().map(ToOwned::to_owned).collect()
+        self.0.session_keys()
     }
 
     /// The runs of these spans, one a trace.

@@ -57,7 +57,8 @@ impl<'a> Rows<'a> {
             said.errors,
             said.bytes,
         ])?;
-        self.reorder.execute(params![id, said.service, said.session, said.start])?;
+        self.reorder
+            .execute(params![id, said.service, said.session, said.start, said.session_of_root])?;
         Ok(())
     }
 }
@@ -81,11 +82,12 @@ const ADD_TO: &str = "
 const REORDER: &str = "
     UPDATE traces SET
         service = coalesce(service, ?2),
-        session = coalesce(session, ?3),
+        session = CASE WHEN ?5 THEN ?3 ELSE coalesce(session, ?3) END,
         start = CASE WHEN start = 0 THEN ?4 WHEN ?4 = 0 THEN start ELSE min(start, ?4) END
     WHERE id = ?1 AND (
         (service IS NULL AND ?2 IS NOT NULL)
         OR (session IS NULL AND ?3 IS NOT NULL)
+        OR (?5 AND session IS NOT ?3)
         OR (?4 <> 0 AND (start = 0 OR ?4 < start))
     )";
 
@@ -96,6 +98,7 @@ struct Said<'a> {
     root_ended: bool,
     service: Option<&'a str>,
     session: Option<&'a str>,
+    session_of_root: bool,
     start: i64,
     end: i64,
     spans: i64,
@@ -119,6 +122,7 @@ impl<'a> Said<'a> {
             root_ended: part.root_ended,
             service: part.service.as_deref(),
             session: part.session.as_deref(),
+            session_of_root: part.session_of_root,
             start,
             end,
             spans,

@@ -1,0 +1,119 @@
+//! One text inside a JSON text, without the rest.
+
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// The text or number at a JSON pointer (RFC 6901), as text; the empty pointer is the value itself. `None`: there is none,
+/// or this is no JSON.
+pub(super) fn text_at(json: &[u8], pointer: &str) -> Option<String> {
+    let path: Vec<&str> = pointer.split('/').skip(1).collect();
+    let mut reader = serde_json::Deserializer::from_slice(json);
+    let found = Member(&path).deserialize(&mut reader).ok()?;
+    reader.end().ok()?;
+    found.filter(|text| !text.is_empty())
+}
+
+struct Member<'p>(&'p [&'p str]);
+
+impl<'de> DeserializeSeed<'de> for Member<'_> {
+    type Value = Option<String>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Member<'_> {
+    type Value = Option<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        Ok(None)
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Self::Value, E> {
+        Ok(self.0.is_empty().then(|| number.to_string()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
+        Ok(self.0.is_empty().then(|| number.to_string()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(self.0.is_empty().then(|| text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let wanted = self
+            .0
+            .split_first()
+            .and_then(|(name, rest)| Some((name.parse::<usize>().ok()?, rest)));
+        let mut found = None;
+        for number in 0_usize.. {
+            match wanted {
+                Some((at, rest)) if at == number => match items.next_element_seed(Member(rest))? {
+                    Some(member) => found = member,
+                    None => break,
+                },
+                _ => {
+                    if items.next_element::<IgnoredAny>()?.is_none() {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+        let wanted = self.0.split_first();
+        let mut found = None;
+        while let Some(name) = members.next_key::<std::borrow::Cow<'_, str>>()? {
+            match wanted {
+                Some((first, rest)) if *first == name => found = members.next_value_seed(Member(rest))?,
+                _ => {
+                    let IgnoredAny = members.next_value()?;
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::text_at;
+
+    #[test]
+    fn members_are_found() {
+        let json = br#"{"a": [1, {"b": "two", "n": 7}], "session_id": "s", "c": {"session_id": "no"}}"#;
+        for (pointer, found) in [
+            ("/session_id", Some("s")),
+            ("/a/1/b", Some("two")),
+            ("/a/1/n", Some("7")),
+            ("/a/0", Some("1")),
+            ("/a", None),
+            ("/a/x", None),
+            ("/d", None),
+            ("", None),
+        ] {
+            assert_eq!(text_at(json, pointer).as_deref(), found, "{pointer}");
+        }
+        assert_eq!(text_at(br#""quoted""#, "").as_deref(), Some("quoted"));
+        for none in ["plain", "{\"session_id\": \"s\"", "\"\"", ""] {
+            assert_eq!(text_at(none.as_bytes(), ""), None, "{none}");
+        }
+    }
+}
