@@ -26,6 +26,7 @@ mod payload;
 mod prepare;
 pub mod preset;
 pub mod progress;
+mod translate;
 pub mod via;
 mod worker;
 
@@ -45,6 +46,7 @@ pub use payload::{Part, Payload};
 pub use via::Via;
 
 use crate::access::Project;
+use crate::dialect::Registry;
 use crate::store::Local;
 
 /// The folder beside a store's log that holds positions, dead letters and orders.
@@ -83,13 +85,14 @@ impl Forwarder {
         store_of: impl Fn(&Project) -> Option<Arc<Local>>,
     ) -> Result<Self, ForwardError> {
         let (stop, stopped) = watch::channel(false);
+        let registry = Arc::new(Registry::built_in());
         let mut workers = Vec::new();
         for destination in destinations {
             let store = store_of(&destination.project).ok_or_else(|| ForwardError::NoProject {
                 destination: destination.name.clone(),
                 project: destination.project.clone(),
             })?;
-            workers.push(worker::Worker::open(destination, &store, via, stopped.clone())?);
+            workers.push(worker::Worker::open(destination, &store, via, &registry, stopped.clone())?);
         }
         let running = workers.into_iter().map(|worker| Running {
             destination: worker.destination(),

@@ -1,28 +1,33 @@
 //! From chunks of the log to what a destination is sent.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use super::counts::Counts;
 use super::dead_letters::DeadLetter;
 use super::destination::{Destination, Logs, Unfinished};
 use super::payload::{Part, Payload};
+use super::translate::Translator;
+use crate::dialect::Registry;
 use crate::otlp::items;
-use crate::span::{Signal, UnixNanos};
+use crate::span::{LogRecord, Signal, UnixNanos};
 use crate::store::log::Position;
-use crate::store::{Arrival, ChunkKind, Error, Local};
+use crate::store::{Arrival, ChunkKind, Error, Local, Store as _};
 
 /// Makes what one destination is sent.
 #[derive(Debug)]
 pub(super) struct Prepare {
     logs: Logs,
+    translator: Option<Translator>,
     unfinished: Unfinished,
     most: usize,
 }
 
 impl Prepare {
-    pub(super) fn new(destination: &Destination) -> Self {
+    pub(super) fn new(destination: &Destination, registry: &Arc<Registry>) -> Self {
         Self {
             logs: destination.logs,
+            translator: Translator::new(destination.dialect, registry),
             unfinished: destination.unfinished,
             most: destination.max_message_bytes,
         }
@@ -46,14 +51,29 @@ impl Prepare {
             .collect()
     }
 
-    fn part(&self, at: Position, kind: ChunkKind, message: Vec<u8>, _store: &Local, counts: &Counts) -> Option<Part> {
+    fn part(&self, at: Position, kind: ChunkKind, message: Vec<u8>, store: &Local, counts: &Counts) -> Option<Part> {
         match kind {
             ChunkKind::Spans => {
                 let message = self.finished(message, counts);
+                let message = match &self.translator {
+                    None => message,
+                    Some(translator) => translator.translate(&message, &self.records(&message, store)).unwrap_or(message),
+                };
                 Some(Part::new(Some(at), message))
             }
             ChunkKind::Logs | ChunkKind::LooseLogs => (self.logs == Logs::Send).then(|| Part::new(Some(at), message)),
         }
+    }
+
+    /// The log records that came so far with the trace of these spans, where they go into spans.
+    fn records(&self, message: &[u8], store: &Local) -> Vec<LogRecord> {
+        if self.logs != Logs::IntoSpans {
+            return Vec::new();
+        }
+        let first = items::items(message).ok().and_then(|all| all.first()?.span_head().trace_id);
+        // What cannot be read is translated without: the span itself must not wait for it.
+        let stored = first.and_then(|trace_id| store.read_trace(trace_id).ok().flatten());
+        stored.map(|stored| stored.logs).unwrap_or_default()
     }
 
     /// Without the spans that have not ended, where those are held back.

@@ -19,6 +19,7 @@ use super::payload::Payload;
 use super::prepare::Prepare;
 use super::progress::{self, Progress};
 use super::via::Via;
+use crate::dialect::Registry;
 use crate::store::log::Position;
 use crate::store::{ArrivalLimits, Arrivals, Local};
 
@@ -49,6 +50,7 @@ impl Worker {
         destination: &Destination,
         store: &Arc<Local>,
         via: &Arc<Via>,
+        registry: &Arc<Registry>,
         stop: watch::Receiver<bool>,
     ) -> Result<Self, ForwardError> {
         let folder = folder(store.directory());
@@ -85,7 +87,7 @@ impl Worker {
                 stop.clone(),
                 Some(folder.clone()),
             ),
-            prepare: Arc::new(Prepare::new(&destination)),
+            prepare: Arc::new(Prepare::new(&destination, registry)),
             store: Arc::clone(store),
             destination,
             counts,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use spanbridge::forward::order::{self, Order};
 use spanbridge::forward::{Compression, Protocol, dead_letters, folder};
 use spanbridge::otlp::{encode, items};
-use spanbridge::span::json;
+use spanbridge::span::{UnixNanos, json};
 
 use super::sink::{Answer, Sink};
 use super::support::{Bridge, names, spans, to, until};
@@ -246,6 +246,39 @@ async fn rewind_sends_again_and_skip_leaves_out() {
     order::give(&files, "sink", Order::Skip).unwrap();
     until("it is skipped", || async {
         bridge.metric("otelcol_exporter_queue_size", "sink").await == 0
+    })
+    .await;
+    bridge.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn phoenix_gets_openinference_and_every_attribute_that_came() {
+    let directory = tempfile::tempdir().unwrap();
+    let sink = Sink::start(|_| Answer::ok()).await;
+    let destination = spanbridge::forward::DestinationText {
+        preset: Some("phoenix".to_owned()),
+        settle_seconds: Some(0.1),
+        ..to(&sink.url())
+    };
+    let bridge = Bridge::start(directory.path(), &[destination]).await;
+    let mut sent = spans(0, 0..2);
+    for span in &mut sent {
+        span.attributes.push("gen_ai.operation.name", "chat");
+        span.attributes.push("gen_ai.request.model", "a-model");
+        span.attributes.push("gen_ai.usage.input_tokens", 7);
+        span.attributes.push("own.key", "own value");
+    }
+    sent[1].end = UnixNanos(0);
+    bridge.send_spans(&sent).await;
+    let came = sink.wait_for(1).await;
+    assert_eq!(came.len(), 1, "the unfinished one is held back");
+    for (key, value) in sent[0].attributes.iter() {
+        assert_eq!(came[0].attributes.get(key), Some(value), "{key}");
+    }
+    assert_eq!(came[0].attributes.text("openinference.span.kind"), Some("LLM"));
+    assert_eq!(came[0].attributes.text("llm.model_name"), Some("a-model"));
+    until("it is counted", || async {
+        bridge.metric("spanbridge_forward_unfinished_spans_total", "sink").await == 1
     })
     .await;
     bridge.stop().await;
