@@ -190,7 +190,7 @@ mod tests {
             let before = before.take_while(|end| *end <= cut).count();
             if let Some(Value::Array(read)) = open(&text[..cut]) {
                 prop_assert!(read.len() >= before);
-                prop_assert_eq!(&read[..before], &messages[..before]);
+                prop_assert_eq!(read.get(..before), messages.get(..before));
             } else {
                 prop_assert!(before == 0 || !may_be_cut(&text[..cut]), "{}", &text[..cut]);
             }

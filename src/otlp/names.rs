@@ -105,12 +105,11 @@ impl<'a> SessionKeys<'a> {
             return None;
         }
         let mine = self.keys.iter().enumerate().filter(|(_, (wanted, _))| *wanted == key);
-        mine.filter_map(|(rank, (_, pointer))| match pointer {
+        let mut named = mine.filter_map(|(rank, (_, pointer))| match pointer {
             Some(pointer) => Some((rank, text_at(text, pointer)?.into())),
             None => Some((rank, String::from_utf8_lossy(text))),
-        })
-        .filter(|(_, name)| !is_withheld(name))
-        .next()
+        });
+        named.find(|(_, name)| !is_withheld(name))
     }
 }
 

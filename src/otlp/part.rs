@@ -32,10 +32,12 @@ pub struct Part {
     pub root_ended: bool,
     /// `service.name` of the first resource that has one.
     pub service: Option<Arc<str>>,
-    /// The session that the first span without a parent names, else the first that an item names.
+    /// The session that the first span without a parent names, else the one that the earliest item names.
     pub session: Option<Arc<str>>,
     /// Whether it is a span without a parent that names it.
     pub session_of_root: bool,
+    /// When the item began that names it; 0 if it does not say, or the resource names it.
+    pub(super) session_start: u64,
 }
 
 impl Part {
@@ -51,6 +53,7 @@ impl Part {
             service: None,
             session: None,
             session_of_root: false,
+            session_start: 0,
         }
     }
 

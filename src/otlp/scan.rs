@@ -304,7 +304,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
                     }
                 }
                 let is_root = SpanId::from_bytes(parent).is_none();
-                return self.item(index, context, (&said, is_root), whole);
+                return self.item(index, context, (&said, is_root, start), whole);
             }
             (None, _) => RefusedReason::TraceId(id_fault(trace_id, 16)),
             (_, None) => RefusedReason::SpanId(id_fault(span_id, 8)),
@@ -349,7 +349,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
         if let Some(part) = self.scan.parts.get_mut(index as usize) {
             part.times(when, when);
         }
-        self.item(index, context, (&said, false), whole)
+        self.item(index, context, (&said, false, when), whole)
     }
 
     /// The part of a trace. Spans of one trace often follow one another.
@@ -377,15 +377,22 @@ impl<'k, 'm> Scanner<'k, 'm> {
     }
 
     /// Adds an item to its part.
-    fn item(&mut self, index: u32, context: &Context, (said, is_root): (&Said<'_>, bool), whole: &Range<usize>) -> Result<(), Fault> {
+    fn item(
+        &mut self,
+        index: u32,
+        context: &Context,
+        (said, is_root, start): (&Said<'_>, bool, u64),
+        whole: &Range<usize>,
+    ) -> Result<(), Fault> {
         if let Some(part) = self.scan.parts.get_mut(index as usize) {
             part.items += 1;
             if let (None, Some(service)) = (&part.service, &context.names.service) {
                 part.service = Some(Arc::clone(service));
             }
-            let names_root = is_root && !part.session_of_root && said.session().is_some();
-            if part.session.is_none() || names_root {
-                part.session_of_root = names_root;
+            let names_root = is_root && said.session().is_some();
+            let is_better = said.session().is_some() && (names_root, part.session_start) > (part.session_of_root, start);
+            if part.session.is_none() || is_better {
+                (part.session_of_root, part.session_start) = (names_root, start);
                 part.session = match said.session() {
                     Some(session) => {
                         self.meter.take(session.len(), whole.start)?;

@@ -253,6 +253,7 @@ fn point_12_memory_in_flight_is_what_the_setting_says() {
 /// Four clients that send what costs most and two that read it, for a while, beside ordinary ones. `SPANBRIDGE_FULL=1`
 /// takes five minutes.
 #[test]
+#[expect(clippy::print_stdout, reason = "figures of the long form")]
 fn points_1_to_12_four_costly_clients_beside_ordinary_ones() {
     let seconds = if std::env::var_os("SPANBRIDGE_FULL").is_some() { 300 } else { 12 };
     let reading = 256;
