@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! 4  formats                runs -> documents
+//! 3  transcript             a run, laid out to be told
 //! 3  run                    operations -> causal order, agent scopes, conversations, stitched tool calls
 //! 2  trace  dialect  otlp   spans -> tree;  span attributes -> Operation, by table;  OTLP bytes <-> spans
 //! 1  span   operation       values
@@ -35,6 +36,7 @@ pub mod span;
 #[cfg(feature = "server")]
 pub mod store;
 pub mod trace;
+mod transcript;
 #[cfg(feature = "server")]
 pub mod web;
 mod withheld;

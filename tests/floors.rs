@@ -17,6 +17,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("dialect", 2),
     ("otlp", 2),
     ("run", 3),
+    ("transcript", 3),
     ("formats", 4),
     ("access", 5),
     ("layer", 5),
@@ -31,6 +32,7 @@ const FLOOR: &[(&str, u8)] = &[
 /// (user, used): modules of one floor that may be used nevertheless, each with its reason.
 const SIDEWAYS: &[(&str, &str, &str)] = &[
     ("cli", "server", "the command `serve` starts the server"),
+    ("transcript", "run", "it lays out what a run says"),
     ("dialect", "trace", "a value that its rule cannot read is a finding"),
 ];
 

@@ -287,6 +287,23 @@ pub(crate) fn of_run(run: &Run) -> Object<'_> {
     out
 }
 
+/// Facts of the run itself, and who ran.
+pub(crate) fn of_run_and_agent(run: &Run) -> Object<'_> {
+    let mut out = of_run(run);
+    let agent = &run.agent;
+    for (key, value) in [
+        ("agent", &agent.name),
+        ("agent_version", &agent.version),
+        ("framework", &agent.framework),
+        ("framework_version", &agent.framework_version),
+    ] {
+        if let Some(value) = value {
+            out.insert_new(key, value);
+        }
+    }
+    out
+}
+
 /// An object of the values that are there.
 pub(in crate::formats) fn filled<'a, const N: usize>(pairs: [(&'static str, Json<'a>); N]) -> Object<'a> {
     let mut out = Object::new();

@@ -32,6 +32,7 @@ mod usage;
 use serde_json::{Map, Value};
 
 pub use assemble::from_batch;
+pub(crate) use names::{handoff_target, plain as plain_name};
 
 use crate::operation::{Failure, Message, Operation};
 use crate::span::{SpanId, TraceId, UnixNanos};

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::node::Node;
 
 /// Letters and digits in lower case, everything else `_`.
-pub(super) fn plain(name: &str) -> String {
+pub(crate) fn plain(name: &str) -> String {
     name.chars()
         .map(|char| if char.is_alphanumeric() { char.to_ascii_lowercase() } else { '_' })
         .collect()
@@ -105,6 +105,15 @@ pub(super) fn transfers_to(tool: &str) -> Option<String> {
     (!target.is_empty()).then(|| target.to_owned())
 }
 
+/// The agent to which a call of this tool passes the run, as [`plain`] has it; empty where the call's arguments name it. A server's
+/// or class's name may stand before the words.
+pub(crate) fn handoff_target(tool: &str) -> Option<String> {
+    let name = plain(tool);
+    let words = ["transfer_to", "handoff_to", "hand_off_to", "delegate_to"];
+    let target = words.into_iter().find_map(|word| Some(name.split_once(word)?.1))?;
+    Some(target.trim_start_matches('_').to_owned())
+}
+
 /// Whether two argument values are the same: members in any order, 1 and 1.0 alike, JSON text as its value.
 pub(super) fn same_value(a: &Value, b: &Value) -> bool {
     match (a, b) {
@@ -192,5 +201,7 @@ mod tests {
     fn names() {
         assert!(same_tool("mcp__weather__get", "get") && same_tool("get", "get") && !same_tool("widget", "get"));
         assert!(is_transfer_to("transfer_to_weather_agent", "Weather Agent"));
+        assert_eq!(handoff_target("swarm__transfer_to_billing").as_deref(), Some("billing"));
+        assert_eq!(handoff_target("transfer_money"), None);
     }
 }

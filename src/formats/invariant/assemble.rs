@@ -8,6 +8,7 @@ use super::scopes::{self, Facts};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, facts};
 use crate::run::{Run, Said};
+use crate::transcript::NESTING_LIMIT;
 
 /// All runs in the container that the options name.
 pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Document<'a>>> {
@@ -81,10 +82,6 @@ fn push<'a>(lists: Vec<Finished<'a>>, options: &Options) -> Option<Assembled<Doc
     })
 }
 
-/// How deep called agents stand in one another: JSON readers stop at 128 levels, an agent takes five. Those below speak
-/// after the others.
-const DEPTH: usize = 16;
-
 /// The lists of one run.
 struct Assembly<'a, 'o> {
     run: &'a Run,
@@ -131,7 +128,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
 
     /// Puts the turns of called agents into the outputs of the tools that called them.
     fn call_agents(&mut self, list: &mut List<'a, 'o>, depth: usize) {
-        if depth == DEPTH {
+        if depth == NESTING_LIMIT {
             return;
         }
         for at in 0..list.drafts.len() {
@@ -182,7 +179,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
         let Self {
             run, options, own, main, ..
         } = self;
-        let metadata = trace_metadata(run);
+        let metadata = facts::of_run_and_agent(run);
         let mut lists = vec![(main, metadata.clone())];
         for (list, about) in own {
             let mut metadata = metadata.clone();
@@ -310,20 +307,4 @@ fn offered<'a>(run: &'a Run, events: &[Draft<'_>]) -> Option<Tools<'a>> {
         tools,
         extra: Object::new(),
     })
-}
-
-fn trace_metadata(run: &Run) -> Object<'_> {
-    let mut metadata = facts::of_run(run);
-    let agent = &run.agent;
-    for (key, value) in [
-        ("agent", &agent.name),
-        ("agent_version", &agent.version),
-        ("framework", &agent.framework),
-        ("framework_version", &agent.framework_version),
-    ] {
-        if let Some(value) = value {
-            metadata.insert_new(key, value);
-        }
-    }
-    metadata
 }

@@ -8,10 +8,7 @@ use super::write::{Conversation, Writer};
 use crate::formats::json::Json;
 use crate::hash::HashMap;
 use crate::run::Run;
-
-/// How deep sub-agents stand in one another: JSON readers stop at 128 levels, an agent takes five. Those below come at the
-/// end.
-const DEPTH: usize = 16;
+use crate::transcript::NESTING_LIMIT;
 
 impl<'a> Writer<'a, '_> {
     /// A sub-agent's work: inside the given block, or after the turn.
@@ -28,7 +25,7 @@ impl<'a> Writer<'a, '_> {
 
     /// Notes a sub-agent that has no place here because too many stand around it.
     fn is_too_deep(&mut self, scope: usize) -> bool {
-        let too_deep = self.depth > DEPTH;
+        let too_deep = self.depth > NESTING_LIMIT;
         if too_deep {
             let _ = self.deep.insert(scope);
         }

@@ -1,6 +1,6 @@
 //! What is written where: the conversations of a run, and between their entries what only spans tell of.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -9,8 +9,9 @@ use crate::formats::io;
 use crate::formats::json::{Text, trimmed};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Role};
-use crate::run::{Entry, EntryKind, Run, Scope, Step};
+use crate::run::{Entry, EntryKind, Run, Scope};
 use crate::span::UnixNanos;
+use crate::transcript::{Lone, StepId, Transcript, first_input};
 
 /// One thing to write.
 #[derive(Debug, Clone)]
@@ -69,7 +70,7 @@ impl<'a> Plan<'a> {
                 None => None,
             };
             let shift = start.filter(|_| !(asked_outside && Some(index) == first));
-            let opening = opening(&scope.conversation);
+            let opening = first_input(&scope.conversation);
             let items = scope.conversation.iter().enumerate().map(|(place, entry)| Item::Entry {
                 entry,
                 at: match shift {
@@ -113,19 +114,17 @@ impl<'a> Plan<'a> {
 
     /// Operations that no conversation tells of, at their time in the stream of their scope.
     fn add_lone_operations(&mut self, run: &'a Run, openings: &[usize]) {
-        let told = told(run);
-        let mut spoken = Spoken::of(run);
+        let transcript = Transcript::of(run);
+        let mut spoken = Spoken { run, words: None };
         let mut lone: HashMap<usize, Vec<(UnixNanos, Item<'a>)>> = HashMap::default();
         for (index, step) in run.steps.iter().enumerate() {
-            if told.contains(&index) {
+            let Some(lone_as) = transcript.lone(StepId::new(index)) else {
                 continue;
-            }
+            };
             let operation = &step.operation;
             let at = step.end_or_start();
             let item = match operation.kind {
-                Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite if step.inside_tool.is_none() => Item::Pair(index),
-                Kind::Tool if !spoken.asks_for(step) => Item::Pair(index),
-                Kind::Handoff if !spoken.transfers(step) => Item::Pair(index),
+                _ if lone_as == Lone::CallAndResult => Item::Pair(index),
                 Kind::Interrupt => match operation.interrupt.as_ref().and_then(|interrupt| interrupt.response.as_ref()) {
                     Some(content) if !spoken.has(&Role::User, content) => Item::Said {
                         role: &Role::User,
@@ -238,15 +237,6 @@ fn first_scope(run: &Run) -> Option<usize> {
         .map(|(_, index)| index)
 }
 
-/// How many entries at the start go into the first model call.
-fn opening(conversation: &[Entry]) -> usize {
-    let first = conversation.first().and_then(|entry| entry.step);
-    conversation
-        .iter()
-        .take_while(|entry| matches!(entry.kind, EntryKind::Message(_)) && entry.step == first)
-        .count()
-}
-
 /// For each scope itself if it has a conversation or is called by a tool; else the nearest one above that has.
 fn hosts(run: &Run, first: Option<usize>) -> Vec<usize> {
     let speaks = |scope: &Scope| !scope.conversation.is_empty() || scope.called_by.is_some();
@@ -269,75 +259,13 @@ fn hosts(run: &Run, first: Option<usize>) -> Vec<usize> {
     hosts
 }
 
-/// Steps that an entry tells of.
-fn told(run: &Run) -> HashSet<usize> {
-    run.scopes
-        .iter()
-        .flat_map(|scope| &scope.conversation)
-        .flat_map(|entry| match &entry.kind {
-            EntryKind::Call(call) => Some(call.tool),
-            EntryKind::Result(result) => result.tool,
-            EntryKind::Turn(_) | EntryKind::Message(_) => entry.step,
-        })
-        .collect()
-}
-
-/// What the conversations of a run hold, to be asked for often.
+/// Who said which words in the conversations of a run; made when it is first asked for.
 struct Spoken<'a> {
     run: &'a Run,
-    /// How many tools each model call's turn asks for.
-    asked: HashMap<usize, usize>,
-    /// Calls that pass the run on, with the time from which a handoff may be theirs; each tells of one.
-    transfers: BTreeMap<UnixNanos, usize>,
-    /// Who said which words; made when they are first asked for.
     words: Option<HashSet<(&'a Role, Text<'a>)>>,
 }
 
 impl<'a> Spoken<'a> {
-    fn of(run: &'a Run) -> Self {
-        let mut asked: HashMap<usize, usize> = HashMap::default();
-        let mut transfers: BTreeMap<UnixNanos, usize> = BTreeMap::new();
-        for entry in run.scopes.iter().flat_map(|scope| &scope.conversation) {
-            let (EntryKind::Turn(message), Some(turn)) = (&entry.kind, entry.step) else {
-                continue;
-            };
-            let most = asked.entry(turn).or_default();
-            *most = message.tool_calls.len().max(*most);
-            let began = run.steps.get(turn).map_or(UnixNanos(0), |turn| turn.started_at);
-            for call in &message.tool_calls {
-                let name = call.name.to_lowercase();
-                if name.starts_with("transfer_to") || name.contains("handoff") || name.contains("transfer") {
-                    *transfers.entry(entry.at.min(began)).or_default() += 1;
-                }
-            }
-        }
-        Self {
-            run,
-            asked,
-            transfers,
-            words: None,
-        }
-    }
-
-    /// Whether a turn of a conversation shows this tool's call: a running tool has no result yet.
-    fn asks_for(&self, tool: &Step) -> bool {
-        let place = tool.dispatched_by.zip(tool.call_index);
-        place.is_some_and(|(model, place)| self.asked.get(&model).is_some_and(|count| place < *count))
-    }
-
-    /// Whether a model asked for this handoff by a call of its own, which then tells of it.
-    fn transfers(&mut self, handoff: &Step) -> bool {
-        let until = handoff.end_or_start();
-        let Some(mut free) = self.transfers.first_entry().filter(|first| *first.key() <= until) else {
-            return false;
-        };
-        *free.get_mut() -= 1;
-        if *free.get() == 0 {
-            let _ = free.remove();
-        }
-        true
-    }
-
     /// Whether a conversation has these words, or there are none.
     fn has(&mut self, role: &'a Role, content: &'a Value) -> bool {
         let text = trimmed(super::words::text_of(content));

@@ -286,18 +286,7 @@ fn ideal<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> Option<Text<'a>> {
 }
 
 fn trace_metadata<'a>(run: &'a Run, results: &Results<'a>, ids: &[Text<'a>], judging: &[bool]) -> Object<'a> {
-    let mut metadata = facts::of_run(run);
-    let agent = &run.agent;
-    for (key, value) in [
-        ("agent", &agent.name),
-        ("agent_version", &agent.version),
-        ("framework", &agent.framework),
-        ("framework_version", &agent.framework_version),
-    ] {
-        if let Some(value) = value {
-            metadata.insert_new(key, value);
-        }
-    }
+    let mut metadata = facts::of_run_and_agent(run);
     for (index, (step, judges)) in run.steps.iter().zip(judging).enumerate() {
         if *judges && !matches!(step.operation.kind, Kind::Plain | Kind::Detail) {
             let mut entry = facts::identity(step);

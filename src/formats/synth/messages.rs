@@ -13,8 +13,9 @@ use crate::formats::json::{Json, Object, Text, trimmed};
 use crate::formats::text::compact;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role};
-use crate::run::{Entry, EntryKind, Run, Scope, Step};
+use crate::run::{EntryKind, Run, Scope, Step};
 use crate::span::{SpanId, UnixNanos};
+use crate::transcript::history;
 
 /// A message, its turn and its exact time.
 #[derive(Debug)]
@@ -91,11 +92,7 @@ impl<'a> Messages<'a> {
     fn conversation(&mut self, run: &'a Run, turns: &Turns, index: usize, scope: &'a Scope) {
         let outer = scope.called_by.is_none() && !scope.aside;
         let entries = &scope.conversation;
-        let opening = entries
-            .iter()
-            .take_while(|entry| matches!(entry.kind, EntryKind::Message(_) | EntryKind::Result(_)))
-            .count();
-        let history = history(entries.get(..opening).unwrap_or_default());
+        let history = history(entries);
         let start = scope.step.and_then(|step| run.steps.get(step)).map(|step| step.started_at);
         let mut told: HashMap<Text<'a>, Told<'a>> = HashMap::default();
         let mut turn = turns.turn(entries.first().and_then(|entry| entry.step));
@@ -104,10 +101,10 @@ impl<'a> Messages<'a> {
                 EntryKind::Result(result) => result.tool.map_or(turn, |tool| turns.turn(Some(tool))),
                 _ => entry.step.map_or(turn, |step| turns.turn(Some(step))),
             };
-            if place < opening && history.contains(&place) {
+            if history.get(place) == Some(&true) {
                 continue;
             }
-            let at = if place < opening {
+            let at = if place < history.len() {
                 start.map_or(entry.at, |start| start.min(entry.at))
             } else {
                 entry.at
@@ -237,23 +234,6 @@ impl<'a> Messages<'a> {
     pub(super) fn push(&mut self, turn: usize, at: UnixNanos, message: SessionMessage<'a>) {
         self.said.push(Said { turn, at, message });
     }
-}
-
-/// The entries of an opening that were said before this session: all up to the last assistant message, but the last user
-/// message if none comes after.
-fn history(opening: &[Entry]) -> HashSet<usize> {
-    let role = |entry: &Entry, role: Role| matches!(&entry.kind, EntryKind::Message(message) if message.role == role);
-    let Some(last) = opening.iter().rposition(|entry| role(entry, Role::Assistant)) else {
-        return HashSet::default();
-    };
-    let mut old: HashSet<usize> = (0..opening.len())
-        .filter(|place| *place <= last || opening.get(*place).is_some_and(|entry| matches!(entry.kind, EntryKind::Result(_))))
-        .collect();
-    let newest = opening.iter().rposition(|entry| role(entry, Role::User));
-    if let Some(newest) = newest.filter(|newest| old.contains(newest)) {
-        let _ = old.remove(&newest);
-    }
-    old
 }
 
 pub(super) fn message<'a>(word: &'static str, content: MessageContent<'a>, at: UnixNanos, mut metadata: Object<'a>) -> SessionMessage<'a> {

@@ -1,0 +1,90 @@
+//! Calls by which models passed the run on, so that a handoff that a call tells of is not told again.
+
+use crate::hash::HashMap;
+use crate::operation::Kind;
+use crate::run::{EntryKind, Run, Step, handoff_target, plain_name};
+use crate::span::UnixNanos;
+
+use super::id::ScopeId;
+
+/// A call by which a model passed the run on.
+#[derive(Debug, Clone, Copy)]
+struct Handoff<'a> {
+    at: UnixNanos,
+    /// The place of its turn in the conversation.
+    entry: usize,
+    /// Its place in the turn.
+    place: usize,
+    call_id: &'a str,
+}
+
+/// The calls of a run by which models passed it on, by scope and by the agent that it went to (`None`: any).
+#[derive(Debug, Default)]
+pub(super) struct HandoffCalls<'a>(HashMap<(ScopeId, Option<String>), Rising<'a>>);
+
+impl<'a> HandoffCalls<'a> {
+    /// Those of a run. Nothing is looked up where no operation is a handoff.
+    pub(super) fn of(run: &'a Run) -> Self {
+        let mut calls = Self::default();
+        if run.steps.iter().any(|step| step.operation.kind == Kind::Handoff) {
+            for (scope, conversation) in run.scopes.iter().map(|scope| &scope.conversation).enumerate() {
+                for (entry_at, entry) in conversation.iter().enumerate() {
+                    let EntryKind::Turn(message) = &entry.kind else { continue };
+                    for (place, call) in message.tool_calls.iter().enumerate() {
+                        let (Some(call_id), Some(target)) = (&call.id, handoff_target(&call.name)) else {
+                            continue;
+                        };
+                        let call = Handoff {
+                            at: entry.at,
+                            entry: entry_at,
+                            place,
+                            call_id,
+                        };
+                        for target in [None, Some(target)] {
+                            calls.0.entry((ScopeId::new(scope), target)).or_default().add(call);
+                        }
+                    }
+                }
+            }
+        }
+        calls
+    }
+
+    /// The id of the latest call of the same scope by which its model passed the run on before this handoff, to the same
+    /// agent where both say to whom.
+    pub(super) fn before(&self, handoff: &Step) -> Option<&'a str> {
+        let operation = &handoff.operation;
+        let target = operation.state.as_ref().and_then(|state| state.new_value.as_ref()?.as_str());
+        let target = target.or(operation.agent.name.as_deref()).map(plain_name);
+        // The arguments of such a call name the agent, not the tool's name.
+        let unnamed = target.is_some().then(|| Some(String::new()));
+        let wanted = std::iter::once(target).chain(unnamed);
+        let scope = ScopeId::new(handoff.scope);
+        let calls = wanted.filter_map(|target| self.0.get(&(scope, target))?.before(handoff.end_or_start()));
+        calls
+            .max_by_key(|call| (call.entry, std::cmp::Reverse(call.place)))
+            .map(|call| call.call_id)
+    }
+}
+
+/// Calls in order of time, each earlier than all after it: the last one up to a time is among them.
+#[derive(Debug, Default)]
+struct Rising<'a>(Vec<Handoff<'a>>);
+
+impl<'a> Rising<'a> {
+    fn add(&mut self, call: Handoff<'a>) {
+        // Of the calls of one turn the first.
+        if self.0.last().is_some_and(|last| last.entry == call.entry) {
+            return;
+        }
+        while self.0.last().is_some_and(|last| last.at >= call.at) {
+            let _ = self.0.pop();
+        }
+        self.0.push(call);
+    }
+
+    fn before(&self, at: UnixNanos) -> Option<Handoff<'a>> {
+        let until = self.0.partition_point(|call| call.at <= at);
+        self.0.get(until.checked_sub(1)?).copied()
+    }
+}
