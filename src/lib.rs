@@ -61,6 +61,8 @@ pub mod docs {
     pub mod durability {}
     #[doc = include_str!("docs/operating.md")]
     pub mod operating {}
+    #[doc = include_str!("docs/forward.md")]
+    pub mod forward {}
     #[doc = include_str!("docs/performance.md")]
     pub mod performance {}
 }
