@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::forward::ForwardError;
 use crate::server::StartError;
 use crate::store;
 
@@ -42,6 +43,9 @@ pub(super) enum Failure {
     /// The store cannot be used.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// The files of a destination cannot be used.
+    #[error(transparent)]
+    Forward(#[from] ForwardError),
     /// The bridge did not start.
     #[error(transparent)]
     Start(#[from] StartError),

@@ -4,6 +4,7 @@ mod convert;
 mod doctor;
 mod export;
 mod failure;
+mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
 mod input;
@@ -52,6 +53,7 @@ enum Command {
     Export(export::Export),
     Ls(ls::Ls),
     Show(show::Show),
+    Forward(forward::Forward),
     Reindex(reindex::Reindex),
     Token(token::Token),
     Doctor(doctor::Doctor),
@@ -82,6 +84,7 @@ pub fn main() -> ExitCode {
         Command::Export(export) => export.run(),
         Command::Ls(ls) => ls.run(),
         Command::Show(show) => show.run(),
+        Command::Forward(forward) => forward.run(),
         Command::Reindex(reindex) => reindex.run(),
         Command::Token(token) => token.run(),
         Command::Doctor(doctor) => doctor.run(),

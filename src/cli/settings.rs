@@ -389,4 +389,12 @@ pub(super) fn paths_from(settings: &mut Table, folder: &Path) {
             *path = folder.join(&*path).to_string_lossy().into_owned();
         }
     }
+    for destination in settings.get_mut("forward").and_then(Value::as_array_mut).into_iter().flatten() {
+        let files = destination.get_mut("tls").and_then(Value::as_table_mut);
+        for (_, path) in files.into_iter().flatten() {
+            if let Value::String(path) = path {
+                *path = folder.join(&*path).to_string_lossy().into_owned();
+            }
+        }
+    }
 }

@@ -1,10 +1,10 @@
 //! Times on the command line: a moment, a day, or how long ago.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::Offset;
+
+use crate::store::now;
 
 /// A moment in nanoseconds since 1970, as a flag says it.
 pub(super) fn moment(text: &str) -> Result<u64, String> {
@@ -36,11 +36,6 @@ fn ago(text: &str) -> Option<u64> {
     let number: u64 = text.get(..at)?.parse().ok()?;
     let nanos = number.checked_mul(seconds)?.checked_mul(1_000_000_000)?;
     Some(now().saturating_sub(nanos))
-}
-
-pub(super) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ pub struct Counts {
     pub(super) in_flight: AtomicU64,
     pub(super) held: AtomicU64,
     pub(super) not_taken: AtomicU64,
+    pub(super) left_out: AtomicU64,
     pub(super) removed_segments: AtomicU64,
     pub(super) damaged_bytes: AtomicU64,
     state: Mutex<State>,
@@ -72,6 +73,8 @@ pub struct Sample {
     pub held: u64,
     /// Log records that it does not take.
     pub not_taken: u64,
+    /// Log records that were neither sent nor written onto a span.
+    pub left_out: u64,
     /// Segments that retention removed before they were sent.
     pub removed_segments: u64,
     /// Bytes of the log that could not be read and were not sent.
@@ -123,6 +126,7 @@ impl Counts {
             in_flight: now(&self.in_flight),
             held: now(&self.held),
             not_taken: now(&self.not_taken),
+            left_out: now(&self.left_out),
             removed_segments: now(&self.removed_segments),
             damaged_bytes: now(&self.damaged_bytes),
             backlog_bytes: 0,

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
@@ -14,6 +14,7 @@ use super::export::{Class, Exporter, Failure};
 use super::order;
 use super::payload::Payload;
 use crate::span::Signal;
+use crate::store::now;
 
 /// The first pause; each further one is twice as long, up to the destination's longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -243,12 +244,6 @@ fn pause(tries: u32, longest: Duration, hint: Option<Duration>) -> Duration {
         Some(hint) => hint + own.min(FIRST_PAUSE).mul_f64(jitter),
         None => own,
     }
-}
-
-/// Nanoseconds since 1970.
-pub(super) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

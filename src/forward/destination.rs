@@ -221,6 +221,7 @@ impl DestinationText {
                 .unwrap_or_default()
                 .split('/')
                 .next()
+                .and_then(|authority| authority.split('@').next_back())
                 .unwrap_or_default();
             host.to_lowercase().replace([':', '[', ']'], "-").trim_matches('-').to_owned()
         };
@@ -253,7 +254,13 @@ impl DestinationText {
             Some(port) if port % 10_000 == 4_317 => Protocol::Grpc,
             _ => Protocol::HttpProtobuf,
         };
-        let logs = self.logs.unwrap_or(preset.logs);
+        let dialect = self.dialect.unwrap_or(preset.dialect);
+        let logs = match (dialect, self.logs) {
+            // Nothing is written onto spans whose bytes stay as they came.
+            (Dialect::AsReceived, Some(Logs::IntoSpans)) => return Err(ConfigError::IntoSpans),
+            (Dialect::AsReceived, None) => Logs::Send,
+            (_, logs) => logs.unwrap_or(preset.logs),
+        };
         let settle = if logs == Logs::IntoSpans { 5.0 } else { 0.0 };
         let of_preset = preset.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let mut headers: BTreeMap<String, String> = of_preset.collect();
@@ -272,7 +279,7 @@ impl DestinationText {
             protocol: self.protocol.or(preset.protocol).unwrap_or(guessed),
             uri,
             compression: self.compression.unwrap_or(preset.compression),
-            dialect: self.dialect.unwrap_or(preset.dialect),
+            dialect,
             logs,
             unfinished: self.unfinished.unwrap_or(preset.unfinished),
             headers: headers.collect::<Result<_, _>>()?,
@@ -298,6 +305,9 @@ impl DestinationText {
             .map(|(_, path)| path);
         let path = path.map_or(preset.base_path, |_| "");
         let uri: Uri = format!("{base}{path}").parse().map_err(|_| wrong())?;
+        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            return Err(ConfigError::Credentials);
+        }
         let known = matches!(uri.scheme_str(), Some("http" | "https"));
         if !known || uri.host().is_none_or(str::is_empty) || uri.query().is_some() {
             return Err(wrong());

@@ -16,6 +16,14 @@ pub enum ConfigError {
         /// What was given.
         url: String,
     },
+    /// A URL with a user or password, which would be shown wherever the URL is.
+    #[error(
+        "the URL of a destination holds no user or password; write headers = {{ authorization = \"Basic ${{env:NAME}}\" }} in its [[forward]] table"
+    )]
+    Credentials,
+    /// Log records onto spans that stay as they came.
+    #[error("logs = \"into-spans\" needs a dialect in which spans are written: openinference, genai or both")]
+    IntoSpans,
     /// A name that cannot be a file name.
     #[error("{name:?} is no name of a destination: 1 to 64 small letters, digits, `-`, `_` and `.`, the first a letter or digit")]
     Name {

@@ -74,7 +74,8 @@ struct Running {
 }
 
 impl Forwarder {
-    /// Starts a task for each destination, fed from the store of its project. Must be called in a tokio runtime.
+    /// Starts a task for each destination, fed from the store of its project; spans are read by the dialects of `registry`. Must be
+    /// called in a tokio runtime.
     ///
     /// # Errors
     ///
@@ -82,17 +83,17 @@ impl Forwarder {
     pub fn start(
         destinations: &[Destination],
         via: &Arc<Via>,
+        registry: &Arc<Registry>,
         store_of: impl Fn(&Project) -> Option<Arc<Local>>,
     ) -> Result<Self, ForwardError> {
         let (stop, stopped) = watch::channel(false);
-        let registry = Arc::new(Registry::built_in());
         let mut workers = Vec::new();
         for destination in destinations {
             let store = store_of(&destination.project).ok_or_else(|| ForwardError::NoProject {
                 destination: destination.name.clone(),
                 project: destination.project.clone(),
             })?;
-            workers.push(worker::Worker::open(destination, &store, via, &registry, stopped.clone())?);
+            workers.push(worker::Worker::open(destination, &store, via, registry, stopped.clone())?);
         }
         let running = workers.into_iter().map(|worker| Running {
             destination: worker.destination(),

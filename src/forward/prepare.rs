@@ -1,7 +1,8 @@
 //! From chunks of the log to what a destination is sent.
 
-use std::sync::Arc;
+use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::counts::Counts;
 use super::dead_letters::DeadLetter;
@@ -9,10 +10,10 @@ use super::destination::{Destination, Logs, Unfinished};
 use super::payload::{Part, Payload};
 use super::translate::Translator;
 use crate::dialect::Registry;
-use crate::otlp::items;
-use crate::span::{LogRecord, Signal, UnixNanos};
+use crate::otlp::{decode, items};
+use crate::span::{LogRecord, Signal, SpanId, UnixNanos};
 use crate::store::log::Position;
-use crate::store::{Arrival, ChunkKind, Error, Local, Store as _};
+use crate::store::{Arrival, ChunkKind, Error, Local};
 
 /// Makes what one destination is sent.
 #[derive(Debug)]
@@ -21,6 +22,37 @@ pub(super) struct Prepare {
     translator: Option<Translator>,
     unfinished: Unfinished,
     most: usize,
+    written: Mutex<Written>,
+}
+
+/// Spans that were sent with what log records said of them so far, the last ones. A record that comes later is left out, and
+/// that must be known.
+#[derive(Debug, Default)]
+struct Written {
+    /// Up to where the log was read for a span's records.
+    until: HashMap<SpanId, Position>,
+    order: VecDeque<SpanId>,
+}
+
+/// How many spans are remembered: a few MB for each destination.
+const REMEMBERED: usize = 1 << 16;
+
+impl Written {
+    fn add(&mut self, span: SpanId, until: Position) {
+        if self.until.insert(span, until).is_none() {
+            self.order.push_back(span);
+        }
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            let _ = self.until.remove(&oldest);
+        }
+    }
+
+    /// Whether a record came too late for its span.
+    fn lacks(&self, span: SpanId, at: Position) -> bool {
+        self.until.get(&span).is_some_and(|until| *until <= at)
+    }
 }
 
 impl Prepare {
@@ -30,6 +62,7 @@ impl Prepare {
             translator: Translator::new(destination.dialect, registry),
             unfinished: destination.unfinished,
             most: destination.max_message_bytes,
+            written: Mutex::default(),
         }
     }
 
@@ -61,7 +94,11 @@ impl Prepare {
                 };
                 Some(Part::new(Some(at), message))
             }
-            ChunkKind::Logs | ChunkKind::LooseLogs => (self.logs == Logs::Send).then(|| Part::new(Some(at), message)),
+            ChunkKind::Logs | ChunkKind::LooseLogs if self.logs == Logs::Send => Some(Part::new(Some(at), message)),
+            ChunkKind::Logs | ChunkKind::LooseLogs => {
+                counts.left_out.fetch_add(self.left_out(at, &message), Ordering::Relaxed);
+                None
+            }
         }
     }
 
@@ -70,10 +107,32 @@ impl Prepare {
         if self.logs != Logs::IntoSpans {
             return Vec::new();
         }
-        let first = items::items(message).ok().and_then(|all| all.first()?.span_head().trace_id);
+        let all = items::items(message).unwrap_or_default();
+        let heads: Vec<_> = all.iter().map(items::Item::span_head).collect();
+        let until = store.watch_end().map(|end| *end.borrow()).unwrap_or_default();
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        heads
+            .iter()
+            .filter_map(|head| head.span_id)
+            .for_each(|span| written.add(span, until));
+        drop(written);
         // What cannot be read is translated without: the span itself must not wait for it.
-        let stored = first.and_then(|trace_id| store.read_trace(trace_id).ok().flatten());
-        stored.map(|stored| stored.logs).unwrap_or_default()
+        let trace_id = heads.first().and_then(|head| head.trace_id);
+        trace_id.and_then(|trace_id| store.read_logs(trace_id).ok()).unwrap_or_default()
+    }
+
+    /// How many of these log records the destination never gets: all if it takes none; else those that name no span, and those
+    /// that came after their span was sent.
+    fn left_out(&self, at: Position, message: &[u8]) -> u64 {
+        let Ok(records) = decode::logs(message) else {
+            return items::count(message);
+        };
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_left_out = |record: &&LogRecord| match (self.logs, record.span_id) {
+            (Logs::IntoSpans, Some(span)) => written.lacks(span, at),
+            _ => true,
+        };
+        records.items.iter().filter(is_left_out).count() as u64
     }
 
     /// Without the spans that have not ended, where those are held back.

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::counts::{Counts, Health};
 use super::dead_letters::{self, DeadLetter};
-use super::delivery::{Delivery, Interrupted, now};
+use super::delivery::{Delivery, Interrupted};
 use super::destination::{Destination, Start};
 use super::error::ForwardError;
 use super::export::Exporter;
@@ -21,7 +21,7 @@ use super::progress::{self, Progress};
 use super::via::Via;
 use crate::dialect::Registry;
 use crate::store::log::Position;
-use crate::store::{ArrivalLimits, Arrivals, Local};
+use crate::store::{ArrivalLimits, Arrivals, Local, now};
 
 /// How often is looked for orders, and for chunks that have settled.
 const LOOK: Duration = Duration::from_millis(500);

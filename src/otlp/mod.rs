@@ -3,6 +3,8 @@
 //! [`decode`] and [`encode`] go through the prost types of `opentelemetry-proto`. What SDK encoders write comes back
 //! byte for byte when the message has each resource once; unknown fields do not (keep the bytes where that matters).
 
+#[cfg(feature = "server")]
+pub(crate) mod answers;
 pub mod census;
 pub mod cut;
 pub mod decode;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::intake::Taken;
 use super::reject::Rejection;
+use crate::otlp::answers::{Any, Duration, ExportResponse, PartialSuccess, RetryInfo, Status};
 use crate::span::Signal;
 
 /// Partial successes stay far below the 4 MiB that clients accept.
@@ -12,24 +13,6 @@ const PARTIAL_BYTES: usize = 8 << 10;
 
 /// Over gRPC a rejection stands in headers, twice and in base64, and some clients take no more than 8 KiB of them.
 const REJECTION_BYTES: usize = 1 << 10;
-
-#[derive(Clone, PartialEq, Message)]
-struct Status {
-    #[prost(int32, tag = "1")]
-    code: i32,
-    #[prost(string, tag = "2")]
-    message: String,
-    #[prost(message, repeated, tag = "3")]
-    details: Vec<Any>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Any {
-    #[prost(string, tag = "1")]
-    type_url: String,
-    #[prost(bytes = "vec", tag = "2")]
-    value: Vec<u8>,
-}
 
 #[derive(Clone, PartialEq, Message)]
 struct BadRequest {
@@ -43,35 +26,6 @@ struct FieldViolation {
     field: String,
     #[prost(string, tag = "2")]
     description: String,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct RetryInfo {
-    #[prost(message, optional, tag = "1")]
-    retry_delay: Option<Duration>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct Duration {
-    #[prost(int64, tag = "1")]
-    seconds: i64,
-    #[prost(int32, tag = "2")]
-    nanos: i32,
-}
-
-/// `ExportTracePartialSuccess` and its two siblings have the same fields.
-#[derive(Clone, PartialEq, Message)]
-struct ExportResponse {
-    #[prost(message, optional, tag = "1")]
-    partial_success: Option<PartialSuccess>,
-}
-
-#[derive(Clone, PartialEq, Message)]
-struct PartialSuccess {
-    #[prost(int64, tag = "1")]
-    rejected: i64,
-    #[prost(string, tag = "2")]
-    error_message: String,
 }
 
 /// The message of a rejection, cut to a size that any client takes.

@@ -102,6 +102,12 @@ const DESTINATION: &[OfDestination] = &[
         |of| of.not_taken,
     ),
     (
+        "spanbridge_forward_left_out_log_records_total",
+        Kind::Counter,
+        "Log records that were neither sent nor written onto a span.",
+        |of| of.left_out,
+    ),
+    (
         "spanbridge_forward_removed_segments_total",
         Kind::Counter,
         "Segments that retention removed before they were sent.",

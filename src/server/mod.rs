@@ -137,7 +137,10 @@ impl Server {
             });
         }
         let via = Arc::new(Via::open(&config.data_dir)?);
-        let forwarder = Forwarder::start(&config.forward, &via, |project| Some(Arc::clone(&projects.of(project)?.store)))?;
+        let registry = Arc::new(config.vocabulary.registry().clone());
+        let forwarder = Forwarder::start(&config.forward, &via, &registry, |project| {
+            Some(Arc::clone(&projects.of(project)?.store))
+        })?;
         let forwarder = Arc::clone(forwarding.get_or_init(|| Arc::new(forwarder)));
         let gate = Gate::new(projects, &config.security, config.connections, hosts, refused, via);
         Ok(Self {

@@ -8,9 +8,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::disk::Disk;
 use super::index;
-use super::local::{OpenOptions, State, open_and_replay};
+use super::local::{OpenOptions, State};
 use super::log::Log;
 use super::repetition::Repetition;
+use super::replay::open_and_replay;
 use super::segments::Segments;
 use super::{Chunk, Error, Receipt, Retention};
 
@@ -183,7 +184,7 @@ impl Job {
 }
 
 /// Nanoseconds since 1970.
-pub(super) fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,5 @@
 //! The store of one machine: one thread writes, anyone reads.
 
-use std::cell::Cell;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -11,20 +9,19 @@ use std::thread::JoinHandle;
 use rusqlite::Connection;
 use tokio::sync::watch;
 
-use super::chunk::{Listed, StoredEnvelope};
 use super::commit::{Commits, Job};
 use super::disk::{Directory, Disk};
-use super::index::{self, Checked, Index, Place, Places};
+use super::index::{self, Checked, Places};
 use super::lock::{Lock, Purpose};
-use super::log::record::HEAD;
-use super::log::{Damage, Log, Position, RecordKind, Recovery};
+use super::log::{Position, Recovery};
 use super::lost;
 use super::maintain::{Maintained, Maintenance};
+use super::reader::Reader;
 use super::ready::{Probe, Usage};
+use super::replay::{open_and_replay, rebuild};
 use super::segments::Segments;
-use super::{Chunk, ChunkKind, Error, Filter, Receipt, Retention, SessionCursor, SessionRow, Store, Stored, TraceRow};
-use crate::otlp::decode;
-use crate::span::{LogRecord, TraceId};
+use super::{Chunk, Error, Filter, Receipt, Retention, SessionCursor, SessionRow, Store, Stored, TraceRow};
+use crate::span::TraceId;
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
@@ -104,22 +101,6 @@ pub(super) struct State {
     pub(super) failure: Mutex<Option<Error>>,
 }
 
-/// Asked for each chunk, with its OTLP message and before that is decoded, whether to go on.
-pub type May<'a> = dyn FnMut(ChunkKind, &[u8]) -> Result<(), Error> + 'a;
-
-#[derive(Debug)]
-struct Reader {
-    segments: Arc<Segments>,
-    directory: PathBuf,
-    /// Connections that nobody reads with now: a reader takes one, or opens a further one, so that none waits for another.
-    idle: Mutex<Vec<index::Reading>>,
-    /// Opens a further one.
-    open: fn(&Path) -> Result<Connection, Error>,
-}
-
-/// Connections to the index that are kept for the next readers.
-const IDLE: usize = 4;
-
 impl Local {
     /// Opens a directory for reading and writing; takes its lock.
     ///
@@ -146,12 +127,7 @@ impl Local {
         let cut = lost::cut_segments(&*disk, directory, index.connection(), log.end().segment)?;
         recovery.lost.splice(0..0, cut);
         let segments = Arc::new(Segments::new(directory, Arc::clone(&disk)));
-        let reader = Reader {
-            segments: Arc::clone(&segments),
-            directory: directory.clone(),
-            idle: Mutex::new(vec![index::Reading::new(index::open_beside(directory)?)]),
-            open: index::open_beside,
-        };
+        let reader = Reader::new(directory, Arc::clone(&segments), index::open_beside(directory)?, index::open_beside);
         let state = Arc::new(State::default());
         state.segment.store(log.end().segment, Ordering::Release);
         state.end.send_replace(log.end());
@@ -223,6 +199,10 @@ impl Local {
         Ok(Opened { store, recovery })
     }
 
+    pub(super) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
     pub(super) fn state(&self) -> Option<&State> {
         self.writer.as_ref().map(|writer| &*writer.state)
     }
@@ -263,12 +243,7 @@ impl Local {
         let disk = Arc::new(Directory::read_only(directory));
         Ok(Self {
             directory: directory.to_owned(),
-            reader: Reader {
-                segments: Arc::new(Segments::new(directory, disk)),
-                directory: directory.to_owned(),
-                idle: Mutex::new(vec![index::Reading::new(index)]),
-                open: index::open_to_read,
-            },
+            reader: Reader::new(directory, Arc::new(Segments::new(directory, disk)), index, index::open_to_read),
             writer: None,
         })
     }
@@ -376,164 +351,6 @@ impl Drop for Local {
     }
 }
 
-pub(super) fn open_and_replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<(Log, Index, Recovery), Error> {
-    match replay(options, disk) {
-        Ok(Replayed::Opened(opened)) => Ok(*opened),
-        Ok(Replayed::Behind(known)) => rebuild(options, disk, "it covered more than the log holds".to_owned(), known),
-        Err(Error::Index { source, .. }) if index::is_corrupt(&source) => rebuild(options, disk, source.to_string(), Places::new()),
-        Err(error) => Err(error),
-    }
-}
-
-/// Makes the index anew. `known` is what the former one knew of the log, as far as that may be gone.
-fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String, known: Places) -> Result<(Log, Index, Recovery), Error> {
-    index::remove(&options.directory)?;
-    let Replayed::Opened(opened) = replay(options, disk)? else {
-        return Err(Error::Closed);
-    };
-    let (log, index, mut recovery) = *opened;
-    recovery.index_rebuilt = Some(why);
-    if let Some(first) = known.keys().next() {
-        let now = index::places_from(index.connection(), first.segment)?;
-        recovery.lost.extend(lost::gone(&**disk, known, &now));
-    }
-    if let Some(torn) = &mut recovery.torn {
-        torn.acknowledged = recovery.lost.iter().any(|lost| lost.segment == torn.at.segment);
-    }
-    Ok((log, index, recovery))
-}
-
-/// Retention removes whole segments: none may cover much more time than what is kept.
-fn segment_age(retention: Retention) -> Option<u64> {
-    let age = (retention.age? / Retention::SEGMENTS).as_nanos();
-    Some(u64::try_from(age).unwrap_or(u64::MAX))
-}
-
-enum Replayed {
-    Opened(Box<(Log, Index, Recovery)>),
-    /// The log ends before what the index covers; these are the records that the index knows from the log's last segment on.
-    Behind(Places),
-}
-
-/// Opens log and index, and brings the index up to the log's end.
-fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error> {
-    let mut index = Index::open(&options.directory)?;
-    let covered = index::covered(index.connection())?;
-    let mut writer = index.begin()?;
-    let keys: Vec<&str> = options.session_keys.iter().map(String::as_str).collect();
-    // Of the segment that is read: they stand before the chunks that refer to them.
-    let mut envelopes: HashMap<(u64, u64), StoredEnvelope> = HashMap::new();
-    let mut incomplete = Vec::new();
-    let mut last = covered;
-    let (log, mut recovery) = Log::open(
-        Arc::clone(disk),
-        &options.directory,
-        (options.segment_size, segment_age(options.retention)),
-        covered,
-        &mut |at, head, message: Vec<u8>| {
-            if at.segment > last.segment && last.segment > 0 {
-                writer.end(last)?;
-            }
-            last = Position {
-                segment: at.segment,
-                offset: at.offset + HEAD as u64 + u64::from(head.length),
-            };
-            let listed = match head.kind() {
-                Some(RecordKind::Chunk(kind)) => Listed::of_record(kind, &message, head.checksum, &keys),
-                Some(RecordKind::Shared(kind)) => {
-                    let is_whole = Cell::new(true);
-                    let envelope = |distance| {
-                        let offset = at.offset.saturating_sub(distance);
-                        let found = envelopes.get(&(at.segment, offset));
-                        let was_read = Position { offset, ..at } >= covered;
-                        is_whole.set(is_whole.get() && (found.is_some() || !was_read));
-                        found.cloned().unwrap_or_default()
-                    };
-                    let listed = Listed::of_shared(kind, &message, &keys, &envelope);
-                    if !is_whole.get() && covered.segment > 0 {
-                        // A crash may keep the end of a write and not its beginning. The index, which knows what came
-                        // before, does not know the record: its trace is not called damaged for what was never
-                        // acknowledged. An index that is made anew cannot tell, and then the trace is.
-                        let bytes = HEAD as u64 + u64::from(head.length);
-                        incomplete.push(Damage { at, bytes });
-                        return Ok(());
-                    }
-                    listed
-                }
-                Some(RecordKind::OfResource | RecordKind::OfScope) => {
-                    envelopes.retain(|(segment, _), _| *segment == at.segment);
-                    if let Some(envelope) = StoredEnvelope::of_record(head, &message, &keys) {
-                        envelopes.insert((at.segment, at.offset), envelope);
-                    }
-                    return Ok(());
-                }
-                None => Ok(None),
-            };
-            match listed {
-                Ok(Some(listed)) => writer.add(&listed, at),
-                // A kind of a later version, or a message that a later version understands, stays in the log.
-                Ok(None) | Err(_) => Ok(()),
-            }
-        },
-    )?;
-    recovery.damaged.extend(incomplete);
-    recovery.damaged.sort_by_key(|damage| damage.at);
-    let end = log.end();
-    if end < covered {
-        drop(writer);
-        return index::places_from(index.connection(), end.segment).map(Replayed::Behind);
-    }
-    if end.segment > last.segment && last.segment > 0 {
-        writer.end(last)?;
-    }
-    writer.commit(end)?;
-    Ok(Replayed::Opened(Box::new((log, index, recovery))))
-}
-
-impl Reader {
-    fn index<T>(&self, read: impl FnOnce(&mut index::Reading) -> Result<T, Error>) -> Result<T, Error> {
-        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let reading = idle().pop();
-        let mut reading = match reading {
-            Some(reading) => reading,
-            None => index::Reading::new((self.open)(&self.directory)?),
-        };
-        let found = read(&mut reading)?;
-        let mut idle = idle();
-        if idle.len() < IDLE {
-            idle.push(reading);
-        }
-        Ok(found)
-    }
-
-    fn add(&self, stored: &mut Stored, place: Place, may: &mut May<'_>) -> Result<(), Error> {
-        let Position { segment, offset } = place.at;
-        let message = match self.segments.message(place.at) {
-            // Retention was faster.
-            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                stored.damaged.push(format!("segment {segment}, byte {offset}: removed"));
-                return Ok(());
-            }
-            message => message?,
-        };
-        let Some(message) = message else {
-            stored
-                .damaged
-                .push(format!("segment {segment}, byte {offset}: damaged on the disk"));
-            return Ok(());
-        };
-        may(place.kind, &message)?;
-        let decoded = match place.kind {
-            ChunkKind::Spans => decode::traces(&message).map(|decoded| stored.spans.extend(decoded.items)),
-            _ => decode::logs(&message).map(|decoded| stored.logs.extend(decoded.items)),
-        };
-        if let Err(error) = decoded {
-            stored.damaged.push(format!("segment {segment}, byte {offset}: {error}"));
-        }
-        Ok(())
-    }
-}
-
 impl Store for Local {
     fn submit(&self, chunks: Vec<Chunk>, done: Box<dyn FnOnce(Result<Receipt, Error>) + Send>) {
         let Some(writer) = &self.writer else {
@@ -567,30 +384,5 @@ impl Store for Local {
 
     fn sessions(&self, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
         self.reader.index(|index| index::sessions(index.connection(), limit, after))
-    }
-}
-
-impl Local {
-    /// The same as [`Store::read_trace`]. `may` is asked for each chunk.
-    ///
-    /// # Errors
-    ///
-    /// The disk or the index cannot be read, or `may` says so.
-    pub fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error> {
-        let Some(standing) = self.reader.index(|index| index.trace(trace_id))? else {
-            return Ok(None);
-        };
-        let mut stored = Stored::default();
-        for place in standing.chunks {
-            self.reader.add(&mut stored, place, may)?;
-        }
-        let mut of_session = Stored::default();
-        for place in standing.loose {
-            self.reader.add(&mut of_session, place, may)?;
-        }
-        let in_time = |record: &LogRecord| standing.time.contains(&record.when().0);
-        stored.logs.extend(of_session.logs.into_iter().filter(in_time));
-        stored.damaged.extend(of_session.damaged);
-        Ok(Some(stored))
     }
 }

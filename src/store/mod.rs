@@ -33,17 +33,21 @@ mod lock;
 pub mod log;
 mod lost;
 mod maintain;
+mod reader;
 mod ready;
 mod repetition;
+mod replay;
 mod segments;
 mod shared;
 
 pub use arrivals::{Arrival, ArrivalLimits, Arrivals};
 pub use chunk::{Chunk, ChunkKind, Divided, Listed};
+pub(crate) use commit::now;
 pub use error::Error;
-pub use local::{Local, May, OpenOptions, Opened};
+pub use local::{Local, OpenOptions, Opened};
 pub use lost::{Fault, Lost, lost_in};
 pub use maintain::{Maintained, Retention};
+pub use reader::May;
 pub use ready::Usage;
 
 use crate::span::{LogRecord, Span, TraceId};

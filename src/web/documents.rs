@@ -1,12 +1,13 @@
 //! Spans to documents: the one way that files, the store's export and the API share, so that they agree byte for byte.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use crate::dialect::Registry;
 use crate::dialect::file::FileError;
 use crate::formats::{AnyFormat, Layout, Loss, Options};
 use crate::run::{self, Run};
 use crate::span::{LogRecord, Span, TraceId, UnixNanos};
+use crate::store;
 use crate::trace::{Finding, FindingKind};
 
 /// The vocabulary that spans are read with.
@@ -29,6 +30,12 @@ impl Vocabulary {
         self.0.with_file_text(text).map(Self)
     }
 
+    /// The dialects.
+    #[must_use]
+    pub fn registry(&self) -> &Registry {
+        &self.0
+    }
+
     /// Attribute keys that name a session, best first.
     #[must_use]
     pub fn session_keys(&self) -> Vec<String> {
@@ -45,8 +52,7 @@ impl Vocabulary {
     /// this young.
     #[must_use]
     pub fn stored_runs(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Vec<Run> {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let now = UnixNanos(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
+        let now = UnixNanos(store::now());
         let mut runs = self.runs(spans, logs);
         runs.iter_mut().for_each(|run| settle_end(run, now));
         runs

@@ -7,6 +7,9 @@ use crate::operation::Kind;
 use crate::run::Run;
 use crate::store::{Error, Filter, Local, May, Store as _, TraceRow};
 
+/// The program's version, and a number that rises when a summary of the same version says something else.
+const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+2");
+
 /// One trace in a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -104,7 +107,7 @@ impl Summary {
             tool_calls: count(Kind::Tool),
             input_tokens: calls().filter_map(|call| call.usage.input).reduce(u64::saturating_add),
             output_tokens: calls().filter_map(|call| call.usage.output).reduce(u64::saturating_add),
-            computed_by: env!("CARGO_PKG_VERSION").to_owned(),
+            computed_by: COMPUTED_BY.to_owned(),
         }
     }
 }
@@ -174,7 +177,7 @@ pub(super) fn kept(store: &Local, row: &TraceRow) -> Result<Option<Summary>, Err
         return Ok(None);
     };
     let summary: Option<Summary> = serde_json::from_str(&text).ok();
-    Ok(summary.filter(|summary| summary.computed_by == env!("CARGO_PKG_VERSION")))
+    Ok(summary.filter(|summary| summary.computed_by == COMPUTED_BY))
 }
 
 #[cfg(test)]

@@ -238,7 +238,6 @@ async fn rewind_sends_again_and_skip_leaves_out() {
     order::give(&files, "sink", Order::Rewind(0)).unwrap();
     sink.wait_for(6).await;
     bridge.stop().await;
-    // Ordered while no bridge runs.
     let down = Sink::start(|_| Answer::status(503)).await;
     let bridge = Bridge::start(directory.path(), &[to(&down.url())]).await;
     bridge.send_spans(&spans(1, 3..5)).await;

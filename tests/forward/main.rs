@@ -2,5 +2,9 @@
 #![expect(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod answers;
+mod command;
+mod killed;
+mod records;
 mod sink;
 mod support;
+mod tls;

@@ -3,7 +3,6 @@
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_client::TraceServiceClient;
 use prost::Message as _;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use spanbridge::otlp::encode;
 use std::fs;
 use std::io::Read as _;
@@ -13,32 +12,9 @@ use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
 
 use crate::serving::{Answer, Serving, agent, answer, run, span, text, trace_id};
 
-/// An authority, and what it signs.
-pub(crate) struct Authority(CertifiedIssuer<'static, KeyPair>);
-
-impl Authority {
-    pub(crate) fn new(name: &str) -> Self {
-        let mut params = CertificateParams::new(Vec::new()).expect("a name");
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.distinguished_name.push(rcgen::DnType::CommonName, name);
-        Self(CertifiedIssuer::self_signed(params, KeyPair::generate().expect("a key")).expect("signed"))
-    }
-
-    pub(crate) fn pem(&self) -> String {
-        self.0.pem()
-    }
-
-    /// A certificate for the loopback interface, and its key.
-    pub(crate) fn sign(&self) -> (String, String) {
-        let key = KeyPair::generate().expect("a key");
-        let names = vec!["127.0.0.1".to_owned(), "localhost".to_owned()];
-        let certificate = CertificateParams::new(names)
-            .expect("names")
-            .signed_by(&key, &self.0)
-            .expect("signed");
-        (certificate.pem(), key.serialize_pem())
-    }
-}
+#[path = "../support/authority.rs"]
+mod authority;
+pub(crate) use authority::Authority;
 
 pub(crate) const TLS: &str = "tls_certificate = \"cert.pem\"\ntls_key = \"key.pem\"\n";
 const CLIENTS: &str = "tls_client_ca = \"clients.pem\"\n";

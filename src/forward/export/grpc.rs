@@ -8,8 +8,9 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use prost::Message as _;
 
-use super::status::{Status, accepted};
+use super::status::{accepted, retry_delay};
 use super::{Accepted, Class, Exporter, Failure, body};
+use crate::otlp::answers::Status;
 use crate::span::Signal;
 
 /// The codes that gRPC gives names to.
@@ -99,7 +100,7 @@ fn failure(signal: Signal, code: usize, headers: &HeaderMap) -> Failure {
     let status = text("grpc-status-details-bin")
         .and_then(|value| BASE64.decode(value).ok())
         .and_then(|bytes| Status::decode(&*bytes).ok());
-    let retry_after = status.as_ref().and_then(Status::retry_delay);
+    let retry_after = status.as_ref().and_then(retry_delay);
     let class = match code {
         1 | 4 | 10 | 11 | 14 | 15 => Class::Overloaded,
         8 if retry_after.is_some() => Class::Overloaded,

@@ -8,9 +8,10 @@ use bytes::Bytes;
 use jiff::fmt::rfc2822;
 use prost::Message as _;
 
-use super::status::{Status, accepted, accepted_json};
+use super::status::{accepted, accepted_json, retry_delay};
 use super::{Accepted, Class, Exporter, Failure, body, encoding_header};
 use crate::forward::destination::Protocol;
+use crate::otlp::answers::Status;
 use crate::otlp::decode;
 use crate::span::{Signal, json};
 
@@ -76,7 +77,7 @@ pub(super) fn failure(signal: Signal, status: StatusCode, headers: &HeaderMap, b
     let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
     let to = location.map(|location| format!(" to {location}")).unwrap_or_default();
     let mut failure = Failure::new(class, format!("{status}{to}: {said}"));
-    failure.retry_after = retry_after(headers).or_else(|| rpc.as_ref()?.retry_delay());
+    failure.retry_after = retry_after(headers).or_else(|| retry_delay(rpc.as_ref()?));
     failure
 }
 

@@ -1,0 +1,126 @@
+//! Opening a log with its index: the index is brought up to the log's end, or made anew.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::chunk::{Listed, StoredEnvelope};
+use super::disk::Disk;
+use super::index::{self, Index, Places};
+use super::log::record::HEAD;
+use super::log::{Damage, Log, Position, RecordKind, Recovery};
+use super::{Error, OpenOptions, Retention, lost};
+
+pub(super) fn open_and_replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<(Log, Index, Recovery), Error> {
+    match replay(options, disk) {
+        Ok(Replayed::Opened(opened)) => Ok(*opened),
+        Ok(Replayed::Behind(known)) => rebuild(options, disk, "it covered more than the log holds".to_owned(), known),
+        Err(Error::Index { source, .. }) if index::is_corrupt(&source) => rebuild(options, disk, source.to_string(), Places::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes the index anew. `known` is what the former one knew of the log, as far as that may be gone.
+pub(super) fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String, known: Places) -> Result<(Log, Index, Recovery), Error> {
+    index::remove(&options.directory)?;
+    let Replayed::Opened(opened) = replay(options, disk)? else {
+        return Err(Error::Closed);
+    };
+    let (log, index, mut recovery) = *opened;
+    recovery.index_rebuilt = Some(why);
+    if let Some(first) = known.keys().next() {
+        let now = index::places_from(index.connection(), first.segment)?;
+        recovery.lost.extend(lost::gone(&**disk, known, &now));
+    }
+    if let Some(torn) = &mut recovery.torn {
+        torn.acknowledged = recovery.lost.iter().any(|lost| lost.segment == torn.at.segment);
+    }
+    Ok((log, index, recovery))
+}
+
+/// Retention removes whole segments: none may cover much more time than what is kept.
+fn segment_age(retention: Retention) -> Option<u64> {
+    let age = (retention.age? / Retention::SEGMENTS).as_nanos();
+    Some(u64::try_from(age).unwrap_or(u64::MAX))
+}
+
+enum Replayed {
+    Opened(Box<(Log, Index, Recovery)>),
+    /// The log ends before what the index covers; these are the records that the index knows from the log's last segment on.
+    Behind(Places),
+}
+
+/// Opens log and index, and brings the index up to the log's end.
+fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error> {
+    let mut index = Index::open(&options.directory)?;
+    let covered = index::covered(index.connection())?;
+    let mut writer = index.begin()?;
+    let keys: Vec<&str> = options.session_keys.iter().map(String::as_str).collect();
+    // Of the segment that is read: they stand before the chunks that refer to them.
+    let mut envelopes: HashMap<(u64, u64), StoredEnvelope> = HashMap::new();
+    let mut incomplete = Vec::new();
+    let mut last = covered;
+    let (log, mut recovery) = Log::open(
+        Arc::clone(disk),
+        &options.directory,
+        (options.segment_size, segment_age(options.retention)),
+        covered,
+        &mut |at, head, message: Vec<u8>| {
+            if at.segment > last.segment && last.segment > 0 {
+                writer.end(last)?;
+            }
+            last = Position {
+                segment: at.segment,
+                offset: at.offset + HEAD as u64 + u64::from(head.length),
+            };
+            let listed = match head.kind() {
+                Some(RecordKind::Chunk(kind)) => Listed::of_record(kind, &message, head.checksum, &keys),
+                Some(RecordKind::Shared(kind)) => {
+                    let is_whole = Cell::new(true);
+                    let envelope = |distance| {
+                        let offset = at.offset.saturating_sub(distance);
+                        let found = envelopes.get(&(at.segment, offset));
+                        let was_read = Position { offset, ..at } >= covered;
+                        is_whole.set(is_whole.get() && (found.is_some() || !was_read));
+                        found.cloned().unwrap_or_default()
+                    };
+                    let listed = Listed::of_shared(kind, &message, &keys, &envelope);
+                    if !is_whole.get() && covered.segment > 0 {
+                        // A crash may keep the end of a write and not its beginning. The index, which knows what came
+                        // before, does not know the record: its trace is not called damaged for what was never
+                        // acknowledged. An index that is made anew cannot tell, and then the trace is.
+                        let bytes = HEAD as u64 + u64::from(head.length);
+                        incomplete.push(Damage { at, bytes });
+                        return Ok(());
+                    }
+                    listed
+                }
+                Some(RecordKind::OfResource | RecordKind::OfScope) => {
+                    envelopes.retain(|(segment, _), _| *segment == at.segment);
+                    if let Some(envelope) = StoredEnvelope::of_record(head, &message, &keys) {
+                        envelopes.insert((at.segment, at.offset), envelope);
+                    }
+                    return Ok(());
+                }
+                None => Ok(None),
+            };
+            match listed {
+                Ok(Some(listed)) => writer.add(&listed, at),
+                // A kind of a later version, or a message that a later version understands, stays in the log.
+                Ok(None) | Err(_) => Ok(()),
+            }
+        },
+    )?;
+    recovery.damaged.extend(incomplete);
+    recovery.damaged.sort_by_key(|damage| damage.at);
+    let end = log.end();
+    if end < covered {
+        drop(writer);
+        return index::places_from(index.connection(), end.segment).map(Replayed::Behind);
+    }
+    if end.segment > last.segment && last.segment > 0 {
+        writer.end(last)?;
+    }
+    writer.commit(end)?;
+    Ok(Replayed::Opened(Box::new((log, index, recovery))))
+}
