@@ -7,7 +7,7 @@ pub(crate) mod samples;
 use serde_json::{Map, Value};
 
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
-use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, Observed, ResultEntry, Run, Said, Scope, Step};
+use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, ResultEntry, Run, Said, Scope, Step, testing};
 use crate::span::{SpanId, TraceId, UnixNanos};
 
 /// Milliseconds after 2026-01-01T10:00:00Z.
@@ -90,25 +90,10 @@ impl Build {
         let index = self.run.steps.len();
         let id = span(index as u64);
         self.run.steps.push(Step {
-            id: id.to_string(),
             span_id: Some(id),
             parent,
             scope: self.run.scopes.len().saturating_sub(1),
-            observed: Observed::Span,
-            operation: Box::new(Operation {
-                kind,
-                name: name.to_owned(),
-                ..Operation::default()
-            }),
-            started_at: ms(from),
-            ended_at: Some(ms(to)),
-            turn: None,
-            dispatched_by: None,
-            call_index: None,
-            inside_tool: None,
-            called_by: None,
-            evidence: Vec::new(),
-            same_call_as: None,
+            ..testing::step(id.to_string(), kind, name, ms(from), ms(to))
         });
         self.run.ended_at = Some(self.run.ended_at.unwrap_or_default().max(ms(to)));
         index

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::formats::Options;
-use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolUse};
-use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, Observed, ResultEntry, Run, Said, Scope, Step};
+use crate::operation::{Failure, Kind, Message, Part, Role, ToolCall, ToolUse};
+use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, ResultEntry, Run, Said, Scope, Step, testing};
 use crate::span::{SpanId, TraceId, UnixNanos};
 
 /// 2026-01-01T10:00:00Z.
@@ -63,26 +63,11 @@ pub(crate) fn agent_run() -> Run {
 
 pub(crate) fn step(number: u64, kind: Kind, start: u64, end: u64) -> Step {
     let span = span(number);
+    let id = span.map(|span| span.to_string()).unwrap_or_default();
     Step {
-        id: span.map(|span| span.to_string()).unwrap_or_default(),
         span_id: span,
         parent: (number != 0x174).then_some(0),
-        scope: 0,
-        observed: Observed::Span,
-        operation: Box::new(Operation {
-            kind,
-            name: format!("{} {number:x}", kind.name()),
-            ..Operation::default()
-        }),
-        started_at: ms(start),
-        ended_at: Some(ms(end)),
-        turn: None,
-        dispatched_by: None,
-        call_index: None,
-        inside_tool: None,
-        called_by: None,
-        evidence: Vec::new(),
-        same_call_as: None,
+        ..testing::step(id, kind, &format!("{} {number:x}", kind.name()), ms(start), ms(end))
     }
 }
 

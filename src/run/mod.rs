@@ -27,6 +27,8 @@ mod said;
 mod scope;
 mod steps;
 mod stitch;
+#[cfg(test)]
+pub(crate) mod testing;
 mod usage;
 
 use serde_json::{Map, Value};

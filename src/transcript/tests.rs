@@ -1,32 +1,12 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests stop where data is not as built")]
 
 use super::*;
-use crate::operation::{Message, Operation, Role};
-use crate::run::{CallEntry, Entry, Observed, ResultEntry, Scope};
+use crate::operation::{Message, Role};
+use crate::run::{CallEntry, Entry, ResultEntry, Scope, testing};
 use crate::span::{TraceId, UnixNanos};
 
 fn step(kind: Kind, name: &str, at: u64) -> Step {
-    Step {
-        id: format!("{kind:?}{at}"),
-        span_id: None,
-        parent: None,
-        scope: 0,
-        observed: Observed::Span,
-        operation: Box::new(Operation {
-            kind,
-            name: name.to_owned(),
-            ..Operation::default()
-        }),
-        started_at: UnixNanos(at),
-        ended_at: Some(UnixNanos(at)),
-        turn: None,
-        dispatched_by: None,
-        call_index: None,
-        inside_tool: None,
-        called_by: None,
-        evidence: Vec::new(),
-        same_call_as: None,
-    }
+    testing::step(format!("{kind:?}{at}"), kind, name, UnixNanos(at), UnixNanos(at))
 }
 
 fn entry(kind: EntryKind, step: Option<usize>, at: u64) -> Entry {

@@ -1,3 +1,4 @@
+use crate::dialect::rule::{Codec, Place};
 use proptest::prelude::*;
 use proptest::sample::select;
 

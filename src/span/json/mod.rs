@@ -4,6 +4,7 @@
 //! numbers, enums are integers (their names are understood too), keys are lowerCamelCase, unknown keys are ignored.
 //! Ids in base64, which a plain protobuf-to-JSON printer writes, are recognised and said so.
 
+mod fields;
 mod number;
 mod read;
 mod write;

@@ -1,0 +1,167 @@
+//! One message, put together of its contents.
+
+use serde_json::Value;
+
+use super::{parts, python_repr};
+use crate::members::Members;
+use crate::operation::{Message, Part, Role, ToolCall};
+
+/// Takes pieces in order; tool results split the message.
+pub(super) struct Builder {
+    pub(super) message: Message,
+    pub(super) results: Vec<Message>,
+    pub(super) results_first: bool,
+}
+
+impl Builder {
+    pub(super) fn new(role: Role) -> Self {
+        Self {
+            message: Message {
+                role,
+                ..Message::default()
+            },
+            results: Vec::new(),
+            results_first: false,
+        }
+    }
+
+    pub(super) fn content(&mut self, content: &Value) {
+        match content {
+            Value::String(text) => self.text(text),
+            _ if self.message.role == Role::Tool => self.tool_content(content),
+            // A part that is the bare name of its class says nothing (Splunk's langchain).
+            Value::Array(items) => items
+                .iter()
+                .filter(|item| !matches!(item.as_str(), Some("ToolCall" | "ToolCallResponse")))
+                .for_each(|item| self.item(item)),
+            Value::Object(map) => match map.member("parts").and_then(Value::as_array) {
+                Some(items) => items.iter().for_each(|item| self.item(item)),
+                None => self.item(content),
+            },
+            Value::Null => {}
+            other => self.message.parts.push(Part::Text(other.to_string())),
+        }
+    }
+
+    /// Content that was recorded as text.
+    pub(super) fn text(&mut self, text: &str) {
+        if self.message.role == Role::Tool {
+            self.message.parts.push(Part::Text(text.to_owned()));
+        } else {
+            self.string(text);
+        }
+    }
+
+    pub(super) fn string(&mut self, text: &str) {
+        if let Some(call) = python_repr::tool_call(text) {
+            return self.call(call);
+        }
+        // Content blocks as JSON text (OpenLLMetry, strands); other JSON text is what was said.
+        if text.trim_start().starts_with('[')
+            && let Ok(Value::Array(items)) = serde_json::from_str::<Value>(text)
+            && !items.is_empty()
+            && items.iter().all(parts::is_block)
+        {
+            items.iter().for_each(|item| self.item(item));
+            return;
+        }
+        self.message.parts.push(Part::Text(text.to_owned()));
+    }
+
+    pub(super) fn item(&mut self, item: &Value) {
+        if let Value::String(text) = item {
+            return self.string(text);
+        }
+        match parts::read(item) {
+            parts::Piece::Part(Part::Text(text)) => self.string_part(text),
+            parts::Piece::Part(part) => self.message.parts.push(part),
+            parts::Piece::Call(call) => self.call(call),
+            parts::Piece::Result(result) => {
+                let Some(result) = self.answered(result) else { return };
+                if self.message.is_blank() {
+                    self.results_first = true;
+                }
+                self.results.push(*result);
+            }
+            parts::Piece::Nothing => {}
+        }
+    }
+
+    /// Gives a result to the call before it in the same message: the provider ran the tool. Any other result comes back.
+    pub(super) fn answered(&mut self, result: Box<Message>) -> Option<Box<Message>> {
+        if self.message.role != Role::Assistant {
+            return Some(result);
+        }
+        let mut calls = self.message.tool_calls.iter_mut();
+        let call = calls.find(|call| call.answered.is_none() && call.id == result.tool_call_id);
+        match call {
+            Some(call) => {
+                call.answered = Some(result);
+                None
+            }
+            None => Some(result),
+        }
+    }
+
+    pub(super) fn string_part(&mut self, text: String) {
+        match python_repr::tool_call(&text) {
+            Some(call) => self.call(call),
+            None => self.message.parts.push(Part::Text(text)),
+        }
+    }
+
+    pub(super) fn call(&mut self, call: ToolCall) {
+        let known = call.id.is_some() && self.message.tool_calls.iter().any(|have| have.id == call.id);
+        if !known {
+            self.message.tool_calls.push(call);
+        }
+    }
+
+    /// A tool's answer: result pieces inside it name their own calls; anything else is the answer.
+    pub(super) fn tool_content(&mut self, content: &Value) {
+        let items: &[Value] = match content {
+            Value::Array(items) => items,
+            Value::Object(map) => map.member("parts").and_then(Value::as_array).map_or(&[], Vec::as_slice),
+            _ => &[],
+        };
+        let mut rest = Vec::new();
+        for item in items {
+            match parts::read(item) {
+                parts::Piece::Result(mut result) => {
+                    if result.tool_call_id.is_none() {
+                        result.tool_call_id.clone_from(&self.message.tool_call_id);
+                    }
+                    if result.name.is_none() {
+                        result.name.clone_from(&self.message.name);
+                    }
+                    self.results.push(*result);
+                }
+                parts::Piece::Part(part) => rest.push(part),
+                parts::Piece::Call(_) | parts::Piece::Nothing => {}
+            }
+        }
+        match content {
+            Value::Array(_) => self.message.parts.extend(rest),
+            Value::Object(map) if !map.has("parts") => self.message.result = Some(content.clone()),
+            Value::Object(_) => self.message.parts.extend(rest),
+            Value::Null => {}
+            other => self.message.result = Some(other.clone()),
+        }
+    }
+
+    pub(super) fn finish(self, out: &mut Vec<Message>) {
+        let keep = !self.message.is_blank() || (self.results.is_empty());
+        let (message, results) = (self.message, self.results);
+        if self.results_first {
+            out.extend(results);
+            if keep {
+                out.push(message);
+            }
+        } else {
+            if keep {
+                out.push(message);
+            }
+            out.extend(results);
+        }
+    }
+}

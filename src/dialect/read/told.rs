@@ -1,0 +1,73 @@
+//! What events and log records say, in the order of their rules.
+
+use super::{EventView, Raw, Reader, Told, turn_of_event};
+use crate::dialect::rule::{Codec, Field, Place, Rule, fits};
+use crate::span::AnyValue;
+
+impl<'a> Reader<'a> {
+    /// What events and log records say, each in its turn.
+    pub(super) fn told(&self) -> Vec<Told<'a>> {
+        let mut list: Vec<Told<'a>> = Vec::new();
+        if self.events.is_empty() && self.logs.is_empty() {
+            return list;
+        }
+        let mut messages: Vec<(&'a Rule, Vec<EventView<'a>>)> = Vec::new();
+        let mut take = |rule: &'a Rule, event: EventView<'a>, list: &mut Vec<Told<'a>>| {
+            if !rule.when.holds_for_keys(self.span) {
+                return;
+            }
+            if rule.codec == Codec::MessageEvent {
+                match messages.iter_mut().find(|(have, _)| have.field == rule.field) {
+                    Some((_, events)) => events.push(event),
+                    None => messages.push((rule, vec![event])),
+                }
+                return;
+            }
+            let body = event.body.filter(|body| rule.key == "body" && !body.is_empty());
+            let raw = match rule.key {
+                "" => Some(Raw::Event(event)),
+                key => body.or_else(|| member(&event, key)).map(|value| Raw::Value("", value)),
+            };
+            list.extend(raw.map(|raw| Told { rule, raw }));
+        };
+        // Of several events the last one holds, but the first token is the first.
+        for rule in self.registry.event_rules() {
+            let Place::Event(pattern) = &rule.place else { continue };
+            let matching = self.events.iter().filter(|event| fits(pattern, event.name));
+            if matches!(rule.codec, Codec::Time | Codec::MessageEvent) || rule.field == Field::ToolResultOfChild {
+                matching.for_each(|event| take(rule, *event, &mut list));
+            } else {
+                matching.rev().for_each(|event| take(rule, *event, &mut list));
+            }
+        }
+        for rule in self.registry.log_rules() {
+            for (event, scope) in &self.logs {
+                let matches = match &rule.place {
+                    Place::Log(pattern) | Place::LogNear(pattern) => fits(pattern, event.name),
+                    Place::LogScope(pattern) => fits(pattern, scope),
+                    _ => false,
+                };
+                if matches {
+                    take(rule, *event, &mut list);
+                }
+            }
+        }
+        for (rule, mut events) in messages {
+            events.sort_by_key(|event| event.time);
+            list.push(Told {
+                rule,
+                raw: Raw::Events(events),
+            });
+        }
+        list.sort_by_key(|told| turn_of_event(told.rule));
+        list
+    }
+}
+
+/// A log record's or event's attribute, else a member of its body.
+fn member<'a>(event: &EventView<'a>, key: &str) -> Option<&'a AnyValue> {
+    event.attributes.get(key).or_else(|| match event.body {
+        Some(AnyValue::KvList(pairs)) => pairs.iter().rev().find(|(have, _)| have == key).map(|(_, value)| value),
+        _ => None,
+    })
+}
