@@ -93,16 +93,9 @@ pub(super) fn is_transfer_to(tool: &str, agent: &str) -> bool {
     transfers_to(tool).is_some_and(|target| target == plain(agent))
 }
 
-/// The agent to which a call of this tool passes the run, as [`plain`] has it.
+/// The agent that the name of a tool passes the run to, as [`plain`] has it; `None`: the name names no agent.
 pub(super) fn transfers_to(tool: &str) -> Option<String> {
-    if !tool.starts_with(['t', 'T', 'h', 'H', 'd', 'D']) {
-        return None;
-    }
-    let tool = plain(tool);
-    let target = ["transfer_to_", "handoff_to_", "delegate_to_", "transfer_to", "handoff_to"]
-        .iter()
-        .find_map(|start| tool.strip_prefix(start))?;
-    (!target.is_empty()).then(|| target.to_owned())
+    handoff_target(tool).filter(|target| !target.is_empty())
 }
 
 /// The agent to which a call of this tool passes the run, as [`plain`] has it; empty where the call's arguments name it. A server's
