@@ -83,7 +83,7 @@ impl Reader {
 }
 
 impl Local {
-    /// The same as [`Store::read_trace`]. `may` is asked for each chunk.
+    /// The same as [`Store::read_trace`](super::Store::read_trace). `may` is asked for each chunk.
     ///
     /// # Errors
     ///
