@@ -110,8 +110,12 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened<'_>>
 
 /// The kind of operation that stands at a rule's place.
 pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
-    if let (Codec::Text, [], [_, ..], Raw::Value(_, AnyValue::String(text))) = (rule.codec, rule.paths, rule.values, raw) {
-        return Kind::from_name(rule.word(text)?);
+    if let (Codec::Text, [], [_, ..]) = (rule.codec, rule.paths, rule.values) {
+        match raw {
+            Raw::Value(_, AnyValue::String(text)) => return Kind::from_name(rule.word(text)?),
+            Raw::Name(text) => return Kind::from_name(rule.word(text)?),
+            _ => {}
+        }
     }
     // Whatever stands there.
     if let ([("*", kind)], true) = (rule.values, rule.is_of_unknown()) {

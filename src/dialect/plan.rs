@@ -248,7 +248,8 @@ impl KindPlan {
             if !look.may_leave() {
                 read.extend(plan.places_of(look));
             }
-            if rule.field == Field::Kind && !look.may_leave() {
+            // A kind is known by now; what is left to say is whether its key was read.
+            if rule.field == Field::Kind && (!look.may_leave() || matches!(look.source, Source::Name | Source::Resource)) {
                 continue;
             }
             of_kind.looks.push(number);

@@ -236,17 +236,14 @@ impl<'a> Reader<'a> {
                 }
                 Next::Look(look) => {
                     let Some(rule) = self.registry.rule(look.rule) else { continue };
-                    let mut opened = texts.of_look(look);
+                    let opened = texts.of_look(look);
                     unknown = look.of_unknown.then_some(look);
                     if look.conditional && !self.holds(&rule.when) {
                         continue;
                     }
                     let Some(raw) = self.raw(look, rule) else { continue };
                     // A kind's key is read where its word is known; another word under it stays the user's own.
-                    if look.may_leave()
-                        && !look.of_unknown
-                        && (rule.field != Field::Kind || codec::decode(rule, &raw, opened.as_deref_mut()).is_some())
-                    {
+                    if look.may_leave() && !look.of_unknown && (rule.field != Field::Kind || codec::kind(rule, &raw).is_some()) {
                         read_here.extend(self.plan.places_of(look));
                     }
                     here = raw;

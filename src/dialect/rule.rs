@@ -67,11 +67,9 @@ impl Rule {
     /// Our word for a dialect's.
     pub(super) fn word(&self, text: &str) -> Option<&'static str> {
         // Most words of most rules are told apart by their first byte.
-        let first = text.bytes().next().map(|byte| byte.to_ascii_lowercase());
-        let may_fit = |word: &str| {
-            let begin = word.bytes().next().map(|byte| byte.to_ascii_lowercase());
-            begin == first || begin == Some(b'*')
-        };
+        let first = text.bytes().next().unwrap_or_default();
+        let (lower, upper) = (first.to_ascii_lowercase(), first.to_ascii_uppercase());
+        let may_fit = |word: &str| matches!(word.as_bytes().first(), Some(begin) if [lower, upper, b'*'].contains(begin));
         let same = |word: &str| may_fit(word) && (word.eq_ignore_ascii_case(text) || (word.contains('*') && fits(word, text)));
         self.values.iter().find(|(word, _)| same(word)).map(|(_, ours)| *ours)
     }

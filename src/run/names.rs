@@ -80,9 +80,9 @@ pub(super) fn same_tool(a: &str, b: &str) -> bool {
 
 /// What stays of a name when a server's or class's name is taken off it.
 pub(super) fn ends(name: &str) -> impl Iterator<Item = &str> {
-    let begins = name.char_indices().skip(1).filter_map(move |(at, _)| {
+    let begins = (1..name.len()).filter_map(move |at| {
         let (before, rest) = name.split_at_checked(at)?;
-        (before.ends_with("__") || before.ends_with(['.', '/', ':'])).then_some(rest)
+        matches!(before.as_bytes(), [.., b'_', b'_'] | [.., b'.' | b'/' | b':']).then_some(rest)
     });
     // A name of separators alone would be filed once for each of them.
     begins.take(8)

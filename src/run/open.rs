@@ -103,25 +103,32 @@ impl Open {
             .chain(std::iter::once(Mark::Ends(name)))
             .chain(names::ends(name).map(Mark::Ends));
         let arguments = asked.call.arguments.as_ref();
-        for mark in marks {
-            self.file(&mark, &Arguments::Any, number);
-            self.file(&mark, &Arguments::Same(signature(&self.state, arguments)), number);
-            match arguments {
-                None => self.file(&mark, &Arguments::None, number),
-                Some(Value::Object(map)) => {
-                    for (key, value) in map {
-                        self.file(&mark, &Arguments::Member(key, signature(&self.state, Some(value))), number);
-                    }
-                    if let (1, Some(value)) = (map.len(), map.values().next()) {
-                        self.file(&mark, &Arguments::Only(&text(value)), number);
-                    }
+        let mut of = vec![Arguments::Any, Arguments::Same(signature(&self.state, arguments))];
+        let only;
+        match arguments {
+            None => of.push(Arguments::None),
+            Some(Value::Object(map)) => {
+                of.extend(self.members(map));
+                if let (1, Some(value)) = (map.len(), map.values().next()) {
+                    only = text(value);
+                    of.push(Arguments::Only(&only));
                 }
-                Some(_) => {}
+            }
+            Some(_) => {}
+        }
+        for mark in marks {
+            for arguments in &of {
+                self.file(&mark, arguments, number);
             }
         }
         if let Some(agent) = names::transfers_to(name) {
             self.file(&Mark::Passes(&agent), &Arguments::Any, number);
         }
+    }
+
+    fn members<'a>(&self, map: &'a serde_json::Map<String, Value>) -> impl Iterator<Item = Arguments<'a>> + use<'a, '_> {
+        map.iter()
+            .map(|(key, value)| Arguments::Member(key, signature(&self.state, Some(value))))
     }
 
     fn key(&self, mark: &Mark<'_>, arguments: &Arguments<'_>) -> u64 {
@@ -155,7 +162,7 @@ impl Open {
         let arguments = used.and_then(|used| used.arguments.as_ref());
         let fits =
             |asked: &Asked| names::same_tool(name, &asked.call.name) && names::fit(arguments, asked.call.arguments.as_ref()) >= least;
-        let text = arguments.map(text).unwrap_or_default();
+        let only;
         let mut of = Vec::new();
         match (least, arguments) {
             (Fit::Same, _) => of.push(Arguments::Same(signature(&self.state, arguments))),
@@ -163,11 +170,11 @@ impl Open {
             (_, Some(value)) => {
                 of.extend([Arguments::Same(signature(&self.state, arguments)), Arguments::None]);
                 match value {
-                    Value::Object(map) => of.extend(
-                        map.iter()
-                            .map(|(key, value)| Arguments::Member(key, signature(&self.state, Some(value)))),
-                    ),
-                    _ => of.push(Arguments::Only(&text)),
+                    Value::Object(map) => of.extend(self.members(map)),
+                    bare => {
+                        only = text(bare);
+                        of.push(Arguments::Only(&only));
+                    }
                 }
             }
         }

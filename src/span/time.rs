@@ -47,16 +47,26 @@ impl UnixNanos {
     /// `2026-01-01T10:00:00.000Z`, or six digits where there are microseconds.
     #[must_use]
     pub fn rfc3339(self) -> String {
-        self.format("Z")
+        self.format("Z", self.places())
+    }
+
+    /// `2026-01-01T10:00:00.000000Z`: always six digits.
+    #[must_use]
+    pub fn rfc3339_micros(self) -> String {
+        self.format("Z", 6)
     }
 
     /// `2026-01-01T10:00:00.000+00:00`, or six digits where there are microseconds.
     #[must_use]
     pub fn rfc3339_offset(self) -> String {
-        self.format("+00:00")
+        self.format("+00:00", self.places())
     }
 
-    fn format(self, zone: &str) -> String {
+    fn places(self) -> usize {
+        if (self.0 / 1_000).is_multiple_of(1_000) { 3 } else { 6 }
+    }
+
+    fn format(self, zone: &str, places: usize) -> String {
         let seconds = self.0 / 1_000_000_000;
         let micros = (self.0 % 1_000_000_000) as u32 / 1_000;
         let (year, month, day) = civil((seconds / 86_400) as u32);
@@ -75,7 +85,6 @@ impl UnixNanos {
             y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2, b'T', h1, h2, b':', n1, n2, b':', s1, s2, b'.', f1, f2, f3, f4, f5, f6,
         ];
         let text = std::str::from_utf8(&digits).unwrap_or_default();
-        let places = if micros.is_multiple_of(1_000) { 3 } else { 6 };
         let mut out = String::with_capacity(32);
         out.push_str(text.get(..20 + places).unwrap_or_default());
         out.push_str(zone);

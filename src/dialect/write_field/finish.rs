@@ -64,12 +64,11 @@ impl Writer<'_> {
     /// What a model said in several messages is one answer, or several that it was asked for. An agent's messages stay
     /// as they are: they are turns.
     fn finish_answers(&mut self) {
-        let several = asks_for_several(&self.operation);
-        let operation = &mut self.operation;
-        if operation.kind == Kind::Llm
-            && let Some(list) = operation.output_messages.take()
+        if self.operation.kind == Kind::Llm
+            && let Some(list) = self.operation.output_messages.take()
         {
-            operation.output_messages = Some(messages::answers(list, several));
+            let several = asks_for_several(&self.operation.parameters);
+            self.operation.output_messages = Some(messages::answers(list, several));
         }
     }
 
@@ -88,7 +87,6 @@ impl Writer<'_> {
                 _ => {}
             }
         }
-        let several = asks_for_several(&self.operation);
         let Some(body) = &self.operation.raw_response else { return };
         let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
             return;
@@ -103,8 +101,11 @@ impl Writer<'_> {
                 call.id = Some(id.clone());
             }
         }
-        if first.tool_calls.iter().any(|call| call.id.is_none())
-            && let Some(told) = messages::read(body, Direction::Output).and_then(|told| messages::answers(told, several).into_iter().next())
+        if first.tool_calls.iter().all(|call| call.id.is_some()) {
+            return;
+        }
+        let several = asks_for_several(&self.operation.parameters);
+        if let Some(told) = messages::read(body, Direction::Output).and_then(|told| messages::answers(told, several).into_iter().next())
             && told.tool_calls.len() == first.tool_calls.len()
         {
             for (call, told) in first.tool_calls.iter_mut().zip(told.tool_calls) {
@@ -150,7 +151,6 @@ impl Writer<'_> {
 
     /// Thoughts, words and calls that only the provider's body holds: clients leave them out of the messages.
     fn finish_thoughts(&mut self) {
-        let several = asks_for_several(&self.operation);
         let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
             return;
         };
@@ -167,6 +167,7 @@ impl Writer<'_> {
         else {
             return;
         };
+        let several = asks_for_several(&self.operation.parameters);
         if let Some(told) = messages::answers(messages::merge_thinking(body), several).into_iter().next() {
             let (thoughts, rest): (Vec<Part>, Vec<Part>) = told
                 .parts
@@ -246,7 +247,7 @@ impl Writer<'_> {
 }
 
 /// Whether the caller asked for more than one answer.
-fn asks_for_several(operation: &Operation) -> bool {
+fn asks_for_several(parameters: &Map<String, Value>) -> bool {
     const COUNTS: [&str; 6] = [
         "n",
         "candidate_count",
@@ -259,7 +260,6 @@ fn asks_for_several(operation: &Operation) -> bool {
         let counts = COUNTS.iter().filter_map(|name| map.member(name));
         counts.filter_map(Value::as_u64).any(|count| count > 1)
     };
-    let parameters = &operation.parameters;
     several(parameters) || parameters.values().filter_map(Value::as_object).any(several)
 }
 

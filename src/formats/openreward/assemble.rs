@@ -36,9 +36,15 @@ fn document<'a>(group: &[(&'a Run, &Plan<'a>, usize)], limits: Limits, inline: b
         let mut writer = Writer::new(run, plan, limits, inline);
         writer.write(&mut list, *skip);
         losses.append(&mut writer.losses);
-        let first = list.start;
-        match list.block(first) {
+        // Blocks do not change once they are there: what is known only at the end stands on the last one, at the end.
+        let last = list.of_run().last().map(|(place, _)| place);
+        match last.filter(|_| run.ended_at.is_some()).and_then(|last| list.block(last)) {
             Some(block) => block.annotate("run", facts::run(run)),
+            None if last.is_some() => losses.push(Loss::new(
+                None,
+                "the run: it has not ended; its last block tells it then",
+                LossReason::NoPlace,
+            )),
             None => losses.push(Loss::new(None, "the run: no block to tell it on", LossReason::NoPlace)),
         }
     }

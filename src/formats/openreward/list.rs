@@ -136,17 +136,12 @@ impl<'a> List<'a> {
             last = Some(micros);
             times.push(micros);
         }
-        // One width in a document: readers compare these times as text.
-        let wide = times.iter().any(|micros| !micros.is_multiple_of(1_000));
         drafts
             .into_iter()
             .zip(times)
             .map(|(draft, micros)| {
-                let mut text = UnixNanos(micros.saturating_mul(1_000)).rfc3339();
-                if wide && micros.is_multiple_of(1_000) {
-                    text.truncate(text.len().saturating_sub(1));
-                    text.push_str("000Z");
-                }
+                // One width: readers compare these times as text, and a block that comes later changes none.
+                let text = UnixNanos(micros.saturating_mul(1_000)).rfc3339_micros();
                 let mut block = draft.block;
                 block.created_at = Some(text.clone().into());
                 block.updated_at = Some(text.into());

@@ -23,7 +23,7 @@
 //! | rewards, scores | `extra.reward`, `extra.evaluations`, `extra.training` of the judged block |
 //! | guardrail | `extra.guardrails` of the latest MESSAGE before its end |
 //! | model, tokens, cost, parameters, offered tools | `metadata.model_call` of the turn's first block; the response in `raw` |
-//! | the run: agent, session, user, resource, failure; facts of the root operation, its reward and reference output | `metadata.run` of the first block |
+//! | the run: agent, session, user, resource, failure; facts of the root operation, its reward and reference output | `metadata.run` of the last block, once the run has ended |
 //! | operations without a block: agent, chain, embedding, prompt, state | `metadata.around` of the latest MESSAGE before their end |
 //! | times | `created_at`, cut to microseconds and strictly increasing in the order written: a block that is not later than the one before is put 1 µs after it; exact times in `metadata.time` |
 //!

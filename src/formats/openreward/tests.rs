@@ -372,7 +372,23 @@ fn words_that_only_the_agent_holds() {
         ["user: Why?", "user: go", "assistant: draft", "assistant: Because."]
     );
     assert_eq!(blocks[3]["extra"]["reward"], 1.0);
-    assert_eq!(blocks[0]["metadata"]["run"]["agent"], "trip-planner");
+    assert_eq!(blocks[3]["metadata"]["run"]["agent"], "trip-planner");
+}
+
+#[test]
+fn blocks_do_not_change_as_spans_arrive() {
+    let mut ended = one_turn(says("draft"), []);
+    ended.question = Some(said("Why?", 0, 0, false));
+    let mut early = ended.clone();
+    early.ended_at = None;
+    ended.answer = Some(said("Because.", 0, 3000, false));
+    ended.started_at.0 += 1;
+    let (early, losses) = blocks(&early);
+    assert!(losses.contains(&LossReason::NoPlace), "{losses:?}");
+    let (late, _) = blocks(&ended);
+    assert!(early.len() < late.len());
+    assert_eq!(early, late[..early.len()]);
+    assert!(late.last().unwrap()["metadata"]["run"].is_object());
 }
 
 #[test]
