@@ -79,7 +79,7 @@ fn format_of(id: &str) -> Result<&'static AnyFormat, String> {
     })
 }
 
-fn option_of(text: &str) -> Result<(String, String), String> {
+pub(super) fn option_of(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
     let option = (name.to_owned(), value.to_owned());
     Options::of([option.clone()]).map_err(|error| error.to_string())?;

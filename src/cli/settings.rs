@@ -10,12 +10,13 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::convert::{options_of_environment, vocabulary};
+use super::convert::{option_of, options_of_environment, vocabulary};
 use super::failure::Failure;
 use super::log::{Form, Level};
 use super::settings_file as file;
 use super::source::default_data_dir;
 use crate::access::{Grant, HashError, ProjectError, Right, Tokens};
+use crate::formats::Options;
 use crate::forward::{self, DestinationText};
 use crate::receiver::redact::RuleText;
 use crate::receiver::{Cors, Limits};
@@ -118,6 +119,10 @@ pub(super) struct Settings {
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_SEMCONV")]
     pub(super) semconv: Option<PathBuf>,
+    /// Choose how a format's documents are written, where a request does not: NAME=VALUE, as `spanbridge convert --help` lists
+    /// them. Repeatable.
+    #[arg(long, value_name = "NAME=VALUE", env = "SPANBRIDGE_OPTION", value_delimiter = ',')]
+    pub(super) option: Option<Vec<String>>,
     /// Who may do what.
     #[arg(skip)]
     pub(super) tokens: Option<Vec<TokenText>>,
@@ -191,7 +196,18 @@ impl Sources {
         if let Some(path) = &self.config {
             table.extend(file::read(path)?);
         }
-        table.extend(set(&self.settings));
+        let flags = set(&self.settings);
+        let options = [table.get("option").cloned(), variables_of_options()?, flags.get("option").cloned()];
+        table.extend(flags);
+        // A later one goes before an earlier one of the same name.
+        let options: Vec<Value> = options
+            .into_iter()
+            .flatten()
+            .flat_map(|options| options.try_into::<Vec<Value>>().unwrap_or_default())
+            .collect();
+        if !options.is_empty() {
+            table.insert("option".to_owned(), Value::Array(options));
+        }
         for (name, text) in [("tokens", &self.lists.tokens), ("redact", &self.lists.redact)] {
             if let Some(text) = text {
                 table.insert(name.to_owned(), file::list(name, text)?);
@@ -212,6 +228,16 @@ impl Sources {
         }
         Ok(table)
     }
+}
+
+/// What variables choose of the options of formats, as the setting `option` has it.
+fn variables_of_options() -> Result<Option<Value>, Failure> {
+    let chosen = options_of_environment()?;
+    let options: Vec<Value> = chosen
+        .iter()
+        .map(|(name, value)| Value::String(format!("{name}={value}")))
+        .collect();
+    Ok((!options.is_empty()).then_some(Value::Array(options)))
 }
 
 fn built_in() -> Settings {
@@ -335,9 +361,16 @@ impl Settings {
                 .map_err(|(name, error)| Failure::usage(format!("destination {name}: {error}")))?,
             allowed_hosts: settings.allowed_host.clone().unwrap_or_default(),
             vocabulary,
-            options: options_of_environment()?,
+            options: self.options()?,
             data_dir: defaults.data_dir,
         })
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
+        let options = self.option.iter().flatten().filter(|text| !text.is_empty());
+        let options: Result<Vec<_>, String> = options.map(|text| option_of(text)).collect();
+        let options = options.map_err(|error| Failure::usage(format!("option: {error}")))?;
+        Options::of(options).map_err(|error| Failure::usage(format!("option: {error}")))
     }
 
     fn tls(&self) -> Result<Option<TlsFiles>, Failure> {

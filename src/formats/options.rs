@@ -152,6 +152,11 @@ impl Options {
         self.0.get(name).map(String::as_str)
     }
 
+    /// What was chosen, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// Whether an option has this value.
     #[must_use]
     pub fn is(&self, name: &str, value: &str) -> bool {
