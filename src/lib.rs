@@ -28,6 +28,8 @@ pub mod operation;
 pub mod otlp;
 #[cfg(feature = "server")]
 pub mod receiver;
+#[cfg(feature = "server")]
+pub mod redact;
 pub mod run;
 #[cfg(feature = "server")]
 pub mod server;

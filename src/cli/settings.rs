@@ -18,8 +18,8 @@ use super::source::default_data_dir;
 use crate::access::{Grant, HashError, ProjectError, Right, Tokens};
 use crate::formats::Options;
 use crate::forward::{self, DestinationText};
-use crate::receiver::redact::RuleText;
 use crate::receiver::{Cors, Limits};
+use crate::redact::RuleText;
 use crate::server::{COMPRESSION, Config, Connections, HashKey, Security, TlsFiles};
 use crate::store::Retention;
 use crate::web::ReadLimits;
@@ -357,7 +357,7 @@ impl Settings {
                 redaction: self.redact.clone().unwrap_or_default(),
                 redact_hash_key: HashKey(settings.redact_hash_key.clone()),
             },
-            forward: forward::resolve_all(self.forward.as_deref().unwrap_or_default())
+            forward: forward::resolve_all(self.forward.as_deref().unwrap_or_default(), settings.redact_hash_key.as_deref())
                 .map_err(|(name, error)| Failure::usage(format!("destination {name}: {error}")))?,
             allowed_hosts: settings.allowed_host.clone().unwrap_or_default(),
             vocabulary,

@@ -13,6 +13,7 @@
 //! - Loops are found by the header [`via::HEADER`].
 
 mod backlog;
+mod choice;
 pub mod counts;
 pub mod dead_letters;
 mod delivery;
@@ -38,6 +39,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use backlog::backlog_bytes;
+pub use choice::{Choice, ChooseText, SampleText};
 pub use counts::{Counts, Health, Sample};
 pub use dead_letters::DeadLetter;
 pub use destination::{Compression, Destination, DestinationText, Dialect, Logs, Protocol, Start, TlsText, Unfinished, resolve_all};
