@@ -14,6 +14,7 @@ mod out;
 mod pages;
 mod reindex;
 mod select;
+mod send;
 mod serve;
 mod settings;
 mod settings_file;
@@ -53,6 +54,7 @@ enum Command {
     Export(export::Export),
     Ls(ls::Ls),
     Show(show::Show),
+    Send(send::Send),
     Forward(forward::Forward),
     Reindex(reindex::Reindex),
     Token(token::Token),
@@ -84,6 +86,7 @@ pub fn main() -> ExitCode {
         Command::Export(export) => export.run(),
         Command::Ls(ls) => ls.run(),
         Command::Show(show) => show.run(),
+        Command::Send(send) => send.run(),
         Command::Forward(forward) => forward.run(),
         Command::Reindex(reindex) => reindex.run(),
         Command::Token(token) => token.run(),

@@ -27,6 +27,7 @@ mod payload;
 mod prepare;
 pub mod preset;
 pub mod progress;
+pub mod send;
 mod translate;
 pub mod via;
 mod worker;

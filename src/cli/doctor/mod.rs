@@ -2,6 +2,7 @@
 //!
 //! It only reads, and takes no lock: a bridge at work, or one that starts meanwhile, does not notice.
 
+mod destinations;
 mod directory;
 mod exporters;
 mod finding;
@@ -65,6 +66,7 @@ enum Check {
     Ports,
     Server,
     Exporters,
+    Forward,
 }
 
 impl Doctor {
@@ -146,6 +148,11 @@ impl Doctor {
         if self.wants(Check::Exporters) {
             let mut found = Findings::of("exporters");
             exporters::check(config, &mut found);
+            all.append(&mut found.list);
+        }
+        if self.wants(Check::Forward) && !config.forward.is_empty() {
+            let mut found = Findings::of("forward");
+            destinations::check(&config.forward, &mut found);
             all.append(&mut found.list);
         }
     }
