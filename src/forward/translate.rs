@@ -155,7 +155,7 @@ mod tests {
         let of = |format: &crate::formats::AnyFormat| format.assemble(&runs, &Options::default(), Layout::Compact);
         FORMATS
             .iter()
-            .flat_map(|format| of(format))
+            .flat_map(of)
             .map(|assembled| {
                 let mut document: Value = serde_json::from_str(&assembled.document).unwrap();
                 without_attributes(&mut document);
