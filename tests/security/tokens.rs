@@ -150,7 +150,7 @@ fn the_api_asks_for_the_right_that_a_path_takes() {
     assert_eq!(ls(&ingest.token), said("this token has no right to read"));
     let both = run(&["ls", "--server", &url, "--project", "acme/web"], &[]);
     assert_eq!(both.status.code(), Some(2));
-    assert!(text(&both.stderr).contains("over a bridge the token says which project is read"));
+    assert!(text(&both.stderr).contains("with a server, the token selects the project"));
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::process::{Resource, getrlimit};
 
 use super::directory::quoted;
-use super::finding::{Findings, many};
+use super::finding::Findings;
+use crate::cli::out::many;
 use crate::cli::out::with_causes;
 use crate::cli::settings::{Sources, effective};
 use crate::cli::settings_file;
