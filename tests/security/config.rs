@@ -92,11 +92,11 @@ fn a_fault_in_the_file_is_told_with_its_place() {
         (
             "max_conections = 3\n",
             "FILE, line 1: there is no key `max_conections`; did you mean `max_connections`? \
-             (`spanbridge serve --print-config` shows all)",
+             (`spanbridge serve --print-config` lists them)",
         ),
         (
             "\n[limits]\n",
-            "FILE, line 2: there is no key `limits` (`spanbridge serve --print-config` shows all)",
+            "FILE, line 2: there is no key `limits` (`spanbridge serve --print-config` lists them)",
         ),
         ("\n\nmax_headers = 0\n", "FILE, line 3, key `max_headers`: expected a nonzero u32"),
         ("redact_hash_key = 5481\n", "FILE, line 1, key `redact_hash_key`: expected a string"),
