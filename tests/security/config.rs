@@ -194,7 +194,7 @@ fn a_new_token_is_shown_once_with_its_configuration() {
     assert!(secret.starts_with("spanbridge_") && secret.len() == 54, "{secret}");
     let said = text(&output.stderr);
     assert!(!said.contains(&secret), "{said}");
-    let (_, config) = said.split_once("configuration:\n").expect("a snippet");
+    let (_, config) = said.split_once("configuration file:\n").expect("a snippet");
     let table: toml::Table = toml::from_str(config).expect("TOML");
     let entry = &table["tokens"][0];
     assert_eq!(entry["name"].as_str(), Some("ci \"x\""));
