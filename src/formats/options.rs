@@ -93,7 +93,7 @@ impl fmt::Display for Values {
 
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}: {} [default: {}]", self.name, self.values, self.meaning, self.default)?;
+        write!(f, "{}={}  {} [default: {}]", self.name, self.values, self.meaning, self.default)?;
         match self.variable {
             Some(variable) => write!(f, " [env: {variable}]"),
             None => Ok(()),

@@ -109,7 +109,7 @@ fn exposure(config: &Config, found: &mut Findings) {
         }
         if !config.security.may_listen_anywhere() {
             let what = format!("{address} ({flag}) can be reached from other machines, and nobody is asked who they are");
-            let mend = "spanbridge token new --name NAME, and its entry into the configuration";
+            let mend = "spanbridge token new --name NAME, and add its entry to the configuration file";
             found.wrong(what, "serve does not start: everybody could read and write", mend);
         } else if config.security.tls.is_none() {
             let what = format!("{address} ({flag}) can be reached from other machines without TLS");
