@@ -46,6 +46,11 @@ mod withheld;
 #[cfg(feature = "layer")]
 pub use layer::{init, layer};
 
+/// The README's Rust snippet, compiled as it is printed.
+#[cfg(all(doctest, feature = "layer"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 pub mod docs {
     //! Long pages.
 

@@ -18,46 +18,46 @@ use crate::forward::send::send;
 use crate::forward::{DestinationText, Dialect, Logs, Protocol, Sample};
 
 const EXAMPLES: &str = "\
-Input is recognised by content, as `convert` does it: OTLP protobuf or OTLP/JSON, traces or logs, plain, gzip or zstd. What is sent is
-encoded anew.
+The input is detected by its content, as `convert` does: OTLP protobuf or OTLP/JSON, traces or logs, plain, gzip or zstd. Spans are
+decoded and encoded again, so fields that OTLP does not define are not sent.
 
 Examples:
-  spanbridge send --to phoenix=http://127.0.0.1:6006 spans.json       in the attributes that Phoenix reads
-  spanbridge send --to http://127.0.0.1:4318 --dialect genai *.bin    in those of OTel's GenAI conventions
+  spanbridge send --to phoenix=http://127.0.0.1:6006 spans.json       with the attributes that Phoenix reads
+  spanbridge send --to http://127.0.0.1:4318 --dialect genai *.bin    with those of OTel's GenAI conventions
   spanbridge send --to https://otlp.example.com --header 'authorization=Bearer ${env:TOKEN}' run.jsonl.gz
 
-Exit status: 0 all was accepted, 1 some was not, 2 the call is at fault.";
+Exit status: 0 if everything was accepted, 1 if not, 2 for a usage error.";
 
 /// Send files with spans to Jaeger, Phoenix or any OTLP backend, without a server.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Send {
-    /// Where to: a URL, or NAME=URL, where the names phoenix, jaeger, langfuse, datadog and mlflow set what these need.
+    /// The destination: a URL, or NAME=URL. The names phoenix, jaeger, langfuse, datadog and mlflow select presets for these backends.
     #[arg(long, value_name = "[NAME=]URL")]
     to: String,
-    /// The attributes that the destination reads: as-received, openinference, genai or both [default: as NAME needs, else
+    /// The attributes to add: as-received (none), openinference, genai or both [default: the preset of NAME, else
     /// as-received].
     #[arg(long, value_name = "DIALECT", value_parser = word::<Dialect>)]
     dialect: Option<Dialect>,
-    /// What becomes of log records: send, into-spans or leave [default: as NAME needs, else send].
+    /// What to do with log records: send, into-spans or leave [default: the preset of NAME, else send].
     #[arg(long, value_name = "WORD", value_parser = word::<Logs>)]
     logs: Option<Logs>,
     /// The transport: grpc, http/protobuf or http/json [default: grpc on port 4317, else http/protobuf].
     #[arg(long, value_name = "PROTOCOL", value_parser = word::<Protocol>)]
     protocol: Option<Protocol>,
-    /// A header of every request; a value may hold ${env:NAME} and ${file:PATH}. Repeatable.
+    /// Add a header to every request; the value may contain ${env:NAME} and ${file:PATH}. Repeatable.
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
     headers: Vec<(String, String)>,
-    /// Seconds after which to give up if nothing is accepted.
+    /// Give up if the destination accepts nothing for this many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     give_up_seconds: u64,
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE")]
     semconv: Option<PathBuf>,
-    /// The most bytes that a file may have after decompression.
+    /// The maximum size of a file after decompression.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
     max_bytes: usize,
-    /// Files with spans and log records; `-` is standard input.
+    /// The files to read; `-` is standard input.
     #[arg(required = true, value_name = "FILE|-")]
     files: Vec<PathBuf>,
 }
@@ -67,7 +67,7 @@ fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 }
 
 fn header(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     Ok((name.trim().to_owned(), value.to_owned()))
 }
 
@@ -134,12 +134,12 @@ impl Send {
         let [spans, records] = sample.sent;
         out::note(&format!(
             "{} and {} sent to {}",
-            counted(spans, "span"),
-            counted(records, "log record"),
+            out::many(spans, "span"),
+            out::many(records, "log record"),
             sample.name
         ));
         if sample.left_out + sample.not_taken > 0 {
-            let left = counted(sample.left_out + sample.not_taken, "log record");
+            let left = out::many(sample.left_out + sample.not_taken, "log record");
             out::note(&format!(
                 "{left} not sent: no span takes them, or the destination takes no log records"
             ));
@@ -149,9 +149,4 @@ impl Send {
         }
         Ok(status(clean && outcome.refused.is_empty() && outcome.gave_up.is_none()))
     }
-}
-
-fn counted(number: u64, thing: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {thing}{plural}")
 }

@@ -47,6 +47,10 @@ pub struct Assembled<D> {
 pub trait Format {
     /// The format's name in the command line, in URLs and in file names.
     const ID: &'static str;
+    /// What a document is, in a line.
+    const HOLDS: &'static str;
+    /// What a document leaves out, in a line.
+    const LOSES: &'static str;
     /// What the caller can choose.
     const OPTIONS: &'static [Choice] = &[];
     /// The document; it borrows what the runs hold.
@@ -66,6 +70,10 @@ pub trait Format {
 pub struct AnyFormat {
     /// The format's name.
     pub id: &'static str,
+    /// What a document is, in a line.
+    pub holds: &'static str,
+    /// What a document leaves out, in a line.
+    pub loses: &'static str,
     /// What the caller can choose.
     pub options: &'static [Choice],
     assemble: fn(&[Run], &Options, Layout) -> Vec<Assembled<String>>,
@@ -96,6 +104,8 @@ impl AnyFormat {
     const fn of<F: Format>() -> Self {
         Self {
             id: F::ID,
+            holds: F::HOLDS,
+            loses: F::LOSES,
             options: F::OPTIONS,
             assemble: assemble_text::<F>,
             write: write_documents::<F>,

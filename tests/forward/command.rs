@@ -73,7 +73,10 @@ async fn the_command_tells_how_far_destinations_are_and_leaves_orders() {
     }
     let unknown = forward(directory.path(), &["skip", "other"]);
     let words = String::from_utf8_lossy(&unknown.stderr).into_owned();
-    assert!(unknown.status.code() == Some(2) && words.contains("known are sink"), "{words}");
+    assert!(
+        unknown.status.code() == Some(2) && words.contains("the destinations are sink"),
+        "{words}"
+    );
 }
 
 fn send(url: &str, file: &Path, arguments: &[&str]) -> (Option<i32>, String) {
