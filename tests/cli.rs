@@ -191,8 +191,8 @@ fn an_unreadable_input_is_named_and_the_others_are_still_written() {
 fn calls_at_fault_end_with_two() {
     for (arguments, words) in [
         (
-            vec!["convert", "--to", "atif", "x"],
-            "there is contextforge, reflex, openreward, synth, invariant",
+            vec!["convert", "--to", "parquet", "x"],
+            "there is contextforge, reflex, openreward, synth, invariant, messages",
         ),
         (vec!["convert", "--to", "reflex"], "required"),
         (vec!["convert", "--to", "reflex", "--option", "x", "-"], "NAME=VALUE"),

@@ -3,6 +3,7 @@
 
 mod calls;
 pub mod contextforge;
+mod exchange;
 mod facts;
 mod ids;
 pub mod invariant;
@@ -11,6 +12,7 @@ pub mod json;
 mod json_from;
 mod json_read;
 pub mod loss;
+pub mod messages;
 pub mod openreward;
 pub mod options;
 mod order;
@@ -160,17 +162,18 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
 }
 
 /// Every format, in the order in which they are listed to people.
-pub const FORMATS: [AnyFormat; 5] = [
+pub const FORMATS: [AnyFormat; 6] = [
     AnyFormat::of::<contextforge::ContextForge>(),
     AnyFormat::of::<reflex::Reflex>(),
     AnyFormat::of::<openreward::OpenReward>(),
     AnyFormat::of::<synth::Synth>(),
     AnyFormat::of::<invariant::Invariant>(),
+    AnyFormat::of::<messages::Messages>(),
 ];
 
 /// The format with this name.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
-    static LIST: [AnyFormat; 5] = FORMATS;
+    static LIST: [AnyFormat; 6] = FORMATS;
     LIST.iter().find(|format| format.id == id)
 }
