@@ -192,7 +192,7 @@ fn calls_at_fault_end_with_two() {
     for (arguments, words) in [
         (
             vec!["convert", "--to", "parquet", "x"],
-            "there is contextforge, reflex, openreward, synth, invariant, messages",
+            "there is contextforge, reflex, openreward, synth, invariant, messages, atif",
         ),
         (vec!["convert", "--to", "reflex"], "required"),
         (vec!["convert", "--to", "reflex", "--option", "x", "-"], "NAME=VALUE"),

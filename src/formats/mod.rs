@@ -1,6 +1,7 @@
 //! Runs to documents, document to spans: one folder a format. Formats never read attribute keys and never use one
 //! another.
 
+pub mod atif;
 mod calls;
 pub mod contextforge;
 mod exchange;
@@ -162,18 +163,19 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
 }
 
 /// Every format, in the order in which they are listed to people.
-pub const FORMATS: [AnyFormat; 6] = [
+pub const FORMATS: [AnyFormat; 7] = [
     AnyFormat::of::<contextforge::ContextForge>(),
     AnyFormat::of::<reflex::Reflex>(),
     AnyFormat::of::<openreward::OpenReward>(),
     AnyFormat::of::<synth::Synth>(),
     AnyFormat::of::<invariant::Invariant>(),
     AnyFormat::of::<messages::Messages>(),
+    AnyFormat::of::<atif::Atif>(),
 ];
 
 /// The format with this name.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
-    static LIST: [AnyFormat; 6] = FORMATS;
+    static LIST: [AnyFormat; 7] = FORMATS;
     LIST.iter().find(|format| format.id == id)
 }

@@ -28,7 +28,8 @@ const LEAST: Duration = Duration::from_millis(2);
 const ATTEMPTS: usize = 4;
 
 /// Options that write what is not written without them.
-const MORE: [(&str, &str); 11] = [
+const MORE: [(&str, &str); 12] = [
+    ("atif.subagents", "files"),
     ("contextforge.embeddings", "retrieval"),
     ("invariant.container", "jsonl"),
     ("invariant.subagents", "own"),

@@ -405,7 +405,11 @@ fn samples_are_written_and_read() {
             ("invariant.tools", "event"),
             ("invariant.reasoning", "prepend"),
         ],
-        &[("contextforge.embeddings", "retrieval"), ("reflex.optimize", "planner")],
+        &[
+            ("contextforge.embeddings", "retrieval"),
+            ("reflex.optimize", "planner"),
+            ("atif.subagents", "files"),
+        ],
         &[
             ("messages.flavour", "openai"),
             ("messages.rows", "turn"),
@@ -432,6 +436,7 @@ fn samples_are_written_and_read() {
             reads_back::<crate::formats::reflex::Reflex>(&run, &options);
             reads_back::<crate::formats::invariant::Invariant>(&run, &options);
             reads_back::<crate::formats::messages::Messages>(&run, &options);
+            reads_back::<crate::formats::atif::Atif>(&run, &options);
         }
     }
 }

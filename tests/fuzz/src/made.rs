@@ -27,7 +27,8 @@ pub fn of(data: &[u8]) -> Made {
     made
 }
 
-const OPTIONS: [(&str, &[&str]); 14] = [
+const OPTIONS: [(&str, &[&str]); 15] = [
+    ("atif.subagents", &["files", "inline"]),
     ("contextforge.embeddings", &["retrieval"]),
     ("invariant.container", &["push", "jsonl", "x"]),
     ("invariant.dataset", &["d"]),
