@@ -70,7 +70,8 @@ impl<'a> Offered<'a> {
         }
         let tools = self.0.iter().map(|tool| {
             let mut function = Object::from([("name", (&tool.name).into())]);
-            function.add_filled("description", tool.description.as_deref());
+            // Some templates fail without the key.
+            function.add("description", tool.description.as_deref().unwrap_or_default());
             let parameters = match &tool.parameters {
                 Some(schema @ Value::Object(_)) => Json::from(schema),
                 // Templates and validators walk through it.

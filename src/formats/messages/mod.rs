@@ -39,6 +39,10 @@
 //! An edited or shortened history is not told apart: the row holds each message once, in the order in which they came. It is
 //! reported where it happened.
 //!
+//! Not ours to resolve: GPT-OSS's template refuses a turn that has words, reasoning and calls, and does not render words beside
+//! calls; LLaMA-Factory throws words beside calls away. Trainers of flavour `trl` learn every assistant message of a row, in rows
+//! of turns the earlier ones again and again.
+//!
 //! A row whose first words are the assistant's, or in which a user speaks right after results, is written and reported:
 //! LLaMA-Factory drops it, the others take it. A run in which no model said anything gives no row.
 //!

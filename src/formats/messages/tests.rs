@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Messages;
 use crate::formats::testing::{Build, assistant, call, calling, mixed_up, samples, user};
 use crate::formats::{Format, Loss, LossReason, Options};
-use crate::operation::{Message, Role};
+use crate::operation::{Message, Role, ToolDefinition};
 use crate::run::{EntryKind, Run};
 
 fn rows(run: &Run, options: &[(&str, &str)]) -> (Vec<Value>, Vec<Loss>) {
@@ -177,4 +177,33 @@ fn reasoning_and_old_words_by_flavour() {
         (&list[1]["messages"][1]["weight"], &list[1]["messages"][3]["weight"]),
         (&json!(0), &Value::Null)
     );
+}
+
+#[test]
+fn tools_stand_once() {
+    let mut build = Build::new();
+    let root = build.agent("a", None, 0, 9000);
+    let first = build.llm(root, 10, 20, &[user("Hi")], Some(assistant("Hello.")));
+    let second = build.llm(root, 30, 40, &[user("Look.")], Some(assistant("Where?")));
+    let tool = |name: &str, description: Option<&str>| ToolDefinition {
+        name: name.to_owned(),
+        description: description.map(str::to_owned),
+        parameters: None,
+    };
+    build.op(first).tool_definitions = vec![tool("look", None)];
+    build.op(second).tool_definitions = vec![tool("look", Some("newer")), tool("go", None)];
+    let (list, losses) = rows(&build.run, &[]);
+    let names: Vec<&Value> = list[0]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| &tool["function"]["name"])
+        .collect();
+    assert_eq!(names, ["look", "go"]);
+    let parameters = &list[0]["tools"][0]["function"]["parameters"];
+    assert_eq!(parameters, &json!({"type": "object", "properties": {}}));
+    assert!(has(&losses, "another definition of look", LossReason::Ambiguous), "{losses:?}");
+    let (text, _) = rows(&build.run, &[("messages.tools", "text")]);
+    let read: Value = serde_json::from_str(text[0]["tools"].as_str().unwrap()).unwrap();
+    assert_eq!(read, list[0]["tools"]);
 }
