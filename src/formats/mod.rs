@@ -1,8 +1,10 @@
 //! Runs to documents, document to spans: one folder a format. Formats never read attribute keys and never use one
 //! another.
 
+pub mod atif;
 mod calls;
 pub mod contextforge;
+mod exchange;
 mod facts;
 mod ids;
 pub mod invariant;
@@ -11,6 +13,7 @@ pub mod json;
 mod json_from;
 mod json_read;
 pub mod loss;
+pub mod messages;
 pub mod openreward;
 pub mod options;
 mod order;
@@ -170,17 +173,19 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
 }
 
 /// Every format, in the order in which they are listed to people.
-pub const FORMATS: [AnyFormat; 5] = [
+pub const FORMATS: [AnyFormat; 7] = [
     AnyFormat::of::<contextforge::ContextForge>(),
     AnyFormat::of::<reflex::Reflex>(),
     AnyFormat::of::<openreward::OpenReward>(),
     AnyFormat::of::<synth::Synth>(),
     AnyFormat::of::<invariant::Invariant>(),
+    AnyFormat::of::<messages::Messages>(),
+    AnyFormat::of::<atif::Atif>(),
 ];
 
 /// The format with this name.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
-    static LIST: [AnyFormat; 5] = FORMATS;
+    static LIST: [AnyFormat; 7] = FORMATS;
     LIST.iter().find(|format| format.id == id)
 }
