@@ -1,10 +1,13 @@
 //! What calls ask for and what comes back, and the tools that were offered, as chat formats write them.
 
+use std::collections::hash_map::Entry;
+
 use serde_json::Value;
 
 use super::calls::{self, Results};
 use super::io;
 use super::json::{Json, Object, Text};
+use crate::hash::HashMap;
 use crate::operation::{Failure, Message, Part, ToolDefinition};
 use crate::run::{Run, Step};
 use crate::transcript::{Asked, Given};
@@ -47,17 +50,23 @@ pub(crate) fn result<'a>(run: &'a Run, results: &Results<'a>, given: Given<'a>) 
 
 /// Tools in OpenAI's function form.
 #[derive(Debug, Default)]
-pub(crate) struct Offered<'a>(Vec<&'a ToolDefinition>);
+pub(crate) struct Offered<'a> {
+    list: Vec<&'a ToolDefinition>,
+    by_name: HashMap<&'a str, &'a ToolDefinition>,
+}
 
 impl<'a> Offered<'a> {
     /// Adds those that a model call was offered. Names of tools that stand there with another definition come back.
     pub(crate) fn add(&mut self, definitions: &'a [ToolDefinition]) -> Vec<&'a str> {
         let mut differing = Vec::new();
         for definition in definitions.iter().filter(|definition| !definition.name.is_empty()) {
-            match self.0.iter().find(|known| known.name == definition.name) {
-                None => self.0.push(definition),
-                Some(known) if *known == definition => {}
-                Some(_) => differing.push(definition.name.as_str()),
+            match self.by_name.entry(&definition.name) {
+                Entry::Vacant(place) => {
+                    place.insert(definition);
+                    self.list.push(definition);
+                }
+                Entry::Occupied(known) if **known.get() == *definition => {}
+                Entry::Occupied(_) => differing.push(definition.name.as_str()),
             }
         }
         differing
@@ -65,10 +74,10 @@ impl<'a> Offered<'a> {
 
     /// A list with an object a tool; `null` where none was offered.
     pub(crate) fn list(&self) -> Json<'a> {
-        if self.0.is_empty() {
+        if self.list.is_empty() {
             return Json::Null;
         }
-        let tools = self.0.iter().map(|tool| {
+        let tools = self.list.iter().map(|tool| {
             let mut function = Object::from([("name", (&tool.name).into())]);
             // Some templates fail without the key.
             function.add("description", tool.description.as_deref().unwrap_or_default());
