@@ -1,0 +1,57 @@
+//! Which format a document is in, by its content.
+
+use serde_json::Value;
+
+use super::error::DisassembleError;
+use crate::formats::{AnyFormat, by_id};
+
+/// The documents in a value: the value itself, or the members of a list of documents.
+pub(super) fn documents(value: &Value, path: String) -> Vec<(String, &Value)> {
+    match value.as_array() {
+        Some(list) if list.first().is_some_and(is_whole) => {
+            let place = |(index, value)| (format!("{path}[{index}]"), value);
+            list.iter().enumerate().map(place).collect()
+        }
+        _ => vec![(path, value)],
+    }
+}
+
+/// Whether a member of a list is a document of its own, not a part of one.
+fn is_whole(value: &Value) -> bool {
+    value.is_array() || of_object(value).is_some()
+}
+
+fn of_object(value: &Value) -> Option<&'static str> {
+    let has = |key: &str| value.get(key).is_some();
+    let list = |key: &str| value.get(key).is_some_and(Value::is_array);
+    if list("nodes") {
+        Some("reflex")
+    } else if has("session_time_steps") || has("event_history") || has("markov_blanket_message_history") {
+        Some("synth")
+    } else if list("steps") || has("run_id") && has("started_at") {
+        Some("contextforge")
+    } else if list("blocks") {
+        Some("openreward")
+    } else if list("messages") {
+        Some("invariant")
+    } else {
+        None
+    }
+}
+
+/// The format that a document looks like.
+pub(super) fn format_of(value: &Value) -> Result<&'static AnyFormat, DisassembleError> {
+    let unrecognised = |detail: &str| DisassembleError::Unrecognised { detail: detail.to_owned() };
+    let id = match value {
+        Value::Array(list) => match list.first() {
+            None => return Err(unrecognised("an empty list is no sign of any; --from settles it")),
+            Some(first) if first.get("sub_type").is_some() || first.get("block_type").is_some() => Some("openreward"),
+            Some(first) if ["role", "tools", "function"].iter().any(|key| first.get(*key).is_some()) => Some("invariant"),
+            Some(_) => None,
+        },
+        Value::Object(_) => of_object(value),
+        _ => None,
+    };
+    id.and_then(by_id)
+        .ok_or_else(|| unrecognised("none of its keys is a sign of one; --from settles it"))
+}
