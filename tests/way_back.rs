@@ -4,6 +4,7 @@
 
 mod support;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,7 @@ use spanbridge::run::{self, Run};
 use spanbridge::span::Span;
 
 /// Formats with a reader.
-const READ: [&str; 1] = ["invariant"];
+const READ: [&str; 2] = ["openreward", "invariant"];
 
 fn format(id: &str) -> &'static AnyFormat {
     formats::by_id(id).unwrap()
@@ -206,8 +207,54 @@ fn words(content: Option<&Value>) -> Value {
 fn meaning(id: &str, document: &Value) -> Vec<Value> {
     match id {
         "invariant" => invariant_meaning(document),
+        "openreward" => openreward_meaning(document.get("blocks").unwrap_or(document)),
         _ => Vec::new(),
     }
+}
+
+/// Messages, calls and thoughts as they stand; of results that come in pieces, the whole; then what belongs to agents inside.
+fn openreward_meaning(blocks: &Value) -> Vec<Value> {
+    let mut out = Vec::new();
+    let mut pieces: BTreeMap<String, Vec<(u64, Value)>> = BTreeMap::new();
+    for block in blocks.as_array().into_iter().flatten() {
+        let payload = &block["payload"];
+        match block["sub_type"].as_str().unwrap_or_default() {
+            "MESSAGE" => {
+                let content = match &payload["content"] {
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                out.push(json!({"role": payload["role"], "content": content}));
+            }
+            "THINK" => out.push(json!({"thought": payload["text"]})),
+            "TOOL_CALL" => {
+                let arguments = &payload["arguments"];
+                out.push(json!({"call": payload["call_id"], "name": payload["name"], "arguments": arguments}));
+            }
+            _ if payload.get("delta").is_some() => {
+                let seq = payload["seq"].as_u64().unwrap_or(u64::MAX);
+                let call = payload["call_id"].as_str().unwrap_or_default().to_owned();
+                pieces.entry(call).or_default().push((seq, payload["delta"].clone()));
+            }
+            _ => out.push(json!({"answers": payload["call_id"], "output": payload["output"]})),
+        }
+        if let Some(inner) = block["metadata"].get("subagent") {
+            let list = inner.as_array().cloned().unwrap_or_else(|| vec![inner.clone()]);
+            out.extend(
+                list.iter()
+                    .map(|inner| json!({"agent": inner["agent"], "blocks": openreward_meaning(&inner["blocks"])})),
+            );
+        }
+    }
+    for (call, mut pieces) in pieces {
+        pieces.sort_by_key(|(seq, _)| *seq);
+        let texts: Option<String> = pieces.iter().map(|(_, piece)| piece.as_str()).collect();
+        let whole = texts.map_or_else(|| pieces.into_iter().map(|(_, piece)| piece).collect(), Value::from);
+        out.push(json!({"answers": call, "output": whole}));
+    }
+    // Blocks of one turn stand in the order in which a client inserted them: the page gives that order no meaning.
+    out.sort_by_key(Value::to_string);
+    out
 }
 
 fn invariant_meaning(document: &Value) -> Vec<Value> {
@@ -262,6 +309,40 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "made-waiting-for-a-person/5b8efff798038103d2690000003f0002.invariant.json",
         "the person's answer is an interrupt's and stands in a document of its own run too: told twice",
+    ),
+    (
+        "openreward/odd-values.json",
+        "joined results are read as other values than the texts that were told",
+    ),
+    ("openreward/retries-and-errors.json", "a result of null comes back as empty text"),
+    ("openreward/thinking-and-raw.json", "thoughts of one turn come back as one thought"),
+    (
+        "made-handoff/5b8efff798038103d269000000030001.openreward.json",
+        "a result that is JSON text comes back as the value",
+    ),
+    (
+        "made-handoff-calls/5b8efff798038103d269000000230001.openreward.json",
+        "who hands over to whom is not read from the arguments of the call",
+    ),
+    (
+        "made-limits/5b8efff798038103d269000000090001.openreward.json",
+        "words and results that were divided to fit small limits come back whole",
+    ),
+    (
+        "made-memory/5b8efff798038103d269000000020001.openreward.json",
+        "a memory read inside a tool is told as an operation of its own",
+    ),
+    (
+        "made-retrieval-rerank-embedding/5b8efff798038103d269000000180001.openreward.json",
+        "a retrieval inside a tool is told as an operation of its own",
+    ),
+    (
+        "made-tools-seen-in-messages/5b8efff798038103d269000000220001.openreward.json",
+        "a result that is JSON text comes back as the value",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0003.openreward.json",
+        "a person's answer behind the last result is not told without its block",
     ),
 ];
 

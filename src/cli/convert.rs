@@ -10,7 +10,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::failure::Failure;
-use super::input::{Batch, DEFAULT_LIMIT};
+use super::input::{Batch, DEFAULT_LIMIT, From, from_of};
 use super::{out, status};
 use crate::formats::{self, AnyFormat, Layout, Options};
 use crate::span::hex;
@@ -20,12 +20,14 @@ use crate::web::percent_encoded;
 const EXAMPLES: &str = "\
 Input is recognised by content, never by name: OTLP protobuf (the body of an export request) or OTLP/JSON (one object,
 or one a line as the OpenTelemetry Collector's file exporter writes), traces or logs, plain, gzip or zstd. Several files
-are one set of spans; a log record is joined to its span wherever it stands.
+are one set of spans; a log record is joined to its span wherever it stands. A document of a format is read into spans first
+(--from names the format where its content leaves that open).
 
 Examples:
   spanbridge convert --to reflex spans.json                      one compact document a line
   spanbridge convert --to contextforge --output out/ *.bin       out/<trace id>.contextforge.json, indented
   zcat spans.jsonl.gz | spanbridge convert --to synth -          from standard input
+  spanbridge convert --from invariant --to reflex chat.json      a document into another format
   spanbridge convert --to invariant --losses lost.ndjson a.bin   what the documents could not hold, and what is odd";
 
 /// The examples, and what the formats let choose.
@@ -43,13 +45,16 @@ fn help() -> String {
 pub(super) struct Convert {
     #[command(flatten)]
     pub(super) target: Target,
+    /// What the files hold: documents of this format; `auto`: each file's content tells (spans, log records or documents).
+    #[arg(long, value_name = "FORMAT|auto", value_parser = from_of, default_value = "auto")]
+    from: From,
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE")]
     semconv: Option<PathBuf>,
     /// The most bytes that a file may have after decompression.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
     max_bytes: usize,
-    /// Files with spans and log records; `-` is standard input.
+    /// Files with spans, log records or documents; `-` is standard input.
     #[arg(required = true, value_name = "FILE|-")]
     files: Vec<PathBuf>,
 }
@@ -90,7 +95,7 @@ impl Convert {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let vocabulary = vocabulary(self.semconv.as_deref())?;
         let mut writer = self.target.open()?;
-        let mut batch = Batch::new(self.max_bytes);
+        let mut batch = Batch::new(self.max_bytes).from(self.from);
         for file in &self.files {
             batch.read(file);
         }
@@ -100,6 +105,10 @@ impl Convert {
         for problem in &batch.problems {
             out::error(problem);
             writer.note_loss(|| json!({ "kind": "unreadable", "what": out::with_causes(problem) }))?;
+        }
+        for (file, note) in &batch.documents {
+            writer
+                .note_loss(|| json!({ "file": file, "kind": "import", "what": note.path, "reason": note.kind, "detail": note.detail }))?;
         }
         let clean = batch.problems.is_empty();
         if batch.spans.is_empty() && clean {

@@ -31,7 +31,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use back::{DisassembleError, Disassembled, Note, NoteKind, disassemble};
+pub use back::{DisassembleError, Disassembled, Note, NoteKind, disassemble, is_document};
 pub use loss::{Loss, LossReason};
 pub use options::{Choice, OptionError, Options};
 
@@ -191,7 +191,7 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
 pub const FORMATS: [AnyFormat; 5] = [
     AnyFormat::of::<contextforge::ContextForge>(None),
     AnyFormat::of::<reflex::Reflex>(None),
-    AnyFormat::of::<openreward::OpenReward>(None),
+    AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
     AnyFormat::of::<synth::Synth>(None),
     AnyFormat::of::<invariant::Invariant>(Some(invariant::back::read)),
 ];

@@ -10,6 +10,7 @@ mod at;
 mod error;
 mod facts;
 mod note;
+mod operations;
 mod recognise;
 mod remainder;
 mod story;
@@ -18,9 +19,11 @@ use serde_json::Value;
 
 pub use error::DisassembleError;
 pub use note::{Note, NoteKind};
+pub use recognise::is_document;
 
 pub(in crate::formats) use at::{At, kind_of, time};
 pub(in crate::formats) use facts::{definition as tool_definition, read as read_facts};
+pub(in crate::formats) use operations::{exact_times, read as read_operations, searched};
 pub(in crate::formats) use story::{Story, trace_id};
 
 use super::{AnyFormat, Assembled, Layout, Loss, LossReason, Options};

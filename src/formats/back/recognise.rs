@@ -39,6 +39,25 @@ fn of_object(value: &Value) -> Option<&'static str> {
     }
 }
 
+/// Whether a JSON text begins with a document, as far as its content tells, and not with OTLP/JSON.
+#[must_use]
+pub fn is_document(text: &[u8]) -> bool {
+    /// OTLP's own keys stand at the beginning, and its files may be large.
+    const HEAD: usize = 4096;
+    let head = text.get(..HEAD).unwrap_or(text);
+    let has = |key: &str| head.windows(key.len()).any(|part| part == key.as_bytes());
+    if ["Spans\"", "Logs\"", "Metrics\"", "_spans\"", "_logs\"", "_metrics\""]
+        .iter()
+        .any(|end| has(&format!("\"resource{end}")))
+    {
+        return false;
+    }
+    let first = serde_json::Deserializer::from_slice(text).into_iter::<Value>().next();
+    let Some(Ok(value)) = first else { return false };
+    let first = documents(&value, String::new()).into_iter().next();
+    first.is_some_and(|(_, document)| format_of(document).is_ok())
+}
+
 /// The format that a document looks like.
 pub(super) fn format_of(value: &Value) -> Result<&'static AnyFormat, DisassembleError> {
     let unrecognised = |detail: &str| DisassembleError::Unrecognised { detail: detail.to_owned() };

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::content::{self, result};
-use super::operations::{self, searched};
 use super::{Result, by_position, take};
-use crate::formats::back::{At, NoteKind, Story, kind_of, time, tool_definition};
+use crate::formats::back::{At, NoteKind, Story, kind_of, read_operations, searched, time, tool_definition};
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
@@ -168,7 +167,7 @@ impl<'s> Reader<'s> {
         }
         said.history.push(message);
         said.unheard = said.history.len();
-        operations::read(inner.as_ref(), index, agent, self.story);
+        read_operations(inner.as_ref(), index, agent, self.story);
         Some(index)
     }
 
@@ -266,7 +265,7 @@ impl<'s> Reader<'s> {
         let called = metadata.get("subagent").cloned();
         let failed = metadata.contains_key("error");
         let index = self.run(event, content.as_ref(), metadata, stamp, agent, &call_id, &known);
-        operations::read(inner.as_ref(), index, index, self.story);
+        read_operations(inner.as_ref(), index, index, self.story);
         if let Some(called) = called.filter(|_| depth < NESTING_LIMIT) {
             let at = At::root("invariant", &called, format!("{}.metadata.subagent", event.path));
             self.subagent(&at, index, depth)?;

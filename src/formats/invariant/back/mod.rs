@@ -14,7 +14,6 @@
 mod annotations;
 mod content;
 mod list;
-mod operations;
 
 use serde_json::{Map, Value, json};
 

@@ -1,12 +1,15 @@
-//! Operations that stand in the metadata of an event, and calls that stand for something else than a tool.
+//! Operations that documents tell beside their own words, and calls that stand for something else than a tool.
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{Story, read_facts, time};
+use super::at::time;
+use super::facts::read as read_facts;
+use super::story::Story;
 use crate::operation::{Document, Kind, Operation, ToolUse};
+use crate::span::UnixNanos;
 
 /// Operations told beside an event: inside of it where it is a tool, else beside it under the agent.
-pub(super) fn read(list: Option<&Value>, event: usize, around: usize, story: &mut Story) {
+pub(in crate::formats) fn read(list: Option<&Value>, event: usize, around: usize, story: &mut Story) {
     for (number, said) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
         let Some(map) = said.as_object() else { continue };
         one(map, event, number, around, story);
@@ -19,6 +22,12 @@ fn one(said: &Map<String, Value>, event: usize, number: usize, around: usize, st
     let kind = word("kind").as_deref().and_then(Kind::from_name).unwrap_or(Kind::Unknown);
     let (name, span_id) = (word("name").unwrap_or_default(), word("span_id"));
     let (start, end) = (word("started_at"), word("ended_at"));
+    let exact = said.shift_remove("time");
+    for group in ["model_call", "facts"] {
+        if let Some(Value::Object(inner)) = said.shift_remove(group) {
+            said.extend(inner);
+        }
+    }
     let (input, output) = (said.shift_remove("input"), said.shift_remove("output"));
     let mut operation = Operation {
         kind,
@@ -56,14 +65,30 @@ fn one(said: &Map<String, Value>, event: usize, number: usize, around: usize, st
         let id = story.id(span_id.as_deref(), &format!("{event}.operations[{number}]"));
         story.add(id, around, operation)
     };
-    story.times(index, start.as_deref().and_then(time), end.as_deref().and_then(time));
+    let (from, to) = exact.as_ref().map(exact_times).unwrap_or_default();
+    story.times(
+        index,
+        start.as_deref().and_then(time).or(from),
+        end.as_deref().and_then(time).or(to),
+    );
     if let Some(draft) = story.drafts.get_mut(index) {
         draft.running = draft.start.is_some() && draft.end.is_none();
     }
 }
 
+/// Times as `{start_unix_nano, end_unix_nano}`, both text.
+pub(in crate::formats) fn exact_times(said: &Value) -> (Option<UnixNanos>, Option<UnixNanos>) {
+    let nanos = |key: &str| {
+        said.get(key)
+            .and_then(Value::as_str)
+            .and_then(|text| text.parse().ok())
+            .map(UnixNanos)
+    };
+    (nanos("start_unix_nano"), nanos("end_unix_nano"))
+}
+
 /// What was looked for and found.
-pub(super) fn searched(operation: &mut Operation, arguments: Option<&Value>, found: Option<Value>) {
+pub(in crate::formats) fn searched(operation: &mut Operation, arguments: Option<&Value>, found: Option<Value>) {
     let argument = |key: &str| arguments.and_then(|arguments| arguments.get(key)).cloned();
     let query = argument("query").or_else(|| arguments.cloned());
     if matches!(operation.kind, Kind::MemoryRead | Kind::MemoryWrite) {
