@@ -15,6 +15,8 @@ struct Transcript;
 
 impl Format for Transcript {
     const ID: &'static str = "transcript";
+    const HOLDS: &'static str = "transcript: what was said, as Markdown";
+    const LOSES: &'static str = "times, tokens and everything else that is not said";
     type Document<'a> = String;
 
     fn assemble(runs: &[Run], _: &Options) -> Vec<Assembled<String>> {

@@ -28,6 +28,8 @@ pub mod operation;
 pub mod otlp;
 #[cfg(feature = "server")]
 pub mod receiver;
+#[cfg(feature = "server")]
+pub mod redact;
 pub mod run;
 #[cfg(feature = "server")]
 pub mod server;
@@ -43,6 +45,11 @@ mod withheld;
 
 #[cfg(feature = "layer")]
 pub use layer::{init, layer};
+
+/// The README's Rust snippet, compiled as it is printed.
+#[cfg(all(doctest, feature = "layer"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 pub mod docs {
     //! Long pages.

@@ -862,7 +862,7 @@ fn the_api_answers_documents_and_open_rewards_blocks() {
     assert!(String::from_utf8_lossy(&only.body).contains(&id(1).to_string()));
     assert!(!String::from_utf8_lossy(&only.body).contains(&id(2).to_string()));
 
-    for format in ["contextforge", "reflex", "openreward", "synth", "invariant"] {
+    for format in ["contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif"] {
         let answer = bridge.get(&format!("/api/v1/traces/{}/{format}", id(1)));
         assert_eq!(
             (answer.status, answer.header("content-type")),
@@ -887,7 +887,7 @@ fn the_api_answers_documents_and_open_rewards_blocks() {
     for (path, words) in [
         ("/v1/organizations/other/traces/tr_01/blocks".to_owned(), "no organization other"),
         (format!("/api/v1/traces/{}/reflex", id(2)), "nothing an agent did"),
-        (format!("/api/v1/traces/{}/atif", id(1)), "no format atif"),
+        (format!("/api/v1/traces/{}/parquet", id(1)), "no format parquet"),
         (format!("/api/v1/traces/{}", id(7)), "no trace"),
         ("/api/v1/sessions/none/reflex".to_owned(), "no session none"),
         ("/nowhere".to_owned(), "nothing at /nowhere"),

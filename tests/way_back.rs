@@ -376,3 +376,52 @@ fn without_what_stands_beside_the_spans_the_meaning_is_the_same() {
     println!("beside the spans: {beside} bytes of {whole}");
     assert!(wrong.is_empty(), "{} differ\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// The places of all values in a document, as JSON pointers.
+fn places(value: &Value, at: String, out: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                places(value, format!("{at}/{}", key.replace('~', "~0").replace('/', "~1")), out);
+            }
+        }
+        Value::Array(list) => list
+            .iter()
+            .enumerate()
+            .for_each(|(index, value)| places(value, format!("{at}/{index}"), out)),
+        _ => {}
+    }
+    out.push(at);
+}
+
+/// A value of another type anywhere: the document is refused with a place in it, or it comes back field for field.
+#[test]
+fn odd_values_are_refused_or_come_back() {
+    let odd = [json!(null), json!(-7.5), json!("x"), json!([1]), json!({"a": [null]})];
+    let (mut refused, mut read) = (0, 0);
+    for id in READ {
+        for path in files(&root().join("documents").join(id), ".json") {
+            let document = parsed(&path);
+            let mut all = Vec::new();
+            places(&document, String::new(), &mut all);
+            for (index, place) in all.iter().enumerate().step_by(3) {
+                let mut changed = document.clone();
+                *changed.pointer_mut(place).unwrap() = odd[index % odd.len()].clone();
+                let spans = match formats::disassemble(Some(format(id)), &changed.to_string()) {
+                    Err(DisassembleError::Refused { path, .. }) => {
+                        assert!(path.starts_with('$'), "{path}");
+                        refused += 1;
+                        continue;
+                    }
+                    Err(_) => continue,
+                    Ok(read) => read.spans,
+                };
+                read += 1;
+                let (documents, _) = written(id, spans);
+                let same = documents.as_slice() == [changed.clone()];
+                assert!(same, "{} with {} at {place}", name(&path), odd[index % odd.len()]);
+            }
+        }
+    }
+    assert!(refused > 100 && read > 100, "{refused} refused, {read} read");
+}

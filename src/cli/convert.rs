@@ -18,43 +18,46 @@ use crate::web::documents::{self, Outcome, Vocabulary};
 use crate::web::percent_encoded;
 
 const EXAMPLES: &str = "\
-Input is recognised by content, never by name: OTLP protobuf (the body of an export request) or OTLP/JSON (one object,
-or one a line as the OpenTelemetry Collector's file exporter writes), traces or logs, plain, gzip or zstd. Several files
-are one set of spans; a log record is joined to its span wherever it stands. A document of a format is read into spans first
-(--from names the format where its content leaves that open).
+The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one
+object, or one per line as the OpenTelemetry Collector's file exporter writes), traces or logs, plain, gzip or zstd.
+Several files are read as one set of spans. A log record is joined to its span even if they are in different files.
+A document (Invariant or OpenReward) is converted to spans first; use --from if its content does not tell its format.
 
 Examples:
-  spanbridge convert --to reflex spans.json                      one compact document a line
+  spanbridge convert --to reflex spans.json                      one compact document per line
   spanbridge convert --to contextforge --output out/ *.bin       out/<trace id>.contextforge.json, indented
   zcat spans.jsonl.gz | spanbridge convert --to synth -          from standard input
-  spanbridge convert --from invariant --to reflex chat.json      a document into another format
-  spanbridge convert --to invariant --losses lost.ndjson a.bin   what the documents could not hold, and what is odd";
+  spanbridge convert --from invariant --to reflex chat.json      convert a document into another format
+  spanbridge convert --to invariant --losses lost.ndjson a.bin   also list what the document cannot hold";
 
-/// The examples, and what the formats let choose.
+/// The examples, and the formats with their options.
 fn help() -> String {
-    let mut help = format!("{EXAMPLES}\n\nOptions of the formats:\n");
-    for choice in formats::options::choices() {
-        help.push_str(&format!("  {choice}\n"));
+    let mut help = format!("{EXAMPLES}\n\nFormats and their options (--option NAME=VALUE):\n");
+    for format in formats::FORMATS {
+        help.push_str(&format!("  {}: {}\n", format.id, format.holds));
+        for choice in format.options {
+            help.push_str(&format!("    {choice}\n"));
+        }
     }
     help
 }
 
-/// Files in, documents out, no server.
+/// Convert files to documents, without a server.
 #[derive(Debug, Args)]
 #[command(after_help = help())]
 pub(super) struct Convert {
     #[command(flatten)]
     pub(super) target: Target,
-    /// What the files hold: documents of this format; `auto`: each file's content tells (spans, log records or documents).
+    /// The format of the documents to read; `auto` detects spans, log records and documents by their content.
     #[arg(long, value_name = "FORMAT|auto", value_parser = from_of, default_value = "auto")]
     from: From,
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE")]
     semconv: Option<PathBuf>,
-    /// The most bytes that a file may have after decompression.
+    /// The maximum size of a file after decompression.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
     max_bytes: usize,
-    /// Files with spans, log records or documents; `-` is standard input.
+    /// The files to read: spans, log records or documents; `-` is standard input.
     #[arg(required = true, value_name = "FILE|-")]
     files: Vec<PathBuf>,
 }
@@ -62,30 +65,30 @@ pub(super) struct Convert {
 /// What is written, and where.
 #[derive(Debug, Args)]
 pub(super) struct Target {
-    /// The document format.
+    /// The document format; `spanbridge formats` describes each.
     #[arg(long, value_name = "FORMAT", value_parser = format_of)]
     to: &'static AnyFormat,
-    /// Write each document, indented, into this directory instead of standard output.
+    /// Write each document, indented, to a file in this directory instead of standard output.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Write what the documents could not hold and what is odd about the data to this file, one JSON object a line.
+    /// Write to this file what the documents cannot hold and which problems the data has, one JSON object per line.
     #[arg(long, value_name = "FILE")]
     losses: Option<PathBuf>,
-    /// A choice of the format, for example `openreward.subagents=inline`; may be given several times. `convert --help` names
+    /// Set an option of the format, for example `openreward.subagents=inline`. Repeatable; `spanbridge formats` lists them
     /// all.
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = option_of)]
     options: Vec<(String, String)>,
 }
 
-fn format_of(id: &str) -> Result<&'static AnyFormat, String> {
+pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, String> {
     formats::by_id(id).ok_or_else(|| {
         let known: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
-        format!("there is {}", known.join(", "))
+        format!("the formats are {}", known.join(", "))
     })
 }
 
-fn option_of(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').ok_or("write NAME=VALUE")?;
+pub(super) fn option_of(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
     let option = (name.to_owned(), value.to_owned());
     Options::of([option.clone()]).map_err(|error| error.to_string())?;
     Ok(option)
@@ -112,7 +115,7 @@ impl Convert {
         }
         let clean = batch.problems.is_empty();
         if batch.spans.is_empty() && clean {
-            out::note("no spans in the input, so no documents");
+            out::note("the input has no spans, so there are no documents");
         }
         for run in vocabulary.runs(batch.spans, batch.logs) {
             writer.run(&run)?;
@@ -153,7 +156,7 @@ pub(super) fn vocabulary(semconv: Option<&Path>) -> Result<Vocabulary, Failure> 
 
 /// What variables of the environment choose.
 pub(super) fn options_of_environment() -> Result<Options, Failure> {
-    Options::of_variables(|name| std::env::var(name).ok()).map_err(|error| Failure::usage(format!("the environment: {error}")))
+    Options::of_variables(|name| std::env::var(name).ok()).map_err(|error| Failure::usage(format!("in the environment: {error}")))
 }
 
 impl Target {
@@ -209,7 +212,7 @@ impl Writer {
     /// Writes the documents of a session's runs together.
     pub(super) fn session(&mut self, session: &str, runs: Vec<crate::run::Run>) -> Result<(), Failure> {
         let Some(outcome) = documents::of_session(runs, self.format, &self.options, self.layout()) else {
-            out::note(&format!("session {session}: nothing an agent did, so no document"));
+            out::note(&format!("session {session} has no agent operations, so there is no document"));
             return self.note_loss(|| json!({ "session_id": session, "kind": "no_agent_work" }));
         };
         self.outcome(&file_stem(session), &outcome)
@@ -218,7 +221,7 @@ impl Writer {
     fn outcome(&mut self, name: &str, outcome: &Outcome) -> Result<(), Failure> {
         let trace_id = outcome.trace_id.to_string();
         if !outcome.agent_work {
-            out::note(&format!("trace {trace_id}: nothing an agent did stands in it, so no document"));
+            out::note(&format!("trace {trace_id} has no agent operations, so there is no document"));
             self.note_loss(|| json!({ "trace_id": trace_id, "kind": "no_agent_work" }))?;
         }
         for finding in &outcome.findings {

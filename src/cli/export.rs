@@ -14,8 +14,8 @@ use crate::span::TraceId;
 use crate::store::{Filter, Stored};
 
 const EXAMPLES: &str = "\
-Without --trace and --session: every trace, one document each, oldest first. A trace's document is the same, byte by byte,
-as `spanbridge convert` makes from the same spans.
+Without --trace and --session, export writes one document for each trace, oldest first. The document is byte for byte the one
+that `spanbridge convert` writes for the same spans.
 
 Examples:
   spanbridge export --to reflex --since 2h                                traces of the last two hours
@@ -23,16 +23,16 @@ Examples:
   spanbridge export --to openreward --session chat-17 --output out/       out/chat-17.openreward.json
   spanbridge export --to synth --service shop --since 2026-11-01 --until 2026-12-01 --output out/";
 
-/// Documents from the store.
+/// Write documents from the store.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Export {
     #[command(flatten)]
     target: Target,
-    /// This trace: its id or the first digits of it; may be given several times.
+    /// Export this trace, given by its id or the first digits of it. Repeatable.
     #[arg(long = "trace", value_name = "ID", conflicts_with = "session")]
     traces: Vec<String>,
-    /// The runs of this session together, as one document.
+    /// Export the runs of this session together, as one document where the format allows it.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
     #[command(flatten)]
@@ -54,7 +54,7 @@ impl Export {
             };
             let ids = source.ids(&filter)?;
             if ids.is_empty() {
-                return Err(Failure::missing(format!("no trace of session {session} is there")));
+                return Err(Failure::missing(format!("there is no trace of session {session}")));
             }
             let (mut spans, mut logs) = (Vec::new(), Vec::new());
             for id in ids {

@@ -66,7 +66,7 @@ pub(super) enum Failure {
         message: String,
     },
     /// The system gives no threads or no signals.
-    #[error("the server cannot be started")]
+    #[error("cannot start the server")]
     Runtime {
         /// Why.
         source: io::Error,

@@ -16,17 +16,17 @@ use crate::forward::{backlog_bytes, dead_letters, folder, progress};
 use crate::span::UnixNanos;
 
 const EXAMPLES: &str = "\
-`serve --forward URL` sends on what is stored; this tells how far each destination is, and asks it for more or less. A bridge
-that runs does so within a second, another one at its next start.
+`serve --forward URL` forwards stored spans to other backends. This command shows the progress of each destination and
+changes what is sent. A running server applies a change within a second; otherwise it is applied at the next start.
 
 Examples:
   spanbridge forward status
-  spanbridge forward dead-letters jaeger                      what it refused, and why
-  spanbridge forward retry jaeger                             the same once more
-  spanbridge forward rewind phoenix --since 2h                all that came in the last two hours, again
-  spanbridge forward skip jaeger                              what is not sent yet stays unsent";
+  spanbridge forward dead-letters jaeger                      list what it rejected, and why
+  spanbridge forward retry jaeger                             send the rejected spans again
+  spanbridge forward rewind phoenix --since 2h                send everything from the last two hours again
+  spanbridge forward skip jaeger                              drop what has not been sent yet";
 
-/// Ask how far destinations of `serve --forward` are, and send again.
+/// Show and control the destinations of `serve --forward`.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Forward {
@@ -35,20 +35,20 @@ pub(super) struct Forward {
     /// The data directory [default: $XDG_DATA_HOME/spanbridge].
     #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR", global = true)]
     data_dir: Option<PathBuf>,
-    /// The project whose spans are sent.
+    /// The project whose spans are forwarded.
     #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", default_value_t = Project::default(), global = true)]
     project: Project,
 }
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// How far each destination is.
+    /// Show the progress of each destination.
     Status {
-        /// One JSON object a line.
+        /// Print one JSON object per line.
         #[arg(long)]
         json: bool,
     },
-    /// Spans and log records that a destination refused for good, one JSON object a line.
+    /// List spans and log records that a destination rejected permanently, one JSON object per line.
     DeadLetters {
         /// The destination.
         name: String,
@@ -58,16 +58,16 @@ enum Action {
         /// The destination.
         name: String,
     },
-    /// Leave unsent what is not sent yet.
+    /// Skip everything that has not been sent yet.
     Skip {
         /// The destination.
         name: String,
     },
-    /// Send again what came since a time.
+    /// Send everything received since a time again.
     Rewind {
         /// The destination.
         name: String,
-        /// 2026-11-21T10:00:00Z, 2026-11-21 (UTC), or how long ago: 90s, 15m, 2h, 7d.
+        /// A time (2026-11-21T10:00:00Z, 2026-11-21 in UTC) or a duration ago (90s, 15m, 2h, 7d).
         #[arg(long, value_name = "TIME", value_parser = moment)]
         since: u64,
     },
@@ -103,8 +103,8 @@ impl Store {
             return Ok(());
         }
         Err(Failure::usage(match names.as_slice() {
-            [] => format!("{} forwards to nobody: start the bridge with --forward URL", self.0.display()),
-            names => format!("there is no destination {name}; known are {}", names.join(", ")),
+            [] => format!("{} has no destinations; start the server with --forward URL", self.0.display()),
+            names => format!("there is no destination {name}; the destinations are {}", names.join(", ")),
         }))
     }
 
@@ -112,7 +112,7 @@ impl Store {
         let folder = self.folder();
         let names = progress::names(&folder);
         if names.is_empty() {
-            out::note("no destinations: start the bridge with --forward URL");
+            out::note("no destinations; start the server with --forward URL");
         }
         let mut table = Table::new(&["DESTINATION", "SENT", "WAITING", "FAILED", "DEAD LETTERS", "UPDATED", "LAST ERROR"]);
         for name in names {
@@ -142,7 +142,11 @@ impl Store {
             table.row(vec![
                 (name, Style::Strong),
                 (
-                    format!("{} spans, {} records", progress.sent_spans, progress.sent_log_records),
+                    format!(
+                        "{}, {}",
+                        out::many(progress.sent_spans, "span"),
+                        out::many(progress.sent_log_records, "log record")
+                    ),
                     Style::Plain,
                 ),
                 (format!("{waiting} bytes"), Style::Plain),
@@ -172,7 +176,7 @@ impl Store {
     fn order(&self, name: &str, order: Order) -> Result<(), Failure> {
         self.known(name)?;
         order::give(&self.folder(), name, order)?;
-        out::note("asked; a bridge that runs does it within a second, another one at its next start");
+        out::note("requested; a running server applies this within a second, otherwise it is applied at the next start");
         Ok(())
     }
 }

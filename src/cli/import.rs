@@ -17,35 +17,35 @@ use crate::span::{Signal, Span, TraceId};
 use crate::store::{Chunk, Local, OpenOptions, Receipt, Store as _};
 
 const EXAMPLES: &str = "\
-A document becomes the spans that say what it says; `export` writes it again, in its own format as it was, or in any other.
-Its ids go by the document: importing it again changes nothing. A document that breaks a rule of its format is refused with
-the place and the reason, and nothing of its file is stored.
+import converts each document to spans and stores them. `export` writes the document again: unchanged in its own format, or in
+another format. The span ids are derived from the document, so importing it again changes nothing. If a document breaks a rule
+of its format, import reports the place and the reason, and stores nothing of that file.
 
 Examples:
-  spanbridge import chats.json                        recognised by its content
+  spanbridge import chats.json                        detect the format by content
   spanbridge import --from invariant a.json b.json
   spanbridge import blocks.json && spanbridge export --to contextforge";
 
-/// Documents into the store.
+/// Store documents as spans.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Import {
-    /// The format of the documents; `auto`: each file's content tells.
+    /// The format of the documents; `auto` detects it by their content.
     #[arg(long, value_name = "FORMAT|auto", value_parser = from_of, default_value = "auto")]
     from: From,
-    /// The data directory [default: $XDG_DATA_HOME/spanbridge]. No bridge may run on it.
+    /// The data directory [default: $XDG_DATA_HOME/spanbridge]. No server may be using it.
     #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
     data_dir: Option<PathBuf>,
-    /// The project to store in.
+    /// The project to store the spans in.
     #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", default_value_t = Project::default())]
     project: Project,
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE")]
     semconv: Option<PathBuf>,
-    /// The most bytes that a file may have after decompression.
+    /// The maximum size of a file after decompression.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
     max_bytes: usize,
-    /// Files with documents; `-` is standard input.
+    /// The files to read; `-` is standard input.
     #[arg(required = true, value_name = "FILE|-")]
     files: Vec<PathBuf>,
 }
@@ -66,7 +66,7 @@ impl Import {
             out::note(&format!("{file}: {}: {}", note.path, note.detail));
         }
         if !batch.logs.is_empty() {
-            out::note("log records are left out; send them to a bridge");
+            out::note("the input has log records, which import does not store; send them to a server");
         }
         let clean = batch.problems.is_empty();
         let receipt = if batch.spans.is_empty() {
@@ -75,8 +75,9 @@ impl Import {
             self.store(batch.spans)?
         };
         out::note(&format!(
-            "{} spans stored, {} were there already",
-            receipt.stored, receipt.duplicates
+            "{} stored, {} already stored before",
+            out::many(receipt.stored, "span"),
+            receipt.duplicates
         ));
         Ok(status(clean))
     }

@@ -47,22 +47,22 @@ pub(super) fn from_of(word: &str) -> Result<From, String> {
     }
     formats::by_id(word).map(From::Documents).ok_or_else(|| {
         let known: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
-        format!("there is auto, {}", known.join(", "))
+        format!("the formats are auto, {}", known.join(", "))
     })
 }
 
 /// Something of a file that could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
-    #[error("{file}: cannot be read")]
+    #[error("{file}: cannot read it")]
     Io { file: String, source: io::Error },
-    #[error("{file}: cannot be opened as {encoding}; the file is cut or damaged, fetch it again")]
+    #[error("{file}: cannot decompress it as {encoding}; the file is truncated or damaged")]
     Broken {
         file: String,
         encoding: Encoding,
         source: InflateError,
     },
-    #[error("{file}: more than {limit} bytes after decompression; split it, or raise --max-bytes")]
+    #[error("{file}: larger than {limit} bytes after decompression; split the file or raise --max-bytes")]
     TooLarge { file: String, limit: usize },
     #[error("{file}: byte {offset}: {error}", error = super::out::with_causes(source))]
     Json { file: String, offset: usize, source: JsonError },
@@ -72,7 +72,7 @@ pub(super) enum Problem {
     Document { file: String, source: DisassembleError },
     #[error("{file}: {refused}")]
     Refused { file: String, refused: Refused },
-    #[error("{file}: and {more} more like that")]
+    #[error("{file}: and {more} more errors like this")]
     More { file: String, more: usize },
 }
 
@@ -173,7 +173,7 @@ impl Batch {
     fn add_protobuf(&mut self, file: &str, bytes: &[u8]) {
         let problem = match otlp::signal::guess(bytes) {
             Some(Signal::Metrics) => {
-                self.notes.push(format!("{file}: metrics; no document is made of them"));
+                self.notes.push(format!("{file}: has metrics, which are ignored"));
                 return;
             }
             Some(Signal::Logs) => match otlp::decode::logs(bytes) {
@@ -240,7 +240,7 @@ impl Batch {
     fn add_message(&mut self, file: &str, offset: usize, message: Message) {
         let fault = match message.signal() {
             Ok(Some(Signal::Metrics)) => {
-                self.notes.push(format!("{file}: metrics; no document is made of them"));
+                self.notes.push(format!("{file}: has metrics, which are ignored"));
                 return;
             }
             Ok(Some(_)) => {

@@ -18,7 +18,7 @@ Examples:
   spanbridge ls --since 1h --service shop
   spanbridge ls --json | jq -r 'select(.status == \"error\") | .trace_id'";
 
-/// Recent traces, newest first.
+/// List recent traces, newest first.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Ls {
@@ -27,10 +27,10 @@ pub(super) struct Ls {
     /// Only traces of this session.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// At most so many; 0 for all.
+    /// The maximum number of traces; 0 lists all.
     #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 20)]
     limit: usize,
-    /// One JSON object a line.
+    /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -61,7 +61,7 @@ impl Ls {
 
 fn print(traces: &[Listed]) -> Result<(), Failure> {
     if traces.is_empty() {
-        out::note("no traces yet, or none that fit");
+        out::note("no traces match");
         return Ok(());
     }
     let mut table = Table::new(&[

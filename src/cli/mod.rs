@@ -4,6 +4,7 @@ mod convert;
 mod doctor;
 mod export;
 mod failure;
+mod formats;
 mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -15,6 +16,7 @@ mod out;
 mod pages;
 mod reindex;
 mod select;
+mod send;
 mod serve;
 mod settings;
 mod settings_file;
@@ -31,17 +33,17 @@ use clap::{Parser, Subcommand};
 const EXAMPLES: &str = "\
 Examples:
   spanbridge serve                                            receive OTLP on 4317 and 4318
-  spanbridge ls                                               what came
-  spanbridge show 5b8e                                        what the agent did in one trace
-  spanbridge export --to contextforge --since 1h              documents of the last hour
-  spanbridge convert --to openreward --output out/ *.bin      the same from files, without a server
-  spanbridge doctor                                           what is wrong, and how to mend it
+  spanbridge ls                                               list recent traces
+  spanbridge show 5b8e                                        show what the agent did in one trace
+  spanbridge export --to contextforge --since 1h              export the documents of the last hour
+  spanbridge convert --to openreward --output out/ *.bin      convert files, without a server
+  spanbridge doctor                                           find problems and say how to fix them
 
 Documents go to standard output, messages to standard error.
-Exit status: 0 done, 1 the input or the data is at fault, 2 the call is.";
+Exit status: 0 on success, 1 if the input or the stored data is bad, 2 for a usage error.";
 
 #[derive(Debug, Parser)]
-#[command(name = "spanbridge", version, about = "OpenTelemetry spans of LLM agents in, documents out", after_help = EXAMPLES)]
+#[command(name = "spanbridge", version, about = "Receive OpenTelemetry spans of LLM agents and turn them into documents", after_help = EXAMPLES)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -55,6 +57,8 @@ enum Command {
     Export(export::Export),
     Ls(ls::Ls),
     Show(show::Show),
+    Send(send::Send),
+    Formats(formats::Formats),
     Forward(forward::Forward),
     Reindex(reindex::Reindex),
     Token(token::Token),
@@ -87,6 +91,8 @@ pub fn main() -> ExitCode {
         Command::Export(export) => export.run(),
         Command::Ls(ls) => ls.run(),
         Command::Show(show) => show.run(),
+        Command::Send(send) => send.run(),
+        Command::Formats(formats) => formats.run(),
         Command::Forward(forward) => forward.run(),
         Command::Reindex(reindex) => reindex.run(),
         Command::Token(token) => token.run(),

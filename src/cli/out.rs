@@ -15,6 +15,14 @@ pub(super) fn line(text: &str) -> io::Result<()> {
     io::stdout().lock().write_all([text, "\n"].concat().as_bytes())
 }
 
+/// `1 span`, `2 spans`.
+pub(super) fn many(number: impl TryInto<u64>, what: &str) -> String {
+    match number.try_into().unwrap_or(u64::MAX) {
+        1 => format!("1 {what}"),
+        number => format!("{number} {what}s"),
+    }
+}
+
 /// Flushes standard output.
 pub(super) fn flush() -> io::Result<()> {
     io::stdout().lock().flush()

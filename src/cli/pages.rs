@@ -8,38 +8,38 @@ use clap_complete::Shell;
 use super::failure::Failure;
 use super::{Cli, out};
 
-/// Write the manual page, of the whole program or of one command.
+/// Print the manual page of the program or of one command.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   spanbridge man | man -l -
   spanbridge man | sudo tee /usr/local/share/man/man1/spanbridge.1
   spanbridge man serve | sudo tee /usr/local/share/man/man1/spanbridge-serve.1")]
 pub(super) struct Man {
-    /// The command whose page it is.
+    /// The command to document.
     command: Option<String>,
 }
 
-/// Write what a shell needs to complete commands and flags.
+/// Print a shell completion script.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   spanbridge completions bash > ~/.local/share/bash-completion/completions/spanbridge
   spanbridge completions zsh > ~/.zfunc/_spanbridge          (with fpath+=~/.zfunc before compinit in ~/.zshrc)
   spanbridge completions fish > ~/.config/fish/completions/spanbridge.fish")]
 pub(super) struct Completions {
-    /// Which shell.
+    /// The shell.
     #[arg(value_enum)]
     shell: Shell,
 }
 
-/// Write a systemd unit, or what a container is built from.
+/// Print a systemd unit or a Containerfile.
 #[derive(Debug, Args)]
-#[command(after_help = "Each begins with how to use it.
+#[command(after_help = "Each file starts with instructions.
 
 Examples:
   spanbridge packaging systemd | sudo tee /etc/systemd/system/spanbridge.service
   spanbridge packaging containerfile | podman build --format docker -t spanbridge -f - .")]
 pub(super) struct Packaging {
-    /// Which file.
+    /// The file to print.
     #[arg(value_enum)]
     file: File,
 }
@@ -69,7 +69,7 @@ impl Man {
         let mut command = built();
         if let Some(name) = &self.command {
             let found = command.find_subcommand(name).cloned();
-            let found = found.ok_or_else(|| Failure::usage(format!("there is no command {name}; spanbridge help shows all")))?;
+            let found = found.ok_or_else(|| Failure::usage(format!("there is no command {name}; `spanbridge help` lists them")))?;
             command = found;
         }
         let mut page = Vec::new();

@@ -13,21 +13,21 @@ use crate::access::Project;
 use crate::store::{Filter, Local, OpenOptions, Store as _};
 
 const EXAMPLES: &str = "\
-The log is the data; the index can be made anew at any time.
-`serve` does it by itself where the index is missing, broken or of another version; this is for one that is doubted.
+The log holds the data; the index can be rebuilt from it at any time. `serve` rebuilds an index that is missing, broken or
+of another version. Use this command if you suspect that the index is wrong.
 
 Examples:
   spanbridge reindex
   spanbridge reindex --data-dir /var/lib/spanbridge --project acme/web";
 
-/// Make the index anew from the log.
+/// Rebuild the index from the log.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Reindex {
-    /// The data directory [default: $XDG_DATA_HOME/spanbridge]. No bridge may run on it.
+    /// The data directory [default: $XDG_DATA_HOME/spanbridge]. No server may be using it.
     #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
     data_dir: Option<PathBuf>,
-    /// The project whose index is made anew.
+    /// The project whose index is rebuilt.
     #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", default_value_t = Project::default())]
     project: Project,
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
@@ -48,7 +48,11 @@ impl Reindex {
         let opened = Local::reindex(&options)?;
         out::recovery(&opened.recovery);
         let traces = opened.store.list(&Filter::default())?.len();
-        out::note(&format!("{} chunks read, {traces} traces in the index", opened.recovery.replayed));
+        out::note(&format!(
+            "{} read, {} in the index",
+            out::many(opened.recovery.replayed, "chunk"),
+            out::many(traces, "trace")
+        ));
         Ok(ExitCode::SUCCESS)
     }
 }

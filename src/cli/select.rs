@@ -11,10 +11,10 @@ use crate::store::Filter;
 /// Which traces.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Select {
-    /// Only traces that began at this time or later: 2026-11-21T10:00:00Z, 2026-11-21, or how long ago (15m, 2h, 7d).
+    /// Only traces that started at or after this time: 2026-11-21T10:00:00Z, 2026-11-21, or a duration ago (15m, 2h, 7d).
     #[arg(long, value_name = "TIME", value_parser = moment)]
     since: Option<u64>,
-    /// Only traces that began before this time.
+    /// Only traces that started before this time.
     #[arg(long, value_name = "TIME", value_parser = moment)]
     until: Option<u64>,
     /// Only traces of this service (`service.name`).
@@ -41,16 +41,16 @@ pub(super) fn trace_id(source: &Source, text: &str) -> Result<TraceId, Failure> 
     let digits = text.to_ascii_lowercase();
     if digits.len() < 4 || digits.len() >= 32 || !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err(Failure::usage(format!(
-            "{text} is no trace id: 32 hexadecimal digits, or the first of them (at least 4); `spanbridge ls` shows them"
+            "{text} is not a trace id; pass 32 hexadecimal digits or at least the first 4 (`spanbridge ls` lists them)"
         )));
     }
     let mut found = source.ids(&Filter::default())?;
     found.retain(|id| id.to_string().starts_with(&digits));
     match found.as_slice() {
         [one] => Ok(*one),
-        [] => Err(Failure::missing(format!("there is no trace that begins with {text}"))),
+        [] => Err(Failure::missing(format!("no trace id starts with {text}"))),
         [_, ..] => Err(Failure::usage(format!(
-            "{} traces begin with {text}; give more digits",
+            "{} trace ids start with {text}; pass more digits",
             found.len()
         ))),
     }

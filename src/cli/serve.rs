@@ -21,26 +21,26 @@ use crate::store::log::Recovery;
 use crate::web::documents::Vocabulary;
 
 const EXAMPLES: &str = "\
-Spans and log records are acknowledged once they are on the disk. Everything listens on the loopback interface; to take
-spans from other machines, make tokens (spanbridge token new) and bind an address of yours: --otlp-http 0.0.0.0:4318.
+Spans and log records are acknowledged once they are on disk. By default all ports listen on the loopback interface only. To
+receive spans from other machines, create a token (spanbridge token new) and set an address: --otlp-http 0.0.0.0:4318.
 
-SIGHUP reads the configuration again: tokens, certificates, redaction rules and the log's level change at once.
+SIGHUP reloads the configuration. Tokens, certificates, redaction rules and the log level change without a restart.
 
 Examples:
   spanbridge serve
-  spanbridge serve --print-config > spanbridge.toml                    all settings, with what each means
+  spanbridge serve --print-config > spanbridge.toml                    write all settings, with explanations
   spanbridge serve --config spanbridge.toml
-  spanbridge serve --data-dir ./spans --otlp-grpc 127.0.0.1:14317      beside Jaeger or Phoenix, which take 4317 too
+  spanbridge serve --data-dir ./spans --otlp-grpc 127.0.0.1:14317      next to Jaeger or Phoenix, which also use port 4317
   OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 python agent.py    in another terminal
   spanbridge ls";
 
-/// Receive OTLP spans and logs, keep them, answer questions about them.
+/// Receive and store OTLP spans and logs, and serve documents.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Serve {
     #[command(flatten)]
     sources: Sources,
-    /// Print what it would be set to, as TOML with secrets hidden, and end.
+    /// Print the effective settings as TOML, with secrets hidden, and exit.
     #[arg(long)]
     print_config: bool,
 }
@@ -114,12 +114,12 @@ impl Running {
                 let name = tokio::select! {
                     _ = interrupt.recv() => "SIGINT",
                     _ = terminate.recv() => "SIGTERM",
-                    () = self.reload_at(&mut hang_up, &handle) => "SIGHUP of a terminal that is gone",
+                    () = self.reload_at(&mut hang_up, &handle) => "SIGHUP, terminal closed",
                 };
                 if self.log.is_json() {
                     tracing::info!(signal = name, "stopping");
                 } else {
-                    out::note(&format!("{name}: no new requests, those in work are finished"));
+                    out::note(&format!("{name}: shutting down after the requests in progress"));
                 }
             })
             .await;
@@ -128,7 +128,7 @@ impl Running {
             tracing::info!(stored, duplicates, "stopped");
         } else {
             out::note(&format!(
-                "stopped; {stored} spans and log records stored, {duplicates} were there already"
+                "stopped; stored {stored} spans and log records, skipped {duplicates} duplicates"
             ));
         }
         Ok(ExitCode::SUCCESS)
@@ -142,13 +142,13 @@ impl Running {
                 return;
             }
             match self.reload(handle) {
-                Ok(waiting) if waiting.is_empty() => tracing::info!("SIGHUP: the configuration was read again and is in force"),
+                Ok(waiting) if waiting.is_empty() => tracing::info!("SIGHUP: reloaded the configuration, which is in force"),
                 Ok(waiting) => tracing::warn!(
-                    "SIGHUP: the configuration was read again; these settings wait for a restart: {}",
+                    "SIGHUP: reloaded the configuration; these settings wait for a restart: {}",
                     waiting.join(", ")
                 ),
                 Err(failure) => tracing::error!(
-                    "SIGHUP: the configuration cannot be used, the former one stays in force: {}",
+                    "SIGHUP: the configuration cannot be used, so the previous one stays in force: {}",
                     out::with_causes(&failure)
                 ),
             }
@@ -214,11 +214,11 @@ fn warn_of_risks(config: &Config, addresses: Addresses) {
     let Addresses { grpc, http, api } = addresses;
     let open = [grpc, http, api].iter().any(|address| !address.ip().to_canonical().is_loopback());
     if open && security.tls.is_none() {
-        tracing::warn!("spans and tokens cross the network in the clear: there is no TLS (--tls-certificate, --tls-key)");
+        tracing::warn!("spans and tokens cross the network unencrypted; set --tls-certificate and --tls-key");
     }
     let certificates = security.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
     if open && security.tokens.is_empty() && !certificates {
-        tracing::warn!("everybody who reaches this machine reads and writes here: --allow-anonymous");
+        tracing::warn!("anyone who can reach this machine can read and write (--allow-anonymous)");
     }
 }
 
@@ -241,7 +241,7 @@ fn greeting(config: &Config, addresses: Addresses) -> String {
          \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{to_http} OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf\
          \n  export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{to_grpc} OTEL_EXPORTER_OTLP_PROTOCOL=grpc{token}\
          \n\n\
-         Then: spanbridge ls, spanbridge show TRACE, spanbridge export --to FORMAT. Ctrl-C stops.\n",
+         Then run spanbridge ls, spanbridge show TRACE or spanbridge export --to FORMAT. Ctrl-C stops the server.\n",
         config.data_dir.display()
     )
 }

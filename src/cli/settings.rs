@@ -10,15 +10,16 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
-use super::convert::{options_of_environment, vocabulary};
+use super::convert::{option_of, options_of_environment, vocabulary};
 use super::failure::Failure;
 use super::log::{Form, Level};
 use super::settings_file as file;
 use super::source::default_data_dir;
 use crate::access::{Grant, HashError, ProjectError, Right, Tokens};
+use crate::formats::Options;
 use crate::forward::{self, DestinationText};
-use crate::receiver::redact::RuleText;
 use crate::receiver::{Cors, Limits};
+use crate::redact::RuleText;
 use crate::server::{COMPRESSION, Config, Connections, HashKey, Security, TlsFiles};
 use crate::store::Retention;
 use crate::web::ReadLimits;
@@ -28,96 +29,100 @@ use crate::web::documents::Vocabulary;
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
-    /// Where the log and the index are kept [default: $XDG_DATA_HOME/spanbridge].
+    /// The directory for the log and the index [default: $XDG_DATA_HOME/spanbridge].
     #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
     pub(super) data_dir: Option<PathBuf>,
-    /// Where OTLP/gRPC listens; port 0 lets the system choose [default: 127.0.0.1:4317].
+    /// The address for OTLP/gRPC; with port 0 the system picks a port [default: 127.0.0.1:4317].
     #[arg(long, value_name = "HOST:PORT", env = "SPANBRIDGE_OTLP_GRPC")]
     pub(super) otlp_grpc: Option<String>,
-    /// Where OTLP/HTTP listens [default: 127.0.0.1:4318].
+    /// The address for OTLP/HTTP [default: 127.0.0.1:4318].
     #[arg(long, value_name = "HOST:PORT", env = "SPANBRIDGE_OTLP_HTTP")]
     pub(super) otlp_http: Option<String>,
-    /// Where the API listens [default: 127.0.0.1:4319].
+    /// The address for the HTTP API [default: 127.0.0.1:4319].
     #[arg(long, value_name = "HOST:PORT", env = "SPANBRIDGE_HTTP")]
     pub(super) http: Option<String>,
-    /// Listen beyond the loopback interface without tokens or client certificates: everybody who reaches it reads and writes.
+    /// Allow non-loopback addresses without tokens or client certificates. Anyone who can reach them can read and write.
     #[arg(long, env = "SPANBRIDGE_ALLOW_ANONYMOUS", value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub(super) allow_anonymous: Option<bool>,
-    /// The certificate for all ports, in PEM, with those between it and its authority. With it, all ports speak TLS.
+    /// The certificate chain for all ports, in PEM. Enables TLS on all ports.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_TLS_CERTIFICATE")]
     pub(super) tls_certificate: Option<PathBuf>,
     /// The certificate's private key, in PEM.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_TLS_KEY")]
     pub(super) tls_key: Option<PathBuf>,
-    /// Authorities of clients, in PEM. With it, a client without a certificate of theirs is refused.
+    /// Certificate authorities for clients, in PEM. Clients without a certificate from one of them are rejected.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_TLS_CLIENT_CA")]
     pub(super) tls_client_ca: Option<PathBuf>,
-    /// What hashes of redacted texts are made with: a long random text that stays secret.
+    /// The secret key for hashes of redacted text: a long random string.
     #[arg(long, value_name = "TEXT", env = "SPANBRIDGE_REDACT_HASH_KEY", hide_env_values = true)]
     pub(super) redact_hash_key: Option<String>,
-    /// The largest request, counted after decompression [default: 67108864].
+    /// The maximum size of a request after decompression [default: 67108864].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_REQUEST_BYTES")]
     pub(super) max_request_bytes: Option<u64>,
-    /// Bytes of all requests in work together; beyond that, clients are asked to come again [default: 268435456].
+    /// The maximum size of all OTLP requests in progress; clients are told to retry beyond that [default: 268435456].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_IN_FLIGHT_BYTES")]
     pub(super) max_in_flight_bytes: Option<u64>,
-    /// Bytes of memory that all requests to the API may take together; what can never fit is refused [default: 1073741824].
+    /// The maximum memory for all API requests in progress; a request that can never fit is rejected [default: 1073741824].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_READ_BYTES")]
     pub(super) max_read_bytes: Option<u64>,
-    /// Requests to the API that are read for at once, each by a thread; others wait [default: 16].
+    /// The maximum number of API requests that read the store at once, each on its own thread; others wait [default: 16].
     #[arg(long, value_name = "NUMBER", env = "SPANBRIDGE_MAX_CONCURRENT_READS")]
     pub(super) max_concurrent_reads: Option<NonZeroU32>,
-    /// Pages of this origin may send from a browser (https://app.example; * is every origin). Repeatable.
+    /// Let web pages of this origin send spans (https://app.example; * allows every origin). Repeatable.
     #[arg(long, value_name = "ORIGIN", env = "SPANBRIDGE_CORS_ORIGIN", value_delimiter = ',')]
     pub(super) cors_origin: Option<Vec<String>>,
-    /// A name by which clients reach this machine, beside localhost and its addresses, where nobody is asked for a token. Repeatable.
+    /// An additional host name that clients may use when no token is required, besides localhost and IP addresses. Repeatable.
     #[arg(long, value_name = "NAME", env = "SPANBRIDGE_ALLOWED_HOST", value_delimiter = ',')]
     pub(super) allowed_host: Option<Vec<String>>,
-    /// Hours after which spans are removed, in whole segments [default: kept for ever].
+    /// Remove spans after this many hours, in whole segments [default: keep forever].
     #[arg(long, value_name = "HOURS", env = "SPANBRIDGE_RETAIN_HOURS")]
     pub(super) retain_hours: Option<NonZeroU64>,
-    /// Bytes of log that a project may have before its oldest segments are removed [default: no limit].
+    /// Remove the oldest segments of a project when its log is larger than this [default: no limit].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_RETAIN_BYTES")]
     pub(super) retain_bytes: Option<NonZeroU64>,
-    /// Level of zstd for the log behind its last 64 MiB, 1 to 19; 0: it stays as it came [default: 3].
+    /// The zstd level for log segments that are complete, 1 to 19; 0 disables compression [default: 3].
     #[arg(long, value_name = "LEVEL", env = "SPANBRIDGE_COMPRESSION_LEVEL", value_parser = clap::value_parser!(u8).range(0..=19))]
     pub(super) compression_level: Option<u8>,
-    /// Header fields of one request [default: 100].
+    /// The maximum number of header fields in a request [default: 100].
     #[arg(long, value_name = "NUMBER", env = "SPANBRIDGE_MAX_HEADERS")]
     pub(super) max_headers: Option<NonZeroU32>,
-    /// Bytes of all header fields of one request together; HTTP/1.1 takes 8192 at least [default: 65536].
+    /// The maximum size of all header fields in a request; at least 8192 for HTTP/1.1 [default: 65536].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_HEADER_BYTES")]
     pub(super) max_header_bytes: Option<NonZeroU32>,
-    /// Connections to one port at once; further ones are closed at once [default: 16384].
+    /// The maximum number of connections per port; further ones are closed [default: 16384].
     #[arg(long, value_name = "NUMBER", env = "SPANBRIDGE_MAX_CONNECTIONS")]
     pub(super) max_connections: Option<NonZeroU32>,
-    /// Requests at once in one HTTP/2 connection [default: 256].
+    /// The maximum number of concurrent requests per HTTP/2 connection [default: 256].
     #[arg(long, value_name = "NUMBER", env = "SPANBRIDGE_MAX_STREAMS")]
     pub(super) max_streams: Option<NonZeroU32>,
-    /// Seconds in which the head of a request, or a TLS handshake, must have come [default: 30].
+    /// The timeout for the headers of a request, and for a TLS handshake [default: 30].
     #[arg(long, value_name = "SECONDS", env = "SPANBRIDGE_HEADER_TIMEOUT_SECONDS")]
     pub(super) header_timeout_seconds: Option<NonZeroU64>,
-    /// Seconds without a byte after which a request's body is given up [default: 30].
+    /// The timeout for a request body that sends no data [default: 30].
     #[arg(long, value_name = "SECONDS", env = "SPANBRIDGE_BODY_TIMEOUT_SECONDS")]
     pub(super) body_timeout_seconds: Option<NonZeroU64>,
-    /// Seconds in which a request's whole body must have come [default: 300].
+    /// The timeout for a whole request body [default: 300].
     #[arg(long, value_name = "SECONDS", env = "SPANBRIDGE_REQUEST_TIMEOUT_SECONDS")]
     pub(super) request_timeout_seconds: Option<NonZeroU64>,
-    /// Seconds without a request after which a connection is closed [default: 600].
+    /// The timeout for a connection without requests [default: 600].
     #[arg(long, value_name = "SECONDS", env = "SPANBRIDGE_IDLE_TIMEOUT_SECONDS")]
     pub(super) idle_timeout_seconds: Option<NonZeroU64>,
-    /// Seconds without a byte taken of an answer after which its connection is closed [default: 30].
+    /// The timeout for a client that does not read its response [default: 30].
     #[arg(long, value_name = "SECONDS", env = "SPANBRIDGE_WRITE_TIMEOUT_SECONDS")]
     pub(super) write_timeout_seconds: Option<NonZeroU64>,
-    /// What the log says: off, error, warn, info, debug or trace [default: info].
+    /// The log level: off, error, warn, info, debug or trace [default: info].
     #[arg(long, value_name = "LEVEL", env = "SPANBRIDGE_LOG")]
     pub(super) log_level: Option<Level>,
-    /// How the log is written, on standard error: text, for people, or json [default: text].
+    /// The log format on standard error: text or json [default: text].
     #[arg(long, value_name = "FORM", env = "SPANBRIDGE_LOG_FORMAT")]
     pub(super) log_format: Option<Form>,
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_SEMCONV")]
     pub(super) semconv: Option<PathBuf>,
+    /// Choose how a format's documents are written, where a request does not: NAME=VALUE, as `spanbridge convert --help` lists
+    /// them. Repeatable.
+    #[arg(long, value_name = "NAME=VALUE", env = "SPANBRIDGE_OPTION", value_delimiter = ',')]
+    pub(super) option: Option<Vec<String>>,
     /// Who may do what.
     #[arg(skip)]
     pub(super) tokens: Option<Vec<TokenText>>,
@@ -138,8 +143,8 @@ pub(super) struct Lists {
     /// Redaction rules, as a TOML list: [{ key = "*password*", action = "remove" }].
     #[arg(long, value_name = "LIST", env = "SPANBRIDGE_REDACT", hide_env_values = true)]
     redact: Option<String>,
-    /// Send what is stored on to an OTLP backend: URL, or NAME=URL, where the names phoenix, jaeger, langfuse, datadog and mlflow
-    /// also set what these need. Repeatable; [[forward]] tables of the file say more.
+    /// Forward stored spans to an OTLP backend. The names phoenix, jaeger, langfuse, datadog and mlflow select presets for
+    /// these backends. Repeatable; [[forward]] tables in the file have more settings.
     #[arg(long, value_name = "[NAME=]URL", env = "SPANBRIDGE_FORWARD", value_delimiter = ',')]
     forward: Option<Vec<String>>,
 }
@@ -170,7 +175,7 @@ const RELOADABLE: &[&str] = &[
 /// Where settings come from, to be read again at any time.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Sources {
-    /// A TOML file with settings: the flags' names with `_` for `-`. `--print-config` shows them all.
+    /// A TOML file with settings, named like the flags with `_` instead of `-`; `--print-config` shows them all.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_CONFIG")]
     config: Option<PathBuf>,
     #[command(flatten)]
@@ -191,7 +196,18 @@ impl Sources {
         if let Some(path) = &self.config {
             table.extend(file::read(path)?);
         }
-        table.extend(set(&self.settings));
+        let flags = set(&self.settings);
+        let options = [table.get("option").cloned(), variables_of_options()?, flags.get("option").cloned()];
+        table.extend(flags);
+        // A later one goes before an earlier one of the same name.
+        let options: Vec<Value> = options
+            .into_iter()
+            .flatten()
+            .flat_map(|options| options.try_into::<Vec<Value>>().unwrap_or_default())
+            .collect();
+        if !options.is_empty() {
+            table.insert("option".to_owned(), Value::Array(options));
+        }
         for (name, text) in [("tokens", &self.lists.tokens), ("redact", &self.lists.redact)] {
             if let Some(text) = text {
                 table.insert(name.to_owned(), file::list(name, text)?);
@@ -212,6 +228,16 @@ impl Sources {
         }
         Ok(table)
     }
+}
+
+/// What variables choose of the options of formats, as the setting `option` has it.
+fn variables_of_options() -> Result<Option<Value>, Failure> {
+    let chosen = options_of_environment()?;
+    let options: Vec<Value> = chosen
+        .iter()
+        .map(|(name, value)| Value::String(format!("{name}={value}")))
+        .collect();
+    Ok((!options.is_empty()).then_some(Value::Array(options)))
 }
 
 fn built_in() -> Settings {
@@ -331,13 +357,20 @@ impl Settings {
                 redaction: self.redact.clone().unwrap_or_default(),
                 redact_hash_key: HashKey(settings.redact_hash_key.clone()),
             },
-            forward: forward::resolve_all(self.forward.as_deref().unwrap_or_default())
+            forward: forward::resolve_all(self.forward.as_deref().unwrap_or_default(), settings.redact_hash_key.as_deref())
                 .map_err(|(name, error)| Failure::usage(format!("destination {name}: {error}")))?,
             allowed_hosts: settings.allowed_host.clone().unwrap_or_default(),
             vocabulary,
-            options: options_of_environment()?,
+            options: self.options()?,
             data_dir: defaults.data_dir,
         })
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
+        let options = self.option.iter().flatten().filter(|text| !text.is_empty());
+        let options: Result<Vec<_>, String> = options.map(|text| option_of(text)).collect();
+        let options = options.map_err(|error| Failure::usage(format!("option: {error}")))?;
+        Options::of(options).map_err(|error| Failure::usage(format!("option: {error}")))
     }
 
     fn tls(&self) -> Result<Option<TlsFiles>, Failure> {
@@ -365,7 +398,7 @@ impl Settings {
             let refused = |words: String| Failure::usage(format!("token {}: {words}", token.name));
             let project = token.project.as_deref().map(str::parse).transpose();
             if token.rights.is_empty() {
-                return Err(refused("it has no rights; there are ingest, read and admin".to_owned()));
+                return Err(refused("it has no rights; the rights are ingest, read and admin".to_owned()));
             }
             let grant = Grant {
                 name: token.name.clone(),

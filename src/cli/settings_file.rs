@@ -29,7 +29,7 @@ pub(super) fn list(name: &str, text: &str) -> Result<Value, Failure> {
     let mut table = parsed.map_err(|fault| Failure::usage(format!("--{name}, {fault}")))?;
     table
         .remove(name)
-        .ok_or_else(|| Failure::usage(format!("--{name} is no list of TOML")))
+        .ok_or_else(|| Failure::usage(format!("--{name} is not a TOML list")))
 }
 
 fn parse(text: &str) -> Result<Table, String> {
@@ -52,7 +52,7 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
             .min()
             .filter(|(distance, _)| *distance <= 3);
         let hint = near.map_or_else(String::new, |(_, name)| format!("; did you mean `{name}`?"));
-        return format!("line {line}: there is no key `{unknown}`{hint} (`spanbridge serve --print-config` shows all)");
+        return format!("line {line}: there is no key `{unknown}`{hint} (`spanbridge serve --print-config` lists them)");
     }
     // Serde repeats the value that it did not expect.
     let words = match words.split_once(", expected ") {
@@ -68,7 +68,7 @@ fn fault(text: &str, error: &toml::de::Error) -> String {
 
 /// All settings as a file that says the same, with a comment each; secrets are hidden.
 pub(super) fn print(table: &Table) -> String {
-    let mut out = String::from("# What `spanbridge serve` is set to. A flag wins over a variable, a variable over the file.\n");
+    let mut out = String::from("# The settings of `spanbridge serve`. Flags override variables, and variables override this file.\n");
     for argument in Settings::augment_args(clap::Command::new("serve")).get_arguments() {
         let name = argument.get_id().as_str();
         let help = argument.get_help().map(ToString::to_string).unwrap_or_default();

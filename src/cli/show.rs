@@ -6,7 +6,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::failure::Failure;
-use super::out::{self, Style, duration, shown, styled};
+use super::out::{self, Style, duration, many, shown, styled};
 use super::select::trace_id;
 use super::source::Where;
 use super::status;
@@ -20,17 +20,17 @@ use crate::web::listing::Summary;
 const EXAMPLES: &str = "\
 Examples:
   spanbridge show 5b8efff798038103d269b633813fc60c
-  spanbridge show 5b8e              the first digits are enough
-  spanbridge show 5b8e --spans      every span as it came, mended, with what is odd about it";
+  spanbridge show 5b8e              the first digits of the id are enough
+  spanbridge show 5b8e --spans      all spans, with problems found in the data";
 
-/// One trace as a tree: agents, model calls, tools, errors.
+/// Show one trace as a tree of agents, model calls, tools and errors.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Show {
-    /// The trace's id, or the first digits of it.
+    /// The trace's id, or at least its first four digits.
     #[arg(value_name = "TRACE")]
     trace: String,
-    /// The raw tree of spans, with findings.
+    /// Show the tree of spans and the problems found in the data.
     #[arg(long)]
     spans: bool,
     #[command(flatten)]
@@ -83,8 +83,8 @@ fn run_lines(run: &Run) -> Vec<String> {
         run.ended_at
             .map_or_else(|| "running".to_owned(), |end| duration(end.millis_since(run.started_at))),
     );
-    facts.push(format!("{} model calls", summary.model_calls));
-    facts.push(format!("{} tools", summary.tool_calls));
+    facts.push(many(summary.model_calls, "model call"));
+    facts.push(many(summary.tool_calls, "tool call"));
     let tokens = [(summary.input_tokens, "in"), (summary.output_tokens, "out")];
     let tokens = tokens.map(|(tokens, way)| tokens.map(|tokens| format!("{tokens} {way}")));
     let tokens: Vec<String> = tokens.into_iter().flatten().collect();
@@ -105,11 +105,11 @@ fn run_lines(run: &Run) -> Vec<String> {
     lines.push(String::new());
     lines.extend(tree(run));
     if !run.has_agent_work() {
-        lines.push("Nothing an agent did stands in this trace: no document is made of it. --spans shows its spans.".to_owned());
+        lines.push("This trace has no agent operations, so it has no document. Use --spans to see its spans.".to_owned());
     }
     if !run.findings.is_empty() {
         lines.push(String::new());
-        lines.push(format!("{} oddities of the data; --spans lists them", run.findings.len()));
+        lines.push(format!("{} in the data; --spans lists them", many(run.findings.len(), "problem")));
     }
     lines
 }
@@ -206,7 +206,7 @@ fn said(operation: &Operation) -> Option<String> {
         return tool.result.as_ref().map(value);
     }
     if let Some(search) = &operation.search {
-        let found = search.documents.as_ref().map(|documents| format!("{} documents", documents.len()));
+        let found = search.documents.as_ref().map(|documents| many(documents.len(), "document"));
         return found.or_else(|| operation.output.get().map(value));
     }
     if let Some(message) = operation.output_messages.as_ref().and_then(|messages| messages.first()) {
@@ -235,14 +235,14 @@ fn value(value: &Value) -> String {
 }
 
 fn spans_lines(id: TraceId, trace: &Trace, findings: &[Finding]) -> Vec<String> {
-    let mut lines = vec![styled(&format!("trace {id}, {} spans", trace.spans.len()), Style::Strong)];
+    let mut lines = vec![styled(&format!("trace {id}, {}", many(trace.spans.len(), "span")), Style::Strong)];
     for (index, depth) in trace.depth_first() {
         let Some(span) = trace.spans.get(index) else { continue };
         lines.push(format!("{}{}", "  ".repeat(depth.min(INDENT)), span_line(span)));
     }
     if !findings.is_empty() {
         lines.push(String::new());
-        lines.push(styled(&format!("{} findings", findings.len()), Style::Strong));
+        lines.push(styled(&many(findings.len(), "problem"), Style::Strong));
         for finding in findings {
             let span = finding.span_id.map_or_else(String::new, |id| format!("{id} "));
             let kind = serde_json::to_value(finding.kind).ok();
@@ -260,13 +260,13 @@ fn span_line(span: &Span) -> String {
         styled(&duration(span.end.millis_since(span.start)), Style::Dim)
     };
     let mut line = format!(
-        "{}  {}  {took}  {} attributes",
+        "{}  {}  {took}  {}",
         styled(&span.span_id.to_string(), Style::Dim),
         styled(&shown(&span.name, VALUE), Style::Strong),
-        span.attributes.len(),
+        many(span.attributes.len(), "attribute"),
     );
     if !span.events.is_empty() {
-        line.push_str(&format!(", {} events", span.events.len()));
+        line.push_str(&format!(", {}", many(span.events.len(), "event")));
     }
     if !span.scope.name.is_empty() {
         line.push_str(&format!("  {}", styled(&shown(&span.scope.name, 60), Style::Dim)));

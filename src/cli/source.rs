@@ -27,19 +27,19 @@ const DEFAULT_SERVER: &str = "http://127.0.0.1:4319";
 /// Where to read from.
 #[derive(Debug, Clone, Args)]
 pub(super) struct Where {
-    /// A running bridge. Without this and --data-dir: the one on 127.0.0.1:4319 if it answers, else the default directory.
+    /// The URL of a running server [default: http://127.0.0.1:4319 if it responds, else the default data directory].
     #[arg(long, value_name = "URL", env = "SPANBRIDGE_SERVER", conflicts_with = "data_dir")]
     server: Option<String>,
-    /// A data directory, read without a bridge (or beside one).
+    /// A data directory to read directly, whether or not a server is running.
     #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
     data_dir: Option<PathBuf>,
-    /// The project to read in a data directory. Over a bridge, the token says which.
+    /// The project to read in a data directory. With a server, the token selects the project.
     #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", default_value_t = Project::default())]
     project: Project,
-    /// The token for a bridge that asks for one; best given as a variable, since others see the flags of a process.
+    /// The token for the server. Prefer the environment variable: other users can see the flags of a process.
     #[arg(long, value_name = "TOKEN", env = "SPANBRIDGE_TOKEN", hide_env_values = true)]
     token: Option<Token>,
-    /// The authority of a bridge's certificate, in PEM, where the system does not know it.
+    /// The authority of the server's certificate, in PEM, if the system does not trust it.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_CA")]
     ca: Option<PathBuf>,
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
@@ -89,7 +89,7 @@ impl Where {
         let kind = match (&self.server, &self.data_dir) {
             (Some(_), _) if apart => {
                 return Err(Failure::usage(
-                    "over a bridge the token says which project is read; --project is for a data directory",
+                    "with a server, the token selects the project; --project is for a data directory",
                 ));
             }
             (Some(url), _) => self.server(url)?,
@@ -123,7 +123,7 @@ impl Where {
             Ok((200, front)) if front.starts_with(b"spanbridge ") => Ok(kind),
             Ok(_) => Err(Failure::Server {
                 url: url.to_owned(),
-                message: "something else than spanbridge answers there".to_owned(),
+                message: "the server there is not spanbridge".to_owned(),
             }),
             Err(failure) => Err(failure),
         }
@@ -154,7 +154,7 @@ pub(super) fn default_data_dir() -> Result<PathBuf, Failure> {
 fn directory_of(directory: &Path, vocabulary: &Vocabulary) -> Result<Kind, Failure> {
     if !directory.join(crate::store::index::FILE).exists() && !directory.join("0000000001.log").exists() {
         return Err(Failure::usage(format!(
-            "there is no store in {}; start one with: spanbridge serve --data-dir {0}",
+            "there is no store in {}; create one with `spanbridge serve --data-dir {0}`",
             directory.display()
         )));
     }
@@ -205,14 +205,14 @@ impl Kind {
             (401, _) => Err(Failure::Server {
                 url: url.clone(),
                 message: match token {
-                    None => "it asks for a token: set SPANBRIDGE_TOKEN to one with the right to read",
-                    Some(_) => "it does not know this token",
+                    None => "it requires a token; set SPANBRIDGE_TOKEN to one with the right `read`",
+                    Some(_) => "the token is unknown",
                 }
                 .to_owned(),
             }),
             (403, _) => Err(Failure::Server {
                 url: url.clone(),
-                message: "this token has no right to read".to_owned(),
+                message: "the token lacks the right `read`".to_owned(),
             }),
             (404, _) => Ok(None),
             (status, body) => Err(Failure::Answer {
@@ -306,7 +306,7 @@ impl Source {
 
 fn tell_damage(id: TraceId, stored: Option<&Stored>) {
     for damaged in stored.iter().flat_map(|stored| &stored.damaged) {
-        out::note(&format!("trace {id}: {damaged}; that part is left out"));
+        out::note(&format!("trace {id}: {damaged}; the damaged part is left out"));
     }
 }
 

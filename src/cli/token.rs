@@ -9,15 +9,15 @@ use super::out;
 use crate::access::{Project, Right, Secret};
 
 const EXAMPLES: &str = "\
-The token goes to standard output and is shown this once; what the configuration needs goes to standard error. Only a hash
-of the token is kept anywhere.
+The token is printed to standard output, once. The entry for the configuration file is printed to standard error; it holds
+a hash of the token. spanbridge does not store the token itself.
 
 Examples:
   spanbridge token new --name agents --right ingest
   spanbridge token new --name web-ci --right ingest --right read --project acme/web
   spanbridge token new --name prometheus --right admin";
 
-/// Make tokens for those who send and read.
+/// Create tokens for senders and readers.
 #[derive(Debug, Args)]
 pub(super) struct Token {
     #[command(subcommand)]
@@ -29,34 +29,34 @@ enum Command {
     New(New),
 }
 
-/// Make a token.
+/// Create a token.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 struct New {
-    /// Its name, for people: who will have it.
+    /// A name for the token, such as who uses it.
     #[arg(long, value_name = "NAME")]
     name: String,
-    /// What it may do: ingest (send spans), read (traces and documents), admin (/metrics); may be given several times.
+    /// What the token allows: ingest (send spans), read (traces and documents), admin (/metrics). Repeatable.
     #[arg(long = "right", value_name = "RIGHT", default_value = "ingest", value_parser = right)]
     rights: Vec<Right>,
-    /// Whose data it reaches.
+    /// The project that the token gives access to.
     #[arg(long, value_name = "ORG/PROJECT", default_value_t = Project::default())]
     project: Project,
 }
 
 fn right(text: &str) -> Result<Right, String> {
     let known = Right::ALL.into_iter().find(|right| right.name() == text);
-    known.ok_or_else(|| "there are ingest, read and admin".to_owned())
+    known.ok_or_else(|| "the rights are ingest, read and admin".to_owned())
 }
 
 impl Token {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let Command::New(new) = self.command;
-        let secret = Secret::new().map_err(|error| Failure::usage(format!("the system gives no random numbers: {error}")))?;
+        let secret = Secret::new().map_err(|error| Failure::usage(format!("cannot get random numbers from the system: {error}")))?;
         let rights: Vec<&str> = new.rights.iter().map(|right| right.name()).collect();
         let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
         out::plain(&format!(
-            "The token is shown this once. Put this into the configuration:\n\n\
+            "The token is printed only once. Add this to the configuration file:\n\n\
              [[tokens]]\nname = {}\nhash = {}\nrights = [{}]\nproject = {}\n",
             text(&new.name),
             text(&secret.hash().to_string()),

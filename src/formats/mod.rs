@@ -1,9 +1,11 @@
 //! Runs to documents, document to spans: one folder a format. Formats never read attribute keys and never use one
 //! another.
 
+pub mod atif;
 mod back;
 mod calls;
 pub mod contextforge;
+mod exchange;
 mod facts;
 mod ids;
 pub mod invariant;
@@ -12,6 +14,7 @@ pub mod json;
 mod json_from;
 mod json_read;
 pub mod loss;
+pub mod messages;
 pub mod openreward;
 pub mod options;
 mod order;
@@ -50,6 +53,10 @@ pub struct Assembled<D> {
 pub trait Format {
     /// The format's name in the command line, in URLs and in file names.
     const ID: &'static str;
+    /// What a document is, in a line.
+    const HOLDS: &'static str;
+    /// What a document leaves out, in a line.
+    const LOSES: &'static str;
     /// What the caller can choose.
     const OPTIONS: &'static [Choice] = &[];
     /// The document; it borrows what the runs hold.
@@ -69,6 +76,10 @@ pub trait Format {
 pub struct AnyFormat {
     /// The format's name.
     pub id: &'static str,
+    /// What a document is, in a line.
+    pub holds: &'static str,
+    /// What a document leaves out, in a line.
+    pub loses: &'static str,
     /// What the caller can choose.
     pub options: &'static [Choice],
     assemble: fn(&[Run], &Options, Layout) -> Vec<Assembled<String>>,
@@ -101,6 +112,8 @@ impl AnyFormat {
     const fn of<F: Format>(read: Option<back::Reader>) -> Self {
         Self {
             id: F::ID,
+            holds: F::HOLDS,
+            loses: F::LOSES,
             options: F::OPTIONS,
             assemble: assemble_text::<F>,
             write: write_documents::<F>,
@@ -188,17 +201,19 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
 }
 
 /// Every format, in the order in which they are listed to people.
-pub const FORMATS: [AnyFormat; 5] = [
+pub const FORMATS: [AnyFormat; 7] = [
     AnyFormat::of::<contextforge::ContextForge>(None),
     AnyFormat::of::<reflex::Reflex>(None),
     AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
     AnyFormat::of::<synth::Synth>(None),
     AnyFormat::of::<invariant::Invariant>(Some(invariant::back::read)),
+    AnyFormat::of::<messages::Messages>(None),
+    AnyFormat::of::<atif::Atif>(None),
 ];
 
 /// The format with this name.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
-    static LIST: [AnyFormat; 5] = FORMATS;
+    static LIST: [AnyFormat; 7] = FORMATS;
     LIST.iter().find(|format| format.id == id)
 }

@@ -57,7 +57,7 @@ impl fmt::Display for OptionError {
         match self {
             Self::Unknown { name } => {
                 let known: Vec<&str> = choices().map(|choice| choice.name).collect();
-                write!(f, "there is no option {name}; there is {}", known.join(", "))
+                write!(f, "there is no option {name}; the options are {}", known.join(", "))
             }
             Self::Value { name, value, wanted } => write!(f, "{name}={value}: the value must be {wanted}"),
         }
@@ -93,7 +93,7 @@ impl fmt::Display for Values {
 
 impl fmt::Display for Choice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}={}: {} [default: {}]", self.name, self.values, self.meaning, self.default)?;
+        write!(f, "{}={}  {} [default: {}]", self.name, self.values, self.meaning, self.default)?;
         match self.variable {
             Some(variable) => write!(f, " [env: {variable}]"),
             None => Ok(()),
@@ -138,7 +138,7 @@ impl Options {
             let wanted = match choice.values {
                 Values::Words(words) => words.join(" or "),
                 Values::Bytes => "a number of bytes, 1 or more".to_owned(),
-                Values::Text(name) => format!("{name}, not empty"),
+                Values::Text(name) => format!("{name}, which must not be empty"),
             };
             return Err(OptionError::Value { name, value, wanted });
         }
@@ -150,6 +150,11 @@ impl Options {
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
+    }
+
+    /// What was chosen, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
     /// Whether an option has this value.

@@ -28,6 +28,7 @@ pub struct Counts {
     pub(super) held: AtomicU64,
     pub(super) not_taken: AtomicU64,
     pub(super) left_out: AtomicU64,
+    pub(super) not_chosen: PerSignal,
     pub(super) removed_segments: AtomicU64,
     pub(super) damaged_bytes: AtomicU64,
     state: Mutex<State>,
@@ -75,6 +76,8 @@ pub struct Sample {
     pub not_taken: u64,
     /// Log records that were neither sent nor written onto a span.
     pub left_out: u64,
+    /// Spans and log records that are not chosen for it.
+    pub not_chosen: [u64; 2],
     /// Segments that retention removed before they were sent.
     pub removed_segments: u64,
     /// Bytes of the log that could not be read and were not sent.
@@ -127,6 +130,7 @@ impl Counts {
             held: now(&self.held),
             not_taken: now(&self.not_taken),
             left_out: now(&self.left_out),
+            not_chosen: self.not_chosen.now(),
             removed_segments: now(&self.removed_segments),
             damaged_bytes: now(&self.damaged_bytes),
             backlog_bytes: 0,

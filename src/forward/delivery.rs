@@ -199,7 +199,7 @@ impl Delivery {
         tokio::select! {
             biased;
             _ = self.stop.wait_for(|stop| *stop) => Err(Interrupted::Stopped),
-            answer = self.exporter.probe() => Ok(answer.is_ok()),
+            answer = self.exporter.probe(Signal::Traces) => Ok(answer.is_ok()),
         }
     }
 

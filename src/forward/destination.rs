@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
 use serde::{Deserialize, Serialize};
 
+use super::choice::{Choice, ChooseText, SampleText};
 use super::error::ConfigError;
 use super::header::HeaderText;
 use super::preset::{self, Preset};
 use crate::access::Project;
+use crate::redact::{RuleText, Rules};
 use crate::span::Signal;
 
 /// The transport.
@@ -147,6 +150,15 @@ pub struct DestinationText {
     /// The project whose spans are sent [default: default/default].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<String>,
+    /// What is sent [default: everything].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choose: Option<ChooseText>,
+    /// How many of the traces are sent [default: all].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sample: Option<SampleText>,
+    /// What is taken out before it is sent, beside what is taken out before it is stored.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redact: Vec<RuleText>,
     /// Where it begins when it is new.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Start>,
@@ -187,6 +199,10 @@ pub struct Destination {
     pub exhausted_retries: u32,
     /// The project whose spans are sent.
     pub project: Project,
+    /// What is sent.
+    pub choice: Choice,
+    /// What is taken out before it is sent.
+    pub redaction: Option<Arc<Rules>>,
     /// Where it begins when it is new.
     pub start: Start,
     /// How old a chunk is before it is read.
@@ -237,12 +253,12 @@ impl DestinationText {
         })
     }
 
-    /// The destination that it describes.
+    /// The destination that it describes. `hash_key` is for redaction rules with the action hash.
     ///
     /// # Errors
     ///
     /// A value is none of those that are allowed.
-    pub fn resolve(&self) -> Result<Destination, ConfigError> {
+    pub fn resolve(&self, hash_key: Option<&str>) -> Result<Destination, ConfigError> {
         let preset = self.preset()?;
         let name = self.name();
         let plain = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit();
@@ -291,6 +307,11 @@ impl DestinationText {
             project: project
                 .map_err(|error: crate::access::ProjectError| ConfigError::Project { reason: error.to_string() })?
                 .unwrap_or_default(),
+            choice: Choice::new(&self.choose.clone().unwrap_or_default(), self.sample.as_ref())?,
+            redaction: match self.redact.as_slice() {
+                [] => None,
+                rules => Some(Arc::new(Rules::new(rules, hash_key)?)),
+            },
             start: self.start.unwrap_or_default(),
             settle: seconds("settle_seconds", self.settle_seconds.unwrap_or(settle), 0.0)?,
         })
@@ -331,10 +352,10 @@ fn seconds(key: &'static str, value: f64, least: f64) -> Result<Duration, Config
 /// # Errors
 ///
 /// One of them is wrong, or two share a name; the name is given too.
-pub fn resolve_all(texts: &[DestinationText]) -> Result<Vec<Destination>, (String, ConfigError)> {
+pub fn resolve_all(texts: &[DestinationText], hash_key: Option<&str>) -> Result<Vec<Destination>, (String, ConfigError)> {
     let mut out: Vec<Destination> = Vec::new();
     for text in texts {
-        let destination = text.resolve().map_err(|error| (text.name(), error))?;
+        let destination = text.resolve(hash_key).map_err(|error| (text.name(), error))?;
         if out.iter().any(|other| other.name == destination.name) {
             let name = destination.name;
             return Err((name.clone(), ConfigError::Twice { name }));

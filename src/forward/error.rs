@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::Project;
+use crate::redact::RuleError;
 
 /// A destination that is configured wrongly.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -58,6 +59,25 @@ pub enum ConfigError {
         /// `env:NAME` or `file:PATH`.
         from: String,
     },
+    /// No kind of operation.
+    #[error("there is no kind of operation {kind:?}; there are {known}")]
+    Kind {
+        /// What was given.
+        kind: String,
+        /// Those that there are.
+        known: String,
+    },
+    /// A pattern that cannot be used.
+    #[error("{key} has the pattern {pattern:?}, which is too large")]
+    Pattern {
+        /// The setting.
+        key: &'static str,
+        /// What was given.
+        pattern: String,
+    },
+    /// A redaction rule that cannot be used.
+    #[error(transparent)]
+    Redaction(#[from] RuleError),
     /// A number that makes no sense.
     #[error("`{key}` must be {expected}")]
     Number {

@@ -13,6 +13,7 @@
 //! - Loops are found by the header [`via::HEADER`].
 
 mod backlog;
+mod choice;
 pub mod counts;
 pub mod dead_letters;
 mod delivery;
@@ -26,6 +27,7 @@ mod payload;
 mod prepare;
 pub mod preset;
 pub mod progress;
+pub mod send;
 mod translate;
 pub mod via;
 mod worker;
@@ -38,6 +40,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 pub use backlog::backlog_bytes;
+pub use choice::{Choice, ChooseText, SampleText};
 pub use counts::{Counts, Health, Sample};
 pub use dead_letters::DeadLetter;
 pub use destination::{Compression, Destination, DestinationText, Dialect, Logs, Protocol, Start, TlsText, Unfinished, resolve_all};

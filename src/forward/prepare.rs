@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::choice::{Chooser, Verdict};
 use super::counts::Counts;
 use super::dead_letters::DeadLetter;
 use super::destination::{Destination, Logs, Unfinished};
@@ -11,6 +12,7 @@ use super::payload::{Part, Payload};
 use super::translate::Translator;
 use crate::dialect::Registry;
 use crate::otlp::{decode, items};
+use crate::redact::Rules;
 use crate::span::{LogRecord, Signal, SpanId, UnixNanos};
 use crate::store::log::Position;
 use crate::store::{Arrival, ChunkKind, Error, Local};
@@ -19,6 +21,8 @@ use crate::store::{Arrival, ChunkKind, Error, Local};
 #[derive(Debug)]
 pub(super) struct Prepare {
     logs: Logs,
+    chooser: Option<Chooser>,
+    redaction: Option<Arc<Rules>>,
     translator: Option<Translator>,
     unfinished: Unfinished,
     most: usize,
@@ -59,6 +63,8 @@ impl Prepare {
     pub(super) fn new(destination: &Destination, registry: &Arc<Registry>) -> Self {
         Self {
             logs: destination.logs,
+            chooser: Chooser::new(&destination.choice, registry),
+            redaction: destination.redaction.clone(),
             translator: Translator::new(destination.dialect, registry),
             unfinished: destination.unfinished,
             most: destination.max_message_bytes,
@@ -67,36 +73,87 @@ impl Prepare {
     }
 
     /// The requests that carry these chunks, in their order.
-    pub(super) fn payloads(&self, chunks: Vec<Arrival>, store: &Local, counts: &Counts) -> Vec<Payload> {
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read.
+    pub(super) fn payloads(&self, chunks: Vec<Arrival>, store: &Local, counts: &Counts) -> Result<Vec<Payload>, Error> {
         let mut out: Vec<(Signal, Vec<Part>)> = Vec::new();
+        let mut add = |signal: Signal, part: Option<Part>| match (part, out.last_mut()) {
+            (None, _) => {}
+            (Some(part), Some((last, parts))) if *last == signal => parts.push(part),
+            (Some(part), _) => out.push((signal, vec![part])),
+        };
         for chunk in chunks {
             let signal = chunk.kind.signal();
-            let Some(part) = self.part(chunk.at, chunk.kind, chunk.message, store, counts) else {
-                continue;
+            let verdict = match &self.chooser {
+                None => Verdict::Sent,
+                Some(chooser) => chooser.of_trace(chunk.trace_id, store)?,
             };
-            match out.last_mut() {
-                Some((last, parts)) if *last == signal => parts.push(part),
-                _ => out.push((signal, vec![part])),
+            match (verdict, chunk.trace_id) {
+                (Verdict::Left, _) => {
+                    counts.not_chosen.add(signal, items::count(&chunk.message));
+                    continue;
+                }
+                (Verdict::SentWithEarlier, Some(trace_id)) => {
+                    for (at, kind) in store.chunks_of(trace_id)?.into_iter().filter(|(at, _)| *at < chunk.at) {
+                        if let Some(message) = store.chunk_at(at)? {
+                            add(kind.signal(), self.part(at, kind, message, store, counts));
+                        }
+                    }
+                }
+                (Verdict::Sent | Verdict::SentWithEarlier, _) => {}
             }
+            add(signal, self.part(chunk.at, chunk.kind, chunk.message, store, counts));
         }
-        out.into_iter()
+        Ok(out
+            .into_iter()
             .flat_map(|(signal, parts)| Payload::pack(signal, parts, self.most))
-            .collect()
+            .collect())
     }
 
     fn part(&self, at: Position, kind: ChunkKind, message: Vec<u8>, store: &Local, counts: &Counts) -> Option<Part> {
+        let message = self.chosen(message, kind.signal(), counts);
         match kind {
             ChunkKind::Spans => {
-                let message = self.finished(message, counts);
+                let message = self.redacted(self.finished(message, counts), Signal::Traces, counts)?;
                 let message = match &self.translator {
                     None => message,
-                    Some(translator) => translator.translate(&message, &self.records(&message, store)).unwrap_or(message),
+                    // Once more: what records say is written onto spans.
+                    Some(translator) => match translator.translate(&message, &self.records(&message, store)) {
+                        Some(translated) => self.redacted(translated, Signal::Traces, counts)?,
+                        None => message,
+                    },
                 };
                 Some(Part::new(Some(at), message))
             }
-            ChunkKind::Logs | ChunkKind::LooseLogs if self.logs == Logs::Send => Some(Part::new(Some(at), message)),
+            ChunkKind::Logs | ChunkKind::LooseLogs if self.logs == Logs::Send => {
+                Some(Part::new(Some(at), self.redacted(message, Signal::Logs, counts)?))
+            }
             ChunkKind::Logs | ChunkKind::LooseLogs => {
                 counts.left_out.fetch_add(self.left_out(at, &message), Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// Without the items that are not chosen.
+    fn chosen(&self, message: Vec<u8>, signal: Signal, counts: &Counts) -> Vec<u8> {
+        let Some(chooser) = &self.chooser else { return message };
+        let before = items::count(&message);
+        let message = chooser.of_items(message, signal);
+        counts.not_chosen.add(signal, before.saturating_sub(items::count(&message)));
+        message
+    }
+
+    /// Without what the rules take out; `None`: it cannot be read, so nobody knows what it holds, and it is not sent.
+    fn redacted(&self, message: Vec<u8>, signal: Signal, counts: &Counts) -> Option<Vec<u8>> {
+        let Some(rules) = &self.redaction else { return Some(message) };
+        match rules.apply(&message, signal) {
+            Ok(changed) => Some(changed.unwrap_or(message)),
+            Err(error) => {
+                counts.failed.add(signal, items::count(&message));
+                tracing::error!(%error, "a part of the log cannot be redacted and is not sent");
                 None
             }
         }

@@ -166,7 +166,9 @@ impl Worker {
 
     async fn payloads(&self, batch: Arrivals) -> Result<Vec<Payload>, Ended> {
         let (prepare, store, counts) = (Arc::clone(&self.prepare), Arc::clone(&self.store), Arc::clone(&self.counts));
-        blocking(move || prepare.payloads(batch.chunks, &store, &counts)).await
+        blocking(move || prepare.payloads(batch.chunks, &store, &counts))
+            .await?
+            .map_err(Ended::from)
     }
 
     async fn deliver(&mut self, payload: Payload) -> Result<(), Ended> {

@@ -16,7 +16,6 @@ mod http;
 mod intake;
 pub mod limits;
 pub mod prometheus;
-pub mod redact;
 mod refusals;
 mod reject;
 mod status;
@@ -32,13 +31,13 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::{Method, Request, Response, Version};
 use tokio::sync::{Semaphore, watch};
 
+use crate::redact::Redaction;
 use crate::store::Store;
 use admission::Budget;
 pub use cors::Cors;
 use counters::Counters;
 pub use health::OpenWatches;
 pub use limits::Limits;
-use redact::Redaction;
 pub use refusals::Refusals;
 pub use reject::Rejection;
 

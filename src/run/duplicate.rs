@@ -15,6 +15,7 @@ pub(super) fn run(nodes: &mut Nodes) {
     helpers(nodes);
     calls_under_calls(nodes);
     same_response(nodes);
+    answered_later(nodes);
     enclosed_siblings(nodes);
     tools_under_tools(nodes);
     tools_twice(nodes);
@@ -143,6 +144,39 @@ fn same_response(nodes: &mut Nodes) {
         };
         for index in group {
             merge(nodes, index, kept);
+        }
+    }
+}
+
+/// A streamed answer that is told at the moment when its stream ended (logfire): a span without a duration, beside the call
+/// that asked the same and tells no answer. The call lasted until then.
+fn answered_later(nodes: &mut Nodes) {
+    let mut silent: HashMap<(Option<usize>, String), Vec<usize>> = HashMap::default();
+    for index in nodes.of_kind(Kind::Llm) {
+        let parent = nodes.parent(index);
+        let Some(node) = nodes.get(index) else { continue };
+        let of = (parent, node.instrumentation().to_owned());
+        let answered = node.operation.output_messages.is_some();
+        if !answered && node.end.is_some_and(|end| end > node.start) && node.operation.failure.is_none() {
+            silent.entry(of).or_default().push(index);
+        } else if answered && node.end == Some(node.start) {
+            let open = silent.get(&of).map_or(&[][..], Vec::as_slice);
+            let asked = open.iter().copied().take(LOOK).position(|call| {
+                nodes.get(call).is_some_and(|call| {
+                    call.end_or_start() <= node.start
+                        && call.operation.input_messages.is_some()
+                        && call.operation.input_messages == node.operation.input_messages
+                })
+            });
+            let end = node.end;
+            if let Some(asked) = asked
+                && let Some(call) = silent.get_mut(&of).map(|open| open.remove(asked))
+            {
+                merge(nodes, index, call);
+                if let Some(call) = nodes.get_mut(call) {
+                    call.end = end;
+                }
+            }
         }
     }
 }

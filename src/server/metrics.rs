@@ -108,6 +108,18 @@ const DESTINATION: &[OfDestination] = &[
         |of| of.left_out,
     ),
     (
+        "spanbridge_forward_not_chosen_spans_total",
+        Kind::Counter,
+        "Spans that were not chosen for the destination.",
+        |of| of.not_chosen[0],
+    ),
+    (
+        "spanbridge_forward_not_chosen_log_records_total",
+        Kind::Counter,
+        "Log records that were not chosen for the destination.",
+        |of| of.not_chosen[1],
+    ),
+    (
         "spanbridge_forward_removed_segments_total",
         Kind::Counter,
         "Segments that retention removed before they were sent.",

@@ -106,6 +106,20 @@ impl Local {
         Ok(Some(stored))
     }
 
+    /// Where the chunks of a trace stand, in order of arrival.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    pub fn chunks_of(&self, trace_id: TraceId) -> Result<Vec<(Position, ChunkKind)>, Error> {
+        let standing = self.reader().index(|index| index.trace(trace_id))?;
+        Ok(standing
+            .into_iter()
+            .flat_map(|standing| standing.chunks)
+            .map(|place| (place.at, place.kind))
+            .collect())
+    }
+
     /// The log records that came with a trace so far, without its spans.
     ///
     /// # Errors

@@ -6,6 +6,7 @@
 mod handoffs;
 mod history;
 mod id;
+mod pieces;
 #[cfg(test)]
 mod tests;
 
@@ -16,6 +17,7 @@ use crate::run::{EntryKind, Run, Step};
 use handoffs::HandoffCalls;
 pub(crate) use history::{first_input, history};
 pub(crate) use id::{CallPlace, ScopeId, StepId};
+pub(crate) use pieces::{Asked, Given, Piece, PieceKind, Pieces};
 
 /// How deep called agents stand in one another in a document: JSON readers stop at 128 levels, and an agent takes five. Those
 /// below are told after the others.
@@ -115,6 +117,18 @@ impl<'a> Transcript<'a> {
     /// The steps of a scope, in causal order.
     pub(crate) fn steps_of(&self, scope: ScopeId) -> &[StepId] {
         self.steps.get(scope.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// The scopes, each with the tool step inside which its words belong: its own caller, else that of the scope around it,
+    /// which stands before it.
+    pub(crate) fn homes(&self) -> Vec<(ScopeId, Option<StepId>)> {
+        let mut homes: Vec<(ScopeId, Option<StepId>)> = Vec::with_capacity(self.run.scopes.len());
+        for (index, scope) in self.run.scopes.iter().enumerate() {
+            let around = || homes.get(scope.parent?)?.1;
+            let home = scope.called_by.map(StepId::new).or_else(around);
+            homes.push((ScopeId::new(index), home));
+        }
+        homes
     }
 
     /// Whether a turn of a conversation shows the call of this tool: one that still runs has no result yet.

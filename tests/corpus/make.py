@@ -1091,7 +1091,34 @@ stand there are. Half an id and half a name are no id and no name. A finding nam
     c.span("chat gpt-4o", 2000, 2900, second, root, scope="other")
 
 
-for make in (json_cut_off, calls_told_elsewhere, judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
+def call_told_by_two_clients():
+    c = Case(80, "made-call-told-by-two-clients", "Each model call told by logfire and by the SDK itself", """
+Logfire tells a call in `request_data` and `response_data`; the SDK has a span of its own for the same call, with its response's id and
+its tokens, and without content. A streamed answer is in a third span, a moment at the end of the stream. Each is one call. In the
+second trace the SDK's span stands beside logfire's and ends later.""")
+
+    def request(question):
+        return {"model": "claude-haiku-4-5", "system": "Be brief.", "messages": [{"role": "user", "content": question}], "max_tokens": 100}
+
+    def call(trace, parent, start, end, question, answer, stream, beside, number):
+        known = {"gen_ai.provider.name": "anthropic", "gen_ai.operation.name": "chat", "gen_ai.request.model": "claude-haiku-4-5"}
+        told = dict(known, request_data=text(request(question)))
+        body = {"message": {"role": "assistant", "content": answer}, "usage": {"input_tokens": 12, "output_tokens": 5}}
+        whole = told if stream else dict(told, response_data=text(body))
+        span = c.span("Message with 'claude-haiku-4-5'", start, end - 100 if stream else end, whole, parent, scope="logfire.anthropic", trace=trace)
+        sdk = dict(known, **{"gen_ai.response.id": f"msg_{trace}{number}", "gen_ai.response.model": "claude-haiku-4-5", "gen_ai.usage.input_tokens": 12, "gen_ai.usage.output_tokens": 5})
+        c.span("chat claude-haiku-4-5", start + 5, end - 5, sdk, parent if beside else span, scope="com.anthropic.sdk.python", trace=trace, kind=3)
+        if stream:
+            chunks = text({"combined_chunk_content": answer, "chunk_count": 3})
+            c.span("streaming response from 'claude-haiku-4-5' took 0.70s", end, end, dict(told, response_data=chunks), parent, scope="logfire.anthropic", trace=trace)
+
+    for trace in (1, 2):
+        root = c.span("agent run", 0, 3000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "rain"}, scope="pydantic-ai", trace=trace)
+        call(trace, root, 100, 900, "Rain in Lima?", "16 mm.", False, trace == 2, 1)
+        call(trace, root, 1000, 2000, "And in Cusco?", "736 mm.", True, trace == 2, 2)
+
+
+for make in (call_told_by_two_clients, json_cut_off, calls_told_elsewhere, judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
     make()
 
 

@@ -6,9 +6,10 @@ use std::process::{Command, Output};
 use serde_json::Value;
 use spanbridge::forward::order::{self, Order};
 use spanbridge::forward::{dead_letters, folder};
+use spanbridge::otlp::encode;
 
 use super::sink::{Answer, Sink};
-use super::support::{Bridge, spans, to, until};
+use super::support::{Bridge, names, spans, to, until};
 
 fn forward(data_dir: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_spanbridge"))
@@ -72,5 +73,87 @@ async fn the_command_tells_how_far_destinations_are_and_leaves_orders() {
     }
     let unknown = forward(directory.path(), &["skip", "other"]);
     let words = String::from_utf8_lossy(&unknown.stderr).into_owned();
-    assert!(unknown.status.code() == Some(2) && words.contains("known are sink"), "{words}");
+    assert!(
+        unknown.status.code() == Some(2) && words.contains("the destinations are sink"),
+        "{words}"
+    );
+}
+
+fn send(url: &str, file: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+        .args(["send", "--give-up-seconds", "2", "--to", url])
+        .args(arguments)
+        .arg(file)
+        .output()
+        .unwrap();
+    (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_sent_without_a_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("spans.bin");
+    std::fs::write(&file, encode::traces(&spans(0, 0..50))).unwrap();
+    let sink = Sink::start(|_| Answer::ok()).await;
+    let (code, said) = send(&sink.url(), &file, &["--header", "authorization=Bearer one"]);
+    assert!(code == Some(0) && said.contains("50 spans"), "{said}");
+    assert_eq!(names(&sink.spans()), names(&spans(0, 0..50)));
+    assert_eq!(sink.came()[0].headers["authorization"], "Bearer one");
+
+    let refusing = Sink::start(|came| match came.spans().iter().any(|span| span.name == "span 7") {
+        true => Answer::status(422),
+        false => Answer::ok(),
+    })
+    .await;
+    let (code, said) = send(&refusing.url(), &file, &[]);
+    assert!(
+        code == Some(1) && said.contains("0000000000000008") && said.contains("49 spans"),
+        "{said}"
+    );
+
+    let silent = Sink::start(|_| Answer::Never).await;
+    let (code, said) = send(&silent.url(), &file, &[]);
+    assert!(code == Some(1) && said.contains("nothing was accepted for 2 s"), "{said}");
+    let (code, said) = send("http://me:secret@127.0.0.1:1", &file, &[]);
+    assert!(code == Some(2) && !said.contains("destination holds secret"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_doctor_asks_each_destination() {
+    let directory = tempfile::tempdir().unwrap();
+    let (up, closed) = (Sink::start(|_| Answer::ok()).await, Sink::start(|_| Answer::status(401)).await);
+    let spans_only = Sink::start(|came| match came.path.as_str() {
+        "/v1/logs" => Answer::status(404),
+        _ => Answer::ok(),
+    })
+    .await;
+    let output = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+        .args(["doctor", "--only", "forward", "--json", "--data-dir"])
+        .arg(directory.path())
+        .args([
+            "--forward",
+            &format!("up={}", up.url()),
+            "--forward",
+            &format!("closed={}", closed.url()),
+        ])
+        .args([
+            "--forward",
+            &format!("spans={}", spans_only.url()),
+            "--forward",
+            "down=http://127.0.0.1:1",
+        ])
+        .output()
+        .unwrap();
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let findings: Vec<String> = told["findings"].as_array().unwrap().iter().map(Value::to_string).collect();
+    for (name, words) in [
+        ("up ", "accepts"),
+        ("closed ", "headers"),
+        ("spans ", "no log records"),
+        ("down ", "start it"),
+    ] {
+        let of_it = findings.iter().any(|finding| finding.contains(name) && finding.contains(words));
+        assert!(of_it, "{name}: {findings:#?}");
+    }
+    assert!(output.status.success(), "a destination that is down is no fault of the bridge");
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 mod answers;
+mod choice;
 mod command;
 mod killed;
 mod records;

@@ -79,19 +79,19 @@ fn what_contradicts_itself_or_shows_a_secret_is_refused() {
         logs: Some(Logs::IntoSpans),
         ..to("http://127.0.0.1:4318")
     };
-    let error = contradiction.resolve().unwrap_err().to_string();
+    let error = contradiction.resolve(None).unwrap_err().to_string();
     assert!(error.contains("needs a dialect"), "{error}");
     let as_received = DestinationText {
         preset: Some("phoenix".to_owned()),
         dialect: Some(Dialect::AsReceived),
         ..to("http://127.0.0.1:6006")
     };
-    assert_eq!(as_received.resolve().unwrap().logs, Logs::Send);
+    assert_eq!(as_received.resolve(None).unwrap().logs, Logs::Send);
     let secret = DestinationText {
         name: None,
         ..to("http://me:secret@127.0.0.1:4318")
     };
-    let error = secret.resolve().unwrap_err().to_string();
+    let error = secret.resolve(None).unwrap_err().to_string();
     assert!(error.contains("headers") && !error.contains("secret"), "{error}");
     assert_eq!(secret.name(), "127.0.0.1-4318");
 }

@@ -21,7 +21,7 @@ pub(crate) struct Bridge {
 impl Bridge {
     pub(crate) async fn start(directory: &Path, destinations: &[DestinationText]) -> Self {
         let mut config = Config::new(directory);
-        config.forward = spanbridge::forward::resolve_all(destinations).expect("destinations");
+        config.forward = spanbridge::forward::resolve_all(destinations, None).expect("destinations");
         Self::with(&config).await
     }
 

@@ -28,11 +28,14 @@ const LEAST: Duration = Duration::from_millis(2);
 const ATTEMPTS: usize = 4;
 
 /// Options that write what is not written without them.
-const MORE: [(&str, &str); 9] = [
+const MORE: [(&str, &str); 12] = [
+    ("atif.subagents", "files"),
     ("contextforge.embeddings", "retrieval"),
     ("invariant.container", "jsonl"),
     ("invariant.subagents", "own"),
     ("invariant.tools", "event"),
+    ("messages.flavour", "openai"),
+    ("messages.tools", "text"),
     ("openreward.subagents", "inline"),
     ("reflex.prompt_id", "system"),
     ("synth.decisions", "events"),

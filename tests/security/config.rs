@@ -92,11 +92,11 @@ fn a_fault_in_the_file_is_told_with_its_place() {
         (
             "max_conections = 3\n",
             "FILE, line 1: there is no key `max_conections`; did you mean `max_connections`? \
-             (`spanbridge serve --print-config` shows all)",
+             (`spanbridge serve --print-config` lists them)",
         ),
         (
             "\n[limits]\n",
-            "FILE, line 2: there is no key `limits` (`spanbridge serve --print-config` shows all)",
+            "FILE, line 2: there is no key `limits` (`spanbridge serve --print-config` lists them)",
         ),
         ("\n\nmax_headers = 0\n", "FILE, line 3, key `max_headers`: expected a nonzero u32"),
         ("redact_hash_key = 5481\n", "FILE, line 1, key `redact_hash_key`: expected a string"),
@@ -152,7 +152,7 @@ fn a_fault_in_the_file_is_told_with_its_place() {
     let given = token("ci", &[], "acme/web");
     assert_eq!(
         refused(&given.config, &[]),
-        "spanbridge: token ci: it has no rights; there are ingest, read and admin"
+        "spanbridge: token ci: it has no rights; the rights are ingest, read and admin"
     );
     let twice = token("ci", &["read"], "acme/web").config + &token("ci", &["read"], "acme/web").config;
     assert_eq!(refused(&twice, &[]), "spanbridge: two tokens have the name ci");
@@ -194,7 +194,7 @@ fn a_new_token_is_shown_once_with_its_configuration() {
     assert!(secret.starts_with("spanbridge_") && secret.len() == 54, "{secret}");
     let said = text(&output.stderr);
     assert!(!said.contains(&secret), "{said}");
-    let (_, config) = said.split_once("configuration:\n").expect("a snippet");
+    let (_, config) = said.split_once("configuration file:\n").expect("a snippet");
     let table: toml::Table = toml::from_str(config).expect("TOML");
     let entry = &table["tokens"][0];
     assert_eq!(entry["name"].as_str(), Some("ci \"x\""));
@@ -207,7 +207,7 @@ fn a_new_token_is_shown_once_with_its_configuration() {
     printed(&["--config", &path], &[]);
     let wrong = run(&["token", "new", "--name", "x", "--right", "write"], &[]);
     assert!(
-        text(&wrong.stderr).contains("there are ingest, read and admin"),
+        text(&wrong.stderr).contains("the rights are ingest, read and admin"),
         "{}",
         text(&wrong.stderr)
     );

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use regex::Regex;
 use spanbridge::otlp::{decode, encode};
 use spanbridge::receiver::limits::{Encoding, inflate};
-use spanbridge::receiver::redact::{Action, RuleText, Rules, Scope};
+use spanbridge::redact::{Action, RuleText, Rules, Scope};
 use spanbridge::span::{AnyValue, Attributes, LogRecord, Signal, Span};
 
 use crate::serving::{Serving, files, holds, span, trace_id};

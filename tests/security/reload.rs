@@ -17,7 +17,7 @@ fn tokens_rules_and_levels_change_and_a_bad_file_changes_nothing() {
     assert_eq!((status(&first.token), status(&second.token)), (200, 401));
 
     bridge.reload("max_headers = \"x\"\n");
-    let line = bridge.wait_for("the former one stays in force");
+    let line = bridge.wait_for("the previous one stays in force");
     assert!(
         line.contains("ERROR") && line.contains("line 5, key `max_headers`: expected a nonzero u32"),
         "{line}"
@@ -67,14 +67,14 @@ fn the_last_token_does_not_go_where_others_can_reach_the_bridge() {
     let given = token("only", &["ingest"], "default/default");
     let address = "otlp_http = \"0.0.0.0:0\"\n";
     let bridge = Serving::start(&format!("{address}{}", given.config));
-    bridge.wait_for("cross the network in the clear");
+    bridge.wait_for("cross the network unencrypted");
     for config in [address.to_owned(), format!("{address}{TLS}tls_client_ca = \"x.pem\"\n")] {
-        let said = bridge.said().matches("the former one stays in force").count();
+        let said = bridge.said().matches("the previous one stays in force").count();
         let config = format!("data_dir = \"data\"\notlp_grpc = \"127.0.0.1:0\"\nhttp = \"127.0.0.1:0\"\n{config}");
         fs::write(bridge.path("spanbridge.toml"), config).expect("written");
         bridge.hang_up();
         let begin = Instant::now();
-        while bridge.said().matches("the former one stays in force").count() == said {
+        while bridge.said().matches("the previous one stays in force").count() == said {
             assert!(begin.elapsed() < Duration::from_secs(20), "{}", bridge.said());
             std::thread::sleep(Duration::from_millis(20));
         }
@@ -92,7 +92,7 @@ fn a_new_certificate_is_served_and_a_bad_one_is_not() {
 
     fs::write(bridge.path("cert.pem"), "no certificate").expect("written");
     bridge.hang_up();
-    let line = bridge.wait_for("the former one stays in force");
+    let line = bridge.wait_for("the previous one stays in force");
     assert!(line.contains("ERROR") && line.contains("there is no certificate in"), "{line}");
     assert_eq!((reaches(&first), reaches(&second)), (true, false));
 

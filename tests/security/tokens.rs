@@ -144,13 +144,13 @@ fn the_api_asks_for_the_right_that_a_path_takes() {
     let said = |words: &str| (Some(1), format!("spanbridge: {url}: {words}"));
     assert_eq!(
         ls(""),
-        said("it asks for a token: set SPANBRIDGE_TOKEN to one with the right to read")
+        said("it requires a token; set SPANBRIDGE_TOKEN to one with the right `read`")
     );
-    assert_eq!(ls("spanbridge_5481"), said("it does not know this token"));
-    assert_eq!(ls(&ingest.token), said("this token has no right to read"));
+    assert_eq!(ls("spanbridge_5481"), said("the token is unknown"));
+    assert_eq!(ls(&ingest.token), said("the token lacks the right `read`"));
     let both = run(&["ls", "--server", &url, "--project", "acme/web"], &[]);
     assert_eq!(both.status.code(), Some(2));
-    assert!(text(&both.stderr).contains("over a bridge the token says which project is read"));
+    assert!(text(&both.stderr).contains("with a server, the token selects the project"));
 }
 
 #[test]

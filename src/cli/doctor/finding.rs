@@ -95,14 +95,6 @@ fn on_one_line(text: &str) -> String {
     harmless(text).replace('\n', " ")
 }
 
-/// `1 span`, `2 spans`.
-pub(super) fn many(number: u64, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
-        _ => format!("{number} {what}s"),
-    }
-}
-
 /// Bytes for people.
 pub(super) fn size(bytes: u64) -> String {
     match bytes {

@@ -2,6 +2,7 @@
 //!
 //! It only reads, and takes no lock: a bridge at work, or one that starts meanwhile, does not notice.
 
+mod destinations;
 mod directory;
 mod exporters;
 mod finding;
@@ -24,12 +25,13 @@ use crate::server::Config;
 use finding::{Finding, Findings, Status};
 
 const EXAMPLES: &str = "\
-It changes nothing and can run beside a bridge. All of the log is read, so a large one takes its time (--only leaves it out).
+doctor changes nothing, and can run next to a server. It reads the whole log, which takes a while if the log is large; use
+--only to skip this.
 
-Checks: settings (configuration, certificate, open files), directory (permissions, room, file system), log, index,
-ports (free, or whose), server (does it answer, is it ready), exporters (OTEL_* variables of this shell).
+Checks: settings (configuration, certificate, open files), directory (permissions, free space, file system), log, index,
+ports (free, or in use by which process), server (responds, ready), exporters (OTEL_* variables of this shell).
 
-Exit status: 0 nothing is wrong (there may be warnings), 1 something is, 2 the call is at fault.
+Exit status: 0 if nothing is wrong (there may be warnings), 1 if something is, 2 for a usage error.
 
 Examples:
   spanbridge doctor
@@ -38,21 +40,21 @@ Examples:
   spanbridge doctor --only server                                      for a health check
   spanbridge doctor --json | jq -r '.findings[] | select(.status == \"wrong\") | .mend'";
 
-/// Say what is wrong with this installation, and how to mend it.
+/// Find problems with this installation and say how to fix them.
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Doctor {
-    /// Only these checks; may be given several times.
+    /// Run only this check. Repeatable.
     #[arg(long, value_name = "CHECK", value_enum)]
     only: Vec<Check>,
-    /// A running bridge [default: where the settings say it listens, if one writes to the data directory].
+    /// The URL of a running server [default: the configured address, if a server uses the data directory].
     #[arg(long, value_name = "URL", env = "SPANBRIDGE_SERVER")]
     server: Option<String>,
-    /// One JSON object instead of text.
+    /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
-    /// As `serve` would be called.
-    #[command(flatten, next_help_heading = "As serve is called")]
+    /// The settings of `serve`.
+    #[command(flatten, next_help_heading = "Settings of serve")]
     sources: Sources,
 }
 
@@ -65,6 +67,7 @@ enum Check {
     Ports,
     Server,
     Exporters,
+    Forward,
 }
 
 impl Doctor {
@@ -81,7 +84,7 @@ impl Doctor {
             }
             let count = |status| findings.iter().filter(|finding| finding.status == status).count();
             let (wrong, warnings) = (count(Status::Wrong), count(Status::Warning));
-            out::note(&format!("{wrong} wrong, {warnings} warnings"));
+            out::note(&format!("{}, {}", out::many(wrong, "error"), out::many(warnings, "warning")));
         }
         Ok(super::status(worst != Status::Wrong))
     }
@@ -146,6 +149,11 @@ impl Doctor {
         if self.wants(Check::Exporters) {
             let mut found = Findings::of("exporters");
             exporters::check(config, &mut found);
+            all.append(&mut found.list);
+        }
+        if self.wants(Check::Forward) && !config.forward.is_empty() {
+            let mut found = Findings::of("forward");
+            destinations::check(&config.forward, &mut found);
             all.append(&mut found.list);
         }
     }

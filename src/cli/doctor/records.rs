@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::directory::quoted;
-use super::finding::{Findings, many, size};
+use super::finding::{Findings, size};
+use crate::cli::out::many;
 use crate::store::Error;
 use crate::store::log::{self, Form, Inspected, Position};
 use crate::store::{self, index};

@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use rustix::process::{Resource, getrlimit};
 
 use super::directory::quoted;
-use super::finding::{Findings, many};
+use super::finding::Findings;
+use crate::cli::out::many;
 use crate::cli::out::with_causes;
 use crate::cli::settings::{Sources, effective};
 use crate::cli::settings_file;
@@ -108,7 +109,7 @@ fn exposure(config: &Config, found: &mut Findings) {
         }
         if !config.security.may_listen_anywhere() {
             let what = format!("{address} ({flag}) can be reached from other machines, and nobody is asked who they are");
-            let mend = "spanbridge token new --name NAME, and its entry into the configuration";
+            let mend = "spanbridge token new --name NAME, and add its entry to the configuration file";
             found.wrong(what, "serve does not start: everybody could read and write", mend);
         } else if config.security.tls.is_none() {
             let what = format!("{address} ({flag}) can be reached from other machines without TLS");

@@ -59,6 +59,8 @@ mod langwatch;
 #[rustfmt::skip]
 mod llama_index;
 #[rustfmt::skip]
+mod logfire;
+#[rustfmt::skip]
 mod logfire_openai_agents;
 #[rustfmt::skip]
 mod mastra;
@@ -144,6 +146,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     langtrace::RULES,
     langwatch::RULES,
     llama_index::RULES,
+    logfire::RULES,
     logfire_openai_agents::RULES,
     mastra::RULES,
     mcp::RULES,

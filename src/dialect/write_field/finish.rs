@@ -174,7 +174,9 @@ impl Writer<'_> {
                 .into_iter()
                 .partition(|part| matches!(part, Part::Reasoning { text: Some(_), .. }));
             if silent && !first.tool_calls.is_empty() && told.role == Role::Assistant {
-                first.parts.extend(rest.into_iter().filter(|part| matches!(part, Part::Text(_))));
+                first
+                    .parts
+                    .extend(rest.into_iter().filter(|part| matches!(part, Part::Text(text) if !text.is_empty())));
             }
             if thoughtless {
                 let _ = first.parts.splice(0..0, thoughts);
@@ -230,6 +232,11 @@ impl Writer<'_> {
         let status = &self.span.status;
         let excepted = !self.span.events.is_empty() && self.span.events.iter().any(|event| event.name == "exception") && status.code != 1;
         let short_error = self.failure.message.is_some();
+        // OTel's word for a failure without a type (semantic conventions 1.42, `error.type`).
+        if self.failure.error_type.as_deref() == Some("_OTHER") {
+            self.failure.error_type = None;
+            self.failed = true;
+        }
         if !(status.is_error() || self.failed || excepted || short_error || self.failure.error_type.is_some()) {
             return;
         }

@@ -67,7 +67,7 @@ impl<'a> At<'a> {
         let list = self
             .value
             .as_array()
-            .ok_or_else(|| self.refuse(format!("a list is wanted, found {}", kind_of(self.value))))?;
+            .ok_or_else(|| self.refuse(format!("expected a list, found {}", kind_of(self.value))))?;
         let item = |(index, value)| Self {
             value,
             path: format!("{}[{index}]", self.path),
@@ -80,13 +80,13 @@ impl<'a> At<'a> {
     pub(in crate::formats) fn object(&self) -> Result<&'a Map<String, Value>, DisassembleError> {
         self.value
             .as_object()
-            .ok_or_else(|| self.refuse(format!("an object is wanted, found {}", kind_of(self.value))))
+            .ok_or_else(|| self.refuse(format!("expected an object, found {}", kind_of(self.value))))
     }
 
     pub(in crate::formats) fn text(&self) -> Result<&'a str, DisassembleError> {
         self.value
             .as_str()
-            .ok_or_else(|| self.refuse(format!("text is wanted, found {}", kind_of(self.value))))
+            .ok_or_else(|| self.refuse(format!("expected text, found {}", kind_of(self.value))))
     }
 
     /// The text of a member, if it stands there and is not null.

@@ -35,9 +35,9 @@ pub enum DisassembleError {
 impl fmt::Display for DisassembleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Json { .. } => f.write_str("the text is no JSON document"),
-            Self::Unrecognised { detail } => write!(f, "the document's format cannot be told: {detail}"),
-            Self::NoReader { format } => write!(f, "{format} documents cannot be read into spans"),
+            Self::Json { .. } => f.write_str("the text is not JSON"),
+            Self::Unrecognised { detail } => write!(f, "the format of the document is not clear: {detail}"),
+            Self::NoReader { format } => write!(f, "documents of the format {format} cannot be converted to spans yet"),
             Self::Refused { format, path, reason } => write!(f, "{format}: {path}: {reason}"),
         }
     }

@@ -24,7 +24,10 @@ fn is_whole(value: &Value) -> bool {
 fn of_object(value: &Value) -> Option<&'static str> {
     let has = |key: &str| value.get(key).is_some();
     let list = |key: &str| value.get(key).is_some_and(Value::is_array);
-    if list("nodes") {
+    let version = value.get("schema_version").and_then(Value::as_str);
+    if version.is_some_and(|version| version.starts_with("ATIF-")) {
+        Some("atif")
+    } else if list("nodes") {
         Some("reflex")
     } else if has("session_time_steps") || has("event_history") || has("markov_blanket_message_history") {
         Some("synth")
@@ -63,7 +66,7 @@ pub(super) fn format_of(value: &Value) -> Result<&'static AnyFormat, Disassemble
     let unrecognised = |detail: &str| DisassembleError::Unrecognised { detail: detail.to_owned() };
     let id = match value {
         Value::Array(list) => match list.first() {
-            None => return Err(unrecognised("an empty list is no sign of any; --from settles it")),
+            None => return Err(unrecognised("an empty list can be of any format; pass --from")),
             Some(first) if first.get("sub_type").is_some() || first.get("block_type").is_some() => Some("openreward"),
             Some(first) if ["role", "tools", "function"].iter().any(|key| first.get(*key).is_some()) => Some("invariant"),
             Some(_) => None,
@@ -72,5 +75,5 @@ pub(super) fn format_of(value: &Value) -> Result<&'static AnyFormat, Disassemble
         _ => None,
     };
     id.and_then(by_id)
-        .ok_or_else(|| unrecognised("none of its keys is a sign of one; --from settles it"))
+        .ok_or_else(|| unrecognised("its keys belong to no known format; pass --from"))
 }

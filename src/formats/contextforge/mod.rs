@@ -50,11 +50,13 @@ pub struct ContextForge;
 
 impl Format for ContextForge {
     const ID: &'static str = "contextforge";
+    const HOLDS: &'static str = "ContextForge TraceRun: the run as a list of steps of nine types, for memory and context graders";
+    const LOSES: &'static str = "nanoseconds (times keep microseconds), embedding vectors, spans without agent operations";
     const OPTIONS: &'static [Choice] = &[Choice {
         name: "contextforge.embeddings",
         values: Values::Words(&["metadata", "retrieval"]),
         default: "metadata",
-        meaning: "where embeddings stand: in metadata, or as retrievals without results",
+        meaning: "write embeddings into metadata, or as retrievals without results",
         variable: None,
     }];
     type Document<'a> = TraceRun<'a>;

@@ -55,40 +55,43 @@ pub struct Invariant;
 
 impl Format for Invariant {
     const ID: &'static str = "invariant";
+    const HOLDS: &'static str = "Invariant trace: a list of chat messages and tool outputs, for policy analysis";
+    const LOSES: &'static str =
+        "in a plain array, what belongs to the whole trace (session, user, resource); nanoseconds (times keep microseconds)";
     const OPTIONS: &'static [Choice] = &[
         Choice {
             name: "invariant.container",
             values: Values::Words(&["array", "jsonl", "push"]),
             default: "array",
-            meaning: "a plain array, one annotated row, or the body of a push request",
+            meaning: "write a plain array, one annotated row, or the body of a push request",
             variable: None,
         },
         Choice {
             name: "invariant.dataset",
-            values: Values::Text("a data set's name"),
+            values: Values::Text("NAME"),
             default: "none",
-            meaning: "the data set of a push request",
+            meaning: "the dataset of a push request",
             variable: None,
         },
         Choice {
             name: "invariant.subagents",
             values: Values::Words(&["nested", "own"]),
             default: "nested",
-            meaning: "sub-agents' events: inside the tool's output, or in lists of their own",
+            meaning: "write the events of sub-agents into the tool's output, or as lists of their own",
             variable: None,
         },
         Choice {
             name: "invariant.reasoning",
             values: Values::Words(&["metadata", "prepend"]),
             default: "metadata",
-            meaning: "prepend: reasoning before the content, too",
+            meaning: "prepend: also write reasoning before the content",
             variable: None,
         },
         Choice {
             name: "invariant.tools",
             values: Values::Words(&["metadata", "event"]),
             default: "metadata",
-            meaning: "event: offered tools as an event at the beginning",
+            meaning: "event: write the offered tools as an event at the beginning",
             variable: None,
         },
     ];

@@ -81,40 +81,42 @@ pub struct OpenReward;
 
 impl Format for OpenReward {
     const ID: &'static str = "openreward";
+    const HOLDS: &'static str = "OpenReward blocks: messages, thoughts, tool calls and results, for rewards on conversations";
+    const LOSES: &'static str = "inputs and outputs of agents and chains beyond the conversation, blank messages";
     const OPTIONS: &'static [Choice] = &[
         Choice {
             name: "openreward.subagents",
             values: Values::Words(&["nested", "inline"]),
             default: "nested",
-            meaning: "sub-agents' blocks: inside the call's result, or in the list after its turn",
+            meaning: "write the blocks of sub-agents into the call's result, or into the list after its turn",
             variable: None,
         },
         Choice {
             name: "openreward.limit_msg_bytes",
             values: Values::Bytes,
             default: "65536",
-            meaning: "the most that the content of a MESSAGE may hold",
+            meaning: "maximum size of the content of a MESSAGE",
             variable: Some("LIMIT_MSG_BYTES"),
         },
         Choice {
             name: "openreward.limit_think_bytes",
             values: Values::Bytes,
             default: "32768",
-            meaning: "the most that the text of a THINK may hold",
+            meaning: "maximum size of the text of a THINK",
             variable: Some("LIMIT_THINK_BYTES"),
         },
         Choice {
             name: "openreward.limit_tool_args_bytes",
             values: Values::Bytes,
             default: "262144",
-            meaning: "the most that the arguments of a TOOL_CALL may hold",
+            meaning: "maximum size of the arguments of a TOOL_CALL",
             variable: Some("LIMIT_TOOL_ARGS_BYTES"),
         },
         Choice {
             name: "openreward.limit_tool_result_bytes",
             values: Values::Bytes,
             default: "2097152",
-            meaning: "the most that the output of a TOOL_RESULT may hold",
+            meaning: "maximum size of the output of a TOOL_RESULT",
             variable: Some("LIMIT_TOOL_RESULT_BYTES"),
         },
     ];

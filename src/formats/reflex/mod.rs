@@ -51,19 +51,21 @@ pub struct Reflex;
 
 impl Format for Reflex {
     const ID: &'static str = "reflex";
+    const HOLDS: &'static str = "aevyra AgentTrace: the span tree as nodes, for scoring, blame and prompt optimisation";
+    const LOSES: &'static str = "nanoseconds (times are f64 seconds), embedding vectors, spans without agent operations";
     const OPTIONS: &'static [Choice] = &[
         Choice {
             name: "reflex.optimize",
-            values: Values::Text("a prompt id"),
-            default: "the prompt that spans mark",
-            meaning: "the prompt that is to be optimised",
+            values: Values::Text("PROMPT_ID"),
+            default: "the prompt that the spans mark",
+            meaning: "the prompt to optimise",
             variable: None,
         },
         Choice {
             name: "reflex.prompt_id",
             values: Values::Words(&["recorded", "system"]),
             default: "recorded",
-            meaning: "system: a call without a prompt id has one made of its system message",
+            meaning: "system: derive missing prompt ids from the system message",
             variable: None,
         },
     ];

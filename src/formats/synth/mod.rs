@@ -73,26 +73,29 @@ pub struct Synth;
 
 impl Format for Synth {
     const ID: &'static str = "synth";
+    const HOLDS: &'static str = "Synth v3 SessionTrace: events and messages by turn, for SFT and RL data";
+    const LOSES: &'static str =
+        "inputs and outputs of agents and chains beyond the conversation; times are f64 seconds, exact ones in metadata";
     const OPTIONS: &'static [Choice] = &[
         Choice {
             name: "synth.messages",
             values: Values::Words(&["page", "store"]),
             default: "page",
-            meaning: "the words for messages: the page's, or those that the libsql store takes",
+            meaning: "the message types to use: those of the documentation, or those of the libsql store",
             variable: None,
         },
         Choice {
             name: "synth.decisions",
             values: Values::Words(&["none", "events"]),
             default: "none",
-            meaning: "events: a RuntimeEvent for each decision to call tools",
+            meaning: "events: write a RuntimeEvent for each decision to call tools",
             variable: None,
         },
         Choice {
             name: "synth.output_text",
             values: Values::Words(&["none", "raw"]),
             default: "none",
-            meaning: "raw: the provider's response in output_text",
+            meaning: "raw: write the provider's response into output_text",
             variable: None,
         },
     ];

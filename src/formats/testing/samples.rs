@@ -397,7 +397,7 @@ pub(crate) fn trip_planner() -> Run {
 /// With `SPANBRIDGE_SAMPLES=<dir>` the documents are written there, for the checks by the formats' own packages.
 #[test]
 fn samples_are_written_and_read() {
-    let choices: [&[(&str, &str)]; 4] = [
+    let choices: [&[(&str, &str)]; 5] = [
         &[],
         &[("invariant.container", "jsonl"), ("invariant.subagents", "own")],
         &[
@@ -405,7 +405,16 @@ fn samples_are_written_and_read() {
             ("invariant.tools", "event"),
             ("invariant.reasoning", "prepend"),
         ],
-        &[("contextforge.embeddings", "retrieval"), ("reflex.optimize", "planner")],
+        &[
+            ("contextforge.embeddings", "retrieval"),
+            ("reflex.optimize", "planner"),
+            ("atif.subagents", "files"),
+        ],
+        &[
+            ("messages.flavour", "openai"),
+            ("messages.rows", "turn"),
+            ("messages.tools", "text"),
+        ],
     ];
     for (name, run) in samples() {
         for (number, choice) in choices.iter().enumerate() {
@@ -426,6 +435,8 @@ fn samples_are_written_and_read() {
             reads_back::<crate::formats::contextforge::ContextForge>(&run, &options);
             reads_back::<crate::formats::reflex::Reflex>(&run, &options);
             reads_back::<crate::formats::invariant::Invariant>(&run, &options);
+            reads_back::<crate::formats::messages::Messages>(&run, &options);
+            reads_back::<crate::formats::atif::Atif>(&run, &options);
         }
     }
 }

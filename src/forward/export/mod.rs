@@ -140,8 +140,8 @@ impl Exporter {
     /// # Errors
     ///
     /// It was not accepted.
-    pub async fn probe(&self) -> Result<Accepted, Failure> {
-        self.export(Signal::Traces, Bytes::new()).await
+    pub async fn probe(&self, signal: Signal) -> Result<Accepted, Failure> {
+        self.export(signal, Bytes::new()).await
     }
 
     fn uri(&self, path: &str) -> Result<::http::Uri, Failure> {

@@ -27,13 +27,17 @@ pub fn of(data: &[u8]) -> Made {
     made
 }
 
-const OPTIONS: [(&str, &[&str]); 11] = [
+const OPTIONS: [(&str, &[&str]); 15] = [
+    ("atif.subagents", &["files", "inline"]),
     ("contextforge.embeddings", &["retrieval"]),
     ("invariant.container", &["push", "jsonl", "x"]),
     ("invariant.dataset", &["d"]),
     ("invariant.subagents", &["own"]),
     ("invariant.tools", &["event"]),
     ("invariant.reasoning", &["prepend"]),
+    ("messages.flavour", &["openai"]),
+    ("messages.rows", &["run", "turn"]),
+    ("messages.tools", &["text"]),
     ("openreward.subagents", &["inline"]),
     ("openreward.limit_msg_bytes", &["8", "1", "0", "none"]),
     ("reflex.optimize", &["p"]),

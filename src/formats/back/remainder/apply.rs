@@ -2,33 +2,49 @@
 
 use serde_json::Value;
 
-use super::digest;
-
 /// Puts the changes into the value; the places of those that do not fit are given back.
+///
+/// Changes that this program wrote replace parts that do not overlap, so all that they hash is in the value once. Anybody can send
+/// the attribute, so there is a limit to what its changes may hash.
 pub(super) fn apply(value: &mut Value, edits: &[Value]) -> Vec<String> {
+    let mut hashable = value.to_string().len() + edits.len() * "null".len();
     let mut misfits = Vec::new();
     for edit in edits {
         let at = edit.get("at").and_then(Value::as_str).unwrap_or_default();
-        if put(value, at, edit).is_none() {
+        if put(value, at, edit, &mut hashable).is_none() {
             misfits.push(at.to_owned());
         }
     }
     misfits
 }
 
+/// Whether the value has this digest. Takes its length from what may still be hashed.
+fn was(value: &Value, digest: &str, hashable: &mut usize) -> bool {
+    let text = value.to_string();
+    match hashable.checked_sub(text.len()) {
+        Some(rest) => {
+            *hashable = rest;
+            super::digest(&text) == digest
+        }
+        None => {
+            *hashable = 0;
+            false
+        }
+    }
+}
+
 /// `None`: what stands there is not what was there when the change was written.
-fn put(value: &mut Value, at: &str, edit: &Value) -> Option<()> {
+fn put(value: &mut Value, at: &str, edit: &Value, hashable: &mut usize) -> Option<()> {
     if let Some(from) = edit.get("from").and_then(Value::as_array) {
         return rearrange(value.pointer_mut(at)?, edit.get("length")?.as_u64()?, from);
     }
-    let was = edit.get("was").and_then(Value::as_str);
-    match (was, edit.get("is")) {
-        (Some(was), Some(is)) => {
-            let slot = value.pointer_mut(at).filter(|slot| digest(slot) == was)?;
+    match (edit.get("was").and_then(Value::as_str), edit.get("is")) {
+        (Some(digest), Some(is)) => {
+            let slot = value.pointer_mut(at).filter(|slot| was(slot, digest, hashable))?;
             *slot = is.clone();
         }
-        (Some(was), None) => {
-            value.pointer(at).filter(|slot| digest(slot) == was)?;
+        (Some(digest), None) => {
+            value.pointer(at).filter(|slot| was(slot, digest, hashable))?;
             let (above, key) = at.rsplit_once('/')?;
             value.pointer_mut(above)?.as_object_mut()?.shift_remove(&plain(key))?;
         }

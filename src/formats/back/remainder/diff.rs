@@ -21,13 +21,13 @@ fn walk(at: &str, have: &Value, want: &Value, edits: &mut Vec<Value>) {
         (Value::Object(have), Value::Object(want)) => members(at, have, want, edits),
         (Value::Array(have), Value::Array(want)) if have != want => items(at, have, want, edits),
         _ if have == want => {}
-        _ => edits.push(json!({"at": at, "was": digest(have), "is": want})),
+        _ => edits.push(json!({"at": at, "was": digest(&have.to_string()), "is": want})),
     }
 }
 
 fn members(at: &str, have: &Map<String, Value>, want: &Map<String, Value>, edits: &mut Vec<Value>) {
     for (key, value) in have.iter().filter(|(key, _)| !want.contains_key(*key)) {
-        edits.push(json!({"at": format!("{at}/{}", escaped(key)), "was": digest(value)}));
+        edits.push(json!({"at": format!("{at}/{}", escaped(key)), "was": digest(&value.to_string())}));
     }
     for (key, value) in want {
         let place = format!("{at}/{}", escaped(key));
@@ -48,7 +48,7 @@ fn items(at: &str, have: &[Value], want: &[Value], edits: &mut Vec<Value>) {
         let place = format!("{at}/{index}");
         match from.and_then(|from| have.get(from)) {
             Some(have) => walk(&place, have, want, edits),
-            None => edits.push(json!({"at": place, "was": digest(&Value::Null), "is": want})),
+            None => edits.push(json!({"at": place, "was": digest("null"), "is": want})),
         }
     }
 }

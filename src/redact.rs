@@ -122,6 +122,12 @@ pub enum RuleFault {
     NoKey,
 }
 
+/// Whether a text is what [`Action::Hash`] leaves of another.
+fn is_hash(text: &[u8]) -> bool {
+    let digits = text.strip_prefix(b"[hmac:").and_then(|text| text.strip_suffix(b"]"));
+    digits.is_some_and(|digits| digits.len() == 16 && digits.iter().all(u8::is_ascii_hexdigit))
+}
+
 #[derive(Debug)]
 struct Rule {
     key: Option<Regex>,
@@ -187,6 +193,8 @@ impl Rules {
         match action {
             Action::Remove => String::new(),
             Action::Mask => MASK.to_owned(),
+            // Found once more, after it was written anew for a destination.
+            Action::Hash if is_hash(text) => String::from_utf8_lossy(text).into_owned(),
             Action::Hash => {
                 let mut hash = String::from("[hmac:");
                 // Keys of any length are fine for HMAC.
@@ -269,6 +277,15 @@ fn rule(text: &RuleText) -> Result<Rule, RuleFault> {
         scope: text.scope.clone(),
         found: Arc::default(),
     })
+}
+
+/// A pattern for whole texts: `*` is any text, `?` any letter. With `(?i)` before it, case does not matter.
+///
+/// # Errors
+///
+/// The pattern is too large.
+pub fn glob(pattern: &str) -> Result<Regex, regex::Error> {
+    Regex::new(&of_glob(pattern))
 }
 
 fn of_glob(glob: &str) -> String {

@@ -1,0 +1,90 @@
+//! `spanbridge formats`: the document formats, what each holds and loses, and its options.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::convert::format_of;
+use super::failure::Failure;
+use super::out::{self, Style, styled};
+use crate::formats::{AnyFormat, Choice, FORMATS};
+
+const EXAMPLES: &str = "\
+Examples:
+  spanbridge formats
+  spanbridge formats invariant
+  spanbridge formats --json | jq -r '.options[].name'";
+
+/// List the document formats, what each holds and loses, and its options.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Formats {
+    /// Show only this format.
+    #[arg(value_name = "FORMAT", value_parser = format_of)]
+    format: Option<&'static AnyFormat>,
+    /// Print one JSON object per line.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Formats {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let all = FORMATS;
+        let chosen = self.format.map_or(&all[..], std::slice::from_ref);
+        let mut first = true;
+        for format in chosen {
+            if self.json {
+                print(&as_json(format))?;
+                continue;
+            }
+            if !std::mem::take(&mut first) {
+                print("")?;
+            }
+            for line in lines(format) {
+                print(&line)?;
+            }
+        }
+        out::flush().map_err(|source| Failure::Output { source })?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn print(line: &str) -> Result<(), Failure> {
+    out::line(line).map_err(|source| Failure::Output { source })
+}
+
+fn lines(format: &AnyFormat) -> Vec<String> {
+    let mut lines = vec![styled(format.id, Style::Strong)];
+    lines.push(format!("  holds  {}", format.holds));
+    lines.push(format!("  loses  {}", format.loses));
+    lines.extend(format.options.iter().flat_map(option));
+    lines
+}
+
+fn option(choice: &Choice) -> [String; 2] {
+    let variable = choice.variable.map_or_else(String::new, |name| format!(" [env: {name}]"));
+    [
+        format!("  --option {}={}", choice.name, choice.values),
+        format!("         {} [default: {}]{variable}", choice.meaning, choice.default),
+    ]
+}
+
+fn as_json(format: &AnyFormat) -> String {
+    let options = format.options.iter().map(|choice| {
+        json!({
+            "name": choice.name,
+            "values": choice.values.to_string(),
+            "default": choice.default,
+            "meaning": choice.meaning,
+            "env": choice.variable,
+        })
+    });
+    json!({
+        "format": format.id,
+        "holds": format.holds,
+        "loses": format.loses,
+        "options": options.collect::<Vec<_>>(),
+    })
+    .to_string()
+}

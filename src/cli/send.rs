@@ -1,0 +1,152 @@
+//! `spanbridge send`: files in, spans out to an OTLP backend, no server.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde::de::DeserializeOwned;
+use tokio::sync::watch;
+
+use super::convert::vocabulary;
+use super::failure::Failure;
+use super::input::{Batch, DEFAULT_LIMIT};
+use super::{out, status};
+use crate::forward::send::send;
+use crate::forward::{DestinationText, Dialect, Logs, Protocol, Sample};
+
+const EXAMPLES: &str = "\
+The input is detected by its content, as `convert` does: OTLP protobuf or OTLP/JSON, traces or logs, plain, gzip or zstd. Spans are
+decoded and encoded again, so fields that OTLP does not define are not sent.
+
+Examples:
+  spanbridge send --to phoenix=http://127.0.0.1:6006 spans.json       with the attributes that Phoenix reads
+  spanbridge send --to http://127.0.0.1:4318 --dialect genai *.bin    with those of OTel's GenAI conventions
+  spanbridge send --to https://otlp.example.com --header 'authorization=Bearer ${env:TOKEN}' run.jsonl.gz
+
+Exit status: 0 if everything was accepted, 1 if not, 2 for a usage error.";
+
+/// Send files with spans to Jaeger, Phoenix or any OTLP backend, without a server.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Send {
+    /// The destination: a URL, or NAME=URL. The names phoenix, jaeger, langfuse, datadog and mlflow select presets for these backends.
+    #[arg(long, value_name = "[NAME=]URL")]
+    to: String,
+    /// The attributes to add: as-received (none), openinference, genai or both [default: the preset of NAME, else
+    /// as-received].
+    #[arg(long, value_name = "DIALECT", value_parser = word::<Dialect>)]
+    dialect: Option<Dialect>,
+    /// What to do with log records: send, into-spans or leave [default: the preset of NAME, else send].
+    #[arg(long, value_name = "WORD", value_parser = word::<Logs>)]
+    logs: Option<Logs>,
+    /// The transport: grpc, http/protobuf or http/json [default: grpc on port 4317, else http/protobuf].
+    #[arg(long, value_name = "PROTOCOL", value_parser = word::<Protocol>)]
+    protocol: Option<Protocol>,
+    /// Add a header to every request; the value may contain ${env:NAME} and ${file:PATH}. Repeatable.
+    #[arg(long = "header", value_name = "NAME=VALUE", value_parser = header)]
+    headers: Vec<(String, String)>,
+    /// Give up if the destination accepts nothing for this many seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    give_up_seconds: u64,
+    /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
+    #[arg(long, value_name = "FILE")]
+    semconv: Option<PathBuf>,
+    /// The maximum size of a file after decompression.
+    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
+    max_bytes: usize,
+    /// The files to read; `-` is standard input.
+    #[arg(required = true, value_name = "FILE|-")]
+    files: Vec<PathBuf>,
+}
+
+fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    serde_json::from_value(text.into()).map_err(|error| error.to_string())
+}
+
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE")?;
+    Ok((name.trim().to_owned(), value.to_owned()))
+}
+
+/// How often a long transfer says how far it is.
+const PROGRESS: Duration = Duration::from_secs(2);
+
+impl Send {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let text = DestinationText {
+            dialect: self.dialect,
+            logs: self.logs,
+            protocol: self.protocol,
+            headers: self.headers.into_iter().collect(),
+            ..DestinationText::of_flag(&self.to)
+        };
+        let usage = |error| Failure::usage(format!("--to {}: {}", self.to, out::with_causes(&error)));
+        let destination = text.resolve(None).map_err(usage)?;
+        let registry = Arc::new(vocabulary(self.semconv.as_deref())?.registry().clone());
+        let mut batch = Batch::new(self.max_bytes);
+        self.files.iter().for_each(|file| batch.read(file));
+        batch.notes.iter().for_each(|note| out::note(note));
+        batch.problems.iter().for_each(|problem| out::error(problem));
+        let clean = batch.problems.is_empty();
+        let all = [batch.spans.len() as u64, batch.logs.len() as u64];
+        if all == [0, 0] {
+            out::note("no spans and no log records in the input, so nothing to send");
+            return Ok(status(clean));
+        }
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
+        let (stopping, stop) = watch::channel(false);
+        let mut told = Instant::now();
+        let mut progress = |sample: &Sample| {
+            if told.elapsed() >= PROGRESS {
+                told = Instant::now();
+                out::note(&format!("{} of {} sent", sample.sent.iter().sum::<u64>(), all.iter().sum::<u64>()));
+            }
+        };
+        let outcome = runtime.block_on(async {
+            let sent = send(
+                &destination,
+                (batch.spans, batch.logs),
+                &registry,
+                Duration::from_secs(self.give_up_seconds),
+                stop,
+                &mut progress,
+            );
+            let interrupt = async {
+                let _ = tokio::signal::ctrl_c().await;
+                stopping.send_replace(true);
+                std::future::pending::<Infallible>().await
+            };
+            tokio::select! {
+                outcome = sent => outcome,
+                never = interrupt => match never {},
+            }
+        });
+        let outcome = outcome.map_err(usage)?;
+        for letter in &outcome.refused {
+            let span = letter.span_id.as_ref().map(|id| format!("span {id}: ")).unwrap_or_default();
+            out::note(&format!("{span}{} refused: {}", letter.items, letter.reason));
+        }
+        let sample = outcome.counts;
+        let [spans, records] = sample.sent;
+        out::note(&format!(
+            "{} and {} sent to {}",
+            out::many(spans, "span"),
+            out::many(records, "log record"),
+            sample.name
+        ));
+        if sample.left_out + sample.not_taken > 0 {
+            let left = out::many(sample.left_out + sample.not_taken, "log record");
+            out::note(&format!(
+                "{left} not sent: no span takes them, or the destination takes no log records"
+            ));
+        }
+        if let Some(reason) = &outcome.gave_up {
+            out::note(&format!("the rest was not sent: {reason}"));
+        }
+        Ok(status(clean && outcome.refused.is_empty() && outcome.gave_up.is_none()))
+    }
+}

@@ -1,0 +1,330 @@
+//! A run to trajectories: which conversations make which, and what stands around their steps.
+
+use std::collections::BTreeMap;
+
+use super::document::{Step, Trajectory, VERSION};
+use super::step;
+use crate::formats::calls::Results;
+use crate::formats::exchange::{self, Offered};
+use crate::formats::ids::Ids;
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::told::Told;
+use crate::formats::{Assembled, Loss, LossReason, Options, facts};
+use crate::hash::HashSet;
+use crate::operation::Kind;
+use crate::run::{Run, Said};
+use crate::transcript::{NESTING_LIMIT, Piece, PieceKind, ScopeId, StepId, Transcript};
+
+/// The run's trajectory, and those of sub-agents that are documents of their own.
+pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Trajectory<'a>>> {
+    let transcript = Transcript::of(run);
+    let mut scopes: BTreeMap<Option<StepId>, Vec<ScopeId>> = BTreeMap::new();
+    for (scope, home) in transcript.homes() {
+        scopes.entry(home).or_default().push(scope);
+    }
+    for list in scopes.values_mut() {
+        list.sort_by_cached_key(|scope| {
+            let first = run.scopes.get(scope.index()).and_then(|scope| scope.conversation.first());
+            let start = || {
+                transcript
+                    .steps_of(*scope)
+                    .iter()
+                    .filter_map(|step| Some(step.of(run)?.started_at))
+                    .min()
+            };
+            first.map(|entry| entry.at).or_else(start).unwrap_or_default()
+        });
+    }
+    let mut assembly = Assembly {
+        run,
+        options,
+        results: Results::of(run),
+        told: Told::of(run),
+        transcript,
+        scopes,
+        files: Vec::new(),
+    };
+    let mut main = Draft::default();
+    let outside = |said: &&Said| !said.in_conversation;
+    let question = run.question.as_ref().filter(outside);
+    main.steps.extend(question.map(|said| step::of_said(run, said, "user")));
+    let own = assembly.scopes.remove(&None).unwrap_or_default();
+    let is_aside = |scope: &ScopeId| run.scopes.get(scope.index()).is_some_and(|scope| scope.aside);
+    let (aside, own): (Vec<ScopeId>, Vec<ScopeId>) = own.into_iter().partition(is_aside);
+    assembly.fill(&mut main, &own, 0);
+    assembly.beside(&mut main, &aside);
+    // Agents whose calling tool is told nowhere speak after the others.
+    while let Some((_, left)) = assembly.scopes.pop_first() {
+        assembly.fill(&mut main, &left, 0);
+    }
+    let answer = run.answer.as_ref().filter(outside);
+    main.steps.extend(answer.map(|said| step::of_said(run, said, "agent")));
+    let mut about = facts::of_run(run);
+    about.extend(std::mem::take(&mut main.extra));
+    main.extra = about;
+    let outermost = own.first().or(aside.first()).copied();
+    let first = main.finish(run, outermost, run.trace_id.to_string());
+    let files = assembly.files.into_iter().flatten();
+    first.ok().into_iter().chain(files).collect()
+}
+
+/// A trajectory under construction.
+#[derive(Default)]
+pub(super) struct Draft<'a> {
+    pub(super) steps: Vec<Step<'a>>,
+    pub(super) ids: Ids<'a>,
+    pub(super) losses: Vec<Loss>,
+    subagents: Vec<Trajectory<'a>>,
+    tools: Offered<'a>,
+    /// In US dollars, with sub-agents.
+    cost: Option<f64>,
+    extra: Object<'a>,
+}
+
+impl<'a> Draft<'a> {
+    fn spend(&mut self, cost: Option<f64>) {
+        if let Some(cost) = cost {
+            self.cost = Some(self.cost.unwrap_or_default() + cost);
+        }
+    }
+
+    /// The trajectory; where it has no step, its losses.
+    fn finish(self, run: &'a Run, scope: Option<ScopeId>, id: String) -> Result<Assembled<Trajectory<'a>>, Vec<Loss>> {
+        let Self {
+            steps,
+            mut losses,
+            subagents,
+            tools,
+            cost,
+            extra,
+            ..
+        } = self;
+        if steps.is_empty() {
+            return Err(losses);
+        }
+        let scope = scope.and_then(|scope| run.scopes.get(scope.index()));
+        let name = scope.and_then(|scope| scope.agent.as_ref()).or(run.agent.name.as_ref());
+        let versions = [&run.agent.version, &run.agent.framework_version];
+        let version = versions.into_iter().flatten().find(|version| !version.is_empty());
+        let mut agent = Object::new();
+        for (key, value) in [("name", name.filter(|name| !name.is_empty())), ("version", version)] {
+            if value.is_none() {
+                losses.push(Loss::new(None, format!("agent.{key}"), LossReason::Synthesized));
+            }
+            agent.add(key, value.map_or("unknown", String::as_str));
+        }
+        agent.add_filled("model_name", steps.iter().find_map(|step| step.model_name.clone()));
+        agent.add_filled("tool_definitions", tools.list());
+        let about = [
+            ("framework", &run.agent.framework),
+            ("framework_version", &run.agent.framework_version),
+        ];
+        let about = facts::filled(about.map(|(key, value)| (key, value.as_ref().into())));
+        agent.add_filled("extra", about);
+        let mut sums = Object::new();
+        for (sum, key) in [
+            ("prompt", "prompt_tokens"),
+            ("completion", "completion_tokens"),
+            ("cached", "cached_tokens"),
+        ] {
+            let counts = steps.iter().filter_map(|step| match step.metrics.as_ref()?.get(key)?.into_owned() {
+                Json::Number(count) => count.as_u64(),
+                _ => None,
+            });
+            let total = counts.fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(count)));
+            sums.add_filled(format!("total_{sum}_tokens"), total);
+        }
+        sums.add_filled("total_cost_usd", cost);
+        sums.add("total_steps", steps.len());
+        let mut steps = steps;
+        for (step, id) in steps.iter_mut().zip(1..) {
+            step.step_id = id;
+        }
+        let document = Trajectory {
+            schema_version: VERSION.into(),
+            session_id: run.session_id.as_ref().map_or_else(|| run.trace_id.to_string().into(), Into::into),
+            trajectory_id: id.into(),
+            agent,
+            steps,
+            final_metrics: sums,
+            subagent_trajectories: subagents,
+            extra,
+        };
+        Ok(Assembled { document, losses })
+    }
+}
+
+/// What all trajectories of a run need.
+pub(super) struct Assembly<'a, 'o> {
+    pub(super) run: &'a Run,
+    options: &'o Options,
+    pub(super) results: Results<'a>,
+    told: Told<'a>,
+    transcript: Transcript<'a>,
+    /// Conversations that no trajectory tells of yet, by the tool that called the agent.
+    scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
+    /// Documents of sub-agents; `None` while one is written.
+    files: Vec<Option<Assembled<Trajectory<'a>>>>,
+}
+
+impl<'a> Assembly<'a, '_> {
+    fn fill(&mut self, draft: &mut Draft<'a>, scopes: &[ScopeId], depth: usize) {
+        for scope in scopes {
+            let pieces = self.transcript.pieces(*scope);
+            let said = step::said(&pieces.list);
+            for piece in &pieces.list {
+                self.piece(draft, piece, &said, depth);
+            }
+            for result in pieces.stray {
+                let what = format!("the result of {}, which nothing calls", result.call_id);
+                draft.losses.push(Loss::new(None, what, LossReason::NoPlace));
+            }
+            for id in pieces.rest {
+                self.operation(draft, id);
+            }
+        }
+    }
+
+    /// One piece as a step. `said`: the words that messages hold; what an operation tells once more is no step.
+    fn piece(&mut self, draft: &mut Draft<'a>, piece: &Piece<'a>, said: &HashSet<Text<'a>>, depth: usize) {
+        let (run, own) = (self.run, piece.step.and_then(|step| step.of(self.run)));
+        if let (Some(own), false) = (own, matches!(piece.kind, PieceKind::Message(_))) {
+            draft.spend(own.operation.cost.total.filter(|cost| cost.is_finite()));
+            for name in draft.tools.add(&own.operation.tool_definitions) {
+                draft.losses.push(Loss::new(
+                    own.span_id,
+                    format!("another definition of {name}"),
+                    LossReason::Ambiguous,
+                ));
+            }
+        }
+        let is_new = |step: &Step<'_>| !step.message.as_str().is_some_and(|words| said.contains(words.trim()));
+        let is_words = matches!(piece.kind, PieceKind::UserWords | PieceKind::AgentWords);
+        let step = step::of_piece(run, &self.results, draft, piece);
+        let Some(mut step) = step.filter(|step| !is_words || is_new(step)) else {
+            piece.step.into_iter().for_each(|id| self.operation(draft, id));
+            return;
+        };
+        let (mut written, mut inline) = (Vec::new(), Vec::new());
+        for asked in piece.calls.iter() {
+            let id = draft.ids.numbered(asked.id.clone(), ':');
+            let (arguments, wrapped) = exchange::arguments(run, asked);
+            let span = own.and_then(|own| own.span_id);
+            for (happened, what, reason) in [
+                (id != asked.id, "tool_call_id", LossReason::Coerced),
+                (asked.is_made && asked.call.is_some(), "tool_call_id", LossReason::Synthesized),
+                (wrapped, "arguments", LossReason::Coerced),
+            ] {
+                if happened {
+                    draft
+                        .losses
+                        .push(Loss::new(span, format!("tool_calls[{}].{what}", asked.id), reason));
+                }
+            }
+            let name = exchange::name(run, asked);
+            let mut call = Object::from([
+                ("tool_call_id", id.clone().into()),
+                ("function_name", name.into()),
+                ("arguments", arguments.into()),
+            ]);
+            let tool = asked.tool.and_then(|tool| tool.of(run));
+            // An operation of its own is told whole by its step.
+            let about = tool.filter(|_| asked.call.is_some() || asked.tool != piece.step);
+            call.add_filled("extra", about.map(|tool| step::extra(run, tool)));
+            step.tool_calls.push(call);
+            if let Some(mut result) = step::result(run, &self.results, asked, id) {
+                if let Some(scopes) = asked.tool.and_then(|tool| self.called(tool, depth)) {
+                    let mode = self.options.get("atif.subagents");
+                    if mode == Some("inline") {
+                        inline.push(scopes);
+                    } else if let Some(reference) = self.subagent(draft, &scopes, mode == Some("files"), depth) {
+                        result.push("subagent_trajectory_ref", reference);
+                    }
+                }
+                written.push(Json::from(result));
+            }
+        }
+        if !written.is_empty() {
+            step.observation.add("results", written);
+        }
+        draft.steps.push(step);
+        for scopes in inline {
+            let first = draft.steps.len();
+            self.fill(draft, &scopes, depth + 1);
+            let agent = scopes.first().and_then(|scope| run.scopes.get(scope.index())?.agent.as_ref());
+            for step in draft.steps.iter_mut().skip(first) {
+                agent.into_iter().for_each(|agent| step.extra.insert_new("agent", agent));
+            }
+        }
+    }
+
+    /// Conversations of judges and guardrails: trajectories that no result names.
+    fn beside(&mut self, draft: &mut Draft<'a>, aside: &[ScopeId]) {
+        let mode = self.options.get("atif.subagents");
+        for scope in aside {
+            let one = std::slice::from_ref(scope);
+            // Where nothing else is told they are what the trajectory is about.
+            if mode == Some("inline") || draft.steps.is_empty() {
+                self.fill(draft, one, 0);
+            } else {
+                let _ = self.subagent(draft, one, mode == Some("files"), 0);
+            }
+        }
+    }
+
+    /// The conversations of the agents that a tool called.
+    fn called(&mut self, tool: StepId, depth: usize) -> Option<Vec<ScopeId>> {
+        (depth < NESTING_LIMIT).then(|| self.scopes.remove(&Some(tool))).flatten()
+    }
+
+    /// Writes a sub-agent's trajectory. What names it.
+    fn subagent(&mut self, above: &mut Draft<'a>, scopes: &[ScopeId], as_file: bool, depth: usize) -> Option<Object<'a>> {
+        let run = self.run;
+        let first = scopes.first()?;
+        let span = run.scopes.get(first.index()).and_then(|scope| run.steps.get(scope.step?)?.span_id);
+        let id = match span {
+            Some(span) => format!("{}-{span}", run.trace_id),
+            None => format!("{}-{}", run.trace_id, first.index()),
+        };
+        let place = self.files.len();
+        if as_file {
+            self.files.push(None);
+        }
+        let mut draft = Draft::default();
+        self.fill(&mut draft, scopes, depth + 1);
+        above.spend(draft.cost);
+        let written = match draft.finish(run, Some(*first), id.clone()) {
+            Ok(written) => written,
+            Err(losses) => {
+                self.files.truncate(place);
+                above.losses.extend(losses);
+                return None;
+            }
+        };
+        if let Some(slot) = self.files.get_mut(place).filter(|_| as_file) {
+            *slot = Some(written);
+            let path = format!("{}.{}.atif.json", run.trace_id, place + 2);
+            return Some(Object::from([("trajectory_id", id.into()), ("trajectory_path", path.into())]));
+        }
+        above.losses.extend(written.losses);
+        above.subagents.push(written.document);
+        Some(Object::from([("trajectory_id", id.into())]))
+    }
+
+    /// An operation that no step tells of.
+    fn operation(&self, draft: &mut Draft<'a>, id: StepId) {
+        let Some(step) = id.of(self.run) else { return };
+        let operation = &step.operation;
+        let hands_on = matches!(operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
+        let mut said = Object::new();
+        if !hands_on || self.told.untold(operation).is_some() {
+            said = facts::in_and_out(self.run, &self.results, step);
+        }
+        said.extend(facts::all(self.run, step));
+        if !hands_on || !said.is_empty() {
+            let mut shown = facts::identity(step);
+            shown.extend(said);
+            draft.extra.push("operations", shown);
+        }
+    }
+}

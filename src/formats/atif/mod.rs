@@ -1,0 +1,71 @@
+//! ATIF v1.7: one trajectory a trace, as harbor 0.25, `atif` 1.8, Phoenix, Inspect Scout, Docent and NeMo Agent Toolkit read it.
+//! It replays into Claude Code and Codex (`harbor run --load-trajectory`).
+//!
+//! | run | trajectory |
+//! |---|---|
+//! | session, trace | `session_id` (without one the trace id), `trajectory_id` |
+//! | agent, version, tools that model calls were offered | `agent` |
+//! | system and user messages | a step each |
+//! | model call | a step of the agent: words, `reasoning_content`, `model_name`, all its calls, `metrics`, `llm_call_count: 1` |
+//! | tool's result | `observation` of the step that called it, whenever it came; the last one where there are several |
+//! | failed tool, earlier results | `extra` of the result: `is_error`, `error`, `earlier_results` |
+//! | tool that no model asked for; retrieval, memory, handoff on its own | a step with `llm_call_count: 0` |
+//! | agent's words that came as input | a step with `is_copied_context` |
+//! | question or answer that only an agent or chain holds | first step, last step |
+//! | sub-agent called by a tool | a trajectory, and `subagent_trajectory_ref` of the result |
+//! | conversation of a judge or a guardrail | a trajectory beside the others, which no result names |
+//! | tokens, money, token ids, log probabilities | `metrics`; sums in `final_metrics` (money with sub-agents, tokens without) |
+//! | start, end, place in the tree | `extra.invocation`, `extra.ancestry` under NeMo's names |
+//! | rewards, evaluations, parameters, other choices, all else | `extra` of the step |
+//! | guardrail, embedding, evaluator, state and the like | `extra.operations` of the trajectory |
+//! | resource, person, failure | `extra` of the outermost trajectory |
+//! | image with a URL | a part; any other part is marked text, never a `data:` path |
+//!
+//! | option | |
+//! |---|---|
+//! | `atif.subagents=embed` | in `subagent_trajectories` (as without it) |
+//! | `atif.subagents=files` | as documents of their own (for Scout), named as `convert --output` names those of one trace |
+//! | `atif.subagents=inline` | as steps after the one that called them, with `extra.agent` (for Docent) |
+//!
+//! # What is lost
+//!
+//! Times keep microseconds. Bytes of images, sounds and files. Arguments that are no object are put into one, as `input`. A call
+//! id that stands in the trajectory already gets a number. Results of calls that nobody knows. A run in which nothing was said or
+//! called gives no trajectory: one without steps is refused.
+
+mod assemble;
+pub mod document;
+mod step;
+#[cfg(test)]
+mod tests;
+
+pub use document::Trajectory;
+
+use crate::formats::options::Values;
+use crate::formats::{Assembled, Choice, Format, Options};
+use crate::run::Run;
+
+/// The format.
+#[derive(Debug, Clone, Copy)]
+pub struct Atif;
+
+impl Format for Atif {
+    const ID: &'static str = "atif";
+    const HOLDS: &'static str = "ATIF v1.7 trajectory: one step for each model call with its results, for replay and review";
+    const LOSES: &'static str = "nanoseconds (times keep microseconds), bytes of images, sounds and files";
+    const OPTIONS: &'static [Choice] = &[Choice {
+        name: "atif.subagents",
+        values: Values::Words(&["embed", "files", "inline"]),
+        default: "embed",
+        meaning: "write sub-agents into the trajectory, as documents of their own, or as its steps",
+        variable: None,
+    }];
+    type Document<'a> = Trajectory<'a>;
+
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Trajectory<'a>>> {
+        runs.iter()
+            .filter(|run| run.has_agent_work())
+            .flat_map(|run| assemble::of_run(run, options))
+            .collect()
+    }
+}

@@ -1,0 +1,296 @@
+//! One step, and what hangs on it.
+
+use super::assemble::Draft;
+use super::document::Step;
+use crate::formats::calls::{self, Results};
+use crate::formats::json::{Json, Object, Text, trimmed};
+use crate::formats::{Loss, LossReason, exchange, facts, io};
+use crate::hash::HashSet;
+use crate::operation::message::Media;
+use crate::operation::{Kind, Message, Part, Role};
+use crate::run::{self, Run, Said};
+use crate::span::{SpanId, UnixNanos};
+use crate::transcript::{Asked, Piece, PieceKind};
+
+/// Facts with a place of their own in a step, beside `tool_definitions`, which the agent has.
+const PLACED: [&str; 8] = [
+    "model",
+    "usage",
+    "cost",
+    "prompt_token_ids",
+    "completion_token_ids",
+    "logprobs",
+    "time_to_first_token",
+    "tool_definitions",
+];
+
+fn new<'a>(source: &'static str, message: Json<'a>, at: UnixNanos) -> Step<'a> {
+    Step {
+        timestamp: at.rfc3339_micros().into(),
+        source: source.into(),
+        message,
+        ..Step::default()
+    }
+}
+
+/// Words that an agent or a chain alone holds.
+pub(super) fn of_said<'a>(run: &'a Run, said: &'a Said, source: &'static str) -> Step<'a> {
+    let mut step = new(source, io::text(&said.content).into(), said.at);
+    step.extra
+        .add_filled("ancestry", run.steps.get(said.step).map(|step| ancestry(run, step)));
+    step
+}
+
+/// The step of a piece, without its calls; `None` where it says nothing.
+pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draft<'a>, piece: &Piece<'a>) -> Option<Step<'a>> {
+    let own = piece.step.and_then(|step| step.of(run));
+    let span = own.and_then(|own| own.span_id);
+    let mut step = match piece.kind {
+        PieceKind::Message(message) | PieceKind::Turn(message) => {
+            let source = match (&message.role, piece.kind) {
+                (_, PieceKind::Turn(_)) | (Role::Assistant, _) => "agent",
+                (Role::System | Role::Developer, _) => "system",
+                _ => "user",
+            };
+            if message.is_blank() && matches!(piece.kind, PieceKind::Message(_)) {
+                return None;
+            }
+            let mut step = new(source, content(message, span, &mut draft.losses), piece.at);
+            let thoughts = io::thoughts(message);
+            if source == "agent" {
+                step.reasoning_content = io::reasoning(message);
+                step.extra.add_filled(
+                    "reasoning_opaque",
+                    thoughts.get("reasoning_opaque").map(std::borrow::Cow::into_owned),
+                );
+            }
+            if source == "agent" && matches!(piece.kind, PieceKind::Message(_)) {
+                step.is_copied_context = Some(true);
+            }
+            if let (Role::Developer | Role::Other(_), "user" | "system") = (&message.role, source) {
+                step.extra.add("role", message.role.name());
+            }
+            step.extra.add_filled("name", message.name.as_deref());
+            step
+        }
+        PieceKind::SilentTurn | PieceKind::Unasked => new("agent", "".into(), piece.at),
+        PieceKind::UserWords => new("user", words(run, results, own?, true)?, piece.at),
+        PieceKind::AgentWords => new("agent", words(run, results, own?, false)?, piece.at),
+    };
+    if piece.branch {
+        step.extra.add("branch", true);
+    }
+    match piece.kind {
+        PieceKind::Turn(message) => {
+            step.extra.insert_filled("finish_reason", message.finish_reason.as_deref());
+            let choices = own.and_then(|own| own.operation.output_messages.as_deref()?.get(1..));
+            step.extra.add_filled("choices", choices.map(io::chats));
+            model_call(own, &mut step);
+        }
+        PieceKind::SilentTurn => {
+            step.extra.add("content_captured", false);
+            model_call(own, &mut step);
+        }
+        PieceKind::Unasked => step.llm_call_count = Some(0),
+        _ => {}
+    }
+    if let (Some(own), false) = (own, matches!(piece.kind, PieceKind::Message(_))) {
+        let said = extra(run, own);
+        step.extra.extend(said);
+    }
+    Some(step)
+}
+
+/// The words of messages, where an operation may tell some of them again.
+pub(super) fn said<'a>(pieces: &[Piece<'a>]) -> HashSet<Text<'a>> {
+    if !pieces
+        .iter()
+        .any(|piece| matches!(piece.kind, PieceKind::UserWords | PieceKind::AgentWords))
+    {
+        return HashSet::default();
+    }
+    let words = pieces.iter().filter_map(|piece| match piece.kind {
+        PieceKind::Message(message) | PieceKind::Turn(message) => Some(trimmed(exchange::content(message).0)),
+        _ => None,
+    });
+    words.collect()
+}
+
+/// What a person or the agent said, as the operation itself tells.
+fn words<'a>(run: &'a Run, results: &Results<'a>, step: &'a run::Step, is_user: bool) -> Option<Json<'a>> {
+    let (input, output) = (io::input(run, step), io::output(results, step));
+    let said = match (step.operation.kind, is_user) {
+        // What was asked is no answer.
+        (Kind::Interrupt, _) => output,
+        (_, true) => input.or(output),
+        (_, false) => output.or(input),
+    };
+    let text = said.filter(|said| !said.is_null())?.into_text();
+    (!text.trim().is_empty()).then_some(text.into())
+}
+
+/// Text; a list of parts where an image has a URL.
+fn content<'a>(message: &'a Message, span: Option<SpanId>, losses: &mut Vec<Loss>) -> Json<'a> {
+    let (text, has_media) = exchange::content(message);
+    if !has_media {
+        return text.into();
+    }
+    let images: Vec<Option<Object<'a>>> = message.parts.iter().map(image).collect();
+    let is_lost = |(part, image): (&Part, &Option<Object<'_>>)| matches!(part, Part::Media(_) | Part::Other(_)) && image.is_none();
+    if message.parts.iter().zip(&images).any(is_lost) {
+        losses.push(Loss::new(
+            span,
+            "message: a part that is neither text nor an image with a URL",
+            LossReason::Coerced,
+        ));
+    }
+    if images.iter().all(Option::is_none) {
+        return text.into();
+    }
+    let text_of = |part: &'a Part| -> Option<Text<'a>> {
+        match part {
+            Part::Text(text) => Some(text.into()),
+            Part::Media(media) => Some(io::media_mark(media).into()),
+            Part::Other(value) => Some(io::part_mark(value).into()),
+            Part::Reasoning { .. } => None,
+        }
+    };
+    let parts = message
+        .parts
+        .iter()
+        .zip(images)
+        .filter_map(|(part, image)| image.or_else(|| Some(Object::from([("type", "text".into()), ("text", text_of(part)?.into())]))));
+    parts.collect()
+}
+
+/// An image that readers can fetch: its type is one of theirs, and it is no `data:` URL, which crashes validators.
+fn image<'a>(part: &'a Part) -> Option<Object<'a>> {
+    let Part::Media(Media {
+        mime_type, uri: Some(uri), ..
+    }) = part
+    else {
+        return None;
+    };
+    if !(uri.starts_with("https://") || uri.starts_with("http://")) {
+        return None;
+    }
+    let ending = uri.split(['?', '#']).next()?.rsplit('.').next()?.to_ascii_lowercase();
+    let mime = match (mime_type.as_deref(), ending.as_str()) {
+        (Some(mime @ ("image/png" | "image/jpeg" | "image/gif" | "image/webp")), _) => mime,
+        (None, "png") => "image/png",
+        (None, "jpg" | "jpeg") => "image/jpeg",
+        (None, "gif") => "image/gif",
+        (None, "webp") => "image/webp",
+        _ => return None,
+    };
+    let source = Object::from([("media_type", mime.into()), ("path", uri.into())]);
+    Some(Object::from([("type", "image".into()), ("source", source.into())]))
+}
+
+fn model_call<'a>(own: Option<&'a run::Step>, step: &mut Step<'a>) {
+    step.llm_call_count = Some(1);
+    let mut metrics = Object::new();
+    if let Some(operation) = own.map(|own| &own.operation) {
+        step.model_name = operation.model.name().map(Text::from);
+        step.reasoning_effort = match operation.parameters.get("reasoning_effort") {
+            Some(effort) if effort.is_string() || effort.is_number() => effort.into(),
+            _ => Json::Null,
+        };
+        let (usage, cost, training) = (&operation.usage, &operation.cost, &operation.training);
+        metrics.add_filled("prompt_tokens", usage.input);
+        metrics.add_filled("completion_tokens", usage.output);
+        metrics.add_filled("cached_tokens", usage.cache_read);
+        metrics.add_filled("cost_usd", cost.total);
+        let mut more = facts::filled([
+            ("total_tokens", usage.total.into()),
+            ("cache_write_tokens", usage.cache_write.into()),
+            ("reasoning_tokens", usage.reasoning.into()),
+            ("input_cost_usd", cost.input.into()),
+            ("output_cost_usd", cost.output.into()),
+            ("time_to_first_token", operation.time_to_first_token.into()),
+        ]);
+        for (key, value, is_ids) in [
+            ("prompt_token_ids", &training.prompt_token_ids, true),
+            ("completion_token_ids", &training.completion_token_ids, true),
+            ("logprobs", &training.logprobs, false),
+        ] {
+            let Some(value) = value else { continue };
+            let fits = |item: &serde_json::Value| if is_ids { item.is_i64() || item.is_u64() } else { item.is_number() };
+            let place = if value.as_array().is_some_and(|list| list.iter().all(fits)) {
+                &mut metrics
+            } else {
+                &mut more
+            };
+            place.add_filled(key, value);
+        }
+        metrics.add_filled("extra", more);
+    }
+    step.metrics = Some(metrics);
+}
+
+fn ancestry<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
+    let name = |step: &'a run::Step| match step.operation.kind {
+        Kind::Tool => calls::tool_name(run, step),
+        _ => &step.operation.name,
+    };
+    let mut out = Object::from([("function_id", (&step.id).into()), ("function_name", name(step).into())]);
+    if let Some(parent) = step.parent.and_then(|parent| run.steps.get(parent)) {
+        out.add("parent_id", &parent.id);
+        out.add("parent_name", name(parent));
+    }
+    out
+}
+
+/// Where an operation stands, when it ran, and what it says beside the fields of its step.
+pub(super) fn extra<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
+    let mut out = Object::from([("ancestry", ancestry(run, step).into())]);
+    let mut invocation = Object::new();
+    if let Some(end) = step.ended_at {
+        invocation.add("start_timestamp", seconds(step.started_at));
+        invocation.add("end_timestamp", seconds(end));
+    }
+    invocation.add("invocation_id", &step.id);
+    let status = match (&step.operation.failure, step.ended_at) {
+        (Some(_), _) => "error",
+        (None, Some(_)) => "completed",
+        (None, None) => "running",
+    };
+    invocation.add("status", status);
+    invocation.add_filled("framework", run.agent.framework.as_deref());
+    out.add("invocation", invocation);
+    let is_model_call = crate::transcript::is_model_call(step);
+    let mut said = facts::all(run, step);
+    said.retain(|key, _| key != "tool_call_id" && !(is_model_call && PLACED.contains(&key)));
+    out.extend(said);
+    out
+}
+
+#[expect(clippy::cast_precision_loss, reason = "microseconds fit")]
+fn seconds(at: UnixNanos) -> f64 {
+    (at.0 / 1_000) as f64 / 1e6
+}
+
+/// The result of a call; `None` where it has none.
+pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &Asked<'a>, id: Text<'a>) -> Option<Object<'a>> {
+    let (last, earlier) = asked.results.split_last()?;
+    let (content, failure) = exchange::result(run, results, *last);
+    let mut extra = Object::from([("timestamp", last.at.rfc3339_micros().into())]);
+    if let Some(failure) = failure {
+        extra.add("is_error", true);
+        extra.add("error", facts::error(failure));
+    }
+    if last.branch {
+        extra.add("branch", true);
+    }
+    for given in earlier {
+        let (content, failure) = exchange::result(run, results, *given);
+        let mut told = Object::from([("content", content.into()), ("timestamp", given.at.rfc3339_micros().into())]);
+        told.add_filled("is_error", failure.map(|_| true));
+        extra.push("earlier_results", told);
+    }
+    Some(Object::from([
+        ("source_call_id", id.into()),
+        ("content", content.into()),
+        ("extra", extra.into()),
+    ]))
+}

@@ -1,0 +1,100 @@
+//! What calls ask for and what comes back, and the tools that were offered, as chat formats write them.
+
+use serde_json::Value;
+
+use super::calls::{self, Results};
+use super::io;
+use super::json::{Json, Object, Text};
+use crate::operation::{Failure, Message, Part, ToolDefinition};
+use crate::run::{Run, Step};
+use crate::transcript::{Asked, Given};
+
+/// The tool that a call names.
+pub(crate) fn name<'a>(run: &'a Run, asked: &Asked<'a>) -> &'a str {
+    let tool = || asked.tool.and_then(|tool| tool.of(run));
+    let own = asked.call.map(|call| call.name.as_str()).filter(|name| !name.is_empty());
+    own.or_else(|| tool().map(|tool| calls::tool_name(run, tool))).unwrap_or("tool")
+}
+
+/// The arguments of a call as an object. The flag says whether one was put around.
+pub(crate) fn arguments<'a>(run: &'a Run, asked: &Asked<'a>) -> (Object<'a>, bool) {
+    let Some(call) = asked.call else {
+        let input = asked.tool.and_then(|tool| io::input(run, tool.of(run)?));
+        return match input.unwrap_or_default() {
+            Json::Object(object) => (object, false),
+            Json::Null => (Object::new(), false),
+            other => (Object::from([("input", other)]), true),
+        };
+    };
+    calls::arguments_object(call.arguments.as_ref())
+}
+
+/// A result as text, and why the tool failed. A failure without a result is `Error: ...`.
+pub(crate) fn result<'a>(run: &'a Run, results: &Results<'a>, given: Given<'a>) -> (Text<'a>, Option<&'a Failure>) {
+    let step: Option<&'a Step> = given.tool.and_then(|tool| tool.of(run));
+    let of_step = || step.and_then(|step| step.operation.failure.as_ref());
+    let failure = given.entry.and_then(|entry| entry.failure.as_ref()).or_else(of_step);
+    let value = match given.entry.map(|entry| &entry.result).filter(|value| !value.is_null()) {
+        Some(value) => Json::from(value),
+        None => step.and_then(|step| io::output(results, step)).unwrap_or_default(),
+    };
+    let text = if value.is_null() { Text::default() } else { value.into_text() };
+    match failure.map(calls::error_text) {
+        Some(error) if text.trim().is_empty() || text.trim() == error.trim() => (format!("Error: {error}").into(), failure),
+        _ => (text, failure),
+    }
+}
+
+/// Tools in OpenAI's function form.
+#[derive(Debug, Default)]
+pub(crate) struct Offered<'a>(Vec<&'a ToolDefinition>);
+
+impl<'a> Offered<'a> {
+    /// Adds those that a model call was offered. Names of tools that stand there with another definition come back.
+    pub(crate) fn add(&mut self, definitions: &'a [ToolDefinition]) -> Vec<&'a str> {
+        let mut differing = Vec::new();
+        for definition in definitions.iter().filter(|definition| !definition.name.is_empty()) {
+            match self.0.iter().find(|known| known.name == definition.name) {
+                None => self.0.push(definition),
+                Some(known) if *known == definition => {}
+                Some(_) => differing.push(definition.name.as_str()),
+            }
+        }
+        differing
+    }
+
+    /// A list with an object a tool; `null` where none was offered.
+    pub(crate) fn list(&self) -> Json<'a> {
+        if self.0.is_empty() {
+            return Json::Null;
+        }
+        let tools = self.0.iter().map(|tool| {
+            let mut function = Object::from([("name", (&tool.name).into())]);
+            // Some templates fail without the key.
+            function.add("description", tool.description.as_deref().unwrap_or_default());
+            let parameters = match &tool.parameters {
+                Some(schema @ Value::Object(_)) => Json::from(schema),
+                // Templates and validators walk through it.
+                _ => Object::from([("type", "object".into()), ("properties", Object::new().into())]).into(),
+            };
+            function.add("parameters", parameters);
+            Object::from([("type", "function".into()), ("function", function.into())])
+        });
+        tools.collect()
+    }
+}
+
+/// A message's content as one text, with pictures, sounds and other parts as marked text. The flag says whether there are any.
+pub(crate) fn content(message: &Message) -> (Text<'_>, bool) {
+    if !message.has_media() {
+        let of_result = message.result.as_ref().filter(|_| message.parts.is_empty());
+        return (of_result.map_or_else(|| io::content(message), io::text), false);
+    }
+    let parts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.into()),
+        Part::Reasoning { .. } => None,
+        Part::Media(media) => Some(io::media_mark(media)),
+        Part::Other(value) => Some(io::part_mark(value)),
+    });
+    (parts.collect::<Vec<String>>().join("\n").into(), true)
+}

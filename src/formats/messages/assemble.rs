@@ -1,0 +1,314 @@
+//! Runs to rows.
+
+use std::collections::BTreeSet;
+
+use super::document::{ChatMessage, Row};
+use super::row::{Call, Writer};
+use crate::formats::calls::{self, Results};
+use crate::formats::exchange::{self, Offered};
+use crate::formats::json::{Json, Text};
+use crate::formats::text::compact;
+use crate::formats::{Assembled, Loss, LossReason, Options, facts, io};
+use crate::operation::{Kind, Message, Part, Role};
+use crate::run::{Run, Step};
+use crate::span::SpanId;
+use crate::transcript::{Asked, Piece, PieceKind, Pieces, StepId, Transcript};
+
+/// Facts that a row has a place for, or that are reported where they stand.
+const PLACED: [&str; 3] = ["tool_definitions", "tool_call_id", "error"];
+
+/// The rows of all runs.
+pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Row<'a>>> {
+    let mut rows = Vec::new();
+    for run in runs.iter().filter(|run| run.has_agent_work()) {
+        let (first, mut homeless) = (rows.len(), Vec::new());
+        for (row, losses) in of_run(run, options) {
+            match row {
+                Some(document) => rows.push(Assembled { document, losses }),
+                None => homeless.extend(losses),
+            }
+        }
+        // What no row tells of is told with the run's first one.
+        if let Some(first) = rows.get_mut(first) {
+            first.losses.extend(homeless);
+        }
+    }
+    match options.get("messages.rows") {
+        Some("turn") => rows.into_iter().flat_map(|row| turns(row, options)).collect(),
+        _ => rows,
+    }
+}
+
+/// A run's rows, each with its losses; no row where no model said anything.
+fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss>)> {
+    let (results, transcript) = (Results::of(run), Transcript::of(run));
+    let new = || Talk::new(run, &results, options);
+    let is_one = options.is("messages.rows", "run");
+    let mut talks: Vec<Talk<'a, '_>> = Vec::new();
+    let about = facts::of_run_and_agent(run);
+    let mut left: Vec<Loss> = about
+        .iter()
+        .map(|(key, _)| Loss::new(None, format!("run.{key}"), LossReason::NoPlace))
+        .collect();
+    for (id, home) in transcript.homes() {
+        let Some(scope) = run.scopes.get(id.index()) else { continue };
+        if is_one && (home.is_some() || scope.aside) {
+            if !scope.conversation.is_empty() {
+                let span = scope.step.and_then(|step| run.steps.get(step)?.span_id);
+                let name = scope.agent.as_deref().unwrap_or("an agent");
+                left.push(Loss::new(span, format!("the conversation of {name}"), LossReason::NoPlace));
+            }
+            continue;
+        }
+        let asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
+            Some(tool) => calls::arguments(run, tool).map(io::text),
+            None => run
+                .question
+                .as_ref()
+                .filter(|said| id.index() == 0 && !said.in_conversation)
+                .map(|said| io::text(&said.content)),
+        };
+        let mut talk = talks.pop_if(|_| is_one).unwrap_or_else(new);
+        talk.conversation(transcript.pieces(id), asked);
+        talks.push(talk);
+    }
+    let mut rows: Vec<_> = talks.into_iter().map(Talk::finish).collect();
+    if let Some(answer) = run.answer.as_ref().filter(|answer| !answer.in_conversation) {
+        let words = io::text(&answer.content);
+        let mut said = rows.iter().flat_map(|(row, _)| row).flat_map(|row| &row.messages);
+        if !said.any(|message| message.content.trim() == words.trim()) {
+            let span = run.steps.get(answer.step).and_then(|step| step.span_id);
+            left.push(Loss::new(span, "the run's answer, which no model said", LossReason::NoPlace));
+        }
+    }
+    rows.push((None, left));
+    rows
+}
+
+/// A row for each turn of a model: what came before it, and the turn.
+fn turns<'a>(whole: Assembled<Row<'a>>, options: &Options) -> Vec<Assembled<Row<'a>>> {
+    let Assembled { document: row, losses } = whole;
+    let (mut losses, mut rows) = (Some(losses), Vec::new());
+    let mut said: Vec<ChatMessage<'a>> = Vec::with_capacity(row.messages.len());
+    for message in row.messages {
+        let is_target = message.role == "assistant" && message.weight.is_none();
+        said.push(message);
+        if is_target {
+            let (messages, tools) = (said.clone(), row.tools.clone());
+            rows.push(Assembled {
+                document: Row { messages, tools },
+                losses: losses.take().unwrap_or_default(),
+            });
+        }
+        // In the rows that follow it is no target any more.
+        if let Some(last) = said.last_mut().filter(|_| is_target && options.is("messages.flavour", "openai")) {
+            last.weight = Some(0);
+        }
+    }
+    rows
+}
+
+/// A conversation that becomes a row.
+struct Talk<'a, 'o> {
+    run: &'a Run,
+    results: &'o Results<'a>,
+    options: &'o Options,
+    row: Writer<'a>,
+    tools: Offered<'a>,
+    /// Facts of operations that a row has no place for.
+    facts: BTreeSet<String>,
+}
+
+impl<'a, 'o> Talk<'a, 'o> {
+    fn new(run: &'a Run, results: &'o Results<'a>, options: &'o Options) -> Self {
+        let text_arguments = options.is("messages.flavour", "openai");
+        Self {
+            run,
+            results,
+            options,
+            row: Writer::new(text_arguments),
+            tools: Offered::default(),
+            facts: BTreeSet::new(),
+        }
+    }
+
+    fn finish(self) -> (Option<Row<'a>>, Vec<Loss>) {
+        let tools = match self.tools.list() {
+            list @ Json::List(_) if self.options.is("messages.tools", "text") => compact(&list).into(),
+            list => list,
+        };
+        let (row, mut losses) = self.row.finish(tools);
+        losses.extend(self.facts.into_iter().map(|fact| Loss::new(None, fact, LossReason::NoPlace)));
+        (row, losses)
+    }
+
+    /// A scope's conversation. `asked`: what the agent was asked, where no message may say so.
+    fn conversation(&mut self, pieces: Pieces<'a>, asked: Option<Text<'a>>) {
+        let mut asked = asked.filter(|words| !words.trim().is_empty());
+        for piece in &pieces.list {
+            if matches!(piece.kind, PieceKind::Message(message) if message.role == Role::User) {
+                asked = None;
+            } else if matches!(piece.kind, PieceKind::Turn(_))
+                && let Some(words) = asked.take()
+            {
+                self.row.say("user", words, None);
+            }
+            self.piece(piece);
+        }
+        for result in pieces.stray {
+            self.row.lose(
+                None,
+                format!("the result of {}, which nothing calls", result.call_id),
+                LossReason::NoPlace,
+            );
+        }
+        for step in pieces.rest.iter().filter_map(|id| id.of(self.run)) {
+            self.facts(step);
+            if !matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
+                self.row.lose(step.span_id, step.operation.kind.name(), LossReason::NoPlace);
+            }
+        }
+    }
+
+    fn facts(&mut self, step: &'a Step) {
+        let said = facts::all(self.run, step);
+        let keys = said
+            .iter()
+            .map(|(key, _)| key)
+            .filter(|key| !PLACED.contains(key))
+            .map(str::to_owned);
+        self.facts.extend(keys.chain([String::from("times")]));
+        if step.operation.failure.is_some() {
+            self.row.lose(
+                step.span_id,
+                format!("error of {}", step.operation.kind.name()),
+                LossReason::NoPlace,
+            );
+        }
+    }
+
+    fn offered(&mut self, step: &'a Step, span: Option<SpanId>) {
+        for name in self.tools.add(&step.operation.tool_definitions) {
+            self.row.lose(span, format!("another definition of {name}"), LossReason::Ambiguous);
+        }
+    }
+
+    fn piece(&mut self, piece: &Piece<'a>) {
+        let step = piece.step.and_then(|step| step.of(self.run));
+        let span = step.and_then(|step| step.span_id);
+        if piece.branch {
+            self.row
+                .lose(span, "the history was edited before this message", LossReason::Ambiguous);
+        }
+        match (piece.kind, step) {
+            (PieceKind::Message(message), _) if message.role != Role::Assistant => return self.message(message, span),
+            (PieceKind::Message(message), _) => return self.assistant(piece, message, span),
+            (_, Some(step)) => {
+                self.facts(step);
+                self.offered(step, span);
+            }
+            _ => {}
+        }
+        let kind = step.map_or("words", |step| step.operation.kind.name());
+        match piece.kind {
+            PieceKind::Turn(message) => {
+                if step.is_some_and(|step| step.operation.output_messages.as_ref().is_some_and(|said| said.len() > 1)) {
+                    self.row.lose(span, "other choices", LossReason::NoPlace);
+                }
+                self.assistant(piece, message, span);
+            }
+            PieceKind::SilentTurn => self.row.lose(span, "a model call without recorded words", LossReason::NoPlace),
+            PieceKind::Unasked => self.row.lose(span, format!("{kind}: no model asked for it"), LossReason::NoPlace),
+            _ => self.row.lose(span, format!("{kind}: its words"), LossReason::NoPlace),
+        }
+    }
+
+    fn content(&mut self, message: &'a Message, span: Option<SpanId>) -> Text<'a> {
+        let (content, has_media) = exchange::content(message);
+        if has_media {
+            self.row.lose(span, "content: a part that is no text", LossReason::Coerced);
+        }
+        content
+    }
+
+    fn message(&mut self, message: &'a Message, span: Option<SpanId>) {
+        let content = self.content(message, span);
+        match &message.role {
+            _ if content.trim().is_empty() => {}
+            Role::System | Role::Developer => self.row.system(content, span),
+            Role::Tool => self.row.lose(span, "a result of no call", LossReason::NoPlace),
+            role => {
+                if let Role::Other(word) = role {
+                    self.row.lose(span, format!("role {word}"), LossReason::Coerced);
+                }
+                self.row.say("user", content, span);
+            }
+        }
+    }
+
+    fn assistant(&mut self, piece: &Piece<'a>, message: &'a Message, span: Option<SpanId>) {
+        let content = self.content(message, span);
+        let is_openai = self.row.text_arguments;
+        let thoughts = io::reasoning(message);
+        if thoughts.is_some() && is_openai {
+            self.row.lose(span, "reasoning_content", LossReason::NoPlace);
+        }
+        let opaque = |part: &Part| matches!(part, Part::Reasoning { opaque, .. } if !opaque.is_empty());
+        if message.parts.iter().any(opaque) {
+            self.row.lose(span, "opaque reasoning", LossReason::NoPlace);
+        }
+        let is_turn = matches!(piece.kind, PieceKind::Turn(_));
+        if content.trim().is_empty() && piece.calls.is_empty() {
+            self.row.lose(span, "an assistant message without words", LossReason::NoPlace);
+            return;
+        }
+        let old = is_openai && !is_turn;
+        let ran = |asked: &Asked<'_>| asked.call.is_some_and(|call| call.answered.is_some());
+        // The provider ran the tools while the model spoke: their results stand before the words.
+        let is_served = !piece.calls.is_empty() && piece.calls.iter().all(ran) && !content.trim().is_empty();
+        let (content, answer) = if is_served {
+            (Text::default(), Some(content))
+        } else {
+            (content, None)
+        };
+        self.row.assistant(content, thoughts.filter(|_| !is_openai), old, span);
+        for asked in &piece.calls {
+            let (arguments, wrapped) = exchange::arguments(self.run, asked);
+            if wrapped {
+                self.row
+                    .lose(span, format!("tool_calls[{}].function.arguments", asked.id), LossReason::Coerced);
+            }
+            if asked.is_made {
+                self.row.lose(span, format!("tool_calls[{}].id", asked.id), LossReason::Synthesized);
+            }
+            if asked.results.iter().any(|given| given.branch) {
+                self.row.lose(
+                    span,
+                    format!("the history was edited before the result of {}", asked.id),
+                    LossReason::Ambiguous,
+                );
+            }
+            for _ in asked.results.iter().skip(1) {
+                self.row
+                    .lose(span, format!("an earlier result of {}", asked.id), LossReason::NoPlace);
+            }
+            let tool = asked
+                .tool
+                .filter(|_| !asked.results.is_empty())
+                .and_then(|tool| StepId::of(tool, self.run));
+            tool.into_iter().for_each(|tool| self.facts(tool));
+            let call = Call {
+                id: asked.id.clone(),
+                name: exchange::name(self.run, asked).into(),
+                arguments,
+                result: asked.results.last().map(|given| exchange::result(self.run, self.results, *given).0),
+            };
+            self.row.call(call, span);
+        }
+        if let Some(answer) = answer {
+            self.row
+                .lose(span, "calls that the provider ran stand before the words", LossReason::Coerced);
+            self.row.assistant(answer, None, old, span);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Chat messages for training: rows `{"messages": [...], "tools": [...]}`, as TRL, Axolotl, LLaMA-Factory, verl, SkyRL and OpenAI's
+//! fine-tuning load them. `convert` writes one row a line, which is the JSONL that they want.
+//!
+//! | run | row |
+//! |---|---|
+//! | conversation of an agent | a row; a sub-agent's conversation is a row of its own, never a part of its caller's |
+//! | system or developer message | `system`, once and first |
+//! | user message | `user` |
+//! | what a model said | `assistant`: `content`, never null, with all its calls |
+//! | reasoning in words | `reasoning_content` (flavour `trl`) |
+//! | tool's result | `tool`, right after its call, whenever it came; with `tool_call_id` and `name` |
+//! | tools that the provider ran while the model spoke | calls, results, then the words |
+//! | failed tool without a result | content `Error: ...` |
+//! | tools that the model calls of the row were offered | `tools`, each once, in OpenAI's function form |
+//! | assistant message that came as input | `assistant`; `weight: 0` (flavour `openai`): no target of training |
+//! | question that only an agent or chain holds | `user`, where the row has none before the first answer |
+//!
+//! | option | |
+//! |---|---|
+//! | `messages.flavour=trl` | arguments as objects, which chat templates want (as without it) |
+//! | `messages.flavour=openai` | arguments as JSON text, `weight`, no reasoning |
+//! | `messages.rows=scope` | a row an agent's conversation (as without it) |
+//! | `messages.rows=run` | one row a run: the agents that follow one another, without sub-agents |
+//! | `messages.rows=turn` | a row a turn of a model: all that came before, and the turn |
+//! | `messages.tools=text` | the tools as JSON text, which LLaMA-Factory wants |
+//!
+//! # What trainers drop in silence
+//!
+//! Each is resolved, and reported as a loss:
+//!
+//! * Two messages of one role in a row become one.
+//! * A second system message joins the first; after other messages it becomes a user's.
+//! * What follows the last assistant message is left out: a row ends with the assistant.
+//! * A call without a result, with messages after it, is answered by `[no result recorded]`.
+//! * Of several results of one call the last one stands.
+//! * A call id that stands in the row already gets a number.
+//! * Arguments that are no object are put into one, as `input`.
+//!
+//! An edited or shortened history is not told apart: the row holds each message once, in the order in which they came. It is
+//! reported where it happened.
+//!
+//! Not ours to resolve: GPT-OSS's template refuses a turn that has words, reasoning and calls, and does not render words beside
+//! calls; LLaMA-Factory throws words beside calls away. Trainers of flavour `trl` learn every assistant message of a row, in rows
+//! of turns the earlier ones again and again.
+//!
+//! A row whose first words are the assistant's, or in which a user speaks right after results, is written and reported:
+//! LLaMA-Factory drops it, the others take it. A run in which no model said anything gives no row.
+//!
+//! # What is lost
+//!
+//! Times, tokens, money, model names, ids, rewards and judgements: a row has no place for them. Each is one loss a row. Calls
+//! that no model asked for, model calls without recorded words, other choices, errors beside a result, opaque reasoning and
+//! operations that are no part of a conversation are a loss each. Pictures, sounds and files become marked text.
+
+mod assemble;
+pub mod document;
+mod row;
+#[cfg(test)]
+mod tests;
+
+pub use document::Row;
+
+use crate::formats::options::Values;
+use crate::formats::{Assembled, Choice, Format, Options};
+use crate::run::Run;
+
+/// The format.
+#[derive(Debug, Clone, Copy)]
+pub struct Messages;
+
+impl Format for Messages {
+    const ID: &'static str = "messages";
+    const HOLDS: &'static str = "chat messages with tools: one row for each agent, for fine-tuning";
+    const LOSES: &'static str = "times, tokens, cost, model names, ids, rewards, judgements, operations outside the conversation";
+    const OPTIONS: &'static [Choice] = &[
+        Choice {
+            name: "messages.flavour",
+            values: Values::Words(&["trl", "openai"]),
+            default: "trl",
+            meaning: "write the arguments of calls as objects, or as JSON text",
+            variable: None,
+        },
+        Choice {
+            name: "messages.rows",
+            values: Values::Words(&["scope", "run", "turn"]),
+            default: "scope",
+            meaning: "write a row for each agent, for each run, or for each turn of a model",
+            variable: None,
+        },
+        Choice {
+            name: "messages.tools",
+            values: Values::Words(&["list", "text"]),
+            default: "list",
+            meaning: "write the offered tools as a list, or as JSON text",
+            variable: None,
+        },
+    ];
+    type Document<'a> = Row<'a>;
+
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Row<'a>>> {
+        assemble::assemble(runs, options)
+    }
+}

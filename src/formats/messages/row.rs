@@ -1,0 +1,170 @@
+//! A row under construction: the shapes that trainers drop in silence are resolved here, each with a loss.
+
+use super::document::{ChatMessage, Row};
+use crate::formats::ids::Ids;
+use crate::formats::json::{Json, Object, Text, trimmed};
+use crate::formats::text::compact;
+use crate::formats::{Loss, LossReason};
+use crate::hash::HashSet;
+use crate::span::SpanId;
+
+const NO_RESULT: &str = "[no result recorded]";
+
+/// A call whose result is not written yet.
+pub(super) struct Call<'a> {
+    /// The recorded id.
+    pub(super) id: Text<'a>,
+    pub(super) name: Text<'a>,
+    pub(super) arguments: Object<'a>,
+    pub(super) result: Option<Text<'a>>,
+}
+
+/// Messages in order.
+#[derive(Default)]
+pub(super) struct Writer<'a> {
+    /// Arguments as JSON text.
+    pub(super) text_arguments: bool,
+    pub(super) messages: Vec<ChatMessage<'a>>,
+    open: Vec<Call<'a>>,
+    /// The words of the system, trimmed.
+    prompts: HashSet<Text<'a>>,
+    ids: Ids<'a>,
+    pub(super) losses: Vec<Loss>,
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(text_arguments: bool) -> Self {
+        Self {
+            text_arguments,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn lose(&mut self, span: Option<SpanId>, what: impl Into<String>, reason: LossReason) {
+        self.losses.push(Loss::new(span, what, reason));
+    }
+
+    pub(super) fn system(&mut self, content: Text<'a>, span: Option<SpanId>) {
+        // The same prompt, recorded once more.
+        if !self.prompts.insert(trimmed(content.clone())) {
+            return;
+        }
+        match self.messages.as_mut_slice() {
+            [] => self.say("system", content, span),
+            [first] if first.role == "system" => {
+                join(&mut first.content, content);
+                self.lose(span, "a second system message joins the first", LossReason::Coerced);
+            }
+            _ => {
+                self.lose(span, "a later system message became a user's", LossReason::Coerced);
+                self.say("user", content, span);
+            }
+        }
+    }
+
+    /// A message; one of the same role before it takes its words.
+    pub(super) fn say(&mut self, role: &'static str, content: Text<'a>, span: Option<SpanId>) {
+        self.answer(span);
+        if let Some(last) = self.messages.last_mut().filter(|last| last.role == role) {
+            join(&mut last.content, content);
+            self.lose(span, format!("two {role} messages in a row became one"), LossReason::Coerced);
+            return;
+        }
+        if role == "assistant" && self.messages.iter().all(|message| message.role == "system") {
+            self.lose(
+                span,
+                "the first words are the assistant's: some trainers drop the row",
+                LossReason::Ambiguous,
+            );
+        }
+        if role == "user" && self.messages.last().is_some_and(|last| last.role == "tool") {
+            self.lose(
+                span,
+                "a user speaks right after results: some trainers drop the row",
+                LossReason::Ambiguous,
+            );
+        }
+        self.messages.push(ChatMessage {
+            role: role.into(),
+            content,
+            ..ChatMessage::default()
+        });
+    }
+
+    /// What the assistant says. `old`: before this run.
+    pub(super) fn assistant(&mut self, content: Text<'a>, thoughts: Option<Text<'a>>, old: bool, span: Option<SpanId>) {
+        let count = self.messages.len();
+        self.say("assistant", content, span);
+        let is_new = self.messages.len() > count;
+        let Some(last) = self.messages.last_mut() else { return };
+        last.weight = (old && (is_new || last.weight.is_some())).then_some(0);
+        if let Some(thoughts) = thoughts {
+            join(last.reasoning_content.get_or_insert_default(), thoughts);
+        }
+    }
+
+    /// A call of the assistant message that was written last.
+    pub(super) fn call(&mut self, mut call: Call<'a>, span: Option<SpanId>) {
+        let recorded = std::mem::take(&mut call.id);
+        call.id = self.ids.numbered(recorded.clone(), ':');
+        if call.id != recorded {
+            self.lose(span, format!("tool_calls[{recorded}].id"), LossReason::Coerced);
+        }
+        let arguments = if self.text_arguments {
+            compact(&call.arguments).into()
+        } else {
+            Json::Object(std::mem::take(&mut call.arguments))
+        };
+        let function = Object::from([("name", call.name.clone().into()), ("arguments", arguments)]);
+        let id = call.id.clone().into();
+        let written = Object::from([("id", id), ("type", "function".into()), ("function", function.into())]);
+        if let Some(last) = self.messages.last_mut() {
+            last.tool_calls.push(written.into());
+            self.open.push(call);
+        }
+    }
+
+    /// Results stand right after their calls, one a call.
+    fn answer(&mut self, span: Option<SpanId>) {
+        for call in std::mem::take(&mut self.open) {
+            if call.result.is_none() {
+                self.lose(span, format!("the result of {}", call.id), LossReason::Synthesized);
+            }
+            self.messages.push(ChatMessage {
+                role: "tool".into(),
+                content: call.result.unwrap_or_else(|| NO_RESULT.into()),
+                tool_call_id: Some(call.id),
+                name: Some(call.name),
+                ..ChatMessage::default()
+            });
+        }
+    }
+
+    /// The row, which ends with the assistant; `None` where it says nothing.
+    pub(super) fn finish(mut self, tools: Json<'a>) -> (Option<Row<'a>>, Vec<Loss>) {
+        for call in std::mem::take(&mut self.open).iter().filter(|call| call.result.is_some()) {
+            self.lose(
+                None,
+                format!("the result of {}, after the last assistant message", call.id),
+                LossReason::NoPlace,
+            );
+        }
+        while let Some(last) = self.messages.pop_if(|last| last.role != "assistant") {
+            let what = format!("a {} message after the last assistant message", last.role);
+            self.lose(None, what, LossReason::NoPlace);
+        }
+        let messages = self.messages;
+        let row = (!messages.is_empty()).then_some(Row { messages, tools });
+        (row, self.losses)
+    }
+}
+
+fn join<'a>(before: &mut Text<'a>, after: Text<'a>) {
+    if before.trim().is_empty() {
+        *before = after;
+    } else if !after.trim().is_empty() {
+        let text = before.to_mut();
+        text.push_str("\n\n");
+        text.push_str(&after);
+    }
+}

@@ -1,0 +1,209 @@
+//! Rows of runs of every shape.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests stop where data is not as expected")]
+
+use serde_json::{Value, json};
+
+use super::Messages;
+use crate::formats::testing::{Build, assistant, call, calling, mixed_up, samples, user};
+use crate::formats::{Format, Loss, LossReason, Options};
+use crate::operation::{Message, Role, ToolDefinition};
+use crate::run::{EntryKind, Run};
+
+fn rows(run: &Run, options: &[(&str, &str)]) -> (Vec<Value>, Vec<Loss>) {
+    let pairs = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let options = Options(pairs.collect());
+    let list = Messages::assemble(std::slice::from_ref(run), &options);
+    let rows: Vec<Value> = list.iter().map(|one| serde_json::to_value(&one.document).unwrap()).collect();
+    rows.iter().for_each(holds_the_rules);
+    (rows, list.into_iter().flat_map(|one| one.losses).collect())
+}
+
+/// What every trainer of the page takes.
+fn holds_the_rules(row: &Value) {
+    let messages = row["messages"].as_array().unwrap();
+    let mut open: Vec<&str> = Vec::new();
+    let mut ids: Vec<&str> = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        assert!(message["content"].is_string(), "content of {at}");
+        assert!(message.as_object().unwrap().values().all(|value| !value.is_null()), "a null key");
+        let role = message["role"].as_str().unwrap();
+        assert!(["system", "user", "assistant", "tool"].contains(&role));
+        assert!(role != "system" || at == 0, "a later system message");
+        assert!(
+            role == "tool" || at == 0 || messages[at - 1]["role"] != role,
+            "two of {role} in a row"
+        );
+        if role == "tool" {
+            assert!(!open.is_empty() && message["tool_call_id"] == open.remove(0), "order of results");
+            assert!(message["name"].is_string());
+        } else {
+            assert!(open.is_empty(), "calls without a result");
+        }
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            let id = call["id"].as_str().unwrap();
+            assert!(role == "assistant" && !ids.contains(&id), "{id} twice");
+            ids.push(id);
+            open.push(id);
+            let arguments = &call["function"]["arguments"];
+            let text = || serde_json::from_str::<Value>(arguments.as_str().unwrap()).unwrap();
+            assert!(arguments.is_object() || text().is_object());
+        }
+    }
+    assert_eq!(messages.last().unwrap()["role"], "assistant");
+}
+
+fn told(row: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let messages = row["messages"].as_array().unwrap().iter();
+    messages
+        .map(|message| (text(&message["role"]), text(&message["content"])))
+        .collect()
+}
+
+fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+    list.iter().map(|(role, said)| ((*role).to_owned(), (*said).to_owned())).collect()
+}
+
+fn has(losses: &[Loss], what: &str, reason: LossReason) -> bool {
+    losses.iter().any(|loss| loss.what == what && loss.reason == reason)
+}
+
+#[test]
+fn rows_hold_the_rules_whatever_the_run() {
+    let options: [&[(&str, &str)]; 4] = [
+        &[],
+        &[("messages.flavour", "openai"), ("messages.tools", "text")],
+        &[("messages.rows", "run")],
+        &[("messages.rows", "turn"), ("messages.flavour", "openai")],
+    ];
+    for run in samples::samples().into_iter().map(|(_, run)| run).chain(mixed_up::mixed_up()) {
+        for options in options {
+            let _ = rows(&run, options);
+        }
+    }
+}
+
+#[test]
+fn sub_agents_have_rows_of_their_own() {
+    let run = samples::sub_agents();
+    let (list, _) = rows(&run, &[]);
+    let main = pairs(&[
+        ("user", "Weather in Oslo?"),
+        ("assistant", ""),
+        ("tool", "cold"),
+        ("assistant", "It is cold in Oslo."),
+    ]);
+    assert_eq!((list.len(), told(&list[0])), (3, main));
+    assert_eq!(
+        told(&list[2]),
+        pairs(&[("user", "Records of Oslo?"), ("assistant", "-3 in January")])
+    );
+    let (list, losses) = rows(&run, &[("messages.rows", "run")]);
+    assert_eq!(list.len(), 1);
+    assert!(has(&losses, "the conversation of archive", LossReason::NoPlace), "{losses:?}");
+    let (list, _) = rows(&run, &[("messages.rows", "turn"), ("messages.flavour", "openai")]);
+    let weights: Vec<Value> = list.iter().take(2).map(|row| row["messages"][1]["weight"].clone()).collect();
+    assert_eq!((list.len(), weights), (5, vec![Value::Null, json!(0)]));
+}
+
+#[test]
+fn arguments_are_an_object_or_its_text() {
+    let run = samples::odd_arguments();
+    let arguments = |row: &Value, at: usize| row["messages"][1]["tool_calls"][at]["function"]["arguments"].clone();
+    let (list, losses) = rows(&run, &[]);
+    assert_eq!(arguments(&list[0], 0), json!({"input": "bare"}));
+    assert!(has(&losses, "tool_calls[a].function.arguments", LossReason::Coerced), "{losses:?}");
+    assert!(has(&losses, "the result of nobody, which nothing calls", LossReason::NoPlace));
+    let (list, _) = rows(&run, &[("messages.flavour", "openai")]);
+    assert_eq!(arguments(&list[0], 1), "{\"input\":[1,2]}");
+}
+
+#[test]
+fn shapes_that_trainers_drop_are_resolved() {
+    let mut build = Build::new();
+    let root = build.agent("a", None, 0, 9000);
+    let system = |text: &str| Message::text(Role::System, text);
+    let first = [system("Be kind."), system("Be brief."), user("Hi"), user("there")];
+    let wanted = calling(vec![call("c1", "look", json!({})), call("c2", "look", json!({"n": 1}))]);
+    build.llm(root, 10, 20, &first, Some(assistant("Hello.")));
+    let asks = build.llm(root, 30, 40, &[], Some(wanted));
+    build.tool(asks, 1, 50, 60, Ok("two".into()));
+    build.llm(root, 70, 80, &[system("Now in French."), user("Et?")], Some(assistant("Voila.")));
+    build.entry(0, EntryKind::Message(user("Bye")), None, 90);
+    let (list, losses) = rows(&build.run, &[]);
+    let want = [
+        ("system", "Be kind.\n\nBe brief."),
+        ("user", "Hi\n\nthere"),
+        ("assistant", "Hello."),
+        ("tool", "[no result recorded]"),
+        ("tool", "two"),
+        ("user", "Now in French.\n\nEt?"),
+        ("assistant", "Voila."),
+    ];
+    assert_eq!(told(&list[0]), pairs(&want));
+    for (what, reason) in [
+        ("a second system message joins the first", LossReason::Coerced),
+        ("two user messages in a row became one", LossReason::Coerced),
+        ("two assistant messages in a row became one", LossReason::Coerced),
+        ("the result of c1", LossReason::Synthesized),
+        ("a later system message became a user's", LossReason::Coerced),
+        ("a user message after the last assistant message", LossReason::NoPlace),
+        ("times", LossReason::NoPlace),
+    ] {
+        assert!(has(&losses, what, reason), "{what}: {losses:?}");
+    }
+}
+
+#[test]
+fn what_no_message_holds() {
+    // Work that no model asked for is never taught as a call.
+    assert_eq!(rows(&samples::only_agent(), &[]).0, Vec::<Value>::new());
+    let (list, losses) = rows(&samples::searches(), &[]);
+    assert_eq!(list[0]["messages"].as_array().unwrap().len(), 4);
+    assert!(has(&losses, "retrieval: no model asked for it", LossReason::NoPlace), "{losses:?}");
+    let (_, losses) = rows(&samples::failed_model(), &[]);
+    assert!(has(&losses, "other choices", LossReason::NoPlace));
+    assert!(has(&losses, "error of llm", LossReason::NoPlace), "{losses:?}");
+}
+
+#[test]
+fn reasoning_and_old_words_by_flavour() {
+    let (list, _) = rows(&samples::trip_planner(), &[]);
+    assert!(list[0].to_string().contains("reasoning_content"));
+    let (list, losses) = rows(&samples::trip_planner(), &[("messages.flavour", "openai")]);
+    assert!(!list[0].to_string().contains("reasoning_content") && has(&losses, "reasoning_content", LossReason::NoPlace));
+    let (list, _) = rows(&samples::top_level(), &[("messages.flavour", "openai")]);
+    assert_eq!(
+        (&list[1]["messages"][1]["weight"], &list[1]["messages"][3]["weight"]),
+        (&json!(0), &Value::Null)
+    );
+}
+
+#[test]
+fn tools_stand_once() {
+    let mut build = Build::new();
+    let root = build.agent("a", None, 0, 9000);
+    let first = build.llm(root, 10, 20, &[user("Hi")], Some(assistant("Hello.")));
+    let second = build.llm(root, 30, 40, &[user("Look.")], Some(assistant("Where?")));
+    let tool = |name: &str, description: Option<&str>| ToolDefinition {
+        name: name.to_owned(),
+        description: description.map(str::to_owned),
+        parameters: None,
+    };
+    build.op(first).tool_definitions = vec![tool("look", None)];
+    build.op(second).tool_definitions = vec![tool("look", Some("newer")), tool("go", None)];
+    let (list, losses) = rows(&build.run, &[]);
+    let names: Vec<&Value> = list[0]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| &tool["function"]["name"])
+        .collect();
+    assert_eq!(names, ["look", "go"]);
+    let parameters = &list[0]["tools"][0]["function"]["parameters"];
+    assert_eq!(parameters, &json!({"type": "object", "properties": {}}));
+    assert!(has(&losses, "another definition of look", LossReason::Ambiguous), "{losses:?}");
+    let (text, _) = rows(&build.run, &[("messages.tools", "text")]);
+    let read: Value = serde_json::from_str(text[0]["tools"].as_str().unwrap()).unwrap();
+    assert_eq!(read, list[0]["tools"]);
+}

@@ -1,0 +1,255 @@
+//! Which spans and log records a destination gets.
+
+use std::collections::{HashSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+use super::error::ConfigError;
+use crate::dialect::{self, Registry};
+use crate::operation::Kind;
+use crate::otlp::decode;
+use crate::otlp::items::{self, Item};
+use crate::redact::glob;
+use crate::span::{Resource, Signal, TraceId};
+use crate::store::{Error, Filter, Local, Store as _, TraceRow};
+
+/// `[forward.choose]`: what is sent. What a list does not name is not sent; an empty list names everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChooseText {
+    /// Of these services: `service.name` of the resource, where `*` is any text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub services: Vec<String>,
+    /// Traces of these sessions, where `*` is any text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<String>,
+    /// Spans of these kinds of operations: llm, tool, agent and the others. Log records are not asked for their kind.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<String>,
+}
+
+/// `[forward.sample]`: a share of the traces, each one whole.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SampleText {
+    /// How many of the traces are sent: 0 to 1.
+    pub share: f64,
+    /// Whether a trace with a span that failed is sent in any case [default: true].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_failed: Option<bool>,
+    /// A trace that takes longer is sent in any case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_slower_than_seconds: Option<f64>,
+}
+
+/// The choice of one destination.
+#[derive(Debug, Clone, Default)]
+pub struct Choice {
+    services: Vec<Regex>,
+    sessions: Vec<Regex>,
+    kinds: Vec<Kind>,
+    sample: Option<Sample>,
+}
+
+#[derive(Debug, Clone)]
+struct Sample {
+    /// Traces with this randomness or more are sent.
+    threshold: u64,
+    keep_failed: bool,
+    keep_slower: Option<Duration>,
+}
+
+/// The randomness of a trace id has this many values: W3C Trace Context Level 2, "random-trace-id".
+const RANDOM: u64 = 1 << 56;
+
+impl Choice {
+    /// Reads a configuration.
+    ///
+    /// # Errors
+    ///
+    /// A kind is none, a pattern is too large, or a number makes no sense.
+    pub fn new(choose: &ChooseText, sample: Option<&SampleText>) -> Result<Self, ConfigError> {
+        let globs = |key: &'static str, list: &[String]| {
+            let read = |text: &String| {
+                glob(text).map_err(|_| ConfigError::Pattern {
+                    key,
+                    pattern: text.clone(),
+                })
+            };
+            list.iter().map(read).collect::<Result<Vec<_>, _>>()
+        };
+        let kind = |name: &String| {
+            Kind::from_name(name).ok_or_else(|| ConfigError::Kind {
+                kind: name.clone(),
+                known: Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "),
+            })
+        };
+        Ok(Self {
+            services: globs("services", &choose.services)?,
+            sessions: globs("sessions", &choose.sessions)?,
+            kinds: choose.kinds.iter().map(kind).collect::<Result<_, _>>()?,
+            sample: sample.map(Sample::new).transpose()?,
+        })
+    }
+
+    fn is_everything(&self) -> bool {
+        self.services.is_empty() && self.sessions.is_empty() && self.kinds.is_empty() && self.sample.is_none()
+    }
+}
+
+impl Sample {
+    fn new(text: &SampleText) -> Result<Self, ConfigError> {
+        if !(0.0..=1.0).contains(&text.share) {
+            return Err(ConfigError::Number {
+                key: "share",
+                expected: "a number from 0 to 1",
+            });
+        }
+        let slower = text.keep_slower_than_seconds.map(|seconds| {
+            Duration::try_from_secs_f64(seconds).map_err(|_| ConfigError::Number {
+                key: "keep_slower_than_seconds",
+                expected: "a number of seconds",
+            })
+        });
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            clippy::cast_precision_loss,
+            reason = "0 to 2^56"
+        )]
+        let threshold = ((1.0 - text.share) * RANDOM as f64) as u64;
+        Ok(Self {
+            threshold,
+            keep_failed: text.keep_failed.unwrap_or(true),
+            keep_slower: slower.transpose()?,
+        })
+    }
+
+    /// As OTel's consistent probability samplers choose: every destination with this share gets the same traces.
+    fn takes(&self, trace_id: TraceId) -> bool {
+        let [.., a, b, c, d, e, f, g] = *trace_id.bytes();
+        u64::from_be_bytes([0, a, b, c, d, e, f, g]) >= self.threshold
+    }
+
+    fn keeps(&self, trace: &TraceRow) -> bool {
+        self.keep_failed && trace.errors > 0
+            || self
+                .keep_slower
+                .is_some_and(|slower| u128::from(trace.end.saturating_sub(trace.start)) > slower.as_nanos())
+    }
+}
+
+/// What becomes of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Left,
+    Sent,
+    /// Only now it is known that its trace is sent: what came of it before was left.
+    SentWithEarlier,
+}
+
+/// A choice at work.
+#[derive(Debug)]
+pub(super) struct Chooser {
+    choice: Choice,
+    registry: Arc<Registry>,
+    known: Mutex<Known>,
+}
+
+/// Traces that are sent for what their spans say, the last ones. One that is forgotten is sent once more from its beginning.
+#[derive(Debug, Default)]
+struct Known {
+    traces: HashSet<TraceId>,
+    order: VecDeque<TraceId>,
+}
+
+/// How many traces are remembered: a few MB for each destination.
+const REMEMBERED: usize = 1 << 16;
+
+impl Known {
+    fn add(&mut self, trace_id: TraceId) -> bool {
+        let is_new = self.traces.insert(trace_id);
+        if is_new {
+            self.order.push_back(trace_id);
+        }
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            let _ = self.traces.remove(&oldest);
+        }
+        is_new
+    }
+}
+
+impl Chooser {
+    /// `None`: everything is sent.
+    pub(super) fn new(choice: &Choice, registry: &Arc<Registry>) -> Option<Self> {
+        (!choice.is_everything()).then(|| Self {
+            choice: choice.clone(),
+            registry: Arc::clone(registry),
+            known: Mutex::default(),
+        })
+    }
+
+    /// Whether a chunk of this trace is sent, as far as the trace decides.
+    pub(super) fn of_trace(&self, trace_id: Option<TraceId>, store: &Local) -> Result<Verdict, Error> {
+        let Choice { sessions, sample, .. } = &self.choice;
+        let Some(trace_id) = trace_id else {
+            // Records of no trace are of no session that is known, and are not sampled.
+            return Ok(if sessions.is_empty() { Verdict::Sent } else { Verdict::Left });
+        };
+        let taken = sample.as_ref().is_none_or(|sample| sample.takes(trace_id));
+        if taken && sessions.is_empty() {
+            return Ok(Verdict::Sent);
+        }
+        let filter = Filter {
+            traces: vec![trace_id],
+            limit: Some(1),
+            ..Filter::default()
+        };
+        let Some(trace) = store.list(&filter)?.pop() else {
+            return Ok(Verdict::Left);
+        };
+        let of_session = sessions.is_empty() || trace.session.as_deref().is_some_and(|session| matches(sessions, session));
+        let kept = taken || sample.as_ref().is_some_and(|sample| sample.keeps(&trace));
+        if !(of_session && kept) {
+            return Ok(Verdict::Left);
+        }
+        let is_new = self.known.lock().unwrap_or_else(PoisonError::into_inner).add(trace_id);
+        Ok(if is_new { Verdict::SentWithEarlier } else { Verdict::Sent })
+    }
+
+    /// The message without the items of other services and kinds. What cannot be decoded is sent: a destination may read it.
+    pub(super) fn of_items(&self, message: Vec<u8>, signal: Signal) -> Vec<u8> {
+        let Choice { services, kinds, .. } = &self.choice;
+        if services.is_empty() && (kinds.is_empty() || signal != Signal::Traces) {
+            return message;
+        }
+        let Ok(all) = items::items(&message) else { return message };
+        let is_chosen = |item: &&Item| self.is_chosen(item, signal).unwrap_or(true);
+        items::join(all.iter().filter(is_chosen))
+    }
+
+    fn is_chosen(&self, item: &Item, signal: Signal) -> Option<bool> {
+        let Choice { services, kinds, .. } = &self.choice;
+        let message = items::join([item]);
+        let of_service = |resource: &Resource| {
+            let service = resource.attributes.text("service.name").unwrap_or_default();
+            services.is_empty() || matches(services, service)
+        };
+        if signal != Signal::Traces {
+            return Some(of_service(&decode::logs(&message).ok()?.items.first()?.resource));
+        }
+        let decoded = decode::traces(&message).ok()?;
+        let span = decoded.items.first()?;
+        let of_kind = || kinds.is_empty() || kinds.contains(&dialect::kind(&self.registry, span));
+        Some(of_service(&span.resource) && of_kind())
+    }
+}
+
+fn matches(patterns: &[Regex], text: &str) -> bool {
+    patterns.iter().any(|pattern| pattern.is_match(text))
+}

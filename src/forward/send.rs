@@ -1,0 +1,125 @@
+//! Sends spans and log records that no store holds: those of files.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+use super::choice::Chooser;
+use super::counts::{Counts, Health, Sample};
+use super::dead_letters::DeadLetter;
+use super::delivery::Delivery;
+use super::destination::{Destination, Logs};
+use super::error::ConfigError;
+use super::export::Exporter;
+use super::payload::{Part, Payload};
+use super::translate::Translator;
+use super::via::Via;
+use crate::dialect::Registry;
+use crate::otlp::encode;
+use crate::span::{LogRecord, Signal, Span, SpanId, TraceId};
+
+/// What became of what was sent.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was accepted, and what was not.
+    pub counts: Sample,
+    /// What was refused for good.
+    pub refused: Vec<DeadLetter>,
+    /// Why it ended before all was sent.
+    pub gave_up: Option<String>,
+}
+
+/// Sends these spans and log records to a destination as `serve --forward` does. Gives up when no request is accepted for so long, and
+/// when `stop` says so. `progress` is told the counts after each request.
+///
+/// # Errors
+///
+/// The destination's certificates cannot be used.
+pub async fn send(
+    destination: &Destination,
+    (spans, logs): (Vec<Span>, Vec<LogRecord>),
+    registry: &Arc<Registry>,
+    give_up: Duration,
+    mut stop: watch::Receiver<bool>,
+    mut progress: impl FnMut(&Sample),
+) -> Result<Outcome, ConfigError> {
+    let counts = Arc::new(Counts::default());
+    let destination = Arc::new(destination.clone());
+    let exporter = Exporter::new(Arc::clone(&destination), Arc::new(Via::anonymous()))?;
+    let mut delivery = Delivery::new(Arc::clone(&destination), exporter, Arc::clone(&counts), stop.clone(), None);
+    let mut refused = Vec::new();
+    let mut gave_up = None;
+    for payload in payloads(&destination, spans, logs, registry, &counts) {
+        let delivered = tokio::select! {
+            delivered = delivery.deliver(payload) => delivered,
+            () = tokio::time::sleep(give_up) => {
+                let reason = match counts.health() {
+                    Health::Down(reason) => reason,
+                    Health::Up | Health::Unknown => "there is no answer".to_owned(),
+                };
+                gave_up = Some(format!("nothing was accepted for {} s: {reason}", give_up.as_secs()));
+                break;
+            }
+            _ = stop.wait_for(|stop| *stop) => {
+                gave_up = Some("it was stopped".to_owned());
+                break;
+            }
+        };
+        refused.extend(delivered.unwrap_or_default());
+        progress(&counts.sample(&destination.name));
+    }
+    Ok(Outcome {
+        counts: counts.sample(&destination.name),
+        refused,
+        gave_up,
+    })
+}
+
+/// The requests, trace by trace.
+fn payloads(destination: &Destination, spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Arc<Registry>, counts: &Counts) -> Vec<Payload> {
+    let translator = Translator::new(destination.dialect, registry);
+    let chooser = Chooser::new(&destination.choice, registry);
+    let mut traces: BTreeMap<Option<TraceId>, (Vec<Span>, Vec<LogRecord>)> = BTreeMap::new();
+    for span in spans {
+        traces.entry(Some(span.trace_id)).or_default().0.push(span);
+    }
+    for record in logs {
+        traces.entry(record.trace_id).or_default().1.push(record);
+    }
+    let mut parts: [Vec<Part>; 2] = [Vec::new(), Vec::new()];
+    let [of_spans, of_logs] = &mut parts;
+    let add = |list: &mut Vec<Part>, signal: Signal, message: Vec<u8>| {
+        let items = crate::otlp::items::count(&message);
+        let message = match &chooser {
+            Some(chooser) => chooser.of_items(message, signal),
+            None => message,
+        };
+        let part = Part::new(None, message);
+        counts.not_chosen.add(signal, items.saturating_sub(part.items));
+        list.push(part);
+    };
+    for (spans, logs) in traces.into_values() {
+        if !spans.is_empty() {
+            let message = encode::traces(&spans);
+            let records: &[LogRecord] = if destination.logs == Logs::IntoSpans { &logs } else { &[] };
+            let translated = translator.as_ref().and_then(|translator| translator.translate(&message, records));
+            add(of_spans, Signal::Traces, translated.unwrap_or(message));
+        }
+        if destination.logs == Logs::Send && !logs.is_empty() {
+            add(of_logs, Signal::Logs, encode::logs(&logs));
+        } else {
+            let known: HashSet<SpanId> = spans.iter().map(|span| span.span_id).collect();
+            let is_written =
+                |record: &LogRecord| destination.logs == Logs::IntoSpans && record.span_id.is_some_and(|id| known.contains(&id));
+            let left_out = logs.iter().filter(|record| !is_written(record)).count();
+            counts.left_out.fetch_add(left_out as u64, Ordering::Relaxed);
+        }
+    }
+    let [of_spans, of_logs] = parts;
+    let mut out = Payload::pack(Signal::Traces, of_spans, destination.max_message_bytes);
+    out.extend(Payload::pack(Signal::Logs, of_logs, destination.max_message_bytes));
+    out
+}

@@ -1,0 +1,266 @@
+//! A scope's conversation as exchanges: what was said, and each call with its results beside it, whenever they came.
+
+use std::borrow::Cow;
+
+use super::{CallPlace, Lone, ScopeId, StepId, Transcript};
+use crate::hash::HashMap;
+use crate::operation::{Kind, Message, ToolCall};
+use crate::run::{Entry, EntryKind, ResultEntry, Step};
+use crate::span::UnixNanos;
+
+/// One thing that was said or done in a conversation.
+#[derive(Debug)]
+pub(crate) struct Piece<'a> {
+    pub(crate) kind: PieceKind<'a>,
+    /// The operation that the piece tells of, or whose input a message stands in.
+    pub(crate) step: Option<StepId>,
+    pub(crate) at: UnixNanos,
+    /// The history was edited or cut before it.
+    pub(crate) branch: bool,
+    /// What it asks for, in order.
+    pub(crate) calls: Vec<Asked<'a>>,
+}
+
+/// What a piece is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum PieceKind<'a> {
+    /// A message that came as input; no fact of its step is the message's.
+    Message(&'a Message),
+    /// What a model call said.
+    Turn(&'a Message),
+    /// A model call without recorded words.
+    SilentTurn,
+    /// Work that no model asked for: a call and its result, both made of the operation.
+    Unasked,
+    /// A person's words that an operation alone tells.
+    UserWords,
+    /// The agent's words that an operation alone tells.
+    AgentWords,
+}
+
+/// A call and what came back.
+#[derive(Debug)]
+pub(crate) struct Asked<'a> {
+    /// The recorded id, else one made of the model call's.
+    pub(crate) id: Cow<'a, str>,
+    /// Whether no message has the id.
+    pub(crate) is_made: bool,
+    /// The call in the model's words; `None` where no model asked.
+    pub(crate) call: Option<&'a ToolCall>,
+    /// The tool's step, where one is known.
+    pub(crate) tool: Option<StepId>,
+    /// In order; the last one holds.
+    pub(crate) results: Vec<Given<'a>>,
+}
+
+/// A result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Given<'a> {
+    /// The conversation's entry; `None`: the tool's step alone tells it.
+    pub(crate) entry: Option<&'a ResultEntry>,
+    pub(crate) tool: Option<StepId>,
+    pub(crate) at: UnixNanos,
+    /// The history was edited or cut before it.
+    pub(crate) branch: bool,
+}
+
+/// What a scope's conversation comes to.
+#[derive(Debug, Default)]
+pub(crate) struct Pieces<'a> {
+    pub(crate) list: Vec<Piece<'a>>,
+    /// Results of calls that nobody knows.
+    pub(crate) stray: Vec<&'a ResultEntry>,
+    /// Operations that no piece tells of, but for those that say nothing of agents.
+    pub(crate) rest: Vec<StepId>,
+    by_place: HashMap<CallPlace, (usize, usize)>,
+    by_id: HashMap<Cow<'a, str>, (usize, usize)>,
+}
+
+impl<'a> Transcript<'a> {
+    /// The conversation of a scope, and in it the operations that it does not tell of.
+    pub(crate) fn pieces(&self, scope: ScopeId) -> Pieces<'a> {
+        let mut out = Pieces::default();
+        let conversation = self.run.scopes.get(scope.index()).map_or(&[][..], |scope| &scope.conversation);
+        for entry in conversation {
+            out.entry(self, entry);
+        }
+        let mut between = Vec::new();
+        for id in self.steps_of(scope) {
+            if let Some(step) = id.of(self.run)
+                && !out.beside(self, *id, step, &mut between)
+                && !matches!(step.operation.kind, Kind::Plain | Kind::Detail)
+                && !self.is_in_conversation(*id)
+            {
+                out.rest.push(*id);
+            }
+        }
+        out.merge(between);
+        out
+    }
+}
+
+impl<'a> Pieces<'a> {
+    fn entry(&mut self, transcript: &Transcript<'a>, entry: &'a Entry) {
+        let step = entry.step.map(StepId::new);
+        let (kind, message) = match &entry.kind {
+            EntryKind::Message(message) => (PieceKind::Message(message), Some(message)),
+            EntryKind::Turn(message) => (PieceKind::Turn(message), Some(message)),
+            EntryKind::Call(_) => (PieceKind::Unasked, None),
+            EntryKind::Result(result) => return self.result(entry, result),
+        };
+        let mut piece = Piece {
+            kind,
+            step: step.filter(|step| step.of(transcript.run).is_some()),
+            at: entry.at,
+            branch: entry.branch,
+            calls: Vec::new(),
+        };
+        if let EntryKind::Call(call) = &entry.kind {
+            piece.step = Some(StepId::new(call.tool));
+            piece.calls.push(Asked {
+                id: (&call.call_id).into(),
+                is_made: false,
+                call: None,
+                tool: piece.step,
+                results: Vec::new(),
+            });
+        }
+        for (index, call) in message.iter().flat_map(|message| message.tool_calls.iter().enumerate()) {
+            let place = step.map(|caller| CallPlace { caller, index });
+            let recorded = call.id.as_deref().filter(|id| !id.is_empty());
+            let answer = || place.and_then(|place| transcript.answer(place));
+            let id = recorded.or_else(answer).map_or_else(
+                || match step.and_then(|step| step.of(transcript.run)) {
+                    Some(step) => format!("{}:{index}", step.id).into(),
+                    None => format!("call{}:{index}", self.list.len()).into(),
+                },
+                Cow::Borrowed,
+            );
+            if let (Some(place), PieceKind::Turn(_)) = (place, kind) {
+                let _ = self.by_place.insert(place, (self.list.len(), index));
+            }
+            piece.calls.push(Asked {
+                id,
+                is_made: recorded.is_none(),
+                call: Some(call),
+                tool: None,
+                results: Vec::new(),
+            });
+        }
+        self.push(piece);
+    }
+
+    fn push(&mut self, piece: Piece<'a>) {
+        for (at, asked) in piece.calls.iter().enumerate() {
+            let _ = self.by_id.insert(asked.id.clone(), (self.list.len(), at));
+        }
+        self.list.push(piece);
+    }
+
+    fn result(&mut self, entry: &'a Entry, result: &'a ResultEntry) {
+        let given = Given {
+            entry: Some(result),
+            tool: result.tool.map(StepId::new),
+            at: entry.at,
+            branch: entry.branch,
+        };
+        if let Some(asked) = self.asked(&result.call_id, None) {
+            asked.give(given);
+        } else if given.tool.is_some() {
+            let mut asked = Asked::lone((&result.call_id).into(), given.tool);
+            asked.results.push(given);
+            self.push(Piece::lone(PieceKind::Unasked, given.tool, given.at, vec![asked]));
+        } else {
+            self.stray.push(result);
+        }
+    }
+
+    fn asked(&mut self, id: &str, place: Option<CallPlace>) -> Option<&mut Asked<'a>> {
+        let of_place = place.and_then(|place| self.by_place.get(&place));
+        let (piece, at) = *of_place.or_else(|| self.by_id.get(id))?;
+        self.list.get_mut(piece)?.calls.get_mut(at)
+    }
+
+    /// What no entry tells of. Whether it is told now.
+    fn beside(&mut self, transcript: &Transcript<'a>, id: StepId, step: &'a Step, between: &mut Vec<Piece<'a>>) -> bool {
+        let Some(lone) = transcript.lone(id) else { return false };
+        let given = Given {
+            entry: None,
+            tool: Some(id),
+            at: step.end_or_start(),
+            branch: false,
+        };
+        let call = match lone {
+            Lone::Result => self.asked("", CallPlace::of_tool(step)),
+            Lone::HandoffResult(call) => self.asked(call, None),
+            _ => None,
+        };
+        if let Some(asked) = call {
+            asked.give(given);
+            return true;
+        }
+        let kind = match lone {
+            // A tool inside a tool is a part of it.
+            Lone::CallAndResult if step.operation.kind == Kind::Tool && transcript.is_inside_tool(id) => return false,
+            Lone::CallAndResult | Lone::Result | Lone::HandoffResult(_) => PieceKind::Unasked,
+            Lone::Turn => PieceKind::SilentTurn,
+            Lone::UserWords => PieceKind::UserWords,
+            Lone::AgentWords => PieceKind::AgentWords,
+        };
+        let mut calls = Vec::new();
+        if kind == PieceKind::Unasked {
+            let mut asked = Asked::lone((&step.id).into(), Some(id));
+            asked.results.extend(step.ended_at.map(|_| given));
+            calls.push(asked);
+        }
+        between.push(Piece::lone(kind, Some(id), given.at, calls));
+        true
+    }
+
+    /// Puts pieces at their time: before the first turn that is later, after the words that begin the conversation.
+    fn merge(&mut self, mut between: Vec<Piece<'a>>) {
+        if between.is_empty() {
+            return;
+        }
+        between.sort_by_key(|piece| piece.at);
+        let mut between = between.into_iter().peekable();
+        let mut begun = false;
+        for piece in std::mem::take(&mut self.list) {
+            begun |= !matches!(piece.kind, PieceKind::Message(_));
+            while begun && let Some(earlier) = between.next_if(|earlier| earlier.at <= piece.at) {
+                self.list.push(earlier);
+            }
+            self.list.push(piece);
+        }
+        self.list.extend(between);
+    }
+}
+
+impl<'a> Piece<'a> {
+    fn lone(kind: PieceKind<'a>, step: Option<StepId>, at: UnixNanos, calls: Vec<Asked<'a>>) -> Self {
+        Self {
+            kind,
+            step,
+            at,
+            branch: false,
+            calls,
+        }
+    }
+}
+
+impl<'a> Asked<'a> {
+    fn lone(id: Cow<'a, str>, tool: Option<StepId>) -> Self {
+        Self {
+            id,
+            is_made: true,
+            call: None,
+            tool,
+            results: Vec::new(),
+        }
+    }
+
+    fn give(&mut self, given: Given<'a>) {
+        self.tool = given.tool.or(self.tool);
+        self.results.push(given);
+    }
+}
