@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use spanbridge::dialect::Registry;
-use spanbridge::formats::{self, AnyFormat, DisassembleError, Layout, NoteKind, Options};
+use spanbridge::formats::{self, AnyFormat, DisassembleError, Layout, Options};
 use spanbridge::run::{self, Run};
 use spanbridge::span::Span;
 
@@ -356,12 +356,8 @@ fn without_what_stands_beside_the_spans_the_meaning_is_the_same() {
             let read = formats::disassemble(Some(format(id)), &document.to_string()).unwrap();
             let key = format!("spanbridge.{id}");
             let kept: usize = read.spans.iter().filter_map(|span| span.attributes.text(&key)).map(str::len).sum();
-            let only_beside = read.notes.iter().filter(|note| note.kind == NoteKind::Beside).count();
             let length = document.to_string().len();
             (beside, whole) = (beside + kept, whole + length);
-            if std::env::var_os("REPORT").is_some() {
-                println!("{:70} {length:8} bytes, beside {kept:7} ({only_beside} values)", name(&path));
-            }
             let (documents, _) = written(id, bare(id, read.spans));
             let have = documents.first().map(|document| meaning(id, document)).unwrap_or_default();
             let (want, have) = (Value::from(meaning(id, &document)), Value::from(have));
@@ -373,7 +369,8 @@ fn without_what_stands_beside_the_spans_the_meaning_is_the_same() {
             }
         }
     }
-    println!("beside the spans: {beside} bytes of {whole}");
+    // A quarter when this was written: above a third the spans say too little.
+    assert!(beside * 3 < whole, "beside the spans stand {beside} bytes of {whole}");
     assert!(wrong.is_empty(), "{} differ\n{}", wrong.len(), wrong.join("\n"));
 }
 

@@ -127,6 +127,5 @@ fn document(value: &Value) -> Document {
         content: text("content").or_else(|| value.as_str().map(str::to_owned)),
         score: value.get("score").and_then(Value::as_f64),
         metadata: value.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default(),
-        ..Document::default()
     }
 }

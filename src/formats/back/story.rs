@@ -193,7 +193,7 @@ impl Story {
         // An agent's times are those of what it did.
         for index in (0..self.drafts.len()).rev() {
             let mark = marks.get(index).copied().unwrap_or_default();
-            if index != 0 && !self.drafts.get(index).is_some_and(|draft| draft.operation.kind == Kind::Agent) {
+            if index != 0 && self.drafts.get(index).is_none_or(|draft| draft.operation.kind != Kind::Agent) {
                 continue;
             }
             let children = || self.drafts.iter().filter(|draft| index == 0 || draft.parent == Some(index));

@@ -25,8 +25,14 @@ struct Known {
     call: ToolCall,
     caller: Option<usize>,
     kind: Kind,
-    /// The execution that deltas are added to.
-    pieces: Option<(usize, Vec<(Option<u64>, Value)>)>,
+    /// The execution that deltas are added to, and the deltas.
+    pieces: Option<(usize, Vec<Delta>)>,
+}
+
+/// A part of a result.
+struct Delta {
+    seq: Option<u64>,
+    value: Value,
 }
 
 pub(super) struct Reader<'s> {
@@ -172,13 +178,17 @@ impl<'s> Reader<'s> {
         };
         let output = payload.value.get("output").cloned();
         let delta = payload.value.get("delta").cloned();
+        let seq = || payload.value.get("seq").and_then(Value::as_u64);
         if let (Some(delta), Some((_, pieces))) = (&delta, &mut known.pieces) {
-            pieces.push((payload.value.get("seq").and_then(Value::as_u64), delta.clone()));
+            pieces.push(Delta {
+                seq: seq(),
+                value: delta.clone(),
+            });
             return Ok(());
         }
         let index = self.execution(block, output.clone(), agent, call_id, known);
         if let Some(delta) = delta {
-            known.pieces = Some((index, vec![(payload.value.get("seq").and_then(Value::as_u64), delta)]));
+            known.pieces = Some((index, vec![Delta { seq: seq(), value: delta }]));
         }
         if known.caller.is_some() {
             let answer = Message {
@@ -305,9 +315,9 @@ impl<'s> Reader<'s> {
     /// Deltas become the result of their execution, in the order of `seq`.
     fn join(&mut self, calls: HashMap<String, Known>) {
         for (index, mut pieces) in calls.into_values().filter_map(|known| known.pieces) {
-            pieces.sort_by_key(|(seq, _)| seq.unwrap_or(u64::MAX));
-            let texts: Option<String> = pieces.iter().map(|(_, piece)| piece.as_str()).collect();
-            let whole = texts.map_or_else(|| pieces.into_iter().map(|(_, piece)| piece).collect(), Value::from);
+            pieces.sort_by_key(|piece| piece.seq.unwrap_or(u64::MAX));
+            let texts: Option<String> = pieces.iter().map(|piece| piece.value.as_str()).collect();
+            let whole = texts.map_or_else(|| pieces.into_iter().map(|piece| piece.value).collect(), Value::from);
             if let Some(tool) = self.story.operation(index).and_then(|operation| operation.tool.as_deref_mut()) {
                 tool.result = Some(whole);
             }
