@@ -1,6 +1,6 @@
 //! Options of formats, wherever they are given: the command line, the environment, the configuration, a request.
-#![expect(clippy::expect_used, reason = "a test")]
 #![cfg(feature = "server")]
+#![expect(clippy::expect_used, reason = "a test")]
 
 #[path = "support/serving.rs"]
 mod serving;

@@ -10,7 +10,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::failure::Failure;
-use super::input::{Batch, DEFAULT_LIMIT};
+use super::input::{Batch, DEFAULT_LIMIT, From, from_of};
 use super::{out, status};
 use crate::formats::{self, AnyFormat, Layout, Options};
 use crate::span::hex;
@@ -21,11 +21,13 @@ const EXAMPLES: &str = "\
 The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one
 object, or one per line as the OpenTelemetry Collector's file exporter writes), traces or logs, plain, gzip or zstd.
 Several files are read as one set of spans. A log record is joined to its span even if they are in different files.
+A document (Invariant or OpenReward) is converted to spans first; use --from if its content does not tell its format.
 
 Examples:
   spanbridge convert --to reflex spans.json                      one compact document per line
   spanbridge convert --to contextforge --output out/ *.bin       out/<trace id>.contextforge.json, indented
   zcat spans.jsonl.gz | spanbridge convert --to synth -          from standard input
+  spanbridge convert --from invariant --to reflex chat.json      convert a document into another format
   spanbridge convert --to invariant --losses lost.ndjson a.bin   also list what the document cannot hold";
 
 /// The examples, and the formats with their options.
@@ -46,13 +48,16 @@ fn help() -> String {
 pub(super) struct Convert {
     #[command(flatten)]
     pub(super) target: Target,
+    /// The format of the documents to read; `auto` detects spans, log records and documents by their content.
+    #[arg(long, value_name = "FORMAT|auto", value_parser = from_of, default_value = "auto")]
+    from: From,
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE")]
     semconv: Option<PathBuf>,
     /// The maximum size of a file after decompression.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
     max_bytes: usize,
-    /// The files to read; `-` is standard input.
+    /// The files to read: spans, log records or documents; `-` is standard input.
     #[arg(required = true, value_name = "FILE|-")]
     files: Vec<PathBuf>,
 }
@@ -93,7 +98,7 @@ impl Convert {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let vocabulary = vocabulary(self.semconv.as_deref())?;
         let mut writer = self.target.open()?;
-        let mut batch = Batch::new(self.max_bytes);
+        let mut batch = Batch::new(self.max_bytes).from(self.from);
         for file in &self.files {
             batch.read(file);
         }
@@ -103,6 +108,10 @@ impl Convert {
         for problem in &batch.problems {
             out::error(problem);
             writer.note_loss(|| json!({ "kind": "unreadable", "what": out::with_causes(problem) }))?;
+        }
+        for (file, note) in &batch.documents {
+            writer
+                .note_loss(|| json!({ "file": file, "kind": "import", "what": note.path, "reason": note.kind, "detail": note.detail }))?;
         }
         let clean = batch.problems.is_empty();
         if batch.spans.is_empty() && clean {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use crate::formats::{self, AnyFormat, DisassembleError, Note};
 use crate::otlp;
 use crate::receiver::limits::{Encoding, InflateError, inflate};
 use crate::span::json::{JsonError, Message};
@@ -17,12 +18,37 @@ pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
 pub(super) struct Batch {
     /// The most bytes of one file after decompression.
     limit: usize,
+    /// What the files hold.
+    from: From,
     pub(super) spans: Vec<Span>,
     pub(super) logs: Vec<LogRecord>,
     /// What could not be read.
     pub(super) problems: Vec<Problem>,
     /// What carries nothing that documents are made of.
     pub(super) notes: Vec<String>,
+    /// What the spans do not say as the documents did, by file.
+    pub(super) documents: Vec<(String, Note)>,
+}
+
+/// What files hold.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) enum From {
+    /// Each file's content tells.
+    #[default]
+    Auto,
+    /// Documents of this format.
+    Documents(&'static AnyFormat),
+}
+
+/// The word of `--from`.
+pub(super) fn from_of(word: &str) -> Result<From, String> {
+    if word == "auto" {
+        return Ok(From::Auto);
+    }
+    formats::by_id(word).map(From::Documents).ok_or_else(|| {
+        let known: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
+        format!("the formats are auto, {}", known.join(", "))
+    })
 }
 
 /// Something of a file that could not be read.
@@ -42,6 +68,8 @@ pub(super) enum Problem {
     Json { file: String, offset: usize, source: JsonError },
     #[error("{file}: byte {offset}: neither OTLP protobuf (an export request) nor OTLP/JSON: {detail}")]
     Protobuf { file: String, offset: usize, detail: String },
+    #[error("{file}: {}", super::out::with_causes(source))]
+    Document { file: String, source: DisassembleError },
     #[error("{file}: {refused}")]
     Refused { file: String, refused: Refused },
     #[error("{file}: and {more} more errors like this")]
@@ -56,11 +84,19 @@ impl Batch {
     pub(super) fn new(limit: usize) -> Self {
         Self {
             limit,
+            from: From::Auto,
             spans: Vec::new(),
             logs: Vec::new(),
             problems: Vec::new(),
             notes: Vec::new(),
+            documents: Vec::new(),
         }
+    }
+
+    /// The files hold this.
+    pub(super) fn from(mut self, from: From) -> Self {
+        self.from = from;
+        self
     }
 
     /// Adds what a file holds; `-` is standard input.
@@ -106,16 +142,31 @@ impl Batch {
 
     fn add_plain(&mut self, file: &str, bytes: &[u8]) {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
-        if text.is_empty() {
+        if let From::Documents(format) = self.from {
+            self.add_documents(file, text, Some(format));
+        } else if text.is_empty() {
             // An empty export request is a lawful one.
             self.notes.push(format!("{file}: empty"));
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
             self.add_protobuf(file, bytes);
+        } else if formats::is_document(text) {
+            self.add_documents(file, text, None);
         } else if text.len() == bytes.len() || otlp::signal::guess(bytes).is_none() {
             self.add_json(file, text, bytes.len() - text.len());
         } else {
             // The tag of an export request's first field is a line feed in ASCII, and its length may be a brace.
             self.add_protobuf(file, bytes);
+        }
+    }
+
+    fn add_documents(&mut self, file: &str, text: &[u8], format: Option<&AnyFormat>) {
+        let file = file.to_owned();
+        match formats::disassemble(format, &String::from_utf8_lossy(text)) {
+            Ok(read) => {
+                self.spans.extend(read.spans);
+                self.documents.extend(read.notes.into_iter().map(|note| (file.clone(), note)));
+            }
+            Err(source) => self.problems.push(Problem::Document { file, source }),
         }
     }
 

@@ -8,6 +8,7 @@ mod formats;
 mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
+mod import;
 mod input;
 mod log;
 mod ls;
@@ -52,6 +53,7 @@ struct Cli {
 enum Command {
     Serve(serve::Serve),
     Convert(convert::Convert),
+    Import(import::Import),
     Export(export::Export),
     Ls(ls::Ls),
     Show(show::Show),
@@ -85,6 +87,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Serve(serve) => serve.run(),
         Command::Convert(convert) => convert.run(),
+        Command::Import(import) => import.run(),
         Command::Export(export) => export.run(),
         Command::Ls(ls) => ls.run(),
         Command::Show(show) => show.run(),

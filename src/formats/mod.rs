@@ -2,6 +2,7 @@
 //! another.
 
 pub mod atif;
+mod back;
 mod calls;
 pub mod contextforge;
 mod exchange;
@@ -31,7 +32,9 @@ use std::io::{Result as IoResult, Write};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
+pub use back::{DisassembleError, Disassembled, Note, NoteKind, disassemble, is_document};
 pub use loss::{Loss, LossReason};
 pub use options::{Choice, OptionError, Options};
 
@@ -81,6 +84,8 @@ pub struct AnyFormat {
     pub options: &'static [Choice],
     assemble: fn(&[Run], &Options, Layout) -> Vec<Assembled<String>>,
     write: fn(&[Run], &Options, Sequence, &mut dyn Write) -> IoResult<()>,
+    values: fn(&[Run], &Options) -> Vec<Assembled<Value>>,
+    read: Option<back::Reader>,
 }
 
 /// How several documents follow one another in one text.
@@ -104,7 +109,7 @@ pub enum Layout {
 }
 
 impl AnyFormat {
-    const fn of<F: Format>() -> Self {
+    const fn of<F: Format>(read: Option<back::Reader>) -> Self {
         Self {
             id: F::ID,
             holds: F::HOLDS,
@@ -112,12 +117,17 @@ impl AnyFormat {
             options: F::OPTIONS,
             assemble: assemble_text::<F>,
             write: write_documents::<F>,
+            values: values::<F>,
+            read,
         }
     }
 
     /// One run, or the runs of one session in causal order, as JSON text without a line break at the end.
     #[must_use]
     pub fn assemble(&self, runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
+        if back::is_imported(runs) {
+            return back::restored(self, runs, options, layout);
+        }
         (self.assemble)(runs, options, layout)
     }
 
@@ -127,12 +137,30 @@ impl AnyFormat {
     ///
     /// `out` takes no more, or a document cannot be written.
     pub fn write(&self, runs: &[Run], options: &Options, sequence: Sequence, out: &mut dyn Write) -> IoResult<()> {
+        if back::is_imported(runs) {
+            let documents = back::restored_values(self, runs, options);
+            return write_sequence(&documents, sequence, out);
+        }
         (self.write)(runs, options, sequence, out)
     }
 }
 
 fn write_documents<F: Format>(runs: &[Run], options: &Options, sequence: Sequence, out: &mut dyn Write) -> IoResult<()> {
-    let documents = F::assemble(runs, options);
+    write_sequence(&F::assemble(runs, options), sequence, out)
+}
+
+fn values<F: Format>(runs: &[Run], options: &Options) -> Vec<Assembled<Value>> {
+    let value = |Assembled { document, mut losses }: Assembled<F::Document<'_>>| {
+        let document = serde_json::to_value(&document).unwrap_or_else(|error| {
+            losses.push(Loss::new(None, format!("document: {error}"), LossReason::NoPlace));
+            Value::Null
+        });
+        Assembled { document, losses }
+    };
+    F::assemble(runs, options).into_iter().map(value).collect()
+}
+
+fn write_sequence<D: Serialize>(documents: &[Assembled<D>], sequence: Sequence, out: &mut dyn Write) -> IoResult<()> {
     if sequence == Sequence::Lines {
         for assembled in documents {
             serde_json::to_writer(&mut *out, &assembled.document)?;
@@ -174,13 +202,13 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
 
 /// Every format, in the order in which they are listed to people.
 pub const FORMATS: [AnyFormat; 7] = [
-    AnyFormat::of::<contextforge::ContextForge>(),
-    AnyFormat::of::<reflex::Reflex>(),
-    AnyFormat::of::<openreward::OpenReward>(),
-    AnyFormat::of::<synth::Synth>(),
-    AnyFormat::of::<invariant::Invariant>(),
-    AnyFormat::of::<messages::Messages>(),
-    AnyFormat::of::<atif::Atif>(),
+    AnyFormat::of::<contextforge::ContextForge>(None),
+    AnyFormat::of::<reflex::Reflex>(None),
+    AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
+    AnyFormat::of::<synth::Synth>(None),
+    AnyFormat::of::<invariant::Invariant>(Some(invariant::back::read)),
+    AnyFormat::of::<messages::Messages>(None),
+    AnyFormat::of::<atif::Atif>(None),
 ];
 
 /// The format with this name.

@@ -34,6 +34,7 @@
 
 mod around;
 mod assemble;
+pub(in crate::formats) mod back;
 mod content;
 pub mod document;
 mod list;

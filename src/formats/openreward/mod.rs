@@ -55,6 +55,7 @@ pub mod rules;
 pub mod stitch;
 
 mod assemble;
+pub(in crate::formats) mod back;
 mod beside;
 mod calls;
 mod facts;

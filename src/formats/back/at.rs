@@ -1,0 +1,117 @@
+//! A value of a document with its place, so that every refusal can name it.
+
+use serde_json::{Map, Value};
+
+use super::error::DisassembleError;
+use crate::span::UnixNanos;
+
+/// A value and where it stands.
+#[derive(Debug, Clone)]
+pub(in crate::formats) struct At<'a> {
+    pub(in crate::formats) value: &'a Value,
+    pub(in crate::formats) path: String,
+    /// The same place as a JSON pointer.
+    pub(in crate::formats) pointer: String,
+    format: &'static str,
+}
+
+impl<'a> At<'a> {
+    pub(in crate::formats) fn root(format: &'static str, value: &'a Value, path: String) -> Self {
+        Self {
+            value,
+            path,
+            pointer: String::new(),
+            format,
+        }
+    }
+
+    pub(in crate::formats) fn refuse(&self, reason: impl Into<String>) -> DisassembleError {
+        DisassembleError::Refused {
+            format: self.format,
+            path: self.path.clone(),
+            reason: reason.into(),
+        }
+    }
+
+    fn member(&self, key: &str, value: &'a Value) -> Self {
+        let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let path = if plain {
+            format!("{}.{key}", self.path)
+        } else {
+            format!("{}[{}]", self.path, Value::from(key))
+        };
+        Self {
+            value,
+            path,
+            pointer: format!("{}/{}", self.pointer, key.replace('~', "~0").replace('/', "~1")),
+            format: self.format,
+        }
+    }
+
+    /// A member, null or not.
+    pub(in crate::formats) fn get(&self, key: &str) -> Option<Self> {
+        self.value.get(key).map(|value| self.member(key, value))
+    }
+
+    /// A member that is not null.
+    pub(in crate::formats) fn some(&self, key: &str) -> Option<Self> {
+        self.get(key).filter(|at| !at.value.is_null())
+    }
+
+    /// A member that must stand there.
+    pub(in crate::formats) fn need(&self, key: &str) -> Result<Self, DisassembleError> {
+        self.get(key).ok_or_else(|| self.refuse(format!("`{key}` is missing")))
+    }
+
+    pub(in crate::formats) fn items(&self) -> Result<Vec<Self>, DisassembleError> {
+        let list = self
+            .value
+            .as_array()
+            .ok_or_else(|| self.refuse(format!("expected a list, found {}", kind_of(self.value))))?;
+        let item = |(index, value)| Self {
+            value,
+            path: format!("{}[{index}]", self.path),
+            pointer: format!("{}/{index}", self.pointer),
+            format: self.format,
+        };
+        Ok(list.iter().enumerate().map(item).collect())
+    }
+
+    pub(in crate::formats) fn object(&self) -> Result<&'a Map<String, Value>, DisassembleError> {
+        self.value
+            .as_object()
+            .ok_or_else(|| self.refuse(format!("expected an object, found {}", kind_of(self.value))))
+    }
+
+    pub(in crate::formats) fn text(&self) -> Result<&'a str, DisassembleError> {
+        self.value
+            .as_str()
+            .ok_or_else(|| self.refuse(format!("expected text, found {}", kind_of(self.value))))
+    }
+
+    /// The text of a member, if it stands there and is not null.
+    pub(in crate::formats) fn text_of(&self, key: &str) -> Result<Option<&'a str>, DisassembleError> {
+        self.some(key).map(|at| at.text()).transpose()
+    }
+}
+
+/// A value's type, for people.
+pub(in crate::formats) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+/// A time in ISO 8601; without an offset it is UTC.
+pub(in crate::formats) fn time(text: &str) -> Option<UnixNanos> {
+    let text = text.trim();
+    let stamp = text
+        .parse::<jiff::Timestamp>()
+        .or_else(|_| format!("{text}Z").parse::<jiff::Timestamp>());
+    u64::try_from(stamp.ok()?.as_nanosecond()).ok().map(UnixNanos)
+}

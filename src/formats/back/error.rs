@@ -1,0 +1,53 @@
+//! Why a text is refused.
+
+use std::error::Error;
+use std::fmt;
+
+/// Why a text does not become spans.
+#[derive(Debug)]
+pub enum DisassembleError {
+    /// It is no JSON.
+    Json {
+        /// Where and why.
+        source: serde_json::Error,
+    },
+    /// No format, or more than one, looks like this.
+    Unrecognised {
+        /// What stands there instead.
+        detail: String,
+    },
+    /// Spans cannot be made of this format's documents.
+    NoReader {
+        /// The format's name.
+        format: String,
+    },
+    /// It breaks a rule of its format.
+    Refused {
+        /// The format's name.
+        format: &'static str,
+        /// The place as a JSON path: `$[2].tool_calls[0]`.
+        path: String,
+        /// What is wrong there.
+        reason: String,
+    },
+}
+
+impl fmt::Display for DisassembleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Json { .. } => f.write_str("the text is not JSON"),
+            Self::Unrecognised { detail } => write!(f, "the format of the document is not clear: {detail}"),
+            Self::NoReader { format } => write!(f, "documents of the format {format} cannot be converted to spans yet"),
+            Self::Refused { format, path, reason } => write!(f, "{format}: {path}: {reason}"),
+        }
+    }
+}
+
+impl Error for DisassembleError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Json { source } => Some(source),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Operations that documents tell beside their own words, and calls that stand for something else than a tool.
+
+use serde_json::{Map, Value};
+
+use super::at::time;
+use super::facts::read as read_facts;
+use super::story::Story;
+use crate::operation::{Document, Kind, Operation, ToolUse};
+use crate::span::UnixNanos;
+
+/// Operations told beside an event: inside of it where it is a tool, else beside it under the agent.
+pub(in crate::formats) fn read(list: Option<&Value>, event: usize, around: usize, story: &mut Story) {
+    for (number, said) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
+        let Some(map) = said.as_object() else { continue };
+        one(map, event, number, around, story);
+    }
+}
+
+fn one(said: &Map<String, Value>, event: usize, number: usize, around: usize, story: &mut Story) {
+    let mut said = said.clone();
+    let mut word = |key: &str| said.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned));
+    let kind = word("kind").as_deref().and_then(Kind::from_name).unwrap_or(Kind::Unknown);
+    let (name, span_id) = (word("name").unwrap_or_default(), word("span_id"));
+    let (start, end) = (word("started_at"), word("ended_at"));
+    let exact = said.shift_remove("time");
+    for group in ["model_call", "facts"] {
+        if let Some(Value::Object(inner)) = said.shift_remove(group) {
+            said.extend(inner);
+        }
+    }
+    let (input, output) = (said.shift_remove("input"), said.shift_remove("output"));
+    let mut operation = Operation {
+        kind,
+        name,
+        ..Operation::default()
+    };
+    read_facts(&mut said, &mut operation);
+    operation.metadata.extend(said);
+    if matches!(kind, Kind::Tool | Kind::Handoff) {
+        let tool: &mut ToolUse = operation.tool.get_or_insert_default();
+        tool.name = Some(operation.name.clone());
+        (tool.arguments, tool.result) = (input, output);
+    } else if matches!(kind, Kind::Retrieval | Kind::Rerank | Kind::MemoryRead) {
+        searched(&mut operation, input.as_ref(), output);
+    } else {
+        operation.input = input.map(Into::into).unwrap_or_default();
+        operation.output = output.map(Into::into).unwrap_or_default();
+    }
+    // The agent of the whole list is its root.
+    let is_root = kind == Kind::Agent
+        && story
+            .drafts
+            .first()
+            .is_some_and(|root| root.operation.agent.name.is_none() && root.start.is_none());
+    let index = if is_root && around == 0 {
+        story.root_id(span_id.as_deref());
+        if let Some(root) = story.operation(0) {
+            if operation.agent.name.is_none() {
+                operation.agent.name = Some(operation.name.clone());
+            }
+            *root = operation;
+        }
+        0
+    } else {
+        let id = story.id(span_id.as_deref(), &format!("{event}.operations[{number}]"));
+        story.add(id, around, operation)
+    };
+    let (from, to) = exact.as_ref().map(exact_times).unwrap_or_default();
+    story.times(
+        index,
+        start.as_deref().and_then(time).or(from),
+        end.as_deref().and_then(time).or(to),
+    );
+    if let Some(draft) = story.drafts.get_mut(index) {
+        draft.running = draft.start.is_some() && draft.end.is_none();
+    }
+}
+
+/// Times as `{start_unix_nano, end_unix_nano}`, both text.
+pub(in crate::formats) fn exact_times(said: &Value) -> (Option<UnixNanos>, Option<UnixNanos>) {
+    let nanos = |key: &str| {
+        said.get(key)
+            .and_then(Value::as_str)
+            .and_then(|text| text.parse().ok())
+            .map(UnixNanos)
+    };
+    (nanos("start_unix_nano"), nanos("end_unix_nano"))
+}
+
+/// What was looked for and found.
+pub(in crate::formats) fn searched(operation: &mut Operation, arguments: Option<&Value>, found: Option<Value>) {
+    let argument = |key: &str| arguments.and_then(|arguments| arguments.get(key)).cloned();
+    let query = argument("query").or_else(|| arguments.cloned());
+    if matches!(operation.kind, Kind::MemoryRead | Kind::MemoryWrite) {
+        let text = |key: &str| argument(key).and_then(|value| value.as_str().map(str::to_owned));
+        let memory = operation.memory.get_or_insert_default();
+        memory.entity_type = text("entity_type");
+        memory.entity_id = text("entity_id");
+        memory.key = text("key");
+        memory.operation = text("operation");
+        memory.namespace = argument("namespace");
+        memory.data = argument("data");
+        memory.changes = argument("changes");
+        memory.query = argument("query");
+        memory.results = found;
+        return;
+    }
+    if !matches!(operation.kind, Kind::Retrieval | Kind::Rerank) {
+        operation.input = arguments.cloned().map(Into::into).unwrap_or_default();
+        operation.output = found.map(Into::into).unwrap_or_default();
+        return;
+    }
+    let search = operation.search.get_or_insert_default();
+    search.query = query;
+    search.top_k = argument("top_k").and_then(|value| value.as_u64()).or(search.top_k);
+    match found {
+        Some(Value::Array(list)) => search.documents = Some(list.iter().map(document).collect()),
+        Some(other) => operation.output = other.into(),
+        None => {}
+    }
+}
+
+fn document(value: &Value) -> Document {
+    let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+    Document {
+        id: text("id"),
+        content: text("content").or_else(|| value.as_str().map(str::to_owned)),
+        score: value.get("score").and_then(Value::as_f64),
+        metadata: value.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default(),
+    }
+}

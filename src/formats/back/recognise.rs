@@ -1,0 +1,79 @@
+//! Which format a document is in, by its content.
+
+use serde_json::Value;
+
+use super::error::DisassembleError;
+use crate::formats::{AnyFormat, by_id};
+
+/// The documents in a value: the value itself, or the members of a list of documents.
+pub(super) fn documents(value: &Value, path: String) -> Vec<(String, &Value)> {
+    match value.as_array() {
+        Some(list) if list.first().is_some_and(is_whole) => {
+            let place = |(index, value)| (format!("{path}[{index}]"), value);
+            list.iter().enumerate().map(place).collect()
+        }
+        _ => vec![(path, value)],
+    }
+}
+
+/// Whether a member of a list is a document of its own, not a part of one.
+fn is_whole(value: &Value) -> bool {
+    value.is_array() || of_object(value).is_some()
+}
+
+fn of_object(value: &Value) -> Option<&'static str> {
+    let has = |key: &str| value.get(key).is_some();
+    let list = |key: &str| value.get(key).is_some_and(Value::is_array);
+    let version = value.get("schema_version").and_then(Value::as_str);
+    if version.is_some_and(|version| version.starts_with("ATIF-")) {
+        Some("atif")
+    } else if list("nodes") {
+        Some("reflex")
+    } else if has("session_time_steps") || has("event_history") || has("markov_blanket_message_history") {
+        Some("synth")
+    } else if list("steps") || has("run_id") && has("started_at") {
+        Some("contextforge")
+    } else if list("blocks") {
+        Some("openreward")
+    } else if list("messages") {
+        Some("invariant")
+    } else {
+        None
+    }
+}
+
+/// Whether a JSON text begins with a document, as far as its content tells, and not with OTLP/JSON.
+#[must_use]
+pub fn is_document(text: &[u8]) -> bool {
+    /// OTLP's own keys stand at the beginning, and its files may be large.
+    const HEAD: usize = 4096;
+    let head = text.get(..HEAD).unwrap_or(text);
+    let has = |key: &str| head.windows(key.len()).any(|part| part == key.as_bytes());
+    if ["Spans\"", "Logs\"", "Metrics\"", "_spans\"", "_logs\"", "_metrics\""]
+        .iter()
+        .any(|end| has(&format!("\"resource{end}")))
+    {
+        return false;
+    }
+    let first = serde_json::Deserializer::from_slice(text).into_iter::<Value>().next();
+    let Some(Ok(value)) = first else { return false };
+    let first = documents(&value, String::new()).into_iter().next();
+    first.is_some_and(|(_, document)| format_of(document).is_ok())
+}
+
+/// The format that a document looks like.
+pub(super) fn format_of(value: &Value) -> Result<&'static AnyFormat, DisassembleError> {
+    let unrecognised = |detail: &str| DisassembleError::Unrecognised { detail: detail.to_owned() };
+    let id = match value {
+        Value::Array(list) => match list.first() {
+            None => return Err(unrecognised("an empty list can be of any format; pass --from")),
+            Some(first) if first.get("sub_type").is_some() || first.get("block_type").is_some() => Some("openreward"),
+            Some(first) if ["role", "tools", "function"].iter().any(|key| first.get(*key).is_some()) => Some("invariant"),
+            Some(_) => None,
+        },
+        Value::Object(_) => of_object(value),
+        _ => None,
+    };
+    id.and_then(by_id)
+        .ok_or_else(|| unrecognised("its keys belong to no known format; pass --from"))
+}

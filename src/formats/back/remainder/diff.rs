@@ -1,0 +1,116 @@
+//! What must be changed in one value to make it another.
+
+use serde_json::{Map, Value, json};
+
+use super::{digest, escaped};
+
+/// Below this two members of a list are not the same one.
+const ALIKE: u32 = 30;
+/// Lists are aligned up to so many pairs of members; longer ones member by member.
+const PAIRS: usize = 1_000_000;
+
+/// The changes that make `want` of `have`.
+pub(super) fn diff(have: &Value, want: &Value) -> Vec<Value> {
+    let mut edits = Vec::new();
+    walk("", have, want, &mut edits);
+    edits
+}
+
+fn walk(at: &str, have: &Value, want: &Value, edits: &mut Vec<Value>) {
+    match (have, want) {
+        (Value::Object(have), Value::Object(want)) => members(at, have, want, edits),
+        (Value::Array(have), Value::Array(want)) if have != want => items(at, have, want, edits),
+        _ if have == want => {}
+        _ => edits.push(json!({"at": at, "was": digest(&have.to_string()), "is": want})),
+    }
+}
+
+fn members(at: &str, have: &Map<String, Value>, want: &Map<String, Value>, edits: &mut Vec<Value>) {
+    for (key, value) in have.iter().filter(|(key, _)| !want.contains_key(*key)) {
+        edits.push(json!({"at": format!("{at}/{}", escaped(key)), "was": digest(&value.to_string())}));
+    }
+    for (key, value) in want {
+        let place = format!("{at}/{}", escaped(key));
+        match have.get(key) {
+            Some(have) => walk(&place, have, value, edits),
+            None => edits.push(json!({"at": place, "is": value})),
+        }
+    }
+}
+
+fn items(at: &str, have: &[Value], want: &[Value], edits: &mut Vec<Value>) {
+    let from = aligned(have, want);
+    let straight = have.len() == want.len() && from.iter().enumerate().all(|(index, from)| *from == Some(index));
+    if !straight {
+        edits.push(json!({"at": at, "length": have.len(), "from": from}));
+    }
+    for (index, (want, from)) in want.iter().zip(&from).enumerate() {
+        let place = format!("{at}/{index}");
+        match from.and_then(|from| have.get(from)) {
+            Some(have) => walk(&place, have, want, edits),
+            None => edits.push(json!({"at": place, "was": digest("null"), "is": want})),
+        }
+    }
+}
+
+/// For each wanted member the one that it is made of.
+fn aligned(have: &[Value], want: &[Value]) -> Vec<Option<usize>> {
+    let same = |(have, want)| likeness(have, want) >= 2 * ALIKE;
+    let straight = have.len() == want.len() && have.iter().zip(want).all(same);
+    if straight || have.len().saturating_mul(want.len()) > PAIRS {
+        return (0..want.len()).map(|index| (index < have.len()).then_some(index)).collect();
+    }
+    // best[i][j]: the greatest likeness of have[i..] and want[j..], in order.
+    let width = want.len() + 1;
+    let mut best = vec![0_u32; (have.len() + 1) * width];
+    let mut pairs = vec![0_u32; have.len() * want.len()];
+    let value = |best: &[u32], i: usize, j: usize| best.get(i * width + j).copied().unwrap_or_default();
+    for (i, left) in have.iter().enumerate().rev() {
+        for (j, right) in want.iter().enumerate().rev() {
+            let like = likeness(left, right);
+            let together = if like >= ALIKE { like + value(&best, i + 1, j + 1) } else { 0 };
+            let most = together.max(value(&best, i + 1, j)).max(value(&best, i, j + 1));
+            if let Some(cell) = best.get_mut(i * width + j) {
+                *cell = most;
+            }
+            if let Some(cell) = pairs.get_mut(i * want.len() + j) {
+                *cell = like;
+            }
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    let mut out = vec![None; want.len()];
+    while i < have.len() && j < want.len() {
+        let like = pairs.get(i * want.len() + j).copied().unwrap_or_default();
+        let here = value(&best, i, j);
+        if like >= ALIKE && here == like + value(&best, i + 1, j + 1) {
+            if let Some(slot) = out.get_mut(j) {
+                *slot = Some(i);
+            }
+            i += 1;
+            j += 1;
+        } else if here == value(&best, i + 1, j) {
+            i += 1;
+        } else {
+            j += 1;
+        }
+    }
+    out
+}
+
+/// How much two values have in common, 0 to 100.
+fn likeness(have: &Value, want: &Value) -> u32 {
+    match (have, want) {
+        _ if have == want => 100,
+        (Value::Object(left), Value::Object(right)) => {
+            let shared: u32 = left
+                .iter()
+                .filter_map(|(key, value)| Some(if right.get(key)? == value { 2 } else { 1 }))
+                .sum();
+            let all = u32::try_from(left.len() + right.len()).unwrap_or(u32::MAX).max(1);
+            (shared.saturating_mul(100) / all).min(99)
+        }
+        (Value::Array(left), Value::Array(right)) if !left.is_empty() && !right.is_empty() => ALIKE,
+        _ => 0,
+    }
+}

@@ -1,0 +1,177 @@
+//! What a document says and spans have no words for.
+//!
+//! The spans of a document carry its meaning. Their document in the same format differs from the original in form: a key that
+//! stands there with null, a time that the original lacks, a field that no operation has. These differences, and nothing
+//! else, stand as changes in the attribute `spanbridge.<format>` of the root span. Each change knows by hash what it replaces: where a
+//! span that came later, or a mended mapping, gives something else there, it is left out and reported as a loss.
+
+mod apply;
+mod diff;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::note::{Note, NoteKind};
+use crate::formats::{Loss, LossReason, Options};
+use crate::run::Run;
+use crate::span::hex;
+
+const MEMBER: &str = "remainder";
+
+/// The changes of one document.
+#[derive(Debug, Clone)]
+pub(in crate::formats) struct Remainder(Value);
+
+impl Remainder {
+    /// What must be changed in `have` to make it `want`.
+    pub(super) fn between(have: &Value, want: &Value, wrap: Option<&str>, options: &[(String, String)]) -> Self {
+        let mut out = Map::new();
+        let mut have = have.clone();
+        if let Some(key) = wrap {
+            out.insert("wrap".to_owned(), key.into());
+            have = json!({ key: have });
+        }
+        if !options.is_empty() {
+            let options: Map<String, Value> = options.iter().map(|(name, value)| (name.clone(), value.as_str().into())).collect();
+            out.insert("options".to_owned(), options.into());
+        }
+        let edits = diff::diff(&have, want);
+        if !edits.is_empty() {
+            out.insert("edits".to_owned(), edits.into());
+        }
+        Self(out.into())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.as_object().is_none_or(Map::is_empty)
+    }
+
+    /// As it stands in the attribute.
+    pub(super) fn text(&self) -> String {
+        json!({ MEMBER: self.0 }).to_string()
+    }
+
+    fn edits(&self) -> &[Value] {
+        self.0.get("edits").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    /// A note for each value that only the attribute holds.
+    pub(super) fn notes(&self) -> impl Iterator<Item = Note> {
+        let values = self.edits().iter().filter(|edit| edit.get("is").is_some());
+        values.map(|edit| Note {
+            path: edit.get("at").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            kind: NoteKind::Beside,
+            detail: "spans have no words for this; it stands in an attribute of the root".to_owned(),
+        })
+    }
+
+    /// The options with those that the document's form asks for, as far as the caller says nothing.
+    pub(in crate::formats) fn options(&self, given: &Options) -> Options {
+        let asked = self.0.get("options").and_then(Value::as_object).into_iter().flatten();
+        let asked = asked.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned())));
+        Options::of(asked).unwrap_or_default().with(given.clone())
+    }
+
+    /// The document as it was; what does not fit is a loss.
+    pub(in crate::formats) fn apply(&self, document: &mut Value, losses: &mut Vec<Loss>) {
+        if let Some(key) = self.0.get("wrap").and_then(Value::as_str) {
+            *document = json!({ key: std::mem::take(document) });
+        }
+        for place in apply::apply(document, self.edits()) {
+            losses.push(Loss::new(None, format!("document as imported: {place}"), LossReason::NoPlace));
+        }
+    }
+}
+
+/// Whether a run was made of a document.
+pub(in crate::formats) fn is_in(runs: &[Run]) -> bool {
+    let mut extras = runs.iter().flat_map(|run| &run.steps).map(|step| &step.operation.format_extras);
+    extras.any(|extras| extras.values().any(|extra| extra.get(MEMBER).is_some()))
+}
+
+/// Takes the remainders out of a run: the one of this format, and a loss for those of others.
+pub(in crate::formats) fn take(run: &mut Run, format: &str, losses: &mut Vec<Loss>) -> Option<Remainder> {
+    let mut found = None;
+    for step in &mut run.steps {
+        let span_id = step.span_id;
+        step.operation.format_extras.retain(|name, extra| {
+            let Some(remainder) = extra.as_object_mut().and_then(|extra| extra.shift_remove(MEMBER)) else {
+                return true;
+            };
+            if name == format {
+                found = Some(Remainder(remainder));
+            } else {
+                losses.push(Loss::new(span_id, format!("spanbridge.{name}"), LossReason::NoPlace));
+            }
+            extra.as_object().is_some_and(|extra| !extra.is_empty())
+        });
+    }
+    found
+}
+
+fn digest(text: &str) -> String {
+    let digest = Sha256::digest(text.as_bytes());
+    hex(digest.get(..4).unwrap_or_default())
+}
+
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            (0..4).prop_map(Value::from),
+            "[a-c/~]{0,2}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 40, 5, |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                proptest::collection::vec(("[a-c/~0]{0,2}", inner), 0..5).prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn changes_make_the_wanted_value(have in values(), want in values()) {
+            let remainder = Remainder::between(&have, &want, None, &[]);
+            let mut made = have.clone();
+            let mut losses = Vec::new();
+            remainder.apply(&mut made, &mut losses);
+            prop_assert_eq!(made, want);
+            prop_assert!(losses.is_empty());
+        }
+
+        /// A change whose place holds something else changes nothing, and is told.
+        #[test]
+        fn a_change_that_does_not_fit_is_told(have in values(), want in values(), other in values()) {
+            for edit in Remainder::between(&have, &want, None, &[]).edits() {
+                let at = edit.get("at").and_then(Value::as_str).unwrap_or_default();
+                let Some(was) = edit.get("was").and_then(Value::as_str) else { continue };
+                if other.pointer(at).is_some_and(|value| digest(&value.to_string()) == was) {
+                    continue;
+                }
+                let mut made = other.clone();
+                prop_assert_eq!(apply::apply(&mut made, std::slice::from_ref(edit)), vec![at.to_owned()]);
+                prop_assert_eq!(&made, &other);
+            }
+        }
+    }
+
+    /// Thousands of changes of the whole document are not hashed thousands of times.
+    #[test]
+    fn what_changes_hash_has_a_limit() {
+        let mut value = json!({ "text": "a".repeat(10_000) });
+        let edits = vec![json!({ "at": "", "was": digest(&value.to_string()), "is": value }); 5_000];
+        let misfits = apply::apply(&mut value, &edits);
+        assert!(misfits.len() >= edits.len() - 3, "{}", misfits.len());
+    }
+}

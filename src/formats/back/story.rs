@@ -1,0 +1,258 @@
+//! The spans of one trace, while a document is read.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use super::note::{Note, NoteKind};
+use crate::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
+use crate::operation::{Kind, Operation};
+use crate::span::{AnyValue, Resource, Span, SpanId, TraceId, UnixNanos};
+
+/// The attribute that says which of a span's times the document does not tell: `start`, `end` or both.
+const TIMES_UNKNOWN: &str = "spanbridge.times_unknown";
+
+/// Between two times that nobody knows.
+const UNKNOWN_STEP: u64 = 1_000;
+
+/// One span to be.
+#[derive(Debug)]
+pub(in crate::formats) struct Draft {
+    pub(in crate::formats) id: SpanId,
+    pub(in crate::formats) parent: Option<usize>,
+    pub(in crate::formats) operation: Operation,
+    pub(in crate::formats) start: Option<UnixNanos>,
+    pub(in crate::formats) end: Option<UnixNanos>,
+    /// It cannot have begun before this one ended.
+    pub(in crate::formats) after: Option<usize>,
+    /// The document says that it has not ended.
+    pub(in crate::formats) running: bool,
+}
+
+/// A document of one trace, and the spans that say what it says. The first draft is the root.
+#[derive(Debug)]
+pub(in crate::formats) struct Story {
+    format: &'static str,
+    pub(in crate::formats) trace_id: TraceId,
+    pub(in crate::formats) drafts: Vec<Draft>,
+    pub(in crate::formats) notes: Vec<Note>,
+    /// What the format must write of these spans.
+    pub(in crate::formats) document: Value,
+    /// The key that holds the list, where the document is an object around it.
+    pub(in crate::formats) wrap: Option<&'static str>,
+    /// The choices that the document's form asks for.
+    pub(in crate::formats) options: Vec<(String, String)>,
+    /// Attributes of the resource.
+    pub(in crate::formats) resource: Map<String, Value>,
+    taken: HashSet<SpanId>,
+}
+
+/// A trace id from texts.
+pub(in crate::formats) fn trace_id(format: &str, own: &str) -> TraceId {
+    let digest = Sha256::digest(format!("spanbridge:{format}:{own}").as_bytes());
+    let bytes = digest.get(..16).unwrap_or_default();
+    TraceId::from_bytes(bytes).unwrap_or_else(|| trace_id(format, &format!("{own}+")))
+}
+
+impl Story {
+    /// A root without words, and nothing else.
+    pub(in crate::formats) fn new(format: &'static str, trace_id: TraceId, document: Value) -> Self {
+        let mut this = Self {
+            format,
+            trace_id,
+            drafts: Vec::new(),
+            notes: Vec::new(),
+            document,
+            wrap: None,
+            options: Vec::new(),
+            resource: Map::new(),
+            taken: HashSet::new(),
+        };
+        let operation = Operation {
+            kind: Kind::Agent,
+            name: format!("{format} document"),
+            ..Operation::default()
+        };
+        let id = this.derived("root");
+        this.drafts.push(Draft {
+            id,
+            parent: None,
+            operation,
+            start: None,
+            end: None,
+            after: None,
+            running: false,
+        });
+        this
+    }
+
+    pub(in crate::formats) fn note(&mut self, path: &str, kind: NoteKind, detail: impl Into<String>) {
+        self.notes.push(Note {
+            path: path.to_owned(),
+            kind,
+            detail: detail.into(),
+        });
+    }
+
+    fn derived(&mut self, own: &str) -> SpanId {
+        let mut seed = format!("{}:{own}", self.trace_id);
+        loop {
+            let digest = Sha256::digest(seed.as_bytes());
+            if let Some(id) = SpanId::from_bytes(digest.get(..8).unwrap_or_default())
+                && self.taken.insert(id)
+            {
+                return id;
+            }
+            seed.push('+');
+        }
+    }
+
+    /// The recorded span id where it is one and nobody has it, else one derived from the place.
+    pub(in crate::formats) fn id(&mut self, recorded: Option<&str>, own: &str) -> SpanId {
+        match recorded.and_then(SpanId::from_hex) {
+            Some(id) if self.taken.insert(id) => id,
+            Some(id) => {
+                self.note(own, NoteKind::IdDerived, format!("span id {id} stands there before"));
+                self.derived(own)
+            }
+            None => self.derived(own),
+        }
+    }
+
+    /// Whether a span has this id already.
+    pub(in crate::formats) fn has(&self, recorded: &str) -> bool {
+        SpanId::from_hex(recorded).is_some_and(|id| self.taken.contains(&id))
+    }
+
+    /// The root takes this id, if it is one and nobody has it.
+    pub(in crate::formats) fn root_id(&mut self, recorded: Option<&str>) {
+        let id = recorded.and_then(SpanId::from_hex).filter(|id| !self.taken.contains(id));
+        if let (Some(id), Some(root)) = (id, self.drafts.first_mut()) {
+            self.taken.remove(&root.id);
+            self.taken.insert(id);
+            root.id = id;
+        }
+    }
+
+    /// Adds a span; its place in the list.
+    pub(in crate::formats) fn add(&mut self, id: SpanId, parent: usize, operation: Operation) -> usize {
+        self.drafts.push(Draft {
+            id,
+            parent: Some(parent),
+            operation,
+            start: None,
+            end: None,
+            after: None,
+            running: false,
+        });
+        self.drafts.len() - 1
+    }
+
+    pub(in crate::formats) fn operation(&mut self, index: usize) -> Option<&mut Operation> {
+        self.drafts.get_mut(index).map(|draft| &mut draft.operation)
+    }
+
+    pub(in crate::formats) fn times(&mut self, index: usize, start: Option<UnixNanos>, end: Option<UnixNanos>) {
+        if let Some(draft) = self.drafts.get_mut(index) {
+            draft.start = start;
+            draft.end = end;
+        }
+    }
+
+    /// What the document does not say of times is put where the order of the list has it, and marked.
+    fn settle_times(&mut self) {
+        let known = self.drafts.iter().flat_map(|draft| [draft.start, draft.end]).flatten().min();
+        let mut last = known.unwrap_or(UnixNanos(1_000_000));
+        let mut marks: Vec<&'static str> = Vec::new();
+        for index in 0..self.drafts.len() {
+            let after = self.drafts.get(index).and_then(|draft| self.drafts.get(draft.after?)?.end);
+            let Some(draft) = self.drafts.get_mut(index) else { continue };
+            marks.push(match (draft.start, draft.end, draft.running) {
+                (None, None, false) => "start, end",
+                (None, ..) => "start",
+                (Some(_), None, false) => "end",
+                _ => "",
+            });
+            if index == 0 {
+                continue;
+            }
+            let earliest = after.unwrap_or(last);
+            let start = draft.start.unwrap_or_else(|| match draft.end {
+                Some(end) => earliest.min(end),
+                None => UnixNanos(earliest.0.saturating_add(UNKNOWN_STEP)),
+            });
+            draft.start = Some(start);
+            if !draft.running {
+                let end = draft.end.unwrap_or_else(|| UnixNanos(start.0.saturating_add(UNKNOWN_STEP)));
+                draft.end = Some(end);
+                last = last.max(end);
+            }
+        }
+        // An agent's times are those of what it did.
+        for index in (0..self.drafts.len()).rev() {
+            let mark = marks.get(index).copied().unwrap_or_default();
+            if index != 0 && self.drafts.get(index).is_none_or(|draft| draft.operation.kind != Kind::Agent) {
+                continue;
+            }
+            let children = || self.drafts.iter().filter(|draft| index == 0 || draft.parent == Some(index));
+            let first = children().filter_map(|child| child.start).min();
+            let latest = children().filter_map(|child| child.end).max();
+            if let Some(draft) = self.drafts.get_mut(index) {
+                if mark.contains("start") {
+                    draft.start = first.or(draft.start).or(Some(last));
+                }
+                if mark.contains("end") {
+                    draft.end = latest.or(draft.end).or(draft.start);
+                }
+            }
+        }
+        for (draft, mark) in self.drafts.iter_mut().zip(&marks).filter(|(_, mark)| !mark.is_empty()) {
+            draft.operation.unmapped.insert(TIMES_UNKNOWN.to_owned(), Value::from(*mark));
+        }
+        let unknown = marks.iter().skip(1).filter(|mark| !mark.is_empty()).count();
+        if unknown > 0 {
+            let detail = format!("times of {unknown} operations are not told; the spans say which in {TIMES_UNKNOWN}");
+            self.note("$", NoteKind::TimeUnknown, detail);
+        }
+    }
+
+    /// The document that must come out again has this value there.
+    pub(in crate::formats) fn mend(&mut self, pointer: &str, value: Value) {
+        if let Some(slot) = self.document.pointer_mut(pointer) {
+            *slot = value;
+        }
+    }
+
+    /// The spans, the root first.
+    pub(super) fn spans(&mut self) -> Vec<Span> {
+        self.settle_times();
+        let writer = AttributeWriter::new(Vocabulary::GenAi);
+        let ids: Vec<SpanId> = self.drafts.iter().map(|draft| draft.id).collect();
+        let mut resource = Resource::default();
+        for (key, value) in &self.resource {
+            resource.attributes.push(key.clone(), AnyValue::from_json(value));
+        }
+        let resource = Arc::new(resource);
+        let write = |draft: &Draft| {
+            let mut span = Span::new(self.trace_id, draft.id, draft.operation.name.clone());
+            span.resource = Arc::clone(&resource);
+            span.parent = draft.parent.and_then(|parent| ids.get(parent)).copied();
+            span.start = draft.start.unwrap_or_default();
+            span.end = draft.end.filter(|_| !draft.running).unwrap_or_default();
+            span.attributes = writer.write(&draft.operation);
+            if let Some(failure) = &draft.operation.failure {
+                let (status, exception) = status_and_exception(failure, span.end);
+                span.status = status;
+                span.events.extend(exception);
+            }
+            span
+        };
+        self.drafts.iter().map(write).collect()
+    }
+
+    pub(super) fn format(&self) -> &'static str {
+        self.format
+    }
+}

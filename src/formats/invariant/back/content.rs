@@ -1,0 +1,131 @@
+//! What an event says, as a message.
+
+use serde_json::{Map, Value};
+
+use super::Result;
+use crate::formats::back::{At, NoteKind, Story, kind_of};
+use crate::operation::message::Media;
+use crate::operation::{Message, Part, Role, ToolCall};
+
+/// The parts of a message's content.
+pub(super) fn parts(content: &At<'_>) -> Result<Vec<Part>> {
+    match content.value {
+        Value::Null => Ok(Vec::new()),
+        Value::String(text) => Ok(vec![Part::Text(text.clone())]),
+        Value::Array(_) => content.items()?.iter().map(part).collect(),
+        other => Err(content.refuse(format!("text, null or a list of parts is wanted, found {}", kind_of(other)))),
+    }
+}
+
+fn part(at: &At<'_>) -> Result<Part> {
+    let kind = at.need("type")?;
+    match kind.text()? {
+        "text" => Ok(Part::Text(at.need("text")?.text()?.to_owned())),
+        "image_url" => {
+            let url = at.need("image_url")?.need("url")?;
+            Ok(Part::Media(Media {
+                modality: "image".to_owned(),
+                uri: Some(url.text()?.to_owned()),
+                raw: at.value.clone(),
+                ..Media::default()
+            }))
+        }
+        other => Err(kind.refuse(format!("a part is `text` or `image_url`, found `{other}`"))),
+    }
+}
+
+/// The content of a tool's output as a value: JSON text is opened.
+pub(super) fn result(content: Option<&At<'_>>) -> Option<Value> {
+    let value = content?.value;
+    match value {
+        Value::Null => None,
+        Value::String(text) => {
+            let opened = serde_json::from_str::<Value>(text).ok();
+            Some(
+                opened
+                    .filter(|value| value.is_object() || value.is_array())
+                    .unwrap_or_else(|| value.clone()),
+            )
+        }
+        other => Some(other.clone()),
+    }
+}
+
+/// A tool call.
+pub(super) fn call(at: &At<'_>, story: &mut Story) -> Result<ToolCall> {
+    at.object()?;
+    let id = at.need("id")?;
+    let id = match id.value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => {
+            let text = number.to_string();
+            story.note(&id.path, NoteKind::Coerced, "the analyzer wants text: read as text");
+            story.mend(&id.pointer, text.as_str().into());
+            text
+        }
+        other => return Err(id.refuse(format!("text is wanted, found {}", kind_of(other)))),
+    };
+    let kind = at.need("type")?;
+    if kind.text()? != "function" {
+        return Err(kind.refuse("only `function` is a type of calls"));
+    }
+    let function = at.need("function")?;
+    let name = function.need("name")?.text()?.to_owned();
+    Ok(ToolCall {
+        id: Some(id),
+        name,
+        arguments: Some(arguments(&function.need("arguments")?, story)?.into()),
+        ..ToolCall::default()
+    })
+}
+
+/// Arguments; JSON text is opened, as the analyzer does.
+fn arguments(at: &At<'_>, story: &mut Story) -> Result<Map<String, Value>> {
+    match at.value {
+        Value::Object(map) => Ok(map.clone()),
+        Value::String(text) => {
+            let opened = serde_json::from_str::<Value>(text).map_err(|error| at.refuse(format!("text that is no JSON: {error}")))?;
+            let Value::Object(map) = opened else {
+                return Err(at.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&opened))));
+            };
+            story.note(&at.path, NoteKind::Coerced, "JSON text was opened, as the analyzer does");
+            story.mend(&at.pointer, map.clone().into());
+            Ok(map)
+        }
+        other => Err(at.refuse(format!("an object is wanted, found {}", kind_of(other)))),
+    }
+}
+
+/// A message without its calls.
+pub(super) fn message(at: &At<'_>, role: &str, metadata: &Map<String, Value>) -> Result<Message> {
+    let mut message = Message {
+        role: if role.is_empty() { Role::Other(String::new()) } else { exact(role) },
+        parts: match at.get("content") {
+            Some(content) => parts(&content)?,
+            None => Vec::new(),
+        },
+        ..Message::default()
+    };
+    if let Some(name) = at.get("name").and_then(|name| name.value.as_str()) {
+        message.name = Some(name.to_owned());
+    }
+    let thought = metadata.get("reasoning").and_then(Value::as_str).map(str::to_owned);
+    let opaque = metadata
+        .get("reasoning_opaque")
+        .and_then(|list| list.as_array()?.first()?.as_object())
+        .cloned();
+    if thought.is_some() || opaque.is_some() {
+        let reasoning = Part::Reasoning {
+            text: thought,
+            opaque: opaque.unwrap_or_default(),
+        };
+        message.parts.insert(0, reasoning);
+    }
+    Ok(message)
+}
+
+/// The role with this very word: `human` is another word than `user` to the analyzer.
+fn exact(word: &str) -> Role {
+    let role = Role::from_word(word);
+    if role.name() == word { role } else { Role::Other(word.to_owned()) }
+}

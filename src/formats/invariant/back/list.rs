@@ -1,0 +1,414 @@
+//! A list of events, in order.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::content::{self, result};
+use super::{Result, by_position, take};
+use crate::formats::back::{At, NoteKind, Story, kind_of, read_operations, searched, time, tool_definition};
+use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
+use crate::span::UnixNanos;
+use crate::transcript::NESTING_LIMIT;
+
+/// A call that stands in the list.
+#[derive(Debug, Clone)]
+struct Known {
+    call: ToolCall,
+    /// The model call that made it.
+    caller: Option<usize>,
+    /// The kind of the operation that it stands for, where no model made it.
+    kind: Kind,
+}
+
+/// Reads lists of events.
+pub(super) struct Reader<'s> {
+    pub(super) story: &'s mut Story,
+}
+
+/// What was said so far in one list.
+#[derive(Default)]
+struct Said {
+    history: Vec<Message>,
+    /// The first message that no model call was given yet.
+    unheard: usize,
+    calls: HashMap<String, Known>,
+    last_call: Option<String>,
+    tools: Vec<ToolDefinition>,
+    /// Whether events name their spans: then an assistant's words without span and time went into a model call only.
+    names_spans: bool,
+    /// The span that tells of each event.
+    told: Vec<Option<usize>>,
+}
+
+impl<'s> Reader<'s> {
+    pub(super) fn new(story: &'s mut Story) -> Self {
+        Self { story }
+    }
+
+    /// The events of one agent; gives the span that tells of each.
+    pub(super) fn list(&mut self, events: &[At<'_>], agent: usize, depth: usize) -> Result<Vec<Option<usize>>> {
+        let names_span = |event: &At<'_>| event.value.pointer("/metadata/span_id").is_some();
+        let mut said = Said {
+            names_spans: events.iter().any(names_span),
+            ..Said::default()
+        };
+        for event in events {
+            event.object()?;
+            let index = match event.get("role") {
+                Some(role) => self.message(event, &role, agent, depth, &mut said)?,
+                None if event.get("tools").is_some() => {
+                    said.tools = tools(event)?;
+                    None
+                }
+                None if event.get("type").is_some() || event.get("function").is_some() => {
+                    let call = content::call(event, self.story)?;
+                    self.bare(call, &mut said);
+                    None
+                }
+                None => return Err(event.refuse("an event has a `role`, or is a call or a list of `tools`")),
+            };
+            said.told.push(index);
+        }
+        self.left_over(agent, said)
+    }
+
+    fn bare(&mut self, call: ToolCall, said: &mut Said) {
+        said.know(call.clone(), None, Kind::Tool);
+        said.history.push(Message {
+            role: Role::Assistant,
+            tool_calls: vec![call],
+            ..Message::default()
+        });
+    }
+
+    fn message(&mut self, event: &At<'_>, role: &At<'_>, agent: usize, depth: usize, said: &mut Said) -> Result<Option<usize>> {
+        let role = role.text()?;
+        let metadata = match event.get("metadata") {
+            None => Map::new(),
+            Some(metadata) => metadata.object()?.clone(),
+        };
+        let stamp = match event.get("timestamp") {
+            None => None,
+            Some(at) if at.value.is_null() => None,
+            Some(at) => {
+                let text = at.text()?;
+                let stamp = time(text);
+                if stamp.is_none() {
+                    self.story
+                        .note(&at.path, NoteKind::TimeUnknown, format!("{text} is no time of ISO 8601"));
+                }
+                stamp
+            }
+        };
+        if role == "tool" {
+            return self.output(event, metadata, stamp, agent, depth, said).map(Some);
+        }
+        let mut message = content::message(event, role, &metadata)?;
+        if let Some(calls) = event.some("tool_calls") {
+            for call in calls.items()? {
+                message.tool_calls.push(content::call(&call, self.story)?);
+            }
+        }
+        match role {
+            "assistant" if metadata.contains_key("synthesized") => {
+                let kind = metadata.get("synthesized").and_then(Value::as_str).and_then(Kind::from_name);
+                for call in message.tool_calls {
+                    said.know(call, None, kind.unwrap_or(Kind::Tool));
+                }
+                Ok(None)
+            }
+            "assistant" => Ok(self.turn(event, message, metadata, stamp, agent, said)),
+            _ => Ok(self.words(event, message, metadata, stamp, agent, said)),
+        }
+    }
+
+    /// What a model said.
+    fn turn(
+        &mut self,
+        event: &At<'_>,
+        message: Message,
+        metadata: Map<String, Value>,
+        stamp: Option<UnixNanos>,
+        agent: usize,
+        said: &mut Said,
+    ) -> Option<usize> {
+        let span_id = metadata.get("span_id").and_then(Value::as_str);
+        // The agent's own answer: its span is there already.
+        if span_id.is_some_and(|id| self.story.has(id)) && message.tool_calls.is_empty() {
+            let operation = self.story.operation(agent)?;
+            operation.output = message.content().into();
+            return Some(agent);
+        }
+        if said.names_spans && span_id.is_none() && stamp.is_none() {
+            for call in &message.tool_calls {
+                said.know(call.clone(), None, Kind::Tool);
+            }
+            said.history.push(message);
+            return None;
+        }
+        let id = self.story.id(span_id, &event.path);
+        let start = started(&metadata, stamp);
+        let inner = metadata.get("operations").cloned();
+        let mut operation = Operation {
+            kind: Kind::Llm,
+            name: "model call".to_owned(),
+            input_messages: Some(said.history.clone()),
+            output_messages: Some(vec![message.clone()]),
+            tool_definitions: said.tools.clone(),
+            ..Operation::default()
+        };
+        take(metadata, &mut operation);
+        operation.metadata.shift_remove("operations");
+        let index = self.story.add(id, agent, operation);
+        self.story.times(index, start, stamp);
+        for call in &message.tool_calls {
+            said.know(call.clone(), Some(index), Kind::Tool);
+        }
+        said.history.push(message);
+        said.unheard = said.history.len();
+        read_operations(inner.as_ref(), index, agent, self.story);
+        Some(index)
+    }
+
+    /// What another than a model said.
+    fn words(
+        &mut self,
+        event: &At<'_>,
+        message: Message,
+        metadata: Map<String, Value>,
+        stamp: Option<UnixNanos>,
+        agent: usize,
+        said: &mut Said,
+    ) -> Option<usize> {
+        let span_id = metadata.get("span_id").and_then(Value::as_str).map(str::to_owned);
+        let content = message.content();
+        let mut index = None;
+        if let Some(id) = span_id {
+            if metadata.len() == 1 && agent == 0 && self.story.drafts.len() == 1 {
+                self.story.root_id(Some(&id));
+                let root = self.story.operation(0)?;
+                root.input = content.into();
+                index = Some(0);
+            } else {
+                let id = self.story.id(Some(&id), &event.path);
+                let start = started(&metadata, stamp);
+                let mut operation = Operation {
+                    kind: Kind::UserInput,
+                    name: "input".to_owned(),
+                    ..Operation::default()
+                };
+                take(metadata, &mut operation);
+                if let Some(asked) = operation.interrupt.as_deref_mut() {
+                    operation.kind = Kind::Interrupt;
+                    asked.response = asked.response.take().or(Some(content.into()));
+                } else {
+                    operation.input = content.into();
+                }
+                let place = self.story.add(id, agent, operation);
+                self.story.times(place, start, stamp);
+                index = Some(place);
+            }
+        }
+        // What an operation of its own tells of went into no model call that we know of.
+        if index.is_none() {
+            said.history.push(message);
+        }
+        index
+    }
+
+    /// What a tool gave back.
+    fn output(
+        &mut self,
+        event: &At<'_>,
+        metadata: Map<String, Value>,
+        stamp: Option<UnixNanos>,
+        agent: usize,
+        depth: usize,
+        said: &mut Said,
+    ) -> Result<usize> {
+        let call_id = match event.get("tool_call_id") {
+            Some(id) => id.text()?.to_owned(),
+            None => {
+                let last = said.last_call.clone();
+                let last = last.ok_or_else(|| event.refuse("an output without `tool_call_id`, and no call stands before it"))?;
+                by_position(
+                    self.story,
+                    event,
+                    "no `tool_call_id`: it answers the last call, as the analyzer has it",
+                );
+                last
+            }
+        };
+        let known = said.calls.get(&call_id).cloned();
+        let known = known.ok_or_else(|| event.refuse(format!("no call `{call_id}` stands before its output")))?;
+        let content = event.get("content");
+        if let Some(content) = &content {
+            match content.value {
+                Value::Null | Value::String(_) => {}
+                Value::Array(_) => drop(content::parts(content)?),
+                Value::Object(_) => {
+                    self.story
+                        .note(&content.path, NoteKind::Coerced, "Explorer wants text: comes back as JSON text");
+                    self.story.mend(&content.pointer, content.value.to_string().into());
+                }
+                other => return Err(content.refuse(format!("text, null or a list of parts is wanted, found {}", kind_of(other)))),
+            }
+        }
+        for earlier in metadata.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
+            let root = At::root("invariant", earlier, format!("{}.metadata.earlier_results", event.path));
+            let about = earlier.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
+            let stamp = earlier.get("timestamp").and_then(Value::as_str).and_then(time);
+            self.run(&root, root.get("content").as_ref(), about, stamp, agent, &call_id, &known);
+        }
+        let inner = metadata.get("operations").cloned();
+        let called = metadata.get("subagent").cloned();
+        let failed = metadata.contains_key("error");
+        let index = self.run(event, content.as_ref(), metadata, stamp, agent, &call_id, &known);
+        read_operations(inner.as_ref(), index, index, self.story);
+        if let Some(called) = called.filter(|_| depth < NESTING_LIMIT) {
+            let at = At::root("invariant", &called, format!("{}.metadata.subagent", event.path));
+            self.subagent(&at, index, depth)?;
+        }
+        let mut answer = Message {
+            role: Role::Tool,
+            parts: match &content {
+                Some(content) if !content.value.is_object() => content::parts(content)?,
+                _ => Vec::new(),
+            },
+            tool_call_id: Some(call_id),
+            name: Some(known.call.name),
+            is_error: failed,
+            ..Message::default()
+        };
+        if let Some(content) = content.filter(|content| content.value.is_object()) {
+            answer.result = Some(content.value.clone());
+        }
+        if said.was_said(answer.tool_call_id.as_deref()) {
+            said.history.push(answer);
+            said.unheard = said.history.len();
+        }
+        Ok(index)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one event")]
+    fn run(
+        &mut self,
+        event: &At<'_>,
+        content: Option<&At<'_>>,
+        mut metadata: Map<String, Value>,
+        stamp: Option<UnixNanos>,
+        agent: usize,
+        call_id: &str,
+        known: &Known,
+    ) -> usize {
+        let id = self.story.id(metadata.get("span_id").and_then(Value::as_str), &event.path);
+        let start = started(&metadata, stamp);
+        let mut result = result(content);
+        metadata.shift_remove("earlier_results");
+        metadata.shift_remove("operations");
+        let mut operation = Operation {
+            kind: known.kind,
+            name: known.call.name.clone(),
+            ..Operation::default()
+        };
+        take(metadata, &mut operation);
+        if let Some(Failure { message: Some(text), .. }) = &operation.failure {
+            result = result.filter(|result| result.as_str() != Some(&format!("Error: {text}")));
+        }
+        if known.kind == Kind::Tool || known.kind == Kind::Handoff {
+            let tool: &mut ToolUse = operation.tool.get_or_insert_default();
+            tool.name = Some(known.call.name.clone());
+            // Where no call had an id, the span's own stands for it.
+            tool.call_id = (known.caller.is_some() || call_id != id.to_string()).then(|| call_id.to_owned());
+            tool.arguments = known.call.arguments.clone();
+            tool.result = result;
+        } else {
+            searched(&mut operation, known.call.arguments.as_ref(), result);
+        }
+        let index = self.story.add(id, agent, operation);
+        self.story.times(index, start, stamp);
+        if let Some(draft) = self.story.drafts.get_mut(index) {
+            draft.after = known.caller;
+        }
+        index
+    }
+
+    fn subagent(&mut self, at: &At<'_>, tool: usize, depth: usize) -> Result<()> {
+        let Some(events) = at.some("events") else { return Ok(()) };
+        let id = self.story.id(at.text_of("span_id")?, &at.path);
+        let name = at.text_of("agent")?.map(str::to_owned);
+        let mut operation = Operation {
+            kind: Kind::Agent,
+            name: name.clone().unwrap_or_else(|| "agent".to_owned()),
+            ..Operation::default()
+        };
+        operation.agent.name = name;
+        let agent = self.story.add(id, tool, operation);
+        self.list(&events.items()?, agent, depth + 1).map(drop)
+    }
+
+    /// Words after the last model call are a person's input, each one span.
+    fn left_over(&mut self, agent: usize, mut said: Said) -> Result<Vec<Option<usize>>> {
+        for message in said.history.split_off(said.unheard.min(said.history.len())) {
+            if !message.tool_calls.is_empty() {
+                continue;
+            }
+            if message.role == Role::Assistant {
+                if let Some(operation) = self.story.operation(agent) {
+                    operation.output = message.content().into();
+                }
+                continue;
+            }
+            if message.role == Role::Tool {
+                continue;
+            }
+            if message.role != Role::User {
+                let detail = format!("`{}` after the last model call: read as input", message.role.name());
+                self.story.note("$", NoteKind::ByPosition, detail);
+            }
+            let own = format!("left over {}", self.story.drafts.len());
+            let id = self.story.id(None, &own);
+            let operation = Operation {
+                kind: Kind::UserInput,
+                name: "input".to_owned(),
+                input: message.content().into(),
+                ..Operation::default()
+            };
+            self.story.add(id, agent, operation);
+        }
+        Ok(said.told)
+    }
+}
+
+impl Said {
+    /// Whether a message asks for this call.
+    fn was_said(&self, id: Option<&str>) -> bool {
+        let mut calls = self.history.iter().flat_map(|message| &message.tool_calls);
+        calls.any(|call| call.id.as_deref() == id)
+    }
+
+    fn know(&mut self, call: ToolCall, caller: Option<usize>, kind: Kind) {
+        let id = call.id.clone().unwrap_or_default();
+        self.last_call = Some(id.clone());
+        self.calls.insert(id, Known { call, caller, kind });
+    }
+}
+
+/// The start, where the end and the time between are told.
+fn started(metadata: &Map<String, Value>, end: Option<UnixNanos>) -> Option<UnixNanos> {
+    let took = metadata.get("latency_ms")?.as_u64()?.checked_mul(1_000_000)?;
+    Some(UnixNanos(end?.0.checked_sub(took)?))
+}
+
+fn tools(event: &At<'_>) -> Result<Vec<ToolDefinition>> {
+    let tools = event.need("tools")?.items()?;
+    tools
+        .iter()
+        .map(|tool| {
+            tool.object()?;
+            tool.need("name")?.text()?;
+            tool_definition(tool.value).ok_or_else(|| tool.refuse("a tool has a name"))
+        })
+        .collect()
+}

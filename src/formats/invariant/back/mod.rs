@@ -1,0 +1,134 @@
+//! Invariant documents to spans.
+//!
+//! | event | span |
+//! |---|---|
+//! | `assistant` | a model call: what stands before it went in, the event came out; `timestamp` is its end |
+//! | `tool` | the execution of the call that it answers |
+//! | other roles | input of the next model call; after the last one a person's input |
+//! | `assistant` with `metadata.synthesized` | no span: the call of the operation that the output tells of |
+//! | bare call | a message with that call in the next model call's input |
+//! | `tools` | tools offered to the model calls that follow |
+//! | `metadata.subagent`, `.operations`, `.earlier_results` | spans inside, around and before |
+//! | annotations | judgements of the event that the address names, else of the whole |
+
+mod annotations;
+mod content;
+mod list;
+
+use serde_json::{Map, Value, json};
+
+use crate::formats::back::{At, DisassembleError, NoteKind, Story, read_facts, trace_id};
+use crate::operation::{Failure, Operation};
+use crate::span::TraceId;
+
+type Result<T> = std::result::Result<T, DisassembleError>;
+
+/// The traces of a document: one, or as many as a push request has.
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+    if at.value.is_array() {
+        return Ok(vec![trace(at, at, None, None, at.value.clone())?]);
+    }
+    at.object()?;
+    let messages = at.need("messages")?;
+    let lists = messages.items()?;
+    if !lists.first().is_some_and(|first| first.value.is_array()) {
+        let annotations = at.some("annotations");
+        let mut story = trace(at, &messages, at.some("metadata"), annotations, at.value.clone())?;
+        story.options.push(("invariant.container".to_owned(), "jsonl".to_owned()));
+        return Ok(vec![story]);
+    }
+    let one = |key: &str, index: usize| -> Result<Option<At<'_>>> {
+        let Some(list) = at.some(key) else { return Ok(None) };
+        let items = list.items()?;
+        if items.len() != lists.len() {
+            return Err(list.refuse(format!("{} members for {} traces", items.len(), lists.len())));
+        }
+        Ok(items.into_iter().nth(index))
+    };
+    let mut out = Vec::new();
+    for (index, list) in lists.iter().enumerate() {
+        let mut document = at.value.clone();
+        for key in ["messages", "annotations", "metadata"] {
+            if let Some(Value::Array(all)) = document.get_mut(key) {
+                *all = all.get(index).cloned().into_iter().collect();
+            }
+        }
+        // Values that are read as another type stand in the only list of this document.
+        let mut here = list.clone();
+        here.pointer = "/messages/0".to_owned();
+        let mut story = trace(at, &here, one("metadata", index)?, one("annotations", index)?, document)?;
+        story.options.push(("invariant.container".to_owned(), "push".to_owned()));
+        if let Some(name) = at.text_of("dataset")?.filter(|name| !name.trim().is_empty()) {
+            story.options.push(("invariant.dataset".to_owned(), name.to_owned()));
+        }
+        out.push(story);
+    }
+    Ok(out)
+}
+
+fn trace(whole: &At<'_>, events: &At<'_>, metadata: Option<At<'_>>, annotations: Option<At<'_>>, document: Value) -> Result<Story> {
+    let about: Map<String, Value> = match &metadata {
+        Some(metadata) => metadata.object()?.clone(),
+        None => Map::new(),
+    };
+    let recorded = about.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
+    // An array of events has no id of its own: its words are all that tells it from others.
+    let own = || json!([events.value, whole.value.get("dataset"), about]).to_string();
+    let id = recorded.unwrap_or_else(|| trace_id("invariant", &own()));
+    let mut story = Story::new("invariant", id, document);
+    about_run(about, &mut story);
+    let mut reader = list::Reader::new(&mut story);
+    let told = reader.list(&events.items()?, 0, 0)?;
+    if let Some(annotations) = annotations {
+        annotations::read(&annotations, &told, &mut story)?;
+    }
+    Ok(story)
+}
+
+/// What a container says of the trace as a whole.
+fn about_run(mut about: Map<String, Value>, story: &mut Story) {
+    about.shift_remove("otel.trace_id");
+    about.shift_remove("instrumentation");
+    if let Some(Value::Object(resource)) = about.get("resource") {
+        story.resource = resource.clone();
+        about.shift_remove("resource");
+    }
+    let failed = about.shift_remove("error");
+    let Some(root) = story.operation(0) else { return };
+    read_facts(&mut about, root);
+    root.metadata.extend(about);
+    if let Some(failed) = failed {
+        let word = |key: &str| failed.get(key).and_then(Value::as_str).map(str::to_owned);
+        root.failure = Some(Failure {
+            message: word("message").or_else(|| failed.as_str().map(str::to_owned)),
+            error_type: word("type"),
+            stacktrace: word("stacktrace"),
+        });
+    }
+}
+
+/// Takes what an event's metadata says into an operation; what no operation has goes to its metadata.
+fn take(mut said: Map<String, Value>, operation: &mut Operation) {
+    for key in [
+        "span_id",
+        "latency_ms",
+        "reasoning",
+        "reasoning_opaque",
+        "synthesized",
+        "synthesized_call_ids",
+        "subagent",
+    ] {
+        said.shift_remove(key);
+    }
+    if let Some(name) = said.get("span_name").and_then(Value::as_str) {
+        operation.name = name.to_owned();
+        said.shift_remove("span_name");
+    }
+    read_facts(&mut said, operation);
+    operation.metadata.extend(said);
+}
+
+/// The server's keys of a document that the reader attached by position.
+fn by_position(story: &mut Story, at: &At<'_>, detail: &str) {
+    story.note(&at.path, NoteKind::ByPosition, detail);
+}

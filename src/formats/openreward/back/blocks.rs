@@ -1,0 +1,331 @@
+//! Blocks in the order in which they were inserted.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::super::document::SubType;
+use super::{Result, arguments, facts};
+use crate::formats::back::{At, NoteKind, Story, searched, time};
+use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolUse};
+use crate::span::UnixNanos;
+use crate::transcript::NESTING_LIMIT;
+
+/// What a model said, as far as blocks told.
+#[derive(Default)]
+struct Turn<'a> {
+    blocks: Vec<At<'a>>,
+    span_id: Option<&'a str>,
+    thoughts: String,
+    words: Option<Message>,
+    calls: Vec<ToolCall>,
+}
+
+struct Known {
+    call: ToolCall,
+    caller: Option<usize>,
+    kind: Kind,
+    /// The execution that deltas are added to, and the deltas.
+    pieces: Option<(usize, Vec<Delta>)>,
+}
+
+/// A part of a result.
+struct Delta {
+    seq: Option<u64>,
+    value: Value,
+}
+
+pub(super) struct Reader<'s> {
+    story: &'s mut Story,
+}
+
+#[derive(Default)]
+struct Said<'a> {
+    history: Vec<Message>,
+    unheard: usize,
+    turn: Option<Turn<'a>>,
+    calls: HashMap<String, Known>,
+}
+
+impl<'s> Reader<'s> {
+    pub(super) fn new(story: &'s mut Story) -> Self {
+        Self { story }
+    }
+
+    /// The blocks of one agent.
+    pub(super) fn read(&mut self, blocks: &[At<'_>], agent: usize, depth: usize) -> Result<()> {
+        let mut said = Said::default();
+        for (number, block) in blocks.iter().enumerate() {
+            let payload = block.need("payload")?;
+            match block.value.get("sub_type").and_then(Value::as_str).and_then(SubType::from_name) {
+                Some(SubType::Message) => self.message(block, &payload, agent, &mut said)?,
+                Some(SubType::Think) => {
+                    let text = payload.need("text")?.text()?;
+                    let turn = self.turn(block, agent, &mut said, false);
+                    let is_part = block.value.pointer("/metadata/part").is_some();
+                    if !turn.thoughts.is_empty() && !is_part {
+                        turn.thoughts.push('\n');
+                    }
+                    turn.thoughts.push_str(text);
+                }
+                Some(SubType::ToolCall) => self.call(block, &payload, agent, &mut said)?,
+                Some(SubType::ToolResult) => self.result(block, &payload, agent, depth, &mut said)?,
+                None => return Err(block.refuse("a block of no known `sub_type`")),
+            }
+            facts::beside(block.value, number, agent, self.story);
+        }
+        self.flush(agent, &mut said);
+        self.join(said.calls);
+        let unheard = said.unheard.min(said.history.len());
+        for message in said.history.split_off(unheard) {
+            if message.role != Role::User {
+                let detail = format!("`{}` after the last model call: read as input", message.role.name());
+                self.story.note("$", NoteKind::ByPosition, detail);
+            }
+            let own = format!("left over {}", self.story.drafts.len());
+            let id = self.story.id(None, &own);
+            let operation = Operation {
+                kind: Kind::UserInput,
+                name: "input".to_owned(),
+                input: message.content().into(),
+                ..Operation::default()
+            };
+            self.story.add(id, agent, operation);
+        }
+        Ok(())
+    }
+
+    fn message<'a>(&mut self, block: &At<'a>, payload: &At<'a>, agent: usize, said: &mut Said<'a>) -> Result<()> {
+        let role = Role::from_word(payload.need("role")?.text()?);
+        let content = payload.need("content")?;
+        if block.value.pointer("/metadata/spanbridge_placeholder").is_some() {
+            return Ok(());
+        }
+        let text = match content.value {
+            Value::String(text) => text.clone(),
+            other => {
+                self.story
+                    .note(&content.path, NoteKind::Coerced, "content that is no text: read as JSON text");
+                other.to_string()
+            }
+        };
+        let part = block.value.pointer("/metadata/part/index").and_then(Value::as_u64).unwrap_or(0);
+        if role == Role::Assistant {
+            let turn = self.turn(block, agent, said, part == 0);
+            match &mut turn.words {
+                Some(words) => words.parts.push(Part::Text(text)),
+                None => turn.words = Some(Message::text(role, text)),
+            }
+            return Ok(());
+        }
+        self.flush(agent, said);
+        match said.history.last_mut().filter(|last| part > 0 && last.role == role) {
+            Some(last) => last.parts.push(Part::Text(text)),
+            None => said.history.push(Message::text(role, text)),
+        }
+        Ok(())
+    }
+
+    /// The turn that a block belongs to.
+    fn turn<'a, 't>(&mut self, block: &At<'a>, agent: usize, said: &'t mut Said<'a>, begins: bool) -> &'t mut Turn<'a> {
+        let span_id = block.value.pointer("/metadata/span_id").and_then(Value::as_str);
+        let goes_on = said.turn.as_ref().is_some_and(|turn| match (turn.span_id, span_id) {
+            (Some(open), Some(here)) => open == here,
+            _ => !(begins && turn.words.is_some()),
+        });
+        if !goes_on {
+            self.flush(agent, said);
+        }
+        let turn = said.turn.get_or_insert_default();
+        turn.span_id = turn.span_id.or(span_id);
+        turn.blocks.push(block.clone());
+        turn
+    }
+
+    fn call<'a>(&mut self, block: &At<'a>, payload: &At<'a>, agent: usize, said: &mut Said<'a>) -> Result<()> {
+        let call = ToolCall {
+            id: Some(payload.need("call_id")?.text()?.to_owned()),
+            name: payload.need("name")?.text()?.to_owned(),
+            arguments: Some(arguments(payload, self.story)?),
+            ..ToolCall::default()
+        };
+        let kind = block
+            .value
+            .pointer("/metadata/kind")
+            .and_then(Value::as_str)
+            .and_then(Kind::from_name);
+        let on_its_own = block.value.pointer("/metadata/parent_reason").and_then(Value::as_str) == Some("an operation on its own");
+        if kind.is_some() || on_its_own {
+            self.flush(agent, said);
+        } else {
+            self.turn(block, agent, said, false).calls.push(call.clone());
+        }
+        let known = Known {
+            call: call.clone(),
+            caller: None,
+            kind: kind.unwrap_or(Kind::Tool),
+            pieces: None,
+        };
+        said.calls.insert(call.id.unwrap_or_default(), known);
+        Ok(())
+    }
+
+    fn result<'a>(&mut self, block: &At<'a>, payload: &At<'a>, agent: usize, depth: usize, said: &mut Said<'a>) -> Result<()> {
+        self.flush(agent, said);
+        let call_id = payload.need("call_id")?.text()?;
+        let Some(known) = said.calls.get_mut(call_id) else {
+            return Err(payload.need("call_id")?.refuse("no call with this id stands before"));
+        };
+        let output = payload.value.get("output").cloned();
+        let delta = payload.value.get("delta").cloned();
+        let seq = || payload.value.get("seq").and_then(Value::as_u64);
+        if let (Some(delta), Some((_, pieces))) = (&delta, &mut known.pieces) {
+            pieces.push(Delta {
+                seq: seq(),
+                value: delta.clone(),
+            });
+            return Ok(());
+        }
+        let index = self.execution(block, output.clone(), agent, call_id, known);
+        if let Some(delta) = delta {
+            known.pieces = Some((index, vec![Delta { seq: seq(), value: delta }]));
+        }
+        if known.caller.is_some() {
+            let answer = Message {
+                role: Role::Tool,
+                tool_call_id: Some(call_id.to_owned()),
+                name: Some(known.call.name.clone()),
+                result: output,
+                ..Message::default()
+            };
+            said.history.push(answer);
+            said.unheard = said.history.len();
+        }
+        let called = block.value.pointer("/metadata/subagent");
+        let called = called.map(|called| called.as_array().map_or_else(|| vec![called], |list| list.iter().collect()));
+        for about in called.into_iter().flatten().filter(|_| depth < NESTING_LIMIT) {
+            let at = At::root("openreward", about, format!("{}.metadata.subagent", block.path));
+            self.subagent(&at, index, depth)?;
+        }
+        Ok(())
+    }
+
+    fn execution(&mut self, block: &At<'_>, output: Option<Value>, agent: usize, call_id: &str, known: &Known) -> usize {
+        let metadata = facts::metadata(block.value);
+        let id = self.story.id(metadata.get("span_id").and_then(Value::as_str), &block.path);
+        let mut operation = Operation {
+            kind: known.kind,
+            name: known.call.name.clone(),
+            ..Operation::default()
+        };
+        facts::take(block.value, &mut operation);
+        let mut result = output;
+        if block.value.pointer("/extra/status").and_then(Value::as_str) == Some("error") {
+            let failure: &mut Failure = operation.failure.get_or_insert_default();
+            let only = result.as_ref().and_then(Value::as_object).filter(|map| map.len() == 1);
+            if let Some(text) = only.and_then(|map| map.get("error")?.as_str()) {
+                failure.message = Some(text.to_owned());
+                result = None;
+            }
+        }
+        if matches!(known.kind, Kind::Tool | Kind::Handoff) {
+            let tool: &mut ToolUse = operation.tool.get_or_insert_default();
+            tool.name = Some(known.call.name.clone());
+            let recorded = metadata.get("call_id").and_then(Value::as_str).unwrap_or(call_id);
+            tool.call_id = (known.caller.is_some() || recorded != id.to_string()).then(|| recorded.to_owned());
+            tool.arguments = known.call.arguments.clone();
+            tool.result = result;
+        } else {
+            if let (Kind::MemoryRead, Some(Value::Object(found))) = (known.kind, &result) {
+                let found = found.clone();
+                searched(&mut operation, known.call.arguments.as_ref(), found.get("results").cloned());
+                if let Some(memory) = operation.memory.as_deref_mut() {
+                    memory.scores = found.get("scores").cloned();
+                    memory.total_available = found.get("total_available").and_then(Value::as_i64);
+                }
+            } else {
+                searched(&mut operation, known.call.arguments.as_ref(), result);
+            }
+        }
+        let index = self.story.add(id, agent, operation);
+        let (start, end) = facts::times(&metadata);
+        self.story.times(index, start, end.or_else(|| inserted(block.value)));
+        if let Some(draft) = self.story.drafts.get_mut(index) {
+            draft.after = known.caller;
+        }
+        index
+    }
+
+    fn subagent(&mut self, at: &At<'_>, tool: usize, depth: usize) -> Result<()> {
+        let Some(blocks) = at.some("blocks") else { return Ok(()) };
+        let id = self.story.id(at.text_of("span_id")?, &at.path);
+        let name = at.text_of("agent")?.map(str::to_owned);
+        let mut operation = Operation {
+            kind: Kind::Agent,
+            name: name.clone().unwrap_or_else(|| "agent".to_owned()),
+            ..Operation::default()
+        };
+        operation.agent.name = name;
+        let agent = self.story.add(id, tool, operation);
+        self.read(&blocks.items()?, agent, depth + 1)
+    }
+
+    /// The open turn becomes a model call.
+    fn flush(&mut self, agent: usize, said: &mut Said<'_>) {
+        let Some(turn) = said.turn.take() else { return };
+        let Some(first) = turn.blocks.first() else { return };
+        let mut message = turn.words.unwrap_or(Message {
+            role: Role::Assistant,
+            ..Message::default()
+        });
+        if !turn.thoughts.is_empty() {
+            let thought = Part::Reasoning {
+                text: Some(turn.thoughts),
+                opaque: serde_json::Map::new(),
+            };
+            message.parts.insert(0, thought);
+        }
+        message.tool_calls = turn.calls;
+        let id = self.story.id(turn.span_id, &first.path);
+        let mut operation = Operation {
+            kind: Kind::Llm,
+            name: "model call".to_owned(),
+            input_messages: Some(said.history.clone()),
+            output_messages: Some(vec![message.clone()]),
+            ..Operation::default()
+        };
+        let (mut start, mut end) = (None, None);
+        for block in &turn.blocks {
+            facts::take(block.value, &mut operation);
+            let (from, to) = facts::times(&facts::metadata(block.value));
+            (start, end) = (start.or(from), end.or(to));
+        }
+        let inserted = turn.blocks.iter().rev().find_map(|block| inserted(block.value));
+        let index = self.story.add(id, agent, operation);
+        self.story.times(index, start, end.or(inserted));
+        for call in &message.tool_calls {
+            if let Some(known) = call.id.as_ref().and_then(|id| said.calls.get_mut(id)) {
+                known.caller = Some(index);
+            }
+        }
+        said.history.push(message);
+        said.unheard = said.history.len();
+    }
+
+    /// Deltas become the result of their execution, in the order of `seq`.
+    fn join(&mut self, calls: HashMap<String, Known>) {
+        for (index, mut pieces) in calls.into_values().filter_map(|known| known.pieces) {
+            pieces.sort_by_key(|piece| piece.seq.unwrap_or(u64::MAX));
+            let texts: Option<String> = pieces.iter().map(|piece| piece.value.as_str()).collect();
+            let whole = texts.map_or_else(|| pieces.into_iter().map(|piece| piece.value).collect(), Value::from);
+            if let Some(tool) = self.story.operation(index).and_then(|operation| operation.tool.as_deref_mut()) {
+                tool.result = Some(whole);
+            }
+        }
+    }
+}
+
+/// When a block was inserted.
+fn inserted(block: &Value) -> Option<UnixNanos> {
+    time(block.get("created_at")?.as_str()?)
+}

@@ -1,0 +1,121 @@
+//! What a block says beside its payload.
+
+use serde_json::{Map, Value};
+
+use crate::formats::back::{Story, exact_times, read_facts, read_operations};
+use crate::operation::{Failure, Operation};
+use crate::span::UnixNanos;
+
+/// Keys that say where a block comes from, not what was done.
+const PLACE: [&str; 11] = [
+    "span_id",
+    "step",
+    "time",
+    "parent_reason",
+    "kind",
+    "part",
+    "run",
+    "around",
+    "subagent",
+    "call_id",
+    "call_id_derived",
+];
+
+/// A block's metadata, null as none.
+pub(super) fn metadata(block: &Value) -> Map<String, Value> {
+    block.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+/// Exact times, where our own documents have them.
+pub(super) fn times(metadata: &Map<String, Value>) -> (Option<UnixNanos>, Option<UnixNanos>) {
+    metadata.get("time").map(exact_times).unwrap_or_default()
+}
+
+/// Takes what metadata and free space of a block say into an operation; what no operation has goes to its metadata.
+pub(super) fn take(block: &Value, operation: &mut Operation) {
+    let mut said = metadata(block);
+    for key in PLACE {
+        said.shift_remove(key);
+    }
+    spread(&mut said);
+    read_facts(&mut said, operation);
+    operation.metadata.extend(said);
+    let mut extra = block.get("extra").and_then(Value::as_object).cloned().unwrap_or_default();
+    if let Some(Value::Object(training)) = extra.shift_remove("training") {
+        extra.extend(training);
+    }
+    extra.shift_remove("status");
+    extra.shift_remove("guardrails");
+    read_facts(&mut extra, operation);
+    operation.metadata.extend(extra);
+}
+
+/// Our own documents group what operations say: put flat, under the names that all formats share.
+fn spread(said: &mut Map<String, Value>) {
+    if let Some(Value::Object(call)) = said.shift_remove("model_call") {
+        said.extend(call);
+    }
+    if let Some(Value::Object(mut tool)) = said.shift_remove("tool") {
+        for (from, to) in [("description", "tool_description"), ("parameters", "tool_parameters")] {
+            said.extend(tool.shift_remove(from).map(|value| (to.to_owned(), value)));
+        }
+    }
+    if let Some(Value::Object(training)) = said.shift_remove("training") {
+        said.extend(training);
+    }
+    for (from, to) in [("cost_usd", "cost"), ("tools", "tool_definitions"), ("format_extras", "spanbridge")] {
+        if let Some(value) = said.shift_remove(from) {
+            said.insert(to.to_owned(), value);
+        }
+    }
+}
+
+/// What the last block says of the run as a whole.
+pub(super) fn run(said: &Value, story: &mut Story) {
+    let Some(map) = said.as_object() else { return };
+    let mut said = map.clone();
+    for key in ["trace_id", "instrumentation", "framework_version"] {
+        said.shift_remove(key);
+    }
+    let (start, end) = said.shift_remove("time").as_ref().map(exact_times).unwrap_or_default();
+    story.times(0, start, end);
+    if let Some(Value::Object(resource)) = said.shift_remove("resource") {
+        story.resource = resource;
+    }
+    let failure = said.shift_remove("failure");
+    let mut about = said
+        .shift_remove("root")
+        .and_then(|root| root.as_object().cloned())
+        .unwrap_or_default();
+    about.shift_remove("kind");
+    story.root_id(about.shift_remove("span_id").as_ref().and_then(Value::as_str));
+    let Some(root) = story.operation(0) else { return };
+    let name = about.shift_remove("name").and_then(|name| name.as_str().map(str::to_owned));
+    if let Some(name) = name.or_else(|| said.get("agent")?.as_str().map(str::to_owned)) {
+        root.name = name;
+    }
+    spread(&mut about);
+    read_facts(&mut said, root);
+    read_facts(&mut about, root);
+    root.metadata.extend(said);
+    root.metadata.extend(about);
+    if let Some(failure) = failure {
+        let word = |key: &str| failure.get(key).and_then(Value::as_str).map(str::to_owned);
+        root.failure = Some(Failure {
+            message: word("message"),
+            error_type: word("type"),
+            stacktrace: word("stacktrace"),
+        });
+    }
+}
+
+/// The run and the operations that a block tells of beside its own.
+pub(super) fn beside(block: &Value, number: usize, agent: usize, story: &mut Story) {
+    let metadata = metadata(block);
+    if agent == 0
+        && let Some(said) = metadata.get("run")
+    {
+        run(said, story);
+    }
+    read_operations(metadata.get("around"), number, agent, story);
+}

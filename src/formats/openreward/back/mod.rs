@@ -1,0 +1,91 @@
+//! OpenReward blocks to spans.
+//!
+//! | blocks | span |
+//! |---|---|
+//! | THINKs, TOOL_CALLs and an assistant MESSAGE between inputs, or of one `metadata.span_id` | one model call |
+//! | system and user MESSAGEs | input of the model calls that follow; after the last one a person's input |
+//! | TOOL_RESULT | the execution of its call; `delta`s are joined by `seq`; several `output`s are attempts |
+//! | TOOL_CALL with `metadata.kind` | no model's call: the operation of that kind |
+//! | `metadata.subagent`, `.around`, `.run` | an agent inside the tool, operations beside, the root |
+//!
+//! Where a block hangs says nothing of which model call it belongs to (the page's own example has calls under the user's
+//! message): its position does.
+
+mod blocks;
+mod facts;
+
+use serde_json::{Value, json};
+
+use super::limits::Limits;
+use super::rules;
+use crate::formats::Options;
+use crate::formats::back::{At, DisassembleError, NoteKind, Story, kind_of, trace_id};
+use crate::span::TraceId;
+
+type Result<T> = std::result::Result<T, DisassembleError>;
+
+/// The traces of a list of blocks.
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+    let wrapped = at.value.is_object();
+    let list = if wrapped { at.need("blocks")? } else { at.clone() };
+    let blocks = list.items()?;
+    let values: Vec<Value> = blocks.iter().map(|block| block.value.clone()).collect();
+    let limits = Limits::from_options(&Options::default());
+    if let Some((index, refusal)) = rules::check_all(&values, &limits).into_iter().next() {
+        let field = refusal.details.get("field").and_then(Value::as_str).map(str::to_owned);
+        let block = blocks.get(index).unwrap_or(&list);
+        let mut place = block.clone();
+        for key in field.iter().flat_map(|field| field.split('.')) {
+            place = place.get(key).unwrap_or(place);
+        }
+        return Err(place.refuse(refusal.message));
+    }
+    let mut traces: Vec<(Option<&str>, Vec<At<'_>>)> = Vec::new();
+    for block in blocks {
+        let trace = block.value.get("trace_id").and_then(Value::as_str);
+        match traces.iter_mut().find(|(known, _)| *known == trace) {
+            Some((_, list)) => list.push(block),
+            None => traces.push((trace, vec![block])),
+        }
+    }
+    if traces.is_empty() {
+        return Err(list.refuse("a list without blocks has no trace"));
+    }
+    let stories = traces.into_iter().map(|(trace, blocks)| one(at, wrapped, trace, blocks));
+    stories.collect()
+}
+
+fn one(at: &At<'_>, wrapped: bool, trace: Option<&str>, mut blocks: Vec<At<'_>>) -> Result<Story> {
+    let values: Vec<Value> = blocks.iter().map(|block| block.value.clone()).collect();
+    for (index, block) in blocks.iter_mut().enumerate() {
+        block.pointer = if wrapped { format!("/blocks/{index}") } else { format!("/{index}") };
+    }
+    let recorded = trace.and_then(|trace| TraceId::from_hex(trace.strip_prefix("tr_")?));
+    // Blocks without a trace are told from others by their words alone.
+    let own = || trace.map_or_else(|| json!(values).to_string(), str::to_owned);
+    let id = recorded.unwrap_or_else(|| trace_id("openreward", &own()));
+    let mut document = at.value.clone();
+    match document.get_mut("blocks").filter(|_| wrapped) {
+        Some(slot) => *slot = values.into(),
+        None => document = values.into(),
+    }
+    let mut story = Story::new("openreward", id, document);
+    story.wrap = wrapped.then_some("blocks");
+    blocks::Reader::new(&mut story).read(&blocks, 0, 0)?;
+    Ok(story)
+}
+
+/// Arguments; JSON text is opened, as the page has it.
+fn arguments(payload: &At<'_>, story: &mut Story) -> Result<Value> {
+    let at = payload.need("arguments")?;
+    let Value::String(text) = at.value else {
+        return Ok(at.value.clone());
+    };
+    let opened: Value = serde_json::from_str(text).map_err(|error| at.refuse(format!("text that is no JSON: {error}")))?;
+    if !opened.is_object() {
+        return Err(at.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&opened))));
+    }
+    story.note(&at.path, NoteKind::Coerced, "JSON text was opened, as the page has it");
+    story.mend(&at.pointer, opened.clone());
+    Ok(opened)
+}
