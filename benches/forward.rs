@@ -112,7 +112,7 @@ fn from_log(programs: &Programs, protocol: &str) -> [f64; 2] {
             "--http=127.0.0.1:0".into(),
         ]
     });
-    let progress = directory.path().join("data/forward/null.json");
+    let progress = directory.path().join("data/forward/null.progress.json");
     while sent(&progress) < SPANS {
         assert!(begin.elapsed() < Duration::from_secs(120), "it does not send");
         std::thread::sleep(Duration::from_millis(5));

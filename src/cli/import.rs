@@ -12,6 +12,7 @@ use super::input::{Batch, DEFAULT_LIMIT, From, from_of};
 use super::source::default_data_dir;
 use super::{out, status};
 use crate::access::Project;
+use crate::formats::NoteKind;
 use crate::otlp;
 use crate::span::{Signal, Span, TraceId};
 use crate::store::{Chunk, Local, OpenOptions, Receipt, Store as _};
@@ -62,8 +63,15 @@ impl Import {
         for problem in &batch.problems {
             out::error(problem);
         }
-        for (file, note) in &batch.documents {
+        let (beside, others): (Vec<_>, Vec<_>) = batch.documents.iter().partition(|(_, note)| note.kind == NoteKind::Beside);
+        for (file, note) in others {
             out::note(&format!("{file}: {}: {}", note.path, note.detail));
+        }
+        if !beside.is_empty() {
+            let values = out::many(beside.len(), "value");
+            out::note(&format!(
+                "{values} of the documents have no place in spans: only an export in the same format has them again"
+            ));
         }
         if !batch.logs.is_empty() {
             out::note("the input has log records, which import does not store; send them to a server");

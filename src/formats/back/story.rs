@@ -213,7 +213,7 @@ impl Story {
         }
         let unknown = marks.iter().skip(1).filter(|mark| !mark.is_empty()).count();
         if unknown > 0 {
-            let detail = format!("times of {unknown} operations are not told; the spans say which in {TIMES_UNKNOWN}");
+            let detail = format!("{unknown} operations have no times; the attribute {TIMES_UNKNOWN} marks the times that are stand-ins");
             self.note("$", NoteKind::TimeUnknown, detail);
         }
     }

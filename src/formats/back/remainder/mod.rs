@@ -61,7 +61,7 @@ impl Remainder {
         values.map(|edit| Note {
             path: edit.get("at").and_then(Value::as_str).unwrap_or_default().to_owned(),
             kind: NoteKind::Beside,
-            detail: "spans have no words for this; it stands in an attribute of the root".to_owned(),
+            detail: "spans have no place for this; an attribute of the root span keeps it".to_owned(),
         })
     }
 

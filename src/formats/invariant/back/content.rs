@@ -59,7 +59,7 @@ pub(super) fn call(at: &At<'_>, story: &mut Story) -> Result<ToolCall> {
         Value::String(text) => text.clone(),
         Value::Number(number) => {
             let text = number.to_string();
-            story.note(&id.path, NoteKind::Coerced, "the analyzer wants text: read as text");
+            story.note(&id.path, NoteKind::Coerced, "the analyzer expects text: read as text");
             story.mend(&id.pointer, text.as_str().into());
             text
         }
@@ -88,7 +88,7 @@ fn arguments(at: &At<'_>, story: &mut Story) -> Result<Map<String, Value>> {
             let Value::Object(map) = opened else {
                 return Err(at.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&opened))));
             };
-            story.note(&at.path, NoteKind::Coerced, "JSON text was opened, as the analyzer does");
+            story.note(&at.path, NoteKind::Coerced, "JSON text was parsed, as the analyzer does");
             story.mend(&at.pointer, map.clone().into());
             Ok(map)
         }

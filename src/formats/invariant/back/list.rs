@@ -96,7 +96,7 @@ impl<'s> Reader<'s> {
                 let stamp = time(text);
                 if stamp.is_none() {
                     self.story
-                        .note(&at.path, NoteKind::TimeUnknown, format!("{text} is no time of ISO 8601"));
+                        .note(&at.path, NoteKind::TimeUnknown, format!("{text} is not an ISO 8601 time"));
                 }
                 stamp
             }
@@ -249,7 +249,7 @@ impl<'s> Reader<'s> {
                 Value::Array(_) => drop(content::parts(content)?),
                 Value::Object(_) => {
                     self.story
-                        .note(&content.path, NoteKind::Coerced, "Explorer wants text: comes back as JSON text");
+                        .note(&content.path, NoteKind::Coerced, "Explorer expects text: comes back as JSON text");
                     self.story.mend(&content.pointer, content.value.to_string().into());
                 }
                 other => return Err(content.refuse(format!("text, null or a list of parts is wanted, found {}", kind_of(other)))),

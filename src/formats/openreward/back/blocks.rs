@@ -105,7 +105,7 @@ impl<'s> Reader<'s> {
             Value::String(text) => text.clone(),
             other => {
                 self.story
-                    .note(&content.path, NoteKind::Coerced, "content that is no text: read as JSON text");
+                    .note(&content.path, NoteKind::Coerced, "the content is not text: read as JSON text");
                 other.to_string()
             }
         };

@@ -85,7 +85,7 @@ fn arguments(payload: &At<'_>, story: &mut Story) -> Result<Value> {
     if !opened.is_object() {
         return Err(at.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&opened))));
     }
-    story.note(&at.path, NoteKind::Coerced, "JSON text was opened, as the page has it");
+    story.note(&at.path, NoteKind::Coerced, "JSON text was parsed, as on the page of the format");
     story.mend(&at.pointer, opened.clone());
     Ok(opened)
 }
