@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""harbor 0.25.0 (the file validator), atif 1.8.0, nvidia-nat-atif 1.9.0; arize-phoenix-client where it is installed."""
+"""atif 1.8.0; where they are installed, harbor 0.25.0 (the file validator; Python 3.12), nvidia-nat-atif 1.9.0, arize-phoenix-client."""
 import os, sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from _common import *
 import atif
-from harbor.utils.trajectory_validator import TrajectoryValidator
-from nat.atif import Trajectory as NeMo
-from nat.atif.atif_step_extra import AtifAncestry, AtifInvocationInfo
+try:
+    from harbor.utils.trajectory_validator import TrajectoryValidator
+except ImportError:
+    TrajectoryValidator = None
+try:
+    from nat.atif import Trajectory as NeMo
+    from nat.atif.atif_step_extra import AtifAncestry, AtifInvocationInfo
+except ImportError:
+    NeMo = None
 try:
     from phoenix.client.helpers.atif import _convert_atif_trajectories_to_spans as phoenix
 except ImportError:
@@ -22,11 +28,13 @@ def extras(document):
 
 def check(path, flags):
     document = load(path)
-    validator = TrajectoryValidator()
-    need(validator.validate(path), str(validator.errors))
+    if TrajectoryValidator:
+        validator = TrajectoryValidator()
+        need(validator.validate(path), str(validator.errors))
     read = atif.Trajectory.model_validate(document)
-    NeMo.model_validate(document)
-    for extra in extras(document):
+    if NeMo:
+        NeMo.model_validate(document)
+    for extra in extras(document) if NeMo else ():
         if "ancestry" in extra: AtifAncestry.model_validate(extra["ancestry"])
         if "invocation" in extra: AtifInvocationInfo.model_validate(extra["invocation"])
     spans = f", {len(phoenix([document]))} spans in Phoenix" if phoenix else ""
