@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::hash::HashMap;
 use crate::span::AnyValue;
 
 /// A tree under construction: numbers are list indices where all siblings are numbers.
@@ -9,13 +10,30 @@ use crate::span::AnyValue;
 struct Node {
     value: Option<Value>,
     children: Vec<(String, Node)>,
+    /// Where each child stands, once there are more than [`FEW`].
+    places: HashMap<String, usize>,
 }
+
+/// So many names are compared faster than they are hashed.
+const FEW: usize = 16;
 
 impl Node {
     fn child(&mut self, name: &str) -> &mut Self {
-        let at = self.children.iter().rposition(|(have, _)| have == name).unwrap_or_else(|| {
+        let few = self.children.len() <= FEW;
+        let known = match few {
+            true => self.children.iter().rposition(|(have, _)| have == name),
+            false => self.places.get(name).copied(),
+        };
+        let at = known.unwrap_or_else(|| {
+            let at = self.children.len();
             self.children.push((name.to_owned(), Self::default()));
-            self.children.len() - 1
+            if at == FEW {
+                let place = |(at, (name, _)): (usize, &(String, Self))| (name.clone(), at);
+                self.places = self.children.iter().enumerate().map(place).collect();
+            } else if at > FEW {
+                self.places.insert(name.to_owned(), at);
+            }
+            at
         });
         // The position was just found or made.
         #[expect(clippy::indexing_slicing, reason = "the position was just found or made")]

@@ -1,5 +1,7 @@
 //! Spans and log records to runs, one a trace.
 
+use std::cell::LazyCell;
+
 use serde_json::Map;
 
 use super::logs::{self, ByTrace};
@@ -9,7 +11,7 @@ use super::{AgentInfo, Run, RunFailure, Scope, Step, conversation, duplicate, en
 use crate::dialect::{Framework, Registry};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Agent, Kind};
-use crate::span::{LogRecord, Span, TraceId, UnixNanos};
+use crate::span::{LogRecord, Span, SpanId, TraceId, UnixNanos};
 use crate::trace::{Finding, FindingKind, Trace};
 
 /// The runs in these spans and log records, one a trace, by first start.
@@ -274,7 +276,9 @@ fn framework<'a>(trace: &'a Trace, steps: &[Step], worker: Option<&'a Span>) -> 
     let mut known: HashSet<&str> = HashSet::default();
     let mut custom = None;
     let spans = steps.iter().filter(|step| step.operation.kind != Kind::Plain);
-    let spans = spans.filter_map(|step| trace.spans.get(trace.index_of(step.span_id?)?));
+    // Most runs need no span but the worker's.
+    let by_id = LazyCell::new(|| -> HashMap<SpanId, &Span> { trace.spans.iter().map(|span| (span.span_id, span)).collect() });
+    let spans = spans.filter_map(|step| by_id.get(&step.span_id?).copied());
     for span in worker.into_iter().chain(spans) {
         // One look at each scope: its first span shows what the others do.
         if !known.insert(&span.scope.name) {
@@ -352,6 +356,7 @@ fn topmost_name(steps: &[Step], scopes: &[Scope]) -> Option<String> {
 /// stay.
 fn same_calls(runs: &mut [Run]) {
     let mut by_id: HashMap<String, Vec<(usize, usize)>> = HashMap::default();
+    let mut marked: HashSet<usize> = HashSet::default();
     for (at, run) in runs.iter().enumerate() {
         for (index, step) in run.steps.iter().enumerate() {
             if let Some(id) = &step.operation.response_id {
@@ -381,6 +386,7 @@ fn same_calls(runs: &mut [Run]) {
             if run == first_run {
                 continue;
             }
+            let _ = marked.insert(run);
             let Some(run) = runs.get_mut(run) else { continue };
             let Some(step) = run.steps.get_mut(step) else { continue };
             step.same_call_as = Some(kept);
@@ -389,6 +395,10 @@ fn same_calls(runs: &mut [Run]) {
                 FindingKind::SameCallAs,
                 format!("the same model call as span {} of trace {}", kept.1, kept.0),
             ));
+        }
+    }
+    for run in marked {
+        if let Some(run) = runs.get_mut(run) {
             run.findings
                 .sort_by(|a, b| (a.kind, a.span_id, &a.detail).cmp(&(b.kind, b.span_id, &b.detail)));
         }

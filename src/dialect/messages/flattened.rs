@@ -2,13 +2,13 @@
 //! read without a tree in between. Only the members that nearly every message has; a group with any other is left to the tree.
 
 use super::{Builder, calls};
+use crate::hash::HashMap;
 use crate::operation::{Message, Role, ToolCall};
 use crate::span::AnyValue;
 
 /// Members of one message.
 #[derive(Default)]
 struct Members<'a> {
-    index: u32,
     /// Whether they stand below `message.`, as OpenInference writes them.
     wrapped: bool,
     role: Option<&'a str>,
@@ -16,12 +16,11 @@ struct Members<'a> {
     name: Option<&'a str>,
     tool_call_id: Option<&'a str>,
     finish_reason: Option<&'a str>,
-    calls: Vec<Call<'a>>,
+    calls: Numbered<Call<'a>>,
 }
 
 #[derive(Default)]
 struct Call<'a> {
-    index: u32,
     /// Whether they stand below `tool_call.`, and name and arguments below `function.`.
     wrapped: bool,
     id: Option<&'a str>,
@@ -32,17 +31,16 @@ struct Call<'a> {
 /// The messages that these keys (after the prefix) span: what [`super::read`] gives of their tree, blank messages included.
 /// `None` where that is for the tree to say.
 pub(super) fn read<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> Option<Vec<Message>> {
-    let mut list: Vec<Members<'_>> = Vec::new();
+    let mut list: Numbered<Members<'_>> = Numbered::default();
     for (key, value) in group {
         let AnyValue::String(text) = value else { return None };
         let (index, rest) = numbered(key)?;
         let (wrapped, member) = unwrapped(rest, "message.");
         let begun = || Members {
-            index,
             wrapped,
             ..Members::default()
         };
-        let message = find_or_push(&mut list, |message| message.index == index, begun)?;
+        let message = list.get_or_begin(index, begun)?;
         if message.wrapped != wrapped {
             return None;
         }
@@ -56,7 +54,7 @@ pub(super) fn read<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> 
         };
         *slot = Some(text);
     }
-    list.sort_by_key(|message| message.index);
+    let list = list.in_order();
     let mut out = Vec::with_capacity(list.len());
     for message in list {
         message.build(&mut out)?;
@@ -64,15 +62,14 @@ pub(super) fn read<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> 
     Some(out)
 }
 
-fn call_member<'l, 'a>(calls: &'l mut Vec<Call<'a>>, key: &str) -> Option<&'l mut Option<&'a str>> {
+fn call_member<'l, 'a>(calls: &'l mut Numbered<Call<'a>>, key: &str) -> Option<&'l mut Option<&'a str>> {
     let (index, rest) = numbered(key)?;
     let (wrapped, member) = unwrapped(rest, "tool_call.");
     let begun = || Call {
-        index,
         wrapped,
         ..Call::default()
     };
-    let call = find_or_push(calls, |call| call.index == index, begun).filter(|call| call.wrapped == wrapped)?;
+    let call = calls.get_or_begin(index, begun).filter(|call| call.wrapped == wrapped)?;
     match (member, wrapped) {
         ("id", _) => Some(&mut call.id),
         ("function.name", true) | ("name", false) => Some(&mut call.name),
@@ -81,13 +78,51 @@ fn call_member<'l, 'a>(calls: &'l mut Vec<Call<'a>>, key: &str) -> Option<&'l mu
     }
 }
 
-/// The last item that fits, else a new one: keys of one message mostly follow one another.
-fn find_or_push<T>(list: &mut Vec<T>, fits: impl Fn(&T) -> bool, begun: impl FnOnce() -> T) -> Option<&mut T> {
-    let at = list.iter().rposition(fits).unwrap_or_else(|| {
-        list.push(begun());
-        list.len() - 1
-    });
-    list.get_mut(at)
+/// Items by the index in their keys, in the order in which they begin.
+struct Numbered<T> {
+    list: Vec<(u32, T)>,
+    /// Where each index stands, once there are more than [`FEW`].
+    places: HashMap<u32, usize>,
+}
+
+/// So many indices are compared faster than they are hashed.
+const FEW: usize = 16;
+
+impl<T> Default for Numbered<T> {
+    fn default() -> Self {
+        Self {
+            list: Vec::new(),
+            places: HashMap::default(),
+        }
+    }
+}
+
+impl<T> Numbered<T> {
+    /// The item of this index, else a new one.
+    fn get_or_begin(&mut self, index: u32, begun: impl FnOnce() -> T) -> Option<&mut T> {
+        let known = if self.list.len() <= FEW {
+            // Keys of one item mostly follow one another.
+            self.list.iter().rposition(|(have, _)| *have == index)
+        } else {
+            self.places.get(&index).copied()
+        };
+        let at = known.unwrap_or_else(|| {
+            let at = self.list.len();
+            self.list.push((index, begun()));
+            if at == FEW {
+                self.places = self.list.iter().enumerate().map(|(at, (index, _))| (*index, at)).collect();
+            } else if at > FEW {
+                self.places.insert(index, at);
+            }
+            at
+        });
+        self.list.get_mut(at).map(|(_, item)| item)
+    }
+
+    fn in_order(mut self) -> Vec<T> {
+        self.list.sort_by_key(|(index, _)| *index);
+        self.list.into_iter().map(|(_, item)| item).collect()
+    }
 }
 
 /// The index in front of a key, and the rest of the key.
@@ -106,7 +141,7 @@ fn said(text: Option<&str>) -> Option<String> {
 }
 
 impl Members<'_> {
-    fn build(mut self, out: &mut Vec<Message>) -> Option<()> {
+    fn build(self, out: &mut Vec<Message>) -> Option<()> {
         let mut builder = Builder::new(Role::from_recorded(self.role?));
         // A call may be written as an assistant's words.
         if builder.message.role == Role::Assistant
@@ -122,8 +157,11 @@ impl Members<'_> {
         if let Some(content) = self.content {
             builder.text(content);
         }
-        self.calls.sort_by_key(|call| call.index);
-        self.calls.into_iter().filter_map(Call::build).for_each(|call| builder.call(call));
+        self.calls
+            .in_order()
+            .into_iter()
+            .filter_map(Call::build)
+            .for_each(|call| builder.call(call));
         builder.finish(out);
         Some(())
     }
@@ -179,8 +217,8 @@ mod tests {
         #[test]
         fn same_as_the_tree(
             picks in proptest::collection::vec(
-                (0u32..12, any::<bool>(), proptest::sample::select(MEMBERS), proptest::sample::select(TEXTS)),
-                0..24,
+                (0u32..24, any::<bool>(), proptest::sample::select(MEMBERS), proptest::sample::select(TEXTS)),
+                0..60,
             ),
             one_shape in any::<bool>(),
         ) {
@@ -193,7 +231,7 @@ mod tests {
                 }
             }
             // Most messages have a role.
-            for index in 0..12 {
+            for index in 0..24 {
                 let (key, first) = (format!("{index}.message.role"), format!("{index}."));
                 if one_shape && pairs.iter().any(|(have, _)| have.starts_with(&first)) && pairs.iter().all(|(have, _)| *have != key) {
                     pairs.push((key, AnyValue::from("assistant")));
