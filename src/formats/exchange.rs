@@ -16,7 +16,7 @@ use crate::transcript::{Asked, Given};
 pub(crate) fn name<'a>(run: &'a Run, asked: &Asked<'a>) -> &'a str {
     let tool = || asked.tool.and_then(|tool| tool.of(run));
     let own = asked.call.map(|call| call.name.as_str()).filter(|name| !name.is_empty());
-    own.or_else(|| tool().map(|tool| calls::tool_name(run, tool))).unwrap_or("tool")
+    own.or_else(|| tool().map(|tool| calls::tool_name(run, tool))).unwrap_or("unknown")
 }
 
 /// The arguments of a call as an object. The flag says whether one was put around.

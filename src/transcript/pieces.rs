@@ -30,7 +30,8 @@ pub(crate) enum PieceKind<'a> {
     Turn(&'a Message),
     /// A model call without recorded words.
     SilentTurn,
-    /// Work that no model asked for: a call and its result, both made of the operation.
+    /// Work that no model asked for: a call and its result, both made of the operation; without a step, a result whose call
+    /// nobody knows.
     Unasked,
     /// A person's words that an operation alone tells.
     UserWords,
@@ -68,12 +69,12 @@ pub(crate) struct Given<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Pieces<'a> {
     pub(crate) list: Vec<Piece<'a>>,
-    /// Results of calls that nobody knows.
-    pub(crate) stray: Vec<&'a ResultEntry>,
     /// Operations that no piece tells of, but for those that say nothing of agents.
     pub(crate) rest: Vec<StepId>,
     by_place: HashMap<CallPlace, (usize, usize)>,
     by_id: HashMap<Cow<'a, str>, (usize, usize)>,
+    /// Results of calls that nobody knows.
+    stray: Vec<Piece<'a>>,
 }
 
 impl<'a> Transcript<'a> {
@@ -84,7 +85,7 @@ impl<'a> Transcript<'a> {
         for entry in conversation {
             out.entry(self, entry);
         }
-        let mut between = Vec::new();
+        let mut between = std::mem::take(&mut out.stray);
         for id in self.steps_of(scope) {
             if let Some(step) = id.of(self.run)
                 && !out.beside(self, *id, step, &mut between)
@@ -171,7 +172,9 @@ impl<'a> Pieces<'a> {
             asked.results.push(given);
             self.push(Piece::lone(PieceKind::Unasked, given.tool, given.at, vec![asked]));
         } else {
-            self.stray.push(result);
+            let mut asked = Asked::lone((&result.call_id).into(), None);
+            asked.results.push(given);
+            self.stray.push(Piece::lone(PieceKind::Unasked, None, given.at, vec![asked]));
         }
     }
 

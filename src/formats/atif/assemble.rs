@@ -175,10 +175,6 @@ impl<'a> Assembly<'a, '_> {
             for piece in &pieces.list {
                 self.piece(draft, piece, &said, depth);
             }
-            for result in pieces.stray {
-                let what = format!("the result of {}, which nothing calls", result.call_id);
-                draft.losses.push(Loss::new(None, what, LossReason::NoPlace));
-            }
             for id in pieces.rest {
                 self.operation(draft, id);
             }
@@ -214,6 +210,11 @@ impl<'a> Assembly<'a, '_> {
                 (id != asked.id, "tool_call_id", LossReason::Coerced),
                 (asked.is_made && asked.call.is_some(), "tool_call_id", LossReason::Synthesized),
                 (wrapped, "arguments", LossReason::Coerced),
+                (
+                    asked.call.is_none() && asked.tool.is_none(),
+                    "function_name",
+                    LossReason::Synthesized,
+                ),
             ] {
                 if happened {
                     draft

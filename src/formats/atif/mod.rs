@@ -30,7 +30,7 @@
 //! # What is lost
 //!
 //! Times keep microseconds. Bytes of images, sounds and files. Arguments that are no object are put into one, as `input`. A call
-//! id that stands in the trajectory already gets a number. Results of calls that nobody knows. A run in which nothing was said or
+//! id that stands in the trajectory already gets a number. A result whose call nobody knows is a call named `unknown`. A run in which nothing was said or
 //! called gives no trajectory: one without steps is refused.
 
 mod assemble;

@@ -155,13 +155,6 @@ impl<'a, 'o> Talk<'a, 'o> {
             }
             self.piece(piece);
         }
-        for result in pieces.stray {
-            self.row.lose(
-                None,
-                format!("the result of {}, which nothing calls", result.call_id),
-                LossReason::NoPlace,
-            );
-        }
         for step in pieces.rest.iter().filter_map(|id| id.of(self.run)) {
             self.facts(step);
             if !matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
@@ -218,6 +211,12 @@ impl<'a, 'o> Talk<'a, 'o> {
                 self.assistant(piece, message, span);
             }
             PieceKind::SilentTurn => self.row.lose(span, "a model call without recorded words", LossReason::NoPlace),
+            PieceKind::Unasked if step.is_none() => {
+                for asked in &piece.calls {
+                    let what = format!("the result of {}, which nothing calls", asked.id);
+                    self.row.lose(None, what, LossReason::NoPlace);
+                }
+            }
             PieceKind::Unasked => self.row.lose(span, format!("{kind}: no model asked for it"), LossReason::NoPlace),
             _ => self.row.lose(span, format!("{kind}: its words"), LossReason::NoPlace),
         }
