@@ -27,8 +27,17 @@ const LEAST: Duration = Duration::from_millis(2);
 /// What a busy machine did once it does not do each time.
 const ATTEMPTS: usize = 4;
 
-/// Options that write what is not written without them.
-const MORE: [(&str, &str); 12] = [
+/// Words and results are divided at no size, so that few and many items have the same form.
+const WHOLE: [(&str, &str); 4] = [
+    ("openreward.limit_msg_bytes", "1000000000"),
+    ("openreward.limit_think_bytes", "1000000000"),
+    ("openreward.limit_tool_args_bytes", "1000000000"),
+    ("openreward.limit_tool_result_bytes", "1000000000"),
+];
+
+/// Options that write what is not written without them; results are divided at few and at many items.
+const MORE: [(&str, &str); 13] = [
+    ("openreward.limit_tool_result_bytes", "10000"),
     ("atif.subagents", "files"),
     ("contextforge.embeddings", "retrieval"),
     ("invariant.container", "jsonl"),
@@ -88,8 +97,8 @@ fn works(batch: Batch) -> Vec<Work> {
         runs = run::from_batch(spans, logs, &registry);
         0
     });
-    let more = MORE.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    for (with, options) in [("", Options::default()), (" with options", Options::of(more).unwrap())] {
+    let of = |list: &[(&str, &str)]| Options::of(list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))).unwrap();
+    for (with, options) in [("", of(&WHOLE)), (" with options", of(&MORE))] {
         for format in FORMATS {
             measure(format!("{}{with}", format.id), &mut || {
                 let documents = format.assemble(&runs, &options, Layout::Compact);

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::{parts, python_repr};
+use crate::hash::HashSet;
 use crate::members::Members;
 use crate::operation::{Message, Part, Role, ToolCall};
 
@@ -11,7 +12,12 @@ pub(super) struct Builder {
     pub(super) message: Message,
     pub(super) results: Vec<Message>,
     pub(super) results_first: bool,
+    /// The ids of the calls, once there are more than [`FEW`].
+    ids: HashSet<String>,
 }
+
+/// So many ids are compared faster than they are hashed.
+const FEW: usize = 16;
 
 impl Builder {
     pub(super) fn new(role: Role) -> Self {
@@ -22,6 +28,7 @@ impl Builder {
             },
             results: Vec::new(),
             results_first: false,
+            ids: HashSet::default(),
         }
     }
 
@@ -111,10 +118,24 @@ impl Builder {
     }
 
     pub(super) fn call(&mut self, call: ToolCall) {
-        let known = call.id.is_some() && self.message.tool_calls.iter().any(|have| have.id == call.id);
-        if !known {
+        if !self.has_call(call.id.as_deref()) {
+            if let Some(id) = call.id.as_ref().filter(|_| !self.ids.is_empty()) {
+                self.ids.insert(id.clone());
+            }
             self.message.tool_calls.push(call);
         }
+    }
+
+    fn has_call(&mut self, id: Option<&str>) -> bool {
+        let Some(id) = id else { return false };
+        let calls = &self.message.tool_calls;
+        if calls.len() <= FEW {
+            return calls.iter().any(|have| have.id.as_deref() == Some(id));
+        }
+        if self.ids.is_empty() {
+            self.ids.extend(calls.iter().filter_map(|call| call.id.clone()));
+        }
+        self.ids.contains(id)
     }
 
     /// A tool's answer: result pieces inside it name their own calls; anything else is the answer.
