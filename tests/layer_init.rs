@@ -286,6 +286,8 @@ fn spans_survive_a_crash_and_go_out_at_the_next_start() {
             ("OTEL_EXPORTER_OTLP_ENDPOINT", &address),
             ("SPANBRIDGE_SPOOL", spool),
             ("OTEL_SERVICE_NAME", "second"),
+            // Its own span waits, however slow the machine is.
+            ("OTEL_BSP_SCHEDULE_DELAY", "60000"),
         ],
     )
     .spawn()

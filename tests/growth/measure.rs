@@ -37,7 +37,7 @@ const WHOLE: [(&str, &str); 4] = [
 
 /// Options that write what is not written without them; results are divided at few and at many items.
 const MORE: [(&str, &str); 13] = [
-    ("openreward.limit_tool_result_bytes", "10000"),
+    ("openreward.limit_tool_result_bytes", "200"),
     ("atif.subagents", "files"),
     ("contextforge.embeddings", "retrieval"),
     ("invariant.container", "jsonl"),
