@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The documents of ../documents against the real packages: valid ones are accepted, each of invalid/ is refused.
+"""The documents of ../documents against the real packages: valid ones are accepted, each of invalid/ is refused. Formats that
+have no folder there are left out.
 With a folder: its documents `<name>.<format>.json` instead, of each format at least one, all of them valid.
 
 usage: check_documents.py [FOLDER]      run with the Python that has requirements.txt"""
@@ -14,6 +15,8 @@ def main():
         base, patterns = os.path.join(os.path.dirname(HERE), "documents", fmt), (("*.json", True), ("invalid/*.json", False))
         if len(sys.argv) > 1:
             base, patterns = sys.argv[1], ((f"*.{fmt}.json", True),)
+        elif not os.path.isdir(base):
+            continue
         for pattern, want in patterns:
             files = sorted(glob.glob(os.path.join(base, pattern)))
             if not files:
