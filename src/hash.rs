@@ -1,7 +1,80 @@
 //! Hash maps for ids and short texts. `foldhash` is seeded at random in every process; std's `SipHash` was a sixth of the time
 //! that reading a run takes.
 
+use std::borrow::Borrow;
+use std::hash::Hash;
+
 /// A map.
 pub(crate) type HashMap<K, V> = std::collections::HashMap<K, V, foldhash::fast::RandomState>;
 /// A set.
 pub(crate) type HashSet<T> = std::collections::HashSet<T, foldhash::fast::RandomState>;
+
+/// Items by key, in the order in which they begin. A few keys are compared, which is faster than to hash them; more are hashed.
+pub(crate) struct Keyed<K, T> {
+    list: Vec<(K, T)>,
+    /// Where each key stands, once there are more than [`FEW`].
+    places: HashMap<K, usize>,
+}
+
+const FEW: usize = 16;
+
+impl<K, T> Default for Keyed<K, T> {
+    fn default() -> Self {
+        Self {
+            list: Vec::new(),
+            places: HashMap::default(),
+        }
+    }
+}
+
+impl<K: Clone + Eq + Hash, T> Keyed<K, T> {
+    /// The item of this key, else a new one.
+    pub(crate) fn get_or_insert_with<Q>(&mut self, key: &Q, begun: impl FnOnce() -> T) -> &mut T
+    where
+        K: Borrow<Q>,
+        Q: ?Sized + Eq + Hash + ToOwned<Owned = K>,
+    {
+        let known = if self.list.len() <= FEW {
+            // Keys of one item mostly follow one another.
+            self.list.iter().rposition(|(have, _)| have.borrow() == key)
+        } else {
+            self.places.get(key).copied()
+        };
+        let at = known.unwrap_or_else(|| {
+            let at = self.list.len();
+            self.list.push((key.to_owned(), begun()));
+            if at == FEW {
+                self.places = self.list.iter().enumerate().map(|(at, (key, _))| (key.clone(), at)).collect();
+            } else if at > FEW {
+                let _ = self.places.insert(key.to_owned(), at);
+            }
+            at
+        });
+        #[expect(clippy::indexing_slicing, reason = "the place was just found or made")]
+        &mut self.list[at].1
+    }
+
+    pub(crate) fn into_list(self) -> Vec<(K, T)> {
+        self.list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_and_many_keys_are_found_again_in_their_order() {
+        for count in [3, FEW, FEW + 1, FEW + 2, 100] {
+            let mut items: Keyed<String, usize> = Keyed::default();
+            for round in 0..3 {
+                for number in (0..count).rev() {
+                    *items.get_or_insert_with(&*number.to_string(), || 0) += round;
+                }
+            }
+            let list = items.into_list();
+            let wanted: Vec<(String, usize)> = (0..count).rev().map(|number| (number.to_string(), 3)).collect();
+            assert_eq!(list, wanted);
+        }
+    }
+}

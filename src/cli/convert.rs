@@ -10,7 +10,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use super::failure::Failure;
-use super::input::{Batch, DEFAULT_LIMIT, From, from_of};
+use super::input::Files;
 use super::{out, status};
 use crate::formats::{self, AnyFormat, Layout, Options};
 use crate::span::hex;
@@ -48,18 +48,8 @@ fn help() -> String {
 pub(super) struct Convert {
     #[command(flatten)]
     pub(super) target: Target,
-    /// The format of the documents to read; `auto` detects spans, log records and documents by their content.
-    #[arg(long, value_name = "FORMAT|auto", value_parser = from_of, default_value = "auto")]
-    from: From,
-    /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
-    #[arg(long, value_name = "FILE")]
-    semconv: Option<PathBuf>,
-    /// The maximum size of a file after decompression.
-    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
-    max_bytes: usize,
-    /// The files to read: spans, log records or documents; `-` is standard input.
-    #[arg(required = true, value_name = "FILE|-")]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: Files,
 }
 
 /// What is written, and where.
@@ -96,17 +86,10 @@ pub(super) fn option_of(text: &str) -> Result<(String, String), String> {
 
 impl Convert {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let vocabulary = vocabulary(self.semconv.as_deref())?;
+        let vocabulary = self.files.vocabulary()?;
         let mut writer = self.target.open()?;
-        let mut batch = Batch::new(self.max_bytes).from(self.from);
-        for file in &self.files {
-            batch.read(file);
-        }
-        for note in &batch.notes {
-            out::note(note);
-        }
+        let batch = self.files.read();
         for problem in &batch.problems {
-            out::error(problem);
             writer.note_loss(|| json!({ "kind": "unreadable", "what": out::with_causes(problem) }))?;
         }
         for (file, note) in &batch.documents {

@@ -6,13 +6,11 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::convert::vocabulary;
 use super::failure::Failure;
-use super::input::{Batch, DEFAULT_LIMIT, From, from_of};
+use super::input::Files;
 use super::source::default_data_dir;
 use super::{out, status};
 use crate::access::Project;
-use crate::formats::NoteKind;
 use crate::otlp;
 use crate::span::{Signal, Span, TraceId};
 use crate::store::{Chunk, Local, OpenOptions, Receipt, Store as _};
@@ -31,48 +29,20 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Import {
-    /// The format of the documents; `auto` detects it by their content.
-    #[arg(long, value_name = "FORMAT|auto", value_parser = from_of, default_value = "auto")]
-    from: From,
     /// The data directory [default: $XDG_DATA_HOME/spanbridge]. No server may be using it.
     #[arg(long, value_name = "DIR", env = "SPANBRIDGE_DATA_DIR")]
     data_dir: Option<PathBuf>,
     /// The project to store the spans in.
     #[arg(long, value_name = "ORG/PROJECT", env = "SPANBRIDGE_PROJECT", default_value_t = Project::default())]
     project: Project,
-    /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
-    #[arg(long, value_name = "FILE")]
-    semconv: Option<PathBuf>,
-    /// The maximum size of a file after decompression.
-    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
-    max_bytes: usize,
-    /// The files to read; `-` is standard input.
-    #[arg(required = true, value_name = "FILE|-")]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: Files,
 }
 
 impl Import {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let mut batch = Batch::new(self.max_bytes).from(self.from);
-        for file in &self.files {
-            batch.read(file);
-        }
-        for note in &batch.notes {
-            out::note(note);
-        }
-        for problem in &batch.problems {
-            out::error(problem);
-        }
-        let (beside, others): (Vec<_>, Vec<_>) = batch.documents.iter().partition(|(_, note)| note.kind == NoteKind::Beside);
-        for (file, note) in others {
-            out::note(&format!("{file}: {}: {}", note.path, note.detail));
-        }
-        if !beside.is_empty() {
-            let values = out::many(beside.len(), "value");
-            out::note(&format!(
-                "{values} of the documents have no place in spans: only an export in the same format has them again"
-            ));
-        }
+        let batch = self.files.read();
+        batch.report_documents();
         if !batch.logs.is_empty() {
             out::note("the input has log records, which import does not store; send them to a server");
         }
@@ -93,7 +63,7 @@ impl Import {
     fn store(&self, spans: Vec<Span>) -> Result<Receipt, Failure> {
         let directory = self.data_dir.clone().map_or_else(default_data_dir, Ok)?;
         let options = OpenOptions {
-            session_keys: vocabulary(self.semconv.as_deref())?.session_keys(),
+            session_keys: self.files.vocabulary()?.session_keys(),
             ..OpenOptions::new(&self.project.directory(&directory))
         };
         let keys: Vec<&str> = options.session_keys.iter().map(String::as_str).collect();

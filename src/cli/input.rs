@@ -2,13 +2,19 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use crate::formats::{self, AnyFormat, DisassembleError, Note};
+use clap::Args;
+
+use super::convert::vocabulary;
+use super::failure::Failure;
+use super::out;
+use crate::formats::{self, AnyFormat, DisassembleError, Note, NoteKind};
 use crate::otlp;
 use crate::receiver::limits::{Encoding, InflateError, inflate};
 use crate::span::json::{JsonError, Message};
 use crate::span::{LogRecord, Refused, Signal, Span};
+use crate::web::documents::Vocabulary;
 
 /// No file may hold more than this after decompression, unless told otherwise.
 pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
@@ -28,6 +34,45 @@ pub(super) struct Batch {
     pub(super) notes: Vec<String>,
     /// What the spans do not say as the documents did, by file.
     pub(super) documents: Vec<(String, Note)>,
+}
+
+/// The files of `convert`, `import` and `send`, and how they are read.
+#[derive(Debug, Args)]
+pub(super) struct Files {
+    /// The format of the documents to read; `auto` detects spans, log records and documents by their content.
+    #[arg(long, value_name = "FORMAT|auto", value_parser = from_of, default_value = "auto")]
+    from: From,
+    /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
+    #[arg(long, value_name = "FILE")]
+    semconv: Option<PathBuf>,
+    /// The maximum size of a file after decompression.
+    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
+    max_bytes: usize,
+    /// The files to read: spans, log records or documents; `-` is standard input.
+    #[arg(required = true, value_name = "FILE|-")]
+    files: Vec<PathBuf>,
+}
+
+impl Files {
+    pub(super) fn vocabulary(&self) -> Result<Vocabulary, Failure> {
+        vocabulary(self.semconv.as_deref())
+    }
+
+    /// Reads them, and reports on standard error what could not be read.
+    pub(super) fn read(&self) -> Batch {
+        let mut batch = Batch::new(self.max_bytes);
+        batch.from = self.from;
+        for file in &self.files {
+            batch.read(file);
+        }
+        for note in &batch.notes {
+            out::note(note);
+        }
+        for problem in &batch.problems {
+            out::error(problem);
+        }
+        batch
+    }
 }
 
 /// What files hold.
@@ -93,10 +138,18 @@ impl Batch {
         }
     }
 
-    /// The files hold this.
-    pub(super) fn from(mut self, from: From) -> Self {
-        self.from = from;
-        self
+    /// Reports on standard error what the spans of documents do not say as the documents did.
+    pub(super) fn report_documents(&self) {
+        let (beside, others): (Vec<_>, Vec<_>) = self.documents.iter().partition(|(_, note)| note.kind == NoteKind::Beside);
+        for (file, note) in others {
+            out::note(&format!("{file}: {}: {}", note.path, note.detail));
+        }
+        if !beside.is_empty() {
+            let values = out::many(beside.len(), "value");
+            out::note(&format!(
+                "{values} in the documents cannot be expressed as spans; only an export in the same format restores them"
+            ));
+        }
     }
 
     /// Adds what a file holds; `-` is standard input.

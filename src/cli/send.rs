@@ -1,7 +1,6 @@
 //! `spanbridge send`: files in, spans out to an OTLP backend, no server.
 
 use std::convert::Infallible;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,9 +9,8 @@ use clap::Args;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-use super::convert::vocabulary;
 use super::failure::Failure;
-use super::input::{Batch, DEFAULT_LIMIT};
+use super::input::Files;
 use super::{out, status};
 use crate::forward::send::send;
 use crate::forward::{DestinationText, Dialect, Logs, Protocol, Sample};
@@ -51,15 +49,8 @@ pub(super) struct Send {
     /// Give up if the destination accepts nothing for this many seconds.
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
     give_up_seconds: u64,
-    /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
-    #[arg(long, value_name = "FILE")]
-    semconv: Option<PathBuf>,
-    /// The maximum size of a file after decompression.
-    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
-    max_bytes: usize,
-    /// The files to read; `-` is standard input.
-    #[arg(required = true, value_name = "FILE|-")]
-    files: Vec<PathBuf>,
+    #[command(flatten)]
+    files: Files,
 }
 
 fn word<T: DeserializeOwned>(text: &str) -> Result<T, String> {
@@ -85,15 +76,13 @@ impl Send {
         };
         let usage = |error| Failure::usage(format!("--to {}: {}", self.to, out::with_causes(&error)));
         let destination = text.resolve(None).map_err(usage)?;
-        let registry = Arc::new(vocabulary(self.semconv.as_deref())?.registry().clone());
-        let mut batch = Batch::new(self.max_bytes);
-        self.files.iter().for_each(|file| batch.read(file));
-        batch.notes.iter().for_each(|note| out::note(note));
-        batch.problems.iter().for_each(|problem| out::error(problem));
+        let registry = Arc::new(self.files.vocabulary()?.registry().clone());
+        let batch = self.files.read();
+        batch.report_documents();
         let clean = batch.problems.is_empty();
         let all = [batch.spans.len() as u64, batch.logs.len() as u64];
         if all == [0, 0] {
-            out::note("no spans and no log records in the input, so nothing to send");
+            out::note("the input has no spans and no log records, so there is nothing to send");
             return Ok(status(clean));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -141,7 +130,7 @@ impl Send {
         if sample.left_out + sample.not_taken > 0 {
             let left = out::many(sample.left_out + sample.not_taken, "log record");
             out::note(&format!(
-                "{left} not sent: no span takes them, or the destination takes no log records"
+                "{left} not sent: they belong to no span in the input, or the destination does not accept log records"
             ));
         }
         if let Some(reason) = &outcome.gave_up {

@@ -2,62 +2,34 @@
 
 use serde_json::{Map, Value};
 
-use crate::hash::HashMap;
+use crate::hash::Keyed;
 use crate::span::AnyValue;
 
 /// A tree under construction: numbers are list indices where all siblings are numbers.
 #[derive(Default)]
 struct Node {
     value: Option<Value>,
-    children: Vec<(String, Node)>,
-    /// Where each child stands, once there are more than [`FEW`].
-    places: HashMap<String, usize>,
+    children: Keyed<String, Node>,
 }
 
-/// So many names are compared faster than they are hashed.
-const FEW: usize = 16;
-
 impl Node {
-    fn child(&mut self, name: &str) -> &mut Self {
-        let few = self.children.len() <= FEW;
-        let known = match few {
-            true => self.children.iter().rposition(|(have, _)| have == name),
-            false => self.places.get(name).copied(),
-        };
-        let at = known.unwrap_or_else(|| {
-            let at = self.children.len();
-            self.children.push((name.to_owned(), Self::default()));
-            if at == FEW {
-                let place = |(at, (name, _)): (usize, &(String, Self))| (name.clone(), at);
-                self.places = self.children.iter().enumerate().map(place).collect();
-            } else if at > FEW {
-                self.places.insert(name.to_owned(), at);
-            }
-            at
-        });
-        // The position was just found or made.
-        #[expect(clippy::indexing_slicing, reason = "the position was just found or made")]
-        &mut self.children[at].1
-    }
-
     fn into_value(self) -> Value {
-        if self.children.is_empty() {
+        let children = self.children.into_list();
+        if children.is_empty() {
             return self.value.unwrap_or(Value::Null);
         }
-        if self
-            .children
+        if children
             .iter()
             .all(|(name, _)| name.bytes().all(|digit| digit.is_ascii_digit()) && name.len() < 10)
         {
-            let mut items: Vec<(u64, Value)> = self
-                .children
+            let mut items: Vec<(u64, Value)> = children
                 .into_iter()
                 .map(|(name, node)| (name.parse().unwrap_or(u64::MAX), node.into_value()))
                 .collect();
             items.sort_by_key(|(index, _)| *index);
             return Value::Array(items.into_iter().map(|(_, value)| value).collect());
         }
-        let mut map: Map<String, Value> = self.children.into_iter().map(|(name, node)| (name, node.into_value())).collect();
+        let mut map: Map<String, Value> = children.into_iter().map(|(name, node)| (name, node.into_value())).collect();
         if let Some(value) = self.value {
             let _ = map.insert("value".to_owned(), value);
         }
@@ -71,7 +43,7 @@ pub(super) fn tree<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a AnyValue)>)
     for (key, value) in pairs {
         let mut node = &mut root;
         for segment in key.split('.') {
-            node = node.child(segment);
+            node = node.children.get_or_insert_with(segment, Node::default);
         }
         node.value = Some(value.to_json());
     }

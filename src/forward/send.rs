@@ -58,13 +58,13 @@ pub async fn send(
             () = tokio::time::sleep(give_up) => {
                 let reason = match counts.health() {
                     Health::Down(reason) => reason,
-                    Health::Up | Health::Unknown => "there is no answer".to_owned(),
+                    Health::Up | Health::Unknown => "it does not respond".to_owned(),
                 };
                 gave_up = Some(format!("nothing was accepted for {} s: {reason}", give_up.as_secs()));
                 break;
             }
             _ = stop.wait_for(|stop| *stop) => {
-                gave_up = Some("it was stopped".to_owned());
+                gave_up = Some("interrupted".to_owned());
                 break;
             }
         };

@@ -10,9 +10,12 @@ mod pieces;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::run::{EntryKind, Run, Step};
+use crate::span::UnixNanos;
 
 use handoffs::HandoffCalls;
 pub(crate) use history::{first_input, history};
@@ -129,6 +132,27 @@ impl<'a> Transcript<'a> {
             homes.push((ScopeId::new(index), home));
         }
         homes
+    }
+
+    /// The scopes by the tool step inside which their words belong, each list in order of its first words.
+    pub(crate) fn scopes_by_home(&self) -> BTreeMap<Option<StepId>, Vec<ScopeId>> {
+        let mut scopes: BTreeMap<Option<StepId>, Vec<ScopeId>> = BTreeMap::new();
+        for (scope, home) in self.homes() {
+            scopes.entry(home).or_default().push(scope);
+        }
+        for list in scopes.values_mut() {
+            list.sort_by_cached_key(|scope| self.begin(*scope));
+        }
+        scopes
+    }
+
+    fn begin(&self, scope: ScopeId) -> UnixNanos {
+        let first = self.run.scopes.get(scope.index()).and_then(|scope| scope.conversation.first());
+        let steps = || self.steps_of(scope).iter().filter_map(|step| step.of(self.run));
+        first
+            .map(|entry| entry.at)
+            .or_else(|| steps().map(|step| step.started_at).min())
+            .unwrap_or_default()
     }
 
     /// Whether a turn of a conversation shows the call of this tool: one that still runs has no result yet.

@@ -35,8 +35,10 @@ const WHOLE: [(&str, &str); 4] = [
     ("openreward.limit_tool_result_bytes", "1000000000"),
 ];
 
-/// Options that write what is not written without them; results are divided at few and at many items.
-const MORE: [(&str, &str); 13] = [
+/// Options that write what is not written without them; words and results are divided at few and at many items.
+const MORE: [(&str, &str); 15] = [
+    ("openreward.limit_msg_bytes", "200"),
+    ("openreward.limit_think_bytes", "200"),
     ("openreward.limit_tool_result_bytes", "200"),
     ("atif.subagents", "files"),
     ("contextforge.embeddings", "retrieval"),

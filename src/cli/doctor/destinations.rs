@@ -18,7 +18,7 @@ pub(super) fn check(destinations: &[Destination], found: &mut Findings) {
         Ok(runtime) => runtime,
         Err(error) => {
             let what = format!("destinations cannot be asked: {error}");
-            return found.warning(what, "nobody knows whether they answer", "spanbridge doctor, once more");
+            return found.warning(what, "it is not known whether they respond", "run spanbridge doctor again");
         }
     };
     for destination in destinations {
@@ -32,7 +32,7 @@ async fn examine(destination: &Destination, found: &mut Findings) {
     asked.timeout = asked.timeout.min(PATIENCE);
     let exporter = match Exporter::new(Arc::new(asked), Arc::new(Via::anonymous())) {
         Ok(exporter) => exporter,
-        Err(error) => return found.wrong(format!("{name}: {error}"), "serve does not start", "mend its [[forward]] table"),
+        Err(error) => return found.wrong(format!("{name}: {error}"), "serve does not start", "correct its [[forward]] table"),
     };
     if let Err(failure) = exporter.probe(Signal::Traces).await {
         return refused(destination, &failure, found);
@@ -42,25 +42,25 @@ async fn examine(destination: &Destination, found: &mut Findings) {
         && failure.class == Class::Unsupported
     {
         return found.warning(
-            format!("{name} ({}) takes spans, and no log records", destination.uri),
-            "log records are not sent to it, and what they say of spans is not seen there",
-            "logs = \"into-spans\" in its [[forward]] table, with a dialect; or logs = \"leave\"",
+            format!("{name} ({}) accepts spans but no log records", destination.uri),
+            "log records are not forwarded to it, so it does not show what they say about spans",
+            "set logs = \"into-spans\" and a dialect in its [[forward]] table, or logs = \"leave\"",
         );
     }
-    found.ok(format!("{name} ({}) accepts what is sent", destination.uri));
+    found.ok(format!("{name} ({}) responds and accepts what is sent", destination.uri));
 }
 
 fn refused(destination: &Destination, failure: &Failure, found: &mut Findings) {
     let what = format!("{} ({}): {}", destination.name, destination.uri, failure.reason);
     let mend = match failure.class {
-        Class::Transport => "start it, or correct its URL; OTLP over gRPC is port 4317 mostly, HTTP 4318: see protocol",
-        Class::Refused => "give it the headers that it asks for: headers = { authorization = \"Bearer ${env:NAME}\" }",
-        Class::Unsupported => "correct its URL or its protocol: it knows no OTLP there",
-        Class::Overloaded | Class::Exhausted | Class::Server | Class::Request => "look at its own log",
+        Class::Transport => "start it, or correct its URL; OTLP/gRPC usually listens on port 4317, OTLP/HTTP on port 4318 (see `protocol`)",
+        Class::Refused => "set the headers that it requires: headers = { authorization = \"Bearer ${env:NAME}\" }",
+        Class::Unsupported => "correct its URL or its protocol; there is no OTLP receiver at this URL",
+        Class::Overloaded | Class::Exhausted | Class::Server | Class::Request => "see the log of the destination",
     };
     found.warning(
         what,
-        "spans wait in the log until it accepts them; retention may remove them before",
+        "spans wait in the store until it accepts them; retention may remove them first",
         mend,
     );
 }

@@ -12,12 +12,9 @@ pub(super) struct Builder {
     pub(super) message: Message,
     pub(super) results: Vec<Message>,
     pub(super) results_first: bool,
-    /// The ids of the calls, once there are more than [`FEW`].
+    /// The ids of its calls.
     ids: HashSet<String>,
 }
-
-/// So many ids are compared faster than they are hashed.
-const FEW: usize = 16;
 
 impl Builder {
     pub(super) fn new(role: Role) -> Self {
@@ -118,24 +115,10 @@ impl Builder {
     }
 
     pub(super) fn call(&mut self, call: ToolCall) {
-        if !self.has_call(call.id.as_deref()) {
-            if let Some(id) = call.id.as_ref().filter(|_| !self.ids.is_empty()) {
-                self.ids.insert(id.clone());
-            }
+        let is_new = call.id.as_ref().is_none_or(|id| self.ids.insert(id.clone()));
+        if is_new {
             self.message.tool_calls.push(call);
         }
-    }
-
-    fn has_call(&mut self, id: Option<&str>) -> bool {
-        let Some(id) = id else { return false };
-        let calls = &self.message.tool_calls;
-        if calls.len() <= FEW {
-            return calls.iter().any(|have| have.id.as_deref() == Some(id));
-        }
-        if self.ids.is_empty() {
-            self.ids.extend(calls.iter().filter_map(|call| call.id.clone()));
-        }
-        self.ids.contains(id)
     }
 
     /// A tool's answer: result pieces inside it name their own calls; anything else is the answer.

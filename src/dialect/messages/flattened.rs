@@ -2,7 +2,7 @@
 //! read without a tree in between. Only the members that nearly every message has; a group with any other is left to the tree.
 
 use super::{Builder, calls};
-use crate::hash::HashMap;
+use crate::hash::Keyed;
 use crate::operation::{Message, Role, ToolCall};
 use crate::span::AnyValue;
 
@@ -16,7 +16,7 @@ struct Members<'a> {
     name: Option<&'a str>,
     tool_call_id: Option<&'a str>,
     finish_reason: Option<&'a str>,
-    calls: Numbered<Call<'a>>,
+    calls: Keyed<u32, Call<'a>>,
 }
 
 #[derive(Default)]
@@ -31,7 +31,7 @@ struct Call<'a> {
 /// The messages that these keys (after the prefix) span: what [`super::read`] gives of their tree, blank messages included.
 /// `None` where that is for the tree to say.
 pub(super) fn read<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> Option<Vec<Message>> {
-    let mut list: Numbered<Members<'_>> = Numbered::default();
+    let mut list: Keyed<u32, Members<'_>> = Keyed::default();
     for (key, value) in group {
         let AnyValue::String(text) = value else { return None };
         let (index, rest) = numbered(key)?;
@@ -40,7 +40,7 @@ pub(super) fn read<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> 
             wrapped,
             ..Members::default()
         };
-        let message = list.get_or_begin(index, begun)?;
+        let message = list.get_or_insert_with(&index, begun);
         if message.wrapped != wrapped {
             return None;
         }
@@ -54,7 +54,7 @@ pub(super) fn read<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> 
         };
         *slot = Some(text);
     }
-    let list = list.in_order();
+    let list = in_order(list);
     let mut out = Vec::with_capacity(list.len());
     for message in list {
         message.build(&mut out)?;
@@ -62,14 +62,14 @@ pub(super) fn read<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> 
     Some(out)
 }
 
-fn call_member<'l, 'a>(calls: &'l mut Numbered<Call<'a>>, key: &str) -> Option<&'l mut Option<&'a str>> {
+fn call_member<'l, 'a>(calls: &'l mut Keyed<u32, Call<'a>>, key: &str) -> Option<&'l mut Option<&'a str>> {
     let (index, rest) = numbered(key)?;
     let (wrapped, member) = unwrapped(rest, "tool_call.");
     let begun = || Call {
         wrapped,
         ..Call::default()
     };
-    let call = calls.get_or_begin(index, begun).filter(|call| call.wrapped == wrapped)?;
+    let call = Some(calls.get_or_insert_with(&index, begun)).filter(|call| call.wrapped == wrapped)?;
     match (member, wrapped) {
         ("id", _) => Some(&mut call.id),
         ("function.name", true) | ("name", false) => Some(&mut call.name),
@@ -78,51 +78,11 @@ fn call_member<'l, 'a>(calls: &'l mut Numbered<Call<'a>>, key: &str) -> Option<&
     }
 }
 
-/// Items by the index in their keys, in the order in which they begin.
-struct Numbered<T> {
-    list: Vec<(u32, T)>,
-    /// Where each index stands, once there are more than [`FEW`].
-    places: HashMap<u32, usize>,
-}
-
-/// So many indices are compared faster than they are hashed.
-const FEW: usize = 16;
-
-impl<T> Default for Numbered<T> {
-    fn default() -> Self {
-        Self {
-            list: Vec::new(),
-            places: HashMap::default(),
-        }
-    }
-}
-
-impl<T> Numbered<T> {
-    /// The item of this index, else a new one.
-    fn get_or_begin(&mut self, index: u32, begun: impl FnOnce() -> T) -> Option<&mut T> {
-        let known = if self.list.len() <= FEW {
-            // Keys of one item mostly follow one another.
-            self.list.iter().rposition(|(have, _)| *have == index)
-        } else {
-            self.places.get(&index).copied()
-        };
-        let at = known.unwrap_or_else(|| {
-            let at = self.list.len();
-            self.list.push((index, begun()));
-            if at == FEW {
-                self.places = self.list.iter().enumerate().map(|(at, (index, _))| (*index, at)).collect();
-            } else if at > FEW {
-                self.places.insert(index, at);
-            }
-            at
-        });
-        self.list.get_mut(at).map(|(_, item)| item)
-    }
-
-    fn in_order(mut self) -> Vec<T> {
-        self.list.sort_by_key(|(index, _)| *index);
-        self.list.into_iter().map(|(_, item)| item).collect()
-    }
+/// The items by their index, whatever the order of the keys.
+fn in_order<T>(items: Keyed<u32, T>) -> Vec<T> {
+    let mut list = items.into_list();
+    list.sort_by_key(|(index, _)| *index);
+    list.into_iter().map(|(_, item)| item).collect()
 }
 
 /// The index in front of a key, and the rest of the key.
@@ -157,8 +117,7 @@ impl Members<'_> {
         if let Some(content) = self.content {
             builder.text(content);
         }
-        self.calls
-            .in_order()
+        in_order(self.calls)
             .into_iter()
             .filter_map(Call::build)
             .for_each(|call| builder.call(call));

@@ -18,23 +18,7 @@ use crate::transcript::{NESTING_LIMIT, Piece, PieceKind, ScopeId, StepId, Transc
 /// The run's trajectory, and those of sub-agents that are documents of their own.
 pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Trajectory<'a>>> {
     let transcript = Transcript::of(run);
-    let mut scopes: BTreeMap<Option<StepId>, Vec<ScopeId>> = BTreeMap::new();
-    for (scope, home) in transcript.homes() {
-        scopes.entry(home).or_default().push(scope);
-    }
-    for list in scopes.values_mut() {
-        list.sort_by_cached_key(|scope| {
-            let first = run.scopes.get(scope.index()).and_then(|scope| scope.conversation.first());
-            let start = || {
-                transcript
-                    .steps_of(*scope)
-                    .iter()
-                    .filter_map(|step| Some(step.of(run)?.started_at))
-                    .min()
-            };
-            first.map(|entry| entry.at).or_else(start).unwrap_or_default()
-        });
-    }
+    let scopes = transcript.scopes_by_home();
     let mut assembly = Assembly {
         run,
         options,

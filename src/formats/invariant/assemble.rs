@@ -99,7 +99,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
             run,
             options,
             facts,
-            scopes: facts.lists(run),
+            scopes: facts.lists(),
             own: Vec::new(),
             main: List::new(run, facts, options),
         };

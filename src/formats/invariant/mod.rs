@@ -26,6 +26,11 @@
 //! | `invariant.reasoning=prepend` | reasoning before the content, too |
 //! | `invariant.tools=event` | offered tools as an event at the beginning |
 //!
+//! # Long traces
+//!
+//! `invariant-ai` 0.3.5 stops a rule after 100 pairs that it compares: `(m: Message) -> (c: ToolCall)` fails on ten calls after ten
+//! messages, whoever wrote the trace. Set `INVARIANT_MAX_ITERATIONS=1000000` for the analyzer.
+//!
 //! # What is lost
 //!
 //! In a plain array all that is known of the trace as a whole: session, person, resource. What agents and chains were given

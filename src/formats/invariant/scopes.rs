@@ -39,30 +39,11 @@ impl<'a> Facts<'a> {
     }
 
     /// The scopes of each list: the run's own (`None`), and one list for each tool step that called agents.
-    pub(super) fn lists(&self, run: &Run) -> BTreeMap<Option<usize>, Vec<usize>> {
-        let mut lists: BTreeMap<Option<usize>, Vec<usize>> = BTreeMap::new();
-        let mut homes: Vec<Option<usize>> = Vec::with_capacity(run.scopes.len());
-        for (index, scope) in run.scopes.iter().enumerate() {
-            // The tool step inside which a scope's words belong: its own caller, else that of the scope around it, which
-            // stands before it.
-            let around = || homes.get(scope.parent?).copied().flatten();
-            let home = scope.called_by.or_else(around);
-            homes.push(home);
-            lists.entry(home).or_default().push(index);
-        }
-        for scopes in lists.values_mut() {
-            scopes.sort_by_cached_key(|scope| self.begin(run, *scope));
-        }
+    pub(super) fn lists(&self) -> BTreeMap<Option<usize>, Vec<usize>> {
+        let lists = self.transcript.scopes_by_home().into_iter();
         lists
-    }
-
-    fn begin(&self, run: &Run, scope: usize) -> UnixNanos {
-        let first = run.scopes.get(scope).and_then(|scope| scope.conversation.first());
-        let steps = || self.transcript.steps_of(ScopeId::new(scope)).iter().filter_map(|step| step.of(run));
-        first
-            .map(|entry| entry.at)
-            .or_else(|| steps().map(|step| step.started_at).min())
-            .unwrap_or_default()
+            .map(|(home, scopes)| (home.map(StepId::index), scopes.into_iter().map(ScopeId::index).collect()))
+            .collect()
     }
 }
 
