@@ -18,17 +18,17 @@ use crate::web::documents::{self, Outcome, Vocabulary};
 use crate::web::percent_encoded;
 
 const EXAMPLES: &str = "\
-The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one
-object, or one per line as the OpenTelemetry Collector's file exporter writes), traces or logs, plain, gzip or zstd.
-Several files are read as one set of spans. A log record is joined to its span even if they are in different files.
+The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one \
+object, or one per line as the OpenTelemetry Collector's file exporter writes), traces or logs, plain, gzip or zstd. \
+Several files are read as one set of spans. A log record is joined to its span even if they are in different files. \
 A document (Invariant or OpenReward) is converted to spans first; use --from if its content does not tell its format.
 
 Examples:
-  spanbridge convert --to reflex spans.json                      one compact document per line
-  spanbridge convert --to contextforge --output out/ *.bin       out/<trace id>.contextforge.json, indented
-  zcat spans.jsonl.gz | spanbridge convert --to synth -          from standard input
-  spanbridge convert --from invariant --to reflex chat.json      convert a document into another format
-  spanbridge convert --to invariant --losses lost.ndjson a.bin   also list what the document cannot hold";
+  spanbridge convert --to reflex spans.json                     one compact document per line
+  spanbridge convert --to contextforge --output out/ *.bin      one file per document
+  zcat spans.jsonl.gz | spanbridge convert --to synth -         from standard input
+  spanbridge convert --from invariant --to reflex chat.json     from another format
+  spanbridge convert --to invariant --losses lost.ndjson a.bin  also list what is lost";
 
 /// The examples, and the formats with their options.
 fn help() -> String {

@@ -14,13 +14,13 @@ use crate::span::TraceId;
 use crate::store::{Filter, Stored};
 
 const EXAMPLES: &str = "\
-Without --trace and --session, export writes one document for each trace, oldest first. The document is byte for byte the one
+Without --trace and --session, export writes one document for each trace, oldest first. The document is byte for byte the one \
 that `spanbridge convert` writes for the same spans.
 
 Examples:
-  spanbridge export --to reflex --since 2h                                traces of the last two hours
+  spanbridge export --to reflex --since 2h                           traces of the last two hours
   spanbridge export --to contextforge --trace 5b8efff798038103d269b633813fc60c
-  spanbridge export --to openreward --session chat-17 --output out/       out/chat-17.openreward.json
+  spanbridge export --to openreward --session chat-17 --output out/  out/chat-17.openreward.json
   spanbridge export --to synth --service shop --since 2026-11-01 --until 2026-12-01 --output out/";
 
 /// Write documents from the store.

@@ -16,15 +16,15 @@ use crate::forward::{backlog_bytes, dead_letters, folder, progress};
 use crate::span::UnixNanos;
 
 const EXAMPLES: &str = "\
-`serve --forward URL` forwards stored spans to other backends. This command shows the progress of each destination and
+`serve --forward URL` forwards stored spans to other backends. This command shows the progress of each destination and \
 changes what is sent. A running server applies a change within a second; otherwise it is applied at the next start.
 
 Examples:
   spanbridge forward status
-  spanbridge forward dead-letters jaeger                      list what it rejected, and why
-  spanbridge forward retry jaeger                             send the rejected spans again
-  spanbridge forward rewind phoenix --since 2h                send everything from the last two hours again
-  spanbridge forward skip jaeger                              drop what has not been sent yet";
+  spanbridge forward dead-letters jaeger        list what it rejected, and why
+  spanbridge forward retry jaeger               send the rejected spans again
+  spanbridge forward rewind phoenix --since 2h  send everything from the last two hours again
+  spanbridge forward skip jaeger                drop what has not been sent yet";
 
 /// Show and control the destinations of `serve --forward`.
 #[derive(Debug, Args)]

@@ -16,12 +16,12 @@ use crate::span::{Signal, Span, TraceId};
 use crate::store::{Chunk, Local, OpenOptions, Receipt, Store as _};
 
 const EXAMPLES: &str = "\
-import converts each document to spans and stores them. `export` writes the document again: unchanged in its own format, or in
-another format. The span ids are derived from the document, so importing it again changes nothing. If a document breaks a rule
+import converts each document to spans and stores them. `export` writes the document again: unchanged in its own format, or in \
+another format. The span ids are derived from the document, so importing it again changes nothing. If a document breaks a rule \
 of its format, import reports the place and the reason, and stores nothing of that file.
 
 Examples:
-  spanbridge import chats.json                        detect the format by content
+  spanbridge import chats.json  detect the format by content
   spanbridge import --from invariant a.json b.json
   spanbridge import blocks.json && spanbridge export --to contextforge";
 

@@ -32,14 +32,14 @@ use clap::{Parser, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
-  spanbridge serve                                            receive OTLP on 4317 and 4318
-  spanbridge ls                                               list recent traces
-  spanbridge show 5b8e                                        show what the agent did in one trace
-  spanbridge export --to contextforge --since 1h              export the documents of the last hour
-  spanbridge convert --to openreward --output out/ *.bin      convert files, without a server
-  spanbridge doctor                                           find problems and say how to fix them
+  spanbridge serve                                        receive OTLP on 4317 and 4318
+  spanbridge ls                                           list recent traces
+  spanbridge show 5b8e                                    show what the agent did in one trace
+  spanbridge export --to contextforge --since 1h          export the documents of the last hour
+  spanbridge convert --to openreward --output out/ *.bin  convert files, without a server
+  spanbridge doctor                                       find problems and say how to fix them
 
-Documents go to standard output, messages to standard error.
+Documents go to standard output, messages to standard error. \
 Exit status: 0 on success, 1 if the input or the stored data is bad, 2 for a usage error.";
 
 #[derive(Debug, Parser)]

@@ -13,7 +13,7 @@ use crate::access::Project;
 use crate::store::{Filter, Local, OpenOptions, Store as _};
 
 const EXAMPLES: &str = "\
-The log holds the data; the index can be rebuilt from it at any time. `serve` rebuilds an index that is missing, broken or
+The log holds the data; the index can be rebuilt from it at any time. `serve` rebuilds an index that is missing, broken or \
 of another version. Use this command if you suspect that the index is wrong.
 
 Examples:

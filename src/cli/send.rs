@@ -16,13 +16,13 @@ use crate::forward::send::send;
 use crate::forward::{DestinationText, Dialect, Logs, Protocol, Sample};
 
 const EXAMPLES: &str = "\
-The input is detected by its content, as `convert` does: OTLP protobuf or OTLP/JSON, traces or logs, plain, gzip or zstd. Spans are
+The input is detected by its content, as `convert` does: OTLP protobuf or OTLP/JSON, traces or logs, plain, gzip or zstd. Spans are \
 decoded and encoded again, so fields that OTLP does not define are not sent.
 
 Examples:
-  spanbridge send --to phoenix=http://127.0.0.1:6006 spans.json       with the attributes that Phoenix reads
-  spanbridge send --to http://127.0.0.1:4318 --dialect genai *.bin    with those of OTel's GenAI conventions
-  spanbridge send --to https://otlp.example.com --header 'authorization=Bearer ${env:TOKEN}' run.jsonl.gz
+  spanbridge send --to phoenix=http://127.0.0.1:6006 spans.json     as Phoenix reads them
+  spanbridge send --to http://127.0.0.1:4318 --dialect genai *.bin  as OTel GenAI
+  spanbridge send --to https://otlp.example.com --header 'api-key=${env:KEY}' run.jsonl.gz
 
 Exit status: 0 if everything was accepted, 1 if not, 2 for a usage error.";
 

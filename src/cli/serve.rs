@@ -21,16 +21,16 @@ use crate::store::log::Recovery;
 use crate::web::documents::Vocabulary;
 
 const EXAMPLES: &str = "\
-Spans and log records are acknowledged once they are on disk. By default all ports listen on the loopback interface only. To
+Spans and log records are acknowledged once they are on disk. By default all ports listen on the loopback interface only. To \
 receive spans from other machines, create a token (spanbridge token new) and set an address: --otlp-http 0.0.0.0:4318.
 
 SIGHUP reloads the configuration. Tokens, certificates, redaction rules and the log level change without a restart.
 
 Examples:
   spanbridge serve
-  spanbridge serve --print-config > spanbridge.toml                    write all settings, with explanations
+  spanbridge serve --print-config > spanbridge.toml                write all settings
   spanbridge serve --config spanbridge.toml
-  spanbridge serve --data-dir ./spans --otlp-grpc 127.0.0.1:14317      next to Jaeger or Phoenix, which also use port 4317
+  spanbridge serve --data-dir ./spans --otlp-grpc 127.0.0.1:14317  next to Jaeger or Phoenix
   OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 python agent.py    in another terminal
   spanbridge ls";
 

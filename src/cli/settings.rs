@@ -119,8 +119,8 @@ pub(super) struct Settings {
     /// A file with attribute keys of your own, in the form of semconv/<dialect>/attributes.yaml.
     #[arg(long, value_name = "FILE", env = "SPANBRIDGE_SEMCONV")]
     pub(super) semconv: Option<PathBuf>,
-    /// Choose how a format's documents are written, where a request does not: NAME=VALUE, as `spanbridge convert --help` lists
-    /// them. Repeatable.
+    /// Set the default of a format's option, for requests that do not set it; `spanbridge formats` lists the options.
+    /// Repeatable.
     #[arg(long, value_name = "NAME=VALUE", env = "SPANBRIDGE_OPTION", value_delimiter = ',')]
     pub(super) option: Option<Vec<String>>,
     /// Who may do what.

@@ -20,8 +20,8 @@ use crate::web::listing::Summary;
 const EXAMPLES: &str = "\
 Examples:
   spanbridge show 5b8efff798038103d269b633813fc60c
-  spanbridge show 5b8e              the first digits of the id are enough
-  spanbridge show 5b8e --spans      all spans, with problems found in the data";
+  spanbridge show 5b8e          the first digits of the id are enough
+  spanbridge show 5b8e --spans  all spans, with problems found in the data";
 
 /// Show one trace as a tree of agents, model calls, tools and errors.
 #[derive(Debug, Args)]

@@ -25,11 +25,11 @@ use crate::server::Config;
 use finding::{Finding, Findings, Status};
 
 const EXAMPLES: &str = "\
-doctor changes nothing, and can run next to a server. It reads the whole log, which takes a while if the log is large; use
+doctor changes nothing, and can run next to a server. It reads the whole log, which takes a while if the log is large; use \
 --only to skip this.
 
-Checks: settings (configuration, certificate, open files), directory (permissions, free space, file system), log, index,
-ports (free, or in use by which process), server (responds, ready), exporters (OTEL_* variables of this shell).
+Checks: settings (configuration, certificate, open files), directory (permissions, free space, file system), log, index, \
+ports (free, or in use by which process), server (responds, ready), exporters (OTEL_* variables of this shell), forward (whether each destination responds).
 
 Exit status: 0 if nothing is wrong (there may be warnings), 1 if something is, 2 for a usage error.
 
@@ -37,7 +37,7 @@ Examples:
   spanbridge doctor
   spanbridge doctor --config /etc/spanbridge/spanbridge.toml
   sudo -u spanbridge spanbridge doctor --data-dir /var/lib/spanbridge
-  spanbridge doctor --only server                                      for a health check
+  spanbridge doctor --only server  for a health check
   spanbridge doctor --json | jq -r '.findings[] | select(.status == \"wrong\") | .mend'";
 
 /// Find problems with this installation and say how to fix them.
