@@ -20,6 +20,9 @@ import converts each document to spans and stores them. `export` writes the docu
 another format. The span ids are derived from the document, so importing it again changes nothing. If a document breaks a rule \
 of its format, import reports the place and the reason, and stores nothing of that file.
 
+import needs the data directory for itself. If a server is running, send it the documents instead: \
+spanbridge send --to http://127.0.0.1:4318 FILE
+
 Examples:
   spanbridge import chats.json  detect the format by content
   spanbridge import --from invariant a.json b.json
