@@ -7,7 +7,7 @@ mod harness;
 mod receiver;
 
 use std::io::{BufRead as _, BufReader};
-use std::process::{Command, ExitCode};
+use std::process::{Child, Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -231,6 +231,12 @@ fn a_dead_backend_does_not_hold_the_program() {
     assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
 }
 
+/// Until `waits_for_ever` has ended its span.
+fn wait_until_ready(child: &mut Child) {
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("ready")));
+}
+
 #[cfg(target_os = "linux")]
 fn sigterm_flushes_and_kills() {
     use std::os::unix::process::ExitStatusExt as _;
@@ -238,8 +244,7 @@ fn sigterm_flushes_and_kills() {
     let mut child = program("waits_for_ever", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)])
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    assert!(lines.any(|line| line.unwrap().contains("ready")));
+    wait_until_ready(&mut child);
     assert!(
         Command::new("kill")
             .args(["-TERM", &child.id().to_string()])
@@ -292,6 +297,7 @@ fn spans_survive_a_crash_and_go_out_at_the_next_start() {
     )
     .spawn()
     .unwrap();
+    wait_until_ready(&mut child);
     let mut spans = Vec::new();
     while spans.len() < 2 {
         spans.extend(requests.recv_timeout(Duration::from_secs(5)).unwrap().spans);

@@ -145,6 +145,9 @@ pub enum ForwardError {
     /// The store.
     #[error(transparent)]
     Store(#[from] crate::store::Error),
+    /// The threads that send.
+    #[error("cannot start the threads of forwarding: {0}")]
+    Threads(Arc<io::Error>),
 }
 
 impl ForwardError {

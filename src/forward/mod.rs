@@ -4,7 +4,8 @@
 //! it moves once the destination has accepted what stands before it. So a destination that is down costs disk, not memory, and a
 //! process that is killed goes on where it was: every span is sent at least once.
 //!
-//! Each destination is fed by a task of its own that holds one bounded batch, so none delays another.
+//! Each destination is fed by a task of its own that holds one bounded batch, so none delays another. The tasks run on threads with a
+//! low priority: what is sent on can wait, an agent that exports spans should not.
 //!
 //! - What a destination is, and how it is configured: [`Destination`], [`DestinationText`], [`preset`].
 //! - What becomes of an answer: [`export`] tells what it means, `delivery` waits, splits or gives a span up. A span that is given up
@@ -28,6 +29,7 @@ mod prepare;
 pub mod preset;
 pub mod progress;
 pub mod send;
+mod threads;
 mod translate;
 pub mod via;
 mod worker;
@@ -48,6 +50,8 @@ pub use error::{ConfigError, ForwardError};
 pub use payload::{Part, Payload};
 pub use via::Via;
 
+use threads::Threads;
+
 use crate::access::Project;
 use crate::dialect::Registry;
 use crate::store::Local;
@@ -66,6 +70,8 @@ pub fn folder(store: &Path) -> PathBuf {
 pub struct Forwarder {
     running: Vec<Running>,
     stop: watch::Sender<bool>,
+    /// None if there is no destination.
+    _threads: Option<Threads>,
 }
 
 #[derive(Debug)]
@@ -77,12 +83,12 @@ struct Running {
 }
 
 impl Forwarder {
-    /// Starts a task for each destination, fed from the store of its project; spans are read by the dialects of `registry`. Must be
-    /// called in a tokio runtime.
+    /// Starts a task for each destination, fed from the store of its project; spans are read by the dialects of `registry`. The tasks
+    /// run on threads of their own, with a lower priority on Linux.
     ///
     /// # Errors
     ///
-    /// A project has no store, or the files of a destination cannot be used.
+    /// A project has no store, the files of a destination cannot be used, or no thread can be started.
     pub fn start(
         destinations: &[Destination],
         via: &Arc<Via>,
@@ -98,15 +104,21 @@ impl Forwarder {
             })?;
             workers.push(worker::Worker::open(destination, &store, via, registry, stopped.clone())?);
         }
+        let threads = (!workers.is_empty())
+            .then(Threads::start)
+            .transpose()
+            .map_err(|error| ForwardError::Threads(Arc::new(error)))?;
+        let handle = threads.as_ref().and_then(Threads::handle);
         let running = workers.into_iter().map(|worker| Running {
             destination: worker.destination(),
             store: worker.store(),
             counts: worker.counts(),
-            task: Mutex::new(Some(tokio::spawn(worker.run()))),
+            task: Mutex::new(handle.map(|handle| handle.spawn(worker.run()))),
         });
         Ok(Self {
             running: running.collect(),
             stop,
+            _threads: threads,
         })
     }
 

@@ -3,7 +3,6 @@
 use super::list::List;
 use crate::formats::json::{Json, Object, Text, trimmed};
 use crate::formats::{calls, facts};
-use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::Step;
 
@@ -11,11 +10,10 @@ impl<'a> List<'a, '_> {
     /// What operations without an event say goes to the event around them, else to the one that follows in time.
     pub(super) fn settle(&mut self, steps: &[usize]) {
         self.hear();
-        let mut homes = HashMap::default();
         for &index in steps {
             let Some(step) = self.step(Some(index)) else { continue };
-            let home = self.event_around(index, &mut homes);
             let Some(said) = self.around(step) else { continue };
+            let home = self.event_around(index);
             let home = home.or_else(|| self.first_since(step.end_or_start()));
             let home = home.or_else(|| self.drafts.iter().rposition(|draft| !draft.gone));
             match home.and_then(|home| self.drafts.get_mut(home)) {
@@ -25,21 +23,14 @@ impl<'a> List<'a, '_> {
         }
     }
 
-    /// The event of the nearest step around, the step itself first. `homes` holds what was found for the steps before, whose
-    /// parents stand before them.
-    fn event_around(&mut self, index: usize, homes: &mut HashMap<usize, Option<usize>>) -> Option<usize> {
-        let mut around = self.tells_of_steps().then_some(index);
-        let mut home = None;
-        while let Some(at) = around {
-            let known = homes.get(&at).copied();
-            home = known.unwrap_or_else(|| self.teller(at));
-            if home.is_some() || known.is_some() {
-                break;
-            }
-            around = self.step(Some(at)).and_then(|step| step.parent).filter(|above| *above < at);
+    /// The event of the nearest step around, the step itself first.
+    fn event_around(&mut self, index: usize) -> Option<usize> {
+        let ranges = self.facts.ranges();
+        for step in std::mem::take(&mut self.told_since) {
+            self.told.add(ranges, step);
         }
-        homes.insert(index, home);
-        home
+        let nearest = self.told.nearest(ranges, index)?;
+        self.teller(nearest)
     }
 
     /// What an operation without an event says; `None` if that is nothing. Agents and chains hand on the words of their

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use super::content;
 use super::document::{Function, Message, ToolCall};
+use super::nearest::Added;
 use super::scopes::Facts;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, Options, calls, io};
@@ -69,6 +70,10 @@ pub(super) struct List<'a, 'o> {
     pub(super) heard: (HashSet<Text<'a>>, usize),
     /// The event that tells of a step, or one that it replaced.
     telling: HashMap<usize, usize>,
+    /// The steps that events tell of, without those that were told since the last look.
+    pub(super) told: Added,
+    /// The steps that events told of since the last look.
+    pub(super) told_since: Vec<usize>,
     /// The events that took the place of others.
     replaced: HashMap<usize, usize>,
     /// Events that are later than all before them, among the first so many.
@@ -102,6 +107,8 @@ impl<'a, 'o> List<'a, 'o> {
             unsettled: Vec::new(),
             heard: (HashSet::default(), 0),
             telling: HashMap::default(),
+            told: Added::default(),
+            told_since: Vec::new(),
             replaced: HashMap::default(),
             peaks: (Vec::new(), 0),
             losses: Vec::new(),
@@ -117,7 +124,7 @@ impl<'a, 'o> List<'a, 'o> {
     }
 
     pub(super) fn push(&mut self, event: Message<'a>, metadata: Object<'a>, step: Option<usize>, at: UnixNanos) {
-        self.telling.extend(step.map(|step| (step, self.drafts.len())));
+        self.tell_of(step, self.drafts.len());
         self.drafts.push(Draft {
             event,
             metadata,
@@ -125,6 +132,14 @@ impl<'a, 'o> List<'a, 'o> {
             at,
             gone: false,
         });
+    }
+
+    /// Notes that an event tells of a step.
+    fn tell_of(&mut self, step: Option<usize>, event: usize) {
+        if let Some(step) = step {
+            self.telling.insert(step, event);
+            self.told_since.push(step);
+        }
     }
 
     /// The latest event that tells of a step.
@@ -287,11 +302,6 @@ impl<'a, 'o> List<'a, 'o> {
         (!out.is_empty()).then_some(out)
     }
 
-    /// Whether an event tells of any step.
-    pub(super) fn tells_of_steps(&self) -> bool {
-        !self.telling.is_empty()
-    }
-
     /// Whether an event tells of a step.
     pub(super) fn tells_of(&self, step: usize) -> bool {
         self.telling.contains_key(&step)
@@ -378,7 +388,7 @@ impl<'a, 'o> List<'a, 'o> {
             metadata.insert("earlier_results", list);
         }
         steps.extend(index);
-        self.telling.extend(index.map(|step| (step, next)));
+        self.tell_of(index, next);
         let event = Message {
             role: "tool".into(),
             tool_call_id: Some(tool_call_id),

@@ -44,6 +44,7 @@ mod content;
 pub mod document;
 mod list;
 mod lone;
+mod nearest;
 mod scopes;
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,10 @@
 //! Which conversations make which list of events, and where operations stand that no conversation tells of.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use super::list::List;
+use super::nearest::Ranges;
 use crate::formats::calls::Results;
 use crate::formats::io;
 use crate::formats::json::{Json, Text, trimmed};
@@ -15,16 +17,25 @@ use crate::transcript::{CallPlace, Lone, ScopeId, StepId, Transcript, is_model_c
 
 /// What is found once for a run and asked for by each of its lists.
 pub(super) struct Facts<'a> {
+    run: &'a Run,
     results: Results<'a>,
     transcript: Transcript<'a>,
+    ranges: OnceCell<Ranges>,
 }
 
 impl<'a> Facts<'a> {
     pub(super) fn of(run: &'a Run) -> Self {
         Self {
+            run,
             results: Results::of(run),
             transcript: Transcript::of(run),
+            ranges: OnceCell::new(),
         }
+    }
+
+    /// The ranges of the run's steps.
+    pub(super) fn ranges(&self) -> &Ranges {
+        self.ranges.get_or_init(|| Ranges::of(self.run))
     }
 
     /// What the conversations tell of tools' results.
