@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use tokio::sync::watch;
 
 use super::counts::{Counts, Health};
 use super::dead_letters::DeadLetter;
 use super::destination::Destination;
-use super::export::{Class, Exporter, Failure};
+use super::export::{Accepted, Class, Exporter, Failure};
 use super::order;
 use super::payload::Payload;
 use crate::span::Signal;
@@ -22,6 +23,8 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const SUSPICIOUS: u32 = 5;
 /// How often is looked for orders meanwhile.
 const LOOK: Duration = Duration::from_millis(500);
+/// How long a request that is under way when the bridge ends may take to be answered.
+const LAST_ANSWER: Duration = Duration::from_secs(1);
 /// No hint of a destination is followed for longer: it may be wrong.
 const LONGEST_HINT: Duration = Duration::from_secs(600);
 
@@ -113,14 +116,7 @@ impl Delivery {
         let items = payload.items();
         let mut tries = 0;
         loop {
-            self.counts.in_flight.fetch_add(1, Ordering::Relaxed);
-            let answer = tokio::select! {
-                biased;
-                _ = self.stop.wait_for(|stop| *stop) => None,
-                answer = self.exporter.export(payload.signal, message.clone()) => Some(answer),
-            };
-            self.counts.in_flight.fetch_sub(1, Ordering::Relaxed);
-            match answer.ok_or(Interrupted::Stopped)? {
+            match self.answer(payload.signal, message.clone()).await? {
                 Ok(answer) => {
                     self.is_up();
                     let rejected = answer.rejected.min(items);
@@ -160,6 +156,24 @@ impl Delivery {
                 }
             }
         }
+    }
+
+    /// Sends a request once. When the bridge ends, a request that is under way gets a moment for its answer: without it, the
+    /// destination would get the same items again at the next start.
+    async fn answer(&mut self, signal: Signal, message: Bytes) -> Result<Result<Accepted, Failure>, Interrupted> {
+        if *self.stop.borrow() {
+            return Err(Interrupted::Stopped);
+        }
+        self.counts.in_flight.fetch_add(1, Ordering::Relaxed);
+        let mut export = std::pin::pin!(self.exporter.export(signal, message));
+        let stopped = async { drop(self.stop.wait_for(|stop| *stop).await) };
+        let answer = tokio::select! {
+            biased;
+            answer = &mut export => Ok(answer),
+            () = stopped => tokio::time::timeout(LAST_ANSWER, export).await.map_err(|_| Interrupted::Stopped),
+        };
+        self.counts.in_flight.fetch_sub(1, Ordering::Relaxed);
+        answer
     }
 
     fn is_up(&mut self) {

@@ -5,6 +5,7 @@ mod answers;
 mod choice;
 mod command;
 mod killed;
+mod patience;
 mod records;
 mod sink;
 mod support;

@@ -27,7 +27,11 @@ pub(crate) struct Came {
 
 impl Came {
     pub(crate) fn spans(&self) -> Vec<Span> {
-        decode::traces(&self.body).expect("a request").items
+        let body = self.body.as_slice();
+        // A gRPC message has five bytes before it.
+        let is_grpc = self.headers.get("content-type").is_some_and(|value| value == "application/grpc");
+        let message = if is_grpc { body.get(5..).expect("a message") } else { body };
+        decode::traces(message).expect("a request").items
     }
 }
 
@@ -92,7 +96,7 @@ impl Sink {
         let came = self.came.lock().expect("no panic");
         let accepted = came
             .iter()
-            .filter(|(came, accepted)| *accepted && came.path.ends_with("/v1/traces"));
+            .filter(|(came, accepted)| *accepted && !came.path.ends_with("/v1/logs") && !came.path.contains("LogsService"));
         accepted.flat_map(|(came, _)| came.spans()).collect()
     }
 
@@ -133,7 +137,8 @@ async fn answer(
         body,
     };
     let answer = decide(&came);
-    let accepted = matches!(&answer, Answer::Status(200, ..));
+    let refuses = |(name, value): &(&str, String)| *name == "grpc-status" && value != "0";
+    let accepted = matches!(&answer, Answer::Status(200, headers, _) if !headers.iter().any(refuses));
     all.lock().expect("no panic").push((came, accepted));
     match answer {
         Answer::Never => std::future::pending().await,
