@@ -58,7 +58,7 @@ fn items() -> u64 {
     if std::env::var_os("SPANBRIDGE_FULL").is_some() {
         64_000
     } else {
-        4_000
+        2_000
     }
 }
 

@@ -1,0 +1,146 @@
+"""Runs the commands of each recipe's README against a spanbridge of its own and a scripted model: see README.md."""
+import argparse, contextlib, http.server, json, os, pathlib, re, shutil, socket, subprocess, sys, tempfile, threading, time, urllib.request
+
+HERE = pathlib.Path(__file__).resolve().parent
+TOP = HERE.parent.parent
+sys.path.insert(0, str(TOP / "tests/record"))
+import model_server  # noqa: E402
+
+QUESTION = "What is the weather in Paris and Tokyo?"
+ANSWER = "Answer: Paris: 18C sunny; Tokyo: 18C sunny"
+
+
+class Model(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        api = model_server.api_of(self.path)
+        kind, text = model_server.answer(model_server.Turn(api, body)) if api else ("application/json", "{}")
+        self.send_response(200 if api else 404)
+        self.send_header("content-type", kind)
+        self.send_header("content-length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@contextlib.contextmanager
+def serving(program, directory):
+    ports = {4317: free_port(), 4318: free_port(), 4319: free_port()}
+    address = {port: f"127.0.0.1:{own}" for port, own in ports.items()}
+    log = open(directory / "serve.log", "w")
+    server = subprocess.Popen([program, "serve", "--data-dir", directory / "data", "--otlp-grpc", address[4317],
+                               "--otlp-http", address[4318], "--http", address[4319]], stdout=log, stderr=log)
+    try:
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                urllib.request.urlopen(f"http://{address[4319]}/readyz").close()
+                break
+            time.sleep(0.1)
+        else:
+            raise SystemExit("the server did not start: " + (directory / "serve.log").read_text())
+        yield ports
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def commands(folder):
+    """The two `sh` blocks of a README: what installs, what runs."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", (folder / "README.md").read_text(), re.M | re.S)
+    assert len(blocks) == 2, f"{folder.name}/README.md has {len(blocks)} blocks"
+    return blocks
+
+
+def sh(text, folder, env):
+    done = subprocess.run(["sh", "-euc", text], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600)
+    assert done.returncode == 0, f"exit status {done.returncode}:\n{text}\n{done.stdout[-3000:]}"
+    return done.stdout
+
+
+def prepared(folder, install, place):
+    """A copy of the folder with the packages of its first block; kept until the block changes."""
+    own = place / folder.name
+    made_from = own / "made-from"
+    if not made_from.exists() or made_from.read_text() != install:
+        shutil.rmtree(own, ignore_errors=True)
+        own.mkdir(parents=True)
+        env = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")
+        if "pip install" in install:
+            subprocess.run([sys.executable, "-m", "venv", own / "venv"], check=True)
+            env["PATH"] = f"{own / 'venv/bin'}:{env['PATH']}"
+        sh(install, own, env)
+        made_from.write_text(install)
+    for file in folder.iterdir():
+        shutil.copy(file, own)
+    return own
+
+
+def run(program, folder, place, model_port):
+    install, agent = commands(folder)
+    tool = "npm" if "npm install" in install else "python3"
+    if not shutil.which(tool):
+        return f"did not run: there is no {tool}"
+    own = prepared(folder, install, place)
+    with tempfile.TemporaryDirectory() as directory, serving(program, pathlib.Path(directory)) as ports:
+        for port, test_port in ports.items():
+            agent = agent.replace(f"127.0.0.1:{port}", f"127.0.0.1:{test_port}")
+        env = {key: value for key, value in os.environ.items() if not key.startswith(("OTEL_", "TRACELOOP_"))}
+        env |= {"PATH": f"{own / 'venv/bin'}:{env['PATH']}", "OPENAI_API_KEY": "none", "OPENAI_BASE_URL": f"http://127.0.0.1:{model_port}/v1"}
+        said = sh(agent, own, env)
+        assert ANSWER in said, said[-2000:]
+        return checked(program, f"http://127.0.0.1:{ports[4319]}")
+
+
+def checked(program, server):
+    """The run is one trace, and its documents tell what the agent did."""
+    def documents(kind):
+        lines = subprocess.run([program, "export", "--to", kind, "--server", server], check=True, stdout=subprocess.PIPE, text=True).stdout
+        return [json.loads(line) for line in lines.splitlines()]
+
+    for _ in range(100):
+        found = documents("contextforge")
+        if found and any(step["step_type"] == "final_output" for step in found[0]["steps"]) or len(found) > 1:
+            break
+        time.sleep(0.1)
+    assert len(found) == 1, f"{len(found)} traces, not 1"
+    steps = found[0]["steps"]
+    calls = [step for step in steps if step["step_type"] == "llm_call"]
+    tools = [(step["tool_name"], step["arguments"], "18C sunny" in str(step["result"])) for step in steps if step["step_type"] == "tool_call"]
+    assert len(calls) == 2, f"{len(calls)} model calls, not 2"
+    assert sorted(tools, key=str) == [("get_weather", {"city": city}, True) for city in ("Paris", "Tokyo")], tools
+    [row] = documents("messages")
+    words = [(message["role"], message.get("content")) for message in row["messages"]]
+    assert ("user", QUESTION) in words and words[-1] == ("assistant", ANSWER), words
+    return f"1 trace, {len(calls)} model calls, {len(tools)} tool calls"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", default=str(TOP / "target/release/spanbridge"))
+    parser.add_argument("--venvs", default=str(TOP / ".venv-recipes"), help="where packages are installed")
+    parser.add_argument("folders", nargs="*")
+    asked = parser.parse_args()
+    model = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    threading.Thread(target=model.serve_forever, daemon=True).start()
+    failed = 0
+    for folder in sorted(HERE / name for name in asked.folders) or sorted(file.parent for file in HERE.glob("*/README.md")):
+        try:
+            told = run(str(pathlib.Path(asked.bin).resolve()), folder, pathlib.Path(asked.venvs), model.server_address[1])
+        except (AssertionError, subprocess.SubprocessError) as error:
+            failed += 1
+            told = f"FAILED: {error}"
+        print(f"{folder.name}: {told}", flush=True)
+    return bool(failed)
+
+
+sys.exit(main())
