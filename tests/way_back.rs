@@ -15,7 +15,7 @@ use spanbridge::run::{self, Run};
 use spanbridge::span::Span;
 
 /// Formats with a reader.
-const READ: [&str; 2] = ["openreward", "invariant"];
+const READ: [&str; 3] = ["contextforge", "openreward", "invariant"];
 
 fn format(id: &str) -> &'static AnyFormat {
     formats::by_id(id).unwrap()
@@ -95,6 +95,17 @@ fn difference(want: &Value, have: &Value, at: &str) -> Option<String> {
             .zip(b)
             .enumerate()
             .find_map(|(index, (a, b))| difference(a, b, &format!("{at}/{index}"))),
+        (Value::Array(a), Value::Array(b)) => {
+            let index = a.iter().zip(b).take_while(|(a, b)| a == b).count();
+            let of = |list: &[Value]| list.get(index).map_or("nothing".to_owned(), Value::to_string);
+            Some(format!(
+                "{at}/{index} of {}: wanted {}\n      but have {} of {}",
+                a.len(),
+                of(a),
+                of(b),
+                b.len()
+            ))
+        }
         _ => Some(format!("{at}: wanted {want}\n      but have {have}")),
     }
 }
@@ -206,10 +217,43 @@ fn words(content: Option<&Value>) -> Value {
 /// What is said and done in a document, in order, without the form of its format.
 fn meaning(id: &str, document: &Value) -> Vec<Value> {
     match id {
+        "contextforge" => contextforge_meaning(document),
         "invariant" => invariant_meaning(document),
         "openreward" => openreward_meaning(document.get("blocks").unwrap_or(document)),
         _ => Vec::new(),
     }
+}
+
+/// The steps without ids, times and metadata.
+fn contextforge_meaning(document: &Value) -> Vec<Value> {
+    const BESIDE: [&str; 5] = ["step_id", "parent_step_id", "timestamp", "metadata", "latency_ms"];
+    let steps = document["steps"].as_array().into_iter().flatten();
+    steps
+        .map(|step| {
+            let mut said = step.as_object().unwrap().clone();
+            said.retain(|key, value| !BESIDE.contains(&key.as_str()) && !value.is_null());
+            for found in said.get_mut("results").and_then(Value::as_array_mut).into_iter().flatten() {
+                if let Some(found) = found.as_object_mut().filter(|found| found.get("metadata") == Some(&json!({}))) {
+                    found.shift_remove("metadata");
+                }
+            }
+            // What is written where the document says nothing.
+            for (key, default) in [
+                ("input_type", json!("text")),
+                ("format", json!("text")),
+                ("format", json!("json")),
+                ("success", json!(true)),
+            ] {
+                if said.get(key) == Some(&default) {
+                    said.shift_remove(key);
+                }
+            }
+            if said.contains_key("tokens_in") && said.contains_key("tokens_out") {
+                said.shift_remove("tokens_total");
+            }
+            said.into()
+        })
+        .collect()
 }
 
 /// Messages, calls and thoughts as they stand; of results that come in pieces, the whole; then what belongs to agents inside.
@@ -290,6 +334,46 @@ fn invariant_meaning(document: &Value) -> Vec<Value> {
 
 /// Documents whose meaning needs what stands beside the spans, each with the reason.
 const BESIDE: &[(&str, &str)] = &[
+    (
+        "contextforge/memory-changes.json",
+        "`put` is written as the word that every version of the package knows",
+    ),
+    (
+        "contextforge/odd-values.json",
+        "a person's words and those that the model was given differ: both are told",
+    ),
+    (
+        "contextforge/running-bare.json",
+        "the run goes on: the last words of its model are taken for its answer",
+    ),
+    (
+        "made-history-cut-attributes/5b8efff798038103d269000000480001.contextforge.json",
+        "the document does not say that attributes were dropped, so the shorter history is a new one",
+    ),
+    (
+        "made-images/5b8efff798038103d269000000080002.contextforge.json",
+        "OpenAI's shape of an image has no media type",
+    ),
+    (
+        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0001.contextforge.json",
+        "which judge asked for a model call is not said: two ran at the same time",
+    ),
+    (
+        "made-odd-values/5b8efff798038103d2690000001b0001.contextforge.json",
+        "a message of two spaces comes back with another number of them",
+    ),
+    (
+        "made-tools-seen-in-messages/5b8efff798038103d269000000220001.contextforge.json",
+        "a result that is JSON text comes back as the value",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0001.contextforge.json",
+        "an interrupt that the agent's output tells of has a step too: told twice",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0004.contextforge.json",
+        "an interrupt that the agent's output tells of has a step too: told twice",
+    ),
     (
         "invariant/odd-values.json",
         "a last message of one space: no span tells of blank words",

@@ -118,4 +118,6 @@ pub(super) static INVERSE_RULES: &[InverseRule] = &[
     InverseRule { dialect: "spanbridge", key: "spanbridge.finish_reason", prefix: false, field: Field::FinishReason, codec: Codec::Text, kinds: &[], words: &[] },
     InverseRule { dialect: "spanbridge", key: "spanbridge.metadata", prefix: false, field: Field::Metadata, codec: Codec::Json, kinds: &[], words: &[] },
     InverseRule { dialect: "spanbridge", key: "spanbridge.parameters", prefix: false, field: Field::Parameters, codec: Codec::Json, kinds: &[], words: &[] },
+    InverseRule { dialect: "spanbridge", key: "spanbridge.input_type", prefix: false, field: Field::InputType, codec: Codec::Text, kinds: &[], words: &[] },
+    InverseRule { dialect: "spanbridge", key: "spanbridge.format", prefix: false, field: Field::OutputFormat, codec: Codec::Text, kinds: &[], words: &[] },
 ];

@@ -120,11 +120,10 @@ fn rare(key: &str, value: &Value, operation: &mut Operation) -> bool {
             true
         }
         "resource_impact" => {
-            operation.resource_impact = Some(Box::new(ResourceImpact {
-                amount: value.get("amount").and_then(Value::as_f64),
-                unit: word("unit"),
-                breakdown: any("breakdown"),
-            }));
+            let impact: &mut ResourceImpact = operation.resource_impact.get_or_insert_default();
+            fill(&mut impact.amount, value.get("amount").and_then(Value::as_f64));
+            fill(&mut impact.unit, word("unit"));
+            fill(&mut impact.breakdown, any("breakdown"));
             true
         }
         "state" => {
@@ -145,22 +144,28 @@ fn rare(key: &str, value: &Value, operation: &mut Operation) -> bool {
             true
         }
         "memory" => {
-            operation.memory = Some(Box::new(Memory {
-                entity_type: word("entity_type"),
-                entity_id: word("entity_id"),
-                namespace: any("namespace"),
-                key: word("key"),
-                operation: word("operation"),
-                data: any("data"),
-                changes: any("changes"),
-                query: any("query"),
-                results: any("results"),
-                scores: any("scores"),
-                total_available: value.get("total_available").and_then(Value::as_i64),
-            }));
+            let memory: &mut Memory = operation.memory.get_or_insert_default();
+            fill(&mut memory.entity_type, word("entity_type"));
+            fill(&mut memory.entity_id, word("entity_id"));
+            fill(&mut memory.namespace, any("namespace"));
+            fill(&mut memory.key, word("key"));
+            fill(&mut memory.operation, word("operation"));
+            fill(&mut memory.data, any("data"));
+            fill(&mut memory.changes, any("changes"));
+            fill(&mut memory.query, any("query"));
+            fill(&mut memory.results, any("results"));
+            fill(&mut memory.scores, any("scores"));
+            fill(&mut memory.total_available, value.get("total_available").and_then(Value::as_i64));
             true
         }
         _ => false,
+    }
+}
+
+/// What was said before stays where this says nothing.
+fn fill<T>(slot: &mut Option<T>, value: Option<T>) {
+    if value.is_some() {
+        *slot = value;
     }
 }
 
@@ -182,23 +187,21 @@ fn usage(value: &Value, operation: &mut Operation) -> bool {
     }
     let count = |name: &str| map.get(name).and_then(Value::as_u64);
     let usage = &mut operation.usage;
-    usage.input = count("input");
-    usage.output = count("output");
-    usage.total = count("total");
-    usage.cache_read = count("cache_read");
-    usage.cache_write = count("cache_write");
-    usage.reasoning = count("reasoning");
+    fill(&mut usage.input, count("input"));
+    fill(&mut usage.output, count("output"));
+    fill(&mut usage.total, count("total"));
+    fill(&mut usage.cache_read, count("cache_read"));
+    fill(&mut usage.cache_write, count("cache_write"));
+    fill(&mut usage.reasoning, count("reasoning"));
     true
 }
 
 fn cost(value: &Value, operation: &mut Operation) -> bool {
     let Some(map) = value.as_object() else { return false };
     let money = |name: &str| map.get(name).and_then(Value::as_f64);
-    operation.cost = Cost {
-        total: money("total"),
-        input: money("input"),
-        output: money("output"),
-    };
+    fill(&mut operation.cost.total, money("total"));
+    fill(&mut operation.cost.input, money("input"));
+    fill(&mut operation.cost.output, money("output"));
     operation.cost != Cost::default()
 }
 

@@ -29,6 +29,7 @@
 //! `{"input": value}`, and every other change of type or value that the format demands is reported as a loss.
 
 mod assemble;
+pub(in crate::formats) mod back;
 pub mod document;
 mod memory;
 mod read;

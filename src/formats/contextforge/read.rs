@@ -74,7 +74,7 @@ impl<'de> Deserialize<'de> for Step<'_> {
 }
 
 /// The page's word for a `step_type` in any case, or for an OpenInference kind; any other word gives "".
-fn known_type(word: &str) -> &'static str {
+pub(super) fn known_type(word: &str) -> &'static str {
     match word.to_ascii_lowercase().as_str() {
         "user_input" => "user_input",
         "llm_call" | "llm" => "llm_call",
@@ -122,7 +122,7 @@ pub(super) fn whole_required<'de, D: Deserializer<'de>>(deserializer: D) -> Resu
     clippy::cast_sign_loss,
     reason = "only numbers without a fraction and not below zero come here; `as` saturates"
 )]
-fn as_whole(number: &serde_json::Number) -> Option<u64> {
+pub(super) fn as_whole(number: &serde_json::Number) -> Option<u64> {
     number.as_u64().or_else(|| {
         let float = number.as_f64()?;
         (float >= 0.0 && float.fract() == 0.0).then_some(float as u64)

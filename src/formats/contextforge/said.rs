@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::assemble::{Draft, Side};
 use super::document::{Body, Step as Written, UserInput};
-use super::step::answer;
+use super::step::{self, answer};
 use super::words::{Words, media_marks, message_words, words as words_of};
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
@@ -16,12 +16,18 @@ use crate::span::{SpanId, UnixNanos};
 
 struct Inputs<'a, 'm> {
     list: Vec<Draft<'a>>,
+    /// What steps of their own tell that people said, and how often: a conversation that says it too is not told again.
+    own: HashMap<String, usize>,
     ids: &'m mut Ids<'a>,
     losses: &'m mut Vec<Loss>,
 }
 
 impl<'a> Inputs<'a, '_> {
     fn say(&mut self, at: UnixNanos, place: usize, owner: &str, span: Option<SpanId>, words: Words<'a>) {
+        if let Some(times) = self.own.get_mut(words.text.trim()).filter(|times| **times > 0) {
+            *times -= 1;
+            return;
+        }
         let step_id = self.ids.numbered(format!("{owner}:in"), ':');
         if words.coerced {
             let what = format!("steps[{step_id}].content");
@@ -56,9 +62,15 @@ pub(super) fn user_inputs<'a>(
     let is_step = |step: usize| run.steps.get(step).is_some_and(|step| step.operation.kind == Kind::UserInput);
     let mut inputs = Inputs {
         list: Vec::new(),
+        own: HashMap::default(),
         ids,
         losses,
     };
+    for step in run.steps.iter().filter(|step| step.operation.kind == Kind::UserInput) {
+        if let Some(words) = step::said(&step.operation) {
+            *inputs.own.entry(words.text.trim().to_owned()).or_default() += 1;
+        }
+    }
     let conversations = said_here(run);
     let root = run.root.and_then(|root| run.steps.get(root));
     if let Some(said) = run.question.as_ref().filter(|said| !is_step(said.step)) {

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::document::{Body, FinalOutput, LlmCall, ResourceImpact, Retrieval, RetrievalResult, ToolCall, UserInput};
-use super::words::{joined, joined_words, words};
+use super::words::{Words, joined, joined_words, words};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::text::compact;
 use crate::formats::{Loss, LossReason, Options, calls, facts, io};
-use crate::operation::{Document, Kind, Message};
+use crate::operation::{Document, Kind, Message, Operation};
 use crate::run::{Observed, Run, Step};
 
 /// What has become of one operation.
@@ -92,6 +92,14 @@ pub(super) fn answer(content: Json<'_>) -> Option<Body<'_>> {
         format: Some(format.into()),
         ..FinalOutput::default()
     }))
+}
+
+/// What a person said in an operation of its own.
+pub(super) fn said(operation: &Operation) -> Option<Words<'_>> {
+    let messages = operation.input_messages.as_deref().or(operation.output_messages.as_deref());
+    joined_words(messages)
+        .or_else(|| words(operation.input.get()?))
+        .or_else(|| words(operation.output.get()?))
 }
 
 fn is_only_text(message: &Message) -> bool {
@@ -311,10 +319,7 @@ impl<'a> Making<'a, '_> {
 
     fn user_input(&mut self) -> Option<Body<'a>> {
         let operation = &self.step.operation;
-        let messages = operation.input_messages.as_deref().or(operation.output_messages.as_deref());
-        let said = joined_words(messages)
-            .or_else(|| words(operation.input.get()?))
-            .or_else(|| words(operation.output.get()?))?;
+        let said = said(operation)?;
         if said.coerced {
             self.lose("content", LossReason::Coerced);
         }
@@ -373,7 +378,7 @@ fn result(document: &Document) -> RetrievalResult<'_> {
 }
 
 /// The recorded count of matches, never less than the results that are written.
-pub(super) fn match_count(operation: &crate::operation::Operation, results: usize) -> u64 {
+pub(super) fn match_count(operation: &Operation, results: usize) -> u64 {
     let recorded = operation.search.as_ref().and_then(|search| search.match_count);
     recorded.unwrap_or(0).max(results as u64)
 }

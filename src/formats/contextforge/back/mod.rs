@@ -1,0 +1,168 @@
+//! ContextForge documents to spans.
+//!
+//! | document | span |
+//! |---|---|
+//! | `agent_info`, `task_info`, `metadata` | the root, an agent |
+//! | `user_input` "`<root>:in`", `final_output` "`<root>:out`" | what went into the root, and came out |
+//! | another `user_input` or `final_output` | an operation of its own |
+//! | `llm_call` | a model call; its `input` as messages where it is a list of them |
+//! | `tool_call` | a tool; beside the model call that asked for it, else inside its parent |
+//! | every other step | an operation of that kind |
+//! | `metadata.agents`, `.chains`, ... | the operations that stand there; steps hang under the agent in whose time they fall |
+//!
+//! The page's aliases (`llm.model_name`, `llm.token_count.*`, `openinference.span.kind`) are read as the names that they stand for.
+//! A step of an unknown type becomes no span: it is reported, and comes back in a ContextForge document.
+
+mod agents;
+mod aliases;
+mod body;
+mod steps;
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::formats::back::{At, DisassembleError, Story, read_facts, read_operations, time, trace_id};
+use crate::operation::{Failure, Operation};
+use crate::span::{SpanId, TraceId, UnixNanos};
+
+type Result<T> = std::result::Result<T, DisassembleError>;
+
+/// Lists of operations that stand in metadata because ContextForge has no step for them.
+const GROUPS: [&str; 7] = [
+    "agents",
+    "chains",
+    "guardrails",
+    "embeddings",
+    "prompts",
+    "evaluators",
+    "operations",
+];
+
+/// The trace of a document.
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+    at.object()?;
+    let run_id = at.need("run_id")?.text()?;
+    let started = stamp(&at.need("started_at")?)?;
+    let ended = at.some("ended_at").map(|at| stamp(&at)).transpose()?;
+    if ended.is_some_and(|ended| ended < started) {
+        return Err(at.need("ended_at")?.refuse("`ended_at` is before `started_at`"));
+    }
+    let metadata = metadata(at)?;
+    let recorded = metadata.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
+    let of_run = || TraceId::from_hex(&run_id.replace('-', ""));
+    let id = recorded.or_else(of_run).unwrap_or_else(|| trace_id("contextforge", run_id));
+    let mut story = Story::new("contextforge", id, at.value.clone());
+    let list = match at.get("steps") {
+        Some(list) => steps::listed(&list, &mut story)?,
+        None => Vec::new(),
+    };
+    let root = steps::root(&list);
+    story.root_id(root.as_deref());
+    agent(at, &mut story)?;
+    story.times(0, Some(started), ended);
+    if let Some(draft) = story.drafts.first_mut() {
+        draft.running = ended.is_none();
+    }
+    about_run(metadata, &mut story);
+    steps::read(&list, root.as_deref(), &mut story)?;
+    evaluations(at.value.pointer("/metadata/evaluations"), &mut story);
+    Ok(vec![story])
+}
+
+/// A time that must be one.
+fn stamp(at: &At<'_>) -> Result<UnixNanos> {
+    let text = at.text()?;
+    time(text).ok_or_else(|| at.refuse(format!("`{text}` is no ISO 8601 time")))
+}
+
+/// The metadata of a document or step, null as none.
+fn metadata(at: &At<'_>) -> Result<Map<String, Value>> {
+    match at.some("metadata") {
+        Some(metadata) => metadata.object().cloned(),
+        None => Ok(Map::new()),
+    }
+}
+
+/// Who ran, and what was to be done.
+fn agent(at: &At<'_>, story: &mut Story) -> Result<()> {
+    let info = at.need("agent_info")?;
+    info.object()?;
+    let name = info.need("name")?.text()?;
+    let word = |key: &str| Ok(info.text_of(key)?.map(str::to_owned));
+    let (version, framework) = (word("version")?, word("framework")?);
+    let _: Option<String> = word("framework_version")?;
+    let Some(root) = story.operation(0) else { return Ok(()) };
+    root.name = name.to_owned();
+    // Written where nobody says who ran.
+    root.agent.name = (name != "unknown").then(|| name.to_owned());
+    root.agent.version = version;
+    root.agent.framework = framework;
+    if let Some(task) = at.some("task_info") {
+        task.object()?;
+        root.task.description = task.text_of("description")?.map(str::to_owned);
+        root.task.goal = task.text_of("goal")?.map(str::to_owned);
+        if let Some(input) = task.some("input") {
+            input.object()?;
+            root.task.input = Some(input.value.clone());
+        }
+    }
+    Ok(())
+}
+
+/// What the document says of the run as a whole.
+fn about_run(mut said: Map<String, Value>, story: &mut Story) {
+    for key in ["otel.trace_id", "instrumentation", "evaluations"] {
+        said.shift_remove(key);
+    }
+    if let Some(Value::Object(resource)) = said.get("resource") {
+        story.resource = resource.clone();
+        said.shift_remove("resource");
+    }
+    let failed = said.shift_remove("error");
+    for group in GROUPS {
+        read_operations(said.shift_remove(group).as_ref(), 0, 0, story);
+    }
+    let Some(root) = story.operation(0) else { return };
+    read_facts(&mut said, root);
+    root.metadata.extend(said);
+    if let Some(failed) = failed.filter(|failed| !failed.is_null()) {
+        let word = |key: &str| failed.get(key).and_then(Value::as_str).map(str::to_owned);
+        root.failure = Some(Failure {
+            message: word("message").or_else(|| failed.as_str().map(str::to_owned)),
+            error_type: word("type"),
+            stacktrace: word("stacktrace"),
+        });
+    }
+}
+
+/// Judgements stand together; each names the span that it judges.
+fn evaluations(list: Option<&Value>, story: &mut Story) {
+    let places: std::collections::HashMap<SpanId, usize> =
+        story.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();
+    for said in list.and_then(Value::as_array).into_iter().flatten() {
+        let judged = said.get("span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
+        let place = judged.and_then(|id| places.get(&id).copied()).unwrap_or(0);
+        let mut one = Map::from_iter([("evaluations".to_owned(), Value::from(vec![said.clone()]))]);
+        let mut read = Operation::default();
+        read_facts(&mut one, &mut read);
+        if let Some(operation) = story.operation(place) {
+            operation.evaluations.append(&mut read.evaluations);
+        }
+    }
+}
+
+/// Texts that stand once.
+#[derive(Default)]
+struct Once<'a>(HashSet<&'a str>);
+
+impl<'a> Once<'a> {
+    fn take(&mut self, at: &At<'a>) -> Result<&'a str> {
+        let text = at.text()?;
+        if self.0.insert(text) {
+            Ok(text)
+        } else {
+            Err(at.refuse(format!("`{text}` stands there before: ids are unique in a run")))
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The list of steps: their ids, parents and times.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::agents::Agents;
+use super::{GROUPS, Once, Result, aliases, body, metadata, stamp};
+use crate::formats::back::{At, NoteKind, Story, read_facts, read_operations, time};
+use crate::operation::{Kind, Operation};
+use crate::span::{SpanId, UnixNanos};
+
+/// A step with what all steps have.
+pub(super) struct Listed<'a> {
+    pub(super) at: At<'a>,
+    id: &'a str,
+    /// By the plain names.
+    step_type: String,
+    parent: Option<&'a str>,
+    when: UnixNanos,
+}
+
+/// The steps, each with its id, type and time; what breaks a rule of all steps is refused.
+pub(super) fn listed<'a>(list: &At<'a>, story: &mut Story) -> Result<Vec<Listed<'a>>> {
+    let mut ids = Once::default();
+    let mut out = Vec::new();
+    for at in list.items()? {
+        at.object()?;
+        let step_type = aliases::step_type(&at)?;
+        aliases::rename(&at, story);
+        let when = stamp(&at.need("timestamp")?)?;
+        // Where a step was moved to keep the order of the list, its own time stands beside.
+        let recorded = at
+            .value
+            .pointer("/metadata/recorded_timestamp")
+            .and_then(Value::as_str)
+            .and_then(time);
+        let last = out.last().map(|step: &Listed<'_>| step.when);
+        let when = recorded.unwrap_or_else(|| after(last, when));
+        out.push(Listed {
+            id: ids.take(&at.need("step_id")?)?,
+            step_type,
+            parent: at.text_of("parent_step_id")?,
+            when,
+            at,
+        });
+    }
+    for step in &out {
+        if let Some(parent) = step.parent.filter(|parent| !ids.0.contains(parent)) {
+            let place = step.at.need("parent_step_id")?;
+            return Err(place.refuse(format!("no step of this run has the id `{parent}`")));
+        }
+    }
+    Ok(out)
+}
+
+/// Times keep microseconds in documents, so steps of one microsecond have their order from the list: here it is told in nanoseconds.
+fn after(last: Option<UnixNanos>, when: UnixNanos) -> UnixNanos {
+    match last {
+        Some(last) if last.0 >= when.0 && last.0 % 1_000 < 999 && last.0 / 1_000 == when.0 / 1_000 => UnixNanos(last.0 + 1),
+        _ => when,
+    }
+}
+
+/// The span id that "`<root>:in`" and "`<root>:out`" name, which no step has.
+pub(super) fn root(list: &[Listed<'_>]) -> Option<String> {
+    let ids: HashSet<&str> = list.iter().map(|step| step.id).collect();
+    let named = |step: &Listed<'_>| {
+        let owner = step.id.strip_suffix(":in").or_else(|| step.id.strip_suffix(":out"))?;
+        (SpanId::from_hex(owner).is_some() && !ids.contains(owner)).then(|| owner.to_owned())
+    };
+    list.iter().find_map(named)
+}
+
+/// What becomes of a step.
+enum Becomes {
+    /// An operation of its own.
+    Operation(Box<Operation>),
+    /// What another operation says already, or the root now.
+    Words,
+}
+
+/// The steps as drafts.
+pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, story: &mut Story) -> Result<()> {
+    let mut agents = Agents::default();
+    agents.take(0, 1..story.drafts.len(), story);
+    let known: HashSet<&str> = list.iter().map(|step| step.id).collect();
+    let mut drafts: HashMap<&str, usize> = HashMap::new();
+    let mut callers: HashMap<String, usize> = HashMap::new();
+    let mut added: Vec<(usize, &Listed<'_>)> = Vec::new();
+    for step in list {
+        let Becomes::Operation(mut operation) = becomes(step, root, &known, story)? else {
+            continue;
+        };
+        let mut said = metadata(&step.at)?;
+        let groups: Vec<Option<Value>> = GROUPS.iter().map(|group| said.shift_remove(*group)).collect();
+        body::about(&mut said, &mut operation);
+        read_facts(&mut said, &mut operation);
+        operation.metadata.extend(said);
+        let calls = operation.output_messages.iter().flatten().flat_map(|message| &message.tool_calls);
+        let asked: Vec<String> = calls.filter_map(|call| call.id.clone()).collect();
+        let id = story.id(SpanId::from_hex(step.id).map(|_| step.id), &format!("steps.{}", step.id));
+        let index = story.add(id, 0, *operation);
+        let end = latency(&step.at)?.map(|latency| UnixNanos(step.when.0.saturating_add(latency)));
+        story.times(index, Some(step.when), end);
+        if let Some(draft) = story.drafts.get_mut(index) {
+            draft.running = end.is_none() && body::is_running(&step.at);
+        }
+        callers.extend(asked.into_iter().map(|id| (id, index)));
+        drafts.insert(step.id, index);
+        added.push((index, step));
+        let first = story.drafts.len();
+        for group in &groups {
+            read_operations(group.as_ref(), index, index, story);
+        }
+        agents.take(index, first..story.drafts.len(), story);
+    }
+    for (index, step) in &added {
+        let parent = step.parent.and_then(|parent| drafts.get(parent).copied());
+        let call_id = story
+            .drafts
+            .get(*index)
+            .and_then(|draft| draft.operation.tool.as_ref()?.call_id.as_deref());
+        let caller = call_id.and_then(|id| callers.get(id).copied());
+        let draft = |index: usize| story.drafts.get(index);
+        let is_tool = |index: usize| draft(index).is_some_and(|draft| draft.operation.kind == Kind::Tool);
+        // The parent is the step that caused this one. A tool has in it what it did; of other steps, only a tool whose call has
+        // no id stays where the document has it: a call's id tells who asked for the tool.
+        let stays = |parent: usize| is_tool(parent) || is_tool(*index) && caller != Some(parent);
+        let above = match parent {
+            Some(parent) => agents.around(parent, step.when).or_else(|| match stays(parent) {
+                true => Some(parent),
+                false => draft(parent)?.parent,
+            }),
+            None => agents.around(0, step.when),
+        };
+        let above = above.unwrap_or(0);
+        if let Some(draft) = story.drafts.get_mut(*index) {
+            draft.parent = Some(above);
+        }
+    }
+    refuse_circles(&added, story)
+}
+
+fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, story: &mut Story) -> Result<Becomes> {
+    let Some(operation) = body::read(&step.at, &step.step_type)? else {
+        let detail = format!("the step type `{}` is unknown: no span tells of this step", step.step_type);
+        story.note(&step.at.path, NoteKind::Beside, detail);
+        return Ok(Becomes::Words);
+    };
+    let of = |suffix: &str, kind: Kind| step.id.strip_suffix(suffix).filter(|_| operation.kind == kind);
+    let asked = of(":in", Kind::UserInput);
+    let answered = of(":out", Kind::FinalOutput);
+    let Some(owner) = asked.or(answered) else {
+        return Ok(Becomes::Operation(Box::new(operation)));
+    };
+    let is_told = known.contains(owner);
+    if let Some(first) = story.operation(0) {
+        // The answer is the run's, also where its last model call stands for the whole.
+        if answered.is_some() && (is_told || Some(owner) == root) {
+            first.output = operation.output;
+            return Ok(Becomes::Words);
+        }
+        if Some(owner) == root {
+            first.input = operation.input;
+            return Ok(Becomes::Words);
+        }
+    }
+    // What a person said in a conversation: the model call that it went into has it.
+    Ok(if is_told {
+        Becomes::Words
+    } else {
+        Becomes::Operation(Box::new(operation))
+    })
+}
+
+/// `latency_ms` of a step, in nanoseconds; a wait for a person counts as well.
+fn latency(at: &At<'_>) -> Result<Option<u64>> {
+    let recorded = at.some("latency_ms").or_else(|| at.some("wait_duration_ms"));
+    let in_metadata = || at.some("metadata").and_then(|metadata| metadata.some("latency_ms"));
+    let Some(said) = recorded.or_else(in_metadata) else {
+        return Ok(None);
+    };
+    Ok(body::whole(&said)?.map(|latency| latency.saturating_mul(1_000_000)))
+}
+
+/// No step is its own ancestor.
+fn refuse_circles(added: &[(usize, &Listed<'_>)], story: &Story) -> Result<()> {
+    let mut reaches_root: HashSet<usize> = HashSet::from([0]);
+    for (index, step) in added {
+        let mut way = Vec::new();
+        let mut seen = HashSet::new();
+        let mut at = *index;
+        while !reaches_root.contains(&at) {
+            if !seen.insert(at) {
+                let place = step.at.get("parent_step_id").unwrap_or_else(|| step.at.clone());
+                return Err(place.refuse("the step is its own ancestor"));
+            }
+            way.push(at);
+            at = story.drafts.get(at).and_then(|draft| draft.parent).unwrap_or(0);
+        }
+        reaches_root.extend(way);
+    }
+    Ok(())
+}
