@@ -15,7 +15,7 @@ use spanbridge::run::{self, Run};
 use spanbridge::span::Span;
 
 /// Formats with a reader.
-const READ: [&str; 3] = ["contextforge", "openreward", "invariant"];
+const READ: [&str; 4] = ["contextforge", "reflex", "openreward", "invariant"];
 
 fn format(id: &str) -> &'static AnyFormat {
     formats::by_id(id).unwrap()
@@ -219,6 +219,7 @@ fn meaning(id: &str, document: &Value) -> Vec<Value> {
     match id {
         "contextforge" => contextforge_meaning(document),
         "invariant" => invariant_meaning(document),
+        "reflex" => reflex_meaning(document),
         "openreward" => openreward_meaning(document.get("blocks").unwrap_or(document)),
         _ => Vec::new(),
     }
@@ -254,6 +255,37 @@ fn contextforge_meaning(document: &Value) -> Vec<Value> {
             said.into()
         })
         .collect()
+}
+
+/// The nodes without ids, times and metadata, with the name of the node around each.
+fn reflex_meaning(document: &Value) -> Vec<Value> {
+    const BESIDE: [&str; 5] = ["id", "parent_id", "started_at", "ended_at", "metadata"];
+    let nodes = document["nodes"].as_array().cloned().unwrap_or_default();
+    // Several nodes without a parent hang under a root of their own.
+    let is_made = |node: &Value| node["name"] == "reflex document";
+    let name = |id: &Value| {
+        nodes
+            .iter()
+            .find(|node| node["id"] == *id && !is_made(node))
+            .map(|node| node["name"].clone())
+    };
+    let mut out = vec![json!({"ideal": document["ideal"]})];
+    out.extend(nodes.iter().filter(|node| !is_made(node)).map(|node| {
+        let mut said = node.as_object().unwrap().clone();
+        said.retain(|key, _| !BESIDE.contains(&key.as_str()));
+        // A roll-up of tokens stands in the metadata.
+        if said["kind"] != "reason" {
+            said.shift_remove("tokens");
+        }
+        // An answer of words alone is written as a message.
+        if said["kind"] == "reason" && said["output"].is_string() {
+            let words = said["output"].take();
+            said["output"] = json!({"role": "assistant", "content": words});
+        }
+        said.insert("around".to_owned(), name(&node["parent_id"]).into());
+        said.into()
+    }));
+    out
 }
 
 /// Messages, calls and thoughts as they stand; of results that come in pieces, the whole; then what belongs to agents inside.
@@ -397,6 +429,45 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "openreward/odd-values.json",
         "joined results are read as other values than the texts that were told",
+    ),
+    ("reflex/every-kind-deep.json", "a reference output without words is none"),
+    (
+        "reflex/mcp-errors.json",
+        "a tool has the number of its turn, which one node leaves out",
+    ),
+    (
+        "reflex/plan-act-parallel.json",
+        "a call that its model's answer leaves out is written into it: a tool names that node",
+    ),
+    ("reflex/runtime-spans.json", "the package's runtime does not number turns"),
+    ("reflex/several-roots.json", "nodes without times stand behind those that have some"),
+    (
+        "made-interrupts-and-states/5b8efff798038103d2690000001f0001.reflex.json",
+        "a change of state that was a chain's comes back as an operation of its own",
+    ),
+    (
+        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0001.reflex.json",
+        "which judge asked for a model call is not said: two ran at the same time",
+    ),
+    (
+        "made-odd-values/5b8efff798038103d2690000001b0001.reflex.json",
+        "a message of two spaces comes back with another number of them",
+    ),
+    (
+        "made-tools-seen-in-messages/5b8efff798038103d269000000220001.reflex.json",
+        "a result that is JSON text comes back as the value",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0001.reflex.json",
+        "an interrupt that the agent's output tells of has a node too: told twice",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0002.reflex.json",
+        "an interrupt that the agent's output tells of has a node too: told twice",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0004.reflex.json",
+        "an interrupt that the agent's output tells of has a node too: told twice",
     ),
     ("openreward/retries-and-errors.json", "a result of null comes back as empty text"),
     ("openreward/thinking-and-raw.json", "thoughts of one turn come back as one thought"),

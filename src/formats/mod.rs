@@ -203,7 +203,7 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
 /// Every format, in the order in which they are listed to people.
 pub const FORMATS: [AnyFormat; 7] = [
     AnyFormat::of::<contextforge::ContextForge>(Some(contextforge::back::read)),
-    AnyFormat::of::<reflex::Reflex>(None),
+    AnyFormat::of::<reflex::Reflex>(Some(reflex::back::read)),
     AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
     AnyFormat::of::<synth::Synth>(None),
     AnyFormat::of::<invariant::Invariant>(Some(invariant::back::read)),

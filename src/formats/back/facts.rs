@@ -101,13 +101,11 @@ fn rare(key: &str, value: &Value, operation: &mut Operation) -> bool {
         "step" => put(&mut operation.training.step, value.as_i64()),
         _ if !value.is_object() => false,
         "prompt" => {
-            operation.prompt = Prompt {
-                id: word("id"),
-                version: word("version"),
-                template: word("template"),
-                variables: any("variables"),
-            }
-            .into();
+            let prompt: &mut Prompt = &mut operation.prompt;
+            fill(&mut prompt.id, word("id"));
+            fill(&mut prompt.version, word("version"));
+            fill(&mut prompt.template, word("template"));
+            fill(&mut prompt.variables, any("variables"));
             true
         }
         "task" => {
@@ -136,11 +134,10 @@ fn rare(key: &str, value: &Value, operation: &mut Operation) -> bool {
             true
         }
         "interrupt" => {
-            operation.interrupt = Some(Box::new(Interrupt {
-                prompt: word("prompt"),
-                response: any("response"),
-                wait_ms: value.get("wait_ms").and_then(Value::as_u64),
-            }));
+            let asked: &mut Interrupt = operation.interrupt.get_or_insert_default();
+            fill(&mut asked.prompt, word("prompt"));
+            fill(&mut asked.response, any("response"));
+            fill(&mut asked.wait_ms, value.get("wait_ms").and_then(Value::as_u64));
             true
         }
         "memory" => {

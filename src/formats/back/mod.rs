@@ -9,10 +9,12 @@
 mod at;
 mod error;
 mod facts;
+mod model_output;
 mod note;
 mod operations;
 mod recognise;
 mod remainder;
+mod run_facts;
 mod story;
 
 use serde_json::Value;
@@ -23,7 +25,9 @@ pub use recognise::is_document;
 
 pub(in crate::formats) use at::{At, kind_of, time};
 pub(in crate::formats) use facts::{definition as tool_definition, read as read_facts};
+pub(in crate::formats) use model_output::{read as read_model_output, read_thoughts};
 pub(in crate::formats) use operations::{exact_times, read as read_operations, searched};
+pub(in crate::formats) use run_facts::read as read_run_facts;
 pub(in crate::formats) use story::{Story, trace_id};
 
 use super::{AnyFormat, Assembled, Layout, Loss, LossReason, Options};

@@ -34,6 +34,7 @@
 //! same. Spans that say nothing about agents and hold no operation.
 
 mod assemble;
+pub(in crate::formats) mod back;
 pub mod document;
 mod prompts;
 #[cfg(test)]

@@ -6,10 +6,8 @@ use super::super::read::as_whole;
 use super::Result;
 use super::aliases::member;
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{At, kind_of};
-use crate::operation::{
-    Document, Failure, Interrupt, Kind, Memory, Message, Operation, ResourceImpact, Role, Search, StateChange, ToolUse,
-};
+use crate::formats::back::{At, kind_of, read_model_output, read_thoughts};
+use crate::operation::{Document, Failure, Interrupt, Kind, Memory, Operation, ResourceImpact, Search, StateChange, ToolUse};
 
 /// The operation of a step of a known type.
 pub(super) fn read(at: &At<'_>, step_type: &str) -> Result<Option<Operation>> {
@@ -78,7 +76,7 @@ pub(super) fn about(said: &mut Map<String, Value>, operation: &mut Operation) {
             said.shift_remove("reranker");
         }
         Kind::MemoryWrite => operation.output = said.shift_remove("output").map(Into::into).unwrap_or_default(),
-        Kind::Llm => thoughts(said, operation),
+        Kind::Llm => read_thoughts(said, operation),
         _ => {}
     }
     // What is derived when the document is written.
@@ -88,43 +86,6 @@ pub(super) fn about(said: &mut Map<String, Value>, operation: &mut Operation) {
     for key in ["content_captured", "input_captured", "output_captured"] {
         if said.get(key) == Some(&Value::Bool(false)) {
             said.shift_remove(key);
-        }
-    }
-}
-
-/// What the model thought, and its other choices, stand beside its answer.
-fn thoughts(said: &mut Map<String, Value>, operation: &mut Operation) {
-    let mut told = Map::new();
-    for key in ["reasoning", "reasoning_opaque"] {
-        told.extend(said.shift_remove(key).map(|value| (key.to_owned(), value)));
-    }
-    let text = told.get("reasoning").and_then(Value::as_str).map(str::to_owned);
-    let opaque = told
-        .get("reasoning_opaque")
-        .and_then(|list| list.as_array()?.first()?.as_object())
-        .cloned();
-    if text.is_some() || opaque.is_some() {
-        let reasoning = crate::operation::Part::Reasoning {
-            text,
-            opaque: opaque.unwrap_or_default(),
-        };
-        let list = operation.output_messages.get_or_insert_default();
-        if list.is_empty() {
-            list.push(Message {
-                role: Role::Assistant,
-                ..Message::default()
-            });
-        }
-        if let Some(first) = list.first_mut() {
-            first.parts.insert(0, reasoning);
-        }
-    }
-    let others = said.get("choices").and_then(|choices| messages::read(choices, Direction::Output));
-    if let (Some(others), Some(list)) = (others, &mut operation.output_messages) {
-        said.shift_remove("choices");
-        for (choice, mut other) in (1..).zip(others) {
-            other.choice = choice;
-            list.push(other);
         }
     }
 }
@@ -150,18 +111,10 @@ fn llm_call(at: &At<'_>, operation: &mut Operation) -> Result<()> {
         other => return Err(input.refuse(format!("text or a list of objects is wanted, found {}", kind_of(other)))),
     }
     let output = at.need("output")?;
-    match output.value {
-        Value::String(text) if text.is_empty() => {}
-        Value::String(text) => operation.output_messages = Some(vec![Message::text(Role::Assistant, text.clone())]),
-        Value::Object(_) => {
-            let list = Value::from(vec![output.value.clone()]);
-            operation.output_messages = messages::read(&list, Direction::Output);
-            if operation.output_messages.is_none() {
-                operation.output = output.value.clone().into();
-            }
-        }
-        other => return Err(output.refuse(format!("text or an object is wanted, found {}", kind_of(other)))),
+    if !output.value.is_string() && !output.value.is_object() {
+        return Err(output.refuse(format!("text or an object is wanted, found {}", kind_of(output.value))));
     }
+    read_model_output(Some(output.value.clone()), operation);
     let count = |name: &str| member(at, name).map_or(Ok(None), |at| whole(&at));
     operation.usage.input = count("tokens_in")?;
     operation.usage.output = count("tokens_out")?;

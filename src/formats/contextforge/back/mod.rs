@@ -22,8 +22,8 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, DisassembleError, Story, read_facts, read_operations, time, trace_id};
-use crate::operation::{Failure, Operation};
+use crate::formats::back::{At, DisassembleError, Story, read_facts, read_operations, read_run_facts, time, trace_id};
+use crate::operation::Operation;
 use crate::span::{SpanId, TraceId, UnixNanos};
 
 type Result<T> = std::result::Result<T, DisassembleError>;
@@ -48,7 +48,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     if ended.is_some_and(|ended| ended < started) {
         return Err(at.need("ended_at")?.refuse("`ended_at` is before `started_at`"));
     }
-    let metadata = metadata(at)?;
+    let mut metadata = metadata(at)?;
     let recorded = metadata.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
     let of_run = || TraceId::from_hex(&run_id.replace('-', ""));
     let id = recorded.or_else(of_run).unwrap_or_else(|| trace_id("contextforge", run_id));
@@ -64,9 +64,12 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     if let Some(draft) = story.drafts.first_mut() {
         draft.running = ended.is_none();
     }
-    about_run(metadata, &mut story);
+    for group in GROUPS {
+        read_operations(metadata.shift_remove(group).as_ref(), 0, 0, &mut story);
+    }
     steps::read(&list, root.as_deref(), &mut story)?;
-    evaluations(at.value.pointer("/metadata/evaluations"), &mut story);
+    evaluations(metadata.shift_remove("evaluations"), &mut story);
+    read_run_facts(metadata, &mut story);
     Ok(vec![story])
 }
 
@@ -110,37 +113,11 @@ fn agent(at: &At<'_>, story: &mut Story) -> Result<()> {
     Ok(())
 }
 
-/// What the document says of the run as a whole.
-fn about_run(mut said: Map<String, Value>, story: &mut Story) {
-    for key in ["otel.trace_id", "instrumentation", "evaluations"] {
-        said.shift_remove(key);
-    }
-    if let Some(Value::Object(resource)) = said.get("resource") {
-        story.resource = resource.clone();
-        said.shift_remove("resource");
-    }
-    let failed = said.shift_remove("error");
-    for group in GROUPS {
-        read_operations(said.shift_remove(group).as_ref(), 0, 0, story);
-    }
-    let Some(root) = story.operation(0) else { return };
-    read_facts(&mut said, root);
-    root.metadata.extend(said);
-    if let Some(failed) = failed.filter(|failed| !failed.is_null()) {
-        let word = |key: &str| failed.get(key).and_then(Value::as_str).map(str::to_owned);
-        root.failure = Some(Failure {
-            message: word("message").or_else(|| failed.as_str().map(str::to_owned)),
-            error_type: word("type"),
-            stacktrace: word("stacktrace"),
-        });
-    }
-}
-
 /// Judgements stand together; each names the span that it judges.
-fn evaluations(list: Option<&Value>, story: &mut Story) {
+fn evaluations(list: Option<Value>, story: &mut Story) {
     let places: std::collections::HashMap<SpanId, usize> =
         story.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();
-    for said in list.and_then(Value::as_array).into_iter().flatten() {
+    for said in list.as_ref().and_then(Value::as_array).into_iter().flatten() {
         let judged = said.get("span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
         let place = judged.and_then(|id| places.get(&id).copied()).unwrap_or(0);
         let mut one = Map::from_iter([("evaluations".to_owned(), Value::from(vec![said.clone()]))]);

@@ -17,8 +17,8 @@ mod list;
 
 use serde_json::{Map, Value, json};
 
-use crate::formats::back::{At, DisassembleError, NoteKind, Story, read_facts, trace_id};
-use crate::operation::{Failure, Operation};
+use crate::formats::back::{At, DisassembleError, NoteKind, Story, read_facts, read_run_facts, trace_id};
+use crate::operation::Operation;
 use crate::span::TraceId;
 
 type Result<T> = std::result::Result<T, DisassembleError>;
@@ -76,35 +76,13 @@ fn trace(whole: &At<'_>, events: &At<'_>, metadata: Option<At<'_>>, annotations:
     let own = || json!([events.value, whole.value.get("dataset"), about]).to_string();
     let id = recorded.unwrap_or_else(|| trace_id("invariant", &own()));
     let mut story = Story::new("invariant", id, document);
-    about_run(about, &mut story);
     let mut reader = list::Reader::new(&mut story);
     let told = reader.list(&events.items()?, 0, 0)?;
+    read_run_facts(about, &mut story);
     if let Some(annotations) = annotations {
         annotations::read(&annotations, &told, &mut story)?;
     }
     Ok(story)
-}
-
-/// What a container says of the trace as a whole.
-fn about_run(mut about: Map<String, Value>, story: &mut Story) {
-    about.shift_remove("otel.trace_id");
-    about.shift_remove("instrumentation");
-    if let Some(Value::Object(resource)) = about.get("resource") {
-        story.resource = resource.clone();
-        about.shift_remove("resource");
-    }
-    let failed = about.shift_remove("error");
-    let Some(root) = story.operation(0) else { return };
-    read_facts(&mut about, root);
-    root.metadata.extend(about);
-    if let Some(failed) = failed {
-        let word = |key: &str| failed.get(key).and_then(Value::as_str).map(str::to_owned);
-        root.failure = Some(Failure {
-            message: word("message").or_else(|| failed.as_str().map(str::to_owned)),
-            error_type: word("type"),
-            stacktrace: word("stacktrace"),
-        });
-    }
 }
 
 /// Takes what an event's metadata says into an operation; what no operation has goes to its metadata.

@@ -1,0 +1,37 @@
+//! What a document says of the run as a whole: the other direction of `facts::of_run`.
+
+use serde_json::{Map, Value};
+
+use super::facts::read as read_facts;
+use super::story::Story;
+use crate::operation::{Failure, Kind, Operation};
+use crate::span::SpanId;
+
+/// Gives what a document's metadata say to the root and the resource. Why the run failed is what its span says, where that is a
+/// model call or a tool that was read before.
+pub(in crate::formats) fn read(mut said: Map<String, Value>, story: &mut Story) {
+    for key in ["otel.trace_id", "instrumentation", "framework_version"] {
+        said.shift_remove(key);
+    }
+    if let Some(Value::Object(resource)) = said.get("resource") {
+        story.resource = resource.clone();
+        said.shift_remove("resource");
+    }
+    let failed = said.shift_remove("error").filter(|failed| !failed.is_null());
+    let failed = failed.filter(|failed| {
+        let span = failed.get("span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
+        let says_it = |operation: &Operation| operation.failure.is_some() && matches!(operation.kind, Kind::Llm | Kind::Tool);
+        !story.drafts.iter().any(|draft| Some(draft.id) == span && says_it(&draft.operation))
+    });
+    let Some(root) = story.operation(0) else { return };
+    read_facts(&mut said, root);
+    root.metadata.extend(said);
+    if let Some(failed) = failed {
+        let word = |key: &str| failed.get(key).and_then(Value::as_str).map(str::to_owned);
+        root.failure = Some(Failure {
+            message: word("message").or_else(|| failed.as_str().map(str::to_owned)),
+            error_type: word("type"),
+            stacktrace: word("stacktrace"),
+        });
+    }
+}

@@ -1,0 +1,243 @@
+//! Reflex documents to spans: one span for each node, id by id.
+//!
+//! | node | operation |
+//! |---|---|
+//! | `reason` | a model call; input and output as messages where they are some |
+//! | `tool` | a tool; `metadata.tool_call_id` names its call |
+//! | `retrieve` | a retrieval; a memory read where `metadata.memory` says so |
+//! | `agent` | an agent; a handoff where `metadata.state` says so |
+//! | `other` | what the metadata tell of (memory, state, a question to a person, a prompt, `kind`), else a chain |
+//! | `tokens` | the total, where the metadata have no parts of it |
+//!
+//! The one node without a parent is the root; several of them hang under a root of their own.
+
+mod node;
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use crate::formats::back::{At, DisassembleError, NoteKind, Story, kind_of, read_facts, read_operations, read_run_facts, trace_id};
+use crate::operation::{Kind, Operation};
+use crate::span::{TraceId, UnixNanos};
+
+type Result<T> = std::result::Result<T, DisassembleError>;
+
+/// A node with what ties it to others.
+struct Listed<'a> {
+    at: At<'a>,
+    id: String,
+    parent: Option<&'a str>,
+}
+
+/// The trace of a document.
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+    at.object()?;
+    let list = at.need("nodes")?;
+    let nodes = listed(&list)?;
+    let metadata = metadata(at)?;
+    let recorded = metadata.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
+    let id = recorded.unwrap_or_else(|| trace_id("reflex", &at.value.to_string()));
+    let mut document = at.value.clone();
+    if let Some(map) = document.as_object_mut() {
+        // The package writes the sum of the nodes' tokens here, its schema forbids it.
+        map.shift_remove("tokens");
+    }
+    let mut story = Story::new("reflex", id, document);
+    order_document(&nodes, &list, &mut story);
+    let places = add(&nodes, &mut story)?;
+    in_order(&nodes, &mut story);
+    about_run(metadata, &places, &mut story);
+    if let Some(ideal) = at.some("ideal") {
+        let text = ideal.text()?;
+        if let Some(root) = story.operation(0) {
+            root.training.ideal = Some(text.into());
+        }
+    }
+    Ok(vec![story])
+}
+
+/// The nodes with their ids; what breaks a rule of the tree is refused.
+fn listed<'a>(list: &At<'a>) -> Result<Vec<Listed<'a>>> {
+    let mut nodes = Vec::new();
+    let mut known: HashMap<String, usize> = HashMap::new();
+    for (index, at) in list.items()?.into_iter().enumerate() {
+        at.object()?;
+        let id = match at.text_of("id")? {
+            // The package counts nodes without an id.
+            None | Some("") => format!("n{index}"),
+            Some(id) => id.to_owned(),
+        };
+        if known.insert(id.clone(), index).is_some() {
+            return Err(at
+                .get("id")
+                .unwrap_or(at)
+                .refuse(format!("`{id}` stands there before: ids are unique in a trace")));
+        }
+        let parent = at.text_of("parent_id")?;
+        nodes.push(Listed { at, id, parent });
+    }
+    // A node reaches a root, or a node that does.
+    let mut reaches_root: HashSet<usize> = HashSet::new();
+    for index in 0..nodes.len() {
+        let (mut way, mut seen, mut at) = (Vec::new(), HashSet::new(), Some(index));
+        while let Some((place, node)) = at.filter(|at| !reaches_root.contains(at)).and_then(|at| Some((at, nodes.get(at)?))) {
+            let parent = || node.at.get("parent_id").unwrap_or_else(|| node.at.clone());
+            if !seen.insert(place) {
+                return Err(parent().refuse("the node is its own ancestor"));
+            }
+            way.push(place);
+            at = match node.parent.map(|id| known.get(id).copied()) {
+                Some(None) => return Err(parent().refuse("no node of this trace has this id")),
+                Some(above) => above,
+                None => None,
+            };
+        }
+        reaches_root.extend(way);
+    }
+    Ok(nodes)
+}
+
+/// The document that must come out again has its nodes in order of start, as the page has them. The package's runtime writes a node
+/// when it ends.
+fn order_document(nodes: &[Listed<'_>], list: &At<'_>, story: &mut Story) {
+    let start = |node: &Listed<'_>| node.at.value.get("started_at").and_then(Value::as_f64);
+    let starts: Vec<f64> = nodes.iter().filter_map(start).collect();
+    if starts.is_sorted() || starts.len() < nodes.len() {
+        return;
+    }
+    let mut sorted: Vec<(f64, &Value)> = starts.into_iter().zip(nodes.iter().map(|node| node.at.value)).collect();
+    sorted.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let sorted: Vec<Value> = sorted.into_iter().map(|(_, node)| node.clone()).collect();
+    story.note(&list.path, NoteKind::ByPosition, "the nodes were put in order of their start");
+    story.mend(&list.pointer, sorted.into());
+}
+
+/// The nodes as drafts; the place of each by its id.
+fn add(nodes: &[Listed<'_>], story: &mut Story) -> Result<HashMap<String, usize>> {
+    let mut roots = nodes.iter().filter(|node| node.parent.is_none());
+    let only_root = roots.next().filter(|_| roots.next().is_none()).map(|node| node.id.as_str());
+    if let Some(root) = story.operation(0).filter(|_| only_root.is_none()) {
+        root.kind = Kind::Chain;
+    }
+    let mut places = HashMap::new();
+    for node in nodes {
+        let mut operation = node::read(&node.at)?;
+        let mut said = metadata(&node.at)?;
+        node::about(&mut said, &mut operation);
+        read_facts(&mut said, &mut operation);
+        operation.metadata.extend(said);
+        let (start, end) = (seconds(&node.at, "started_at")?, seconds(&node.at, "ended_at")?);
+        if let (Some(start), Some(end)) = (start, end)
+            && end < start
+        {
+            return Err(node.at.need("ended_at")?.refuse("`ended_at` is before `started_at`"));
+        }
+        let latency = node.at.value.pointer("/metadata/latency_ms").and_then(Value::as_f64);
+        let took = latency.filter(|latency| (0.0..1e12).contains(latency)).map(nanos_of_milliseconds);
+        let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(took?))));
+        let index = if only_root == Some(node.id.as_str()) {
+            story.root_id(Some(&node.id));
+            if let Some(root) = story.operation(0) {
+                *root = operation;
+            }
+            0
+        } else {
+            let id = story.id(Some(&node.id), &format!("nodes.{}", node.id));
+            story.add(id, 0, operation)
+        };
+        story.times(index, start, end);
+        places.insert(node.id.clone(), index);
+    }
+    for node in nodes {
+        let parent = node.parent.and_then(|parent| places.get(parent).copied());
+        let draft = places.get(&node.id).and_then(|index| story.drafts.get_mut(*index));
+        if let (Some(parent), Some(draft)) = (parent, draft.filter(|draft| draft.parent.is_some())) {
+            draft.parent = Some(parent);
+        }
+    }
+    Ok(places)
+}
+
+/// Nodes of one time have their order from the list: it is told in nanoseconds, which seconds in `f64` do not show.
+fn in_order(nodes: &[Listed<'_>], story: &mut Story) {
+    let first = story.drafts.len() - nodes.len().min(story.drafts.len());
+    let mut last: Option<UnixNanos> = None;
+    for draft in story.drafts.iter_mut().skip(first) {
+        let Some(start) = &mut draft.start else { continue };
+        if let Some(last) = last.filter(|last| last.0 >= start.0 && last.0 - start.0 < 100) {
+            *start = UnixNanos(last.0 + 1);
+        }
+        last = Some(*start);
+        draft.end = draft.end.map(|end| end.max(*start));
+    }
+}
+
+/// What the document says of the run as a whole; rewards and judgements go to the nodes that they name.
+fn about_run(mut said: Map<String, Value>, places: &HashMap<String, usize>, story: &mut Story) {
+    let place = |entry: &Value| entry.get("node").and_then(Value::as_str).and_then(|node| places.get(node).copied());
+    if let Some(Value::Array(rewards)) = said.get("rewards") {
+        let mut left = Vec::new();
+        for entry in rewards {
+            let reward = entry.get("reward").and_then(Value::as_f64);
+            match (place(entry).and_then(|place| story.operation(place)), reward) {
+                (Some(operation), Some(reward)) => operation.training.reward = Some(reward),
+                _ => left.push(entry.clone()),
+            }
+        }
+        said.shift_remove("rewards");
+        if !left.is_empty() {
+            said.insert("rewards".to_owned(), left.into());
+        }
+    }
+    if let Some(Value::Array(list)) = said.shift_remove("evaluations") {
+        for entry in list {
+            let index = place(&entry).unwrap_or(0);
+            let mut one = Map::from_iter([("evaluations".to_owned(), Value::from(vec![entry]))]);
+            let mut read = Operation::default();
+            read_facts(&mut one, &mut read);
+            if let Some(operation) = story.operation(index) {
+                operation.evaluations.append(&mut read.evaluations);
+            }
+        }
+    }
+    read_operations(said.shift_remove("evaluators").as_ref(), 0, 0, story);
+    read_run_facts(said, story);
+}
+
+/// Metadata of a document or node; the package's reader crashes on null, so none is read there.
+fn metadata(at: &At<'_>) -> Result<Map<String, Value>> {
+    match at.some("metadata") {
+        Some(metadata) => metadata.object().cloned(),
+        None => Ok(Map::new()),
+    }
+}
+
+/// A time in seconds since 1970, as precise as `f64` tells it: to the microsecond.
+fn seconds(at: &At<'_>, key: &str) -> Result<Option<UnixNanos>> {
+    let Some(at) = at.some(key) else { return Ok(None) };
+    let said = at.value.as_f64();
+    match said.filter(|seconds| (0.0..1.8e10).contains(seconds)) {
+        Some(seconds) => Ok(Some(UnixNanos(microseconds(seconds).saturating_mul(1_000)))),
+        None if said.is_some() => Err(at.refuse("no time in seconds since 1970")),
+        None => Err(at.refuse(format!("a number of seconds is wanted, found {}", kind_of(at.value)))),
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "in range, as the caller checked"
+)]
+fn microseconds(seconds: f64) -> u64 {
+    (seconds * 1e6).round() as u64
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "in range, as the caller checked"
+)]
+fn nanos_of_milliseconds(milliseconds: f64) -> u64 {
+    (milliseconds * 1e6).round() as u64
+}

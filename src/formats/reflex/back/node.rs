@@ -1,0 +1,150 @@
+//! What one node says, as an operation.
+
+use serde_json::{Map, Value, json};
+
+use super::Result;
+use crate::dialect::messages::{self, Direction};
+use crate::formats::back::{At, kind_of, read_model_output, read_thoughts, searched};
+use crate::operation::{Failure, Kind, Operation, ToolUse};
+
+/// The operation of a node, without its metadata.
+pub(super) fn read(at: &At<'_>) -> Result<Operation> {
+    let name = at.need("name")?.text()?.to_owned();
+    let value = |key: &str| at.some(key).map(|at| at.value.clone());
+    let (input, output) = (value("input"), value("output"));
+    let about = |key: &str| at.value.get("metadata").and_then(|metadata| metadata.get(key)).is_some();
+    let kind = match at.text_of("kind")? {
+        Some("reason") => Kind::Llm,
+        Some("tool") => Kind::Tool,
+        Some("retrieve") if about("memory") => Kind::MemoryRead,
+        Some("retrieve") => Kind::Retrieval,
+        Some("agent") if about("state") => Kind::Handoff,
+        Some("agent") => Kind::Agent,
+        None | Some("other") => other(at),
+        Some(_) => {
+            return Err(at
+                .need("kind")?
+                .refuse("a kind is `reason`, `tool`, `retrieve`, `agent` or `other`"));
+        }
+    };
+    let mut operation = Operation {
+        kind,
+        name,
+        ..Operation::default()
+    };
+    match kind {
+        Kind::Llm => {
+            let said = input.as_ref().filter(|input| input.is_array());
+            operation.input_messages = said.and_then(|input| messages::read(input, Direction::Input));
+            if operation.input_messages.is_none() {
+                operation.input = input.map(Into::into).unwrap_or_default();
+            }
+            read_model_output(output, &mut operation);
+        }
+        Kind::Tool => {
+            let tool: &mut ToolUse = operation.tool.get_or_insert_default();
+            tool.name = Some(operation.name.clone());
+            (tool.arguments, tool.result) = (input, output);
+        }
+        Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => {
+            let query = input.map(|input| json!({ "query": input }));
+            searched(&mut operation, query.as_ref(), output);
+        }
+        Kind::MemoryWrite => {
+            operation.memory.get_or_insert_default().data = input;
+            operation.output = output.map(Into::into).unwrap_or_default();
+        }
+        Kind::Interrupt => {
+            let asked = operation.interrupt.get_or_insert_default();
+            asked.prompt = input.as_ref().and_then(Value::as_str).map(str::to_owned);
+            operation.input = input.filter(|input| !input.is_string()).map(Into::into).unwrap_or_default();
+            asked.response = output;
+        }
+        _ => {
+            operation.input = input.map(Into::into).unwrap_or_default();
+            operation.output = output.map(Into::into).unwrap_or_default();
+        }
+    }
+    tokens(at, &mut operation)?;
+    if let Some(error) = at.text_of("error")? {
+        operation.failure = Some(Failure {
+            message: Some(error.to_owned()),
+            ..Failure::default()
+        });
+    }
+    operation.prompt.id = at.text_of("prompt_id")?.map(str::to_owned);
+    if let Some(step) = at.some("step") {
+        let number = step.value.as_i64();
+        operation.training.step =
+            Some(number.ok_or_else(|| step.refuse(format!("a whole number is wanted, found {}", kind_of(step.value))))?);
+    }
+    if let Some(optimize) = at.some("optimize") {
+        let marked = optimize.value.as_bool();
+        let marked = marked.ok_or_else(|| optimize.refuse(format!("a boolean is wanted, found {}", kind_of(optimize.value))))?;
+        operation.training.optimize = marked.then_some(true);
+    }
+    Ok(operation)
+}
+
+/// The kind of a node that says `other`, by what its metadata tell of.
+fn other(at: &At<'_>) -> Kind {
+    let about = |key: &str| at.value.get("metadata").and_then(|metadata| metadata.get(key));
+    let named = about("kind").and_then(Value::as_str).and_then(Kind::from_name);
+    let told = [
+        ("memory", Kind::MemoryWrite),
+        ("state", Kind::StateChange),
+        ("interrupt", Kind::Interrupt),
+        ("prompt", Kind::Prompt),
+        ("vector_count", Kind::Embedding),
+    ];
+    let told = told.into_iter().find(|(key, _)| about(key).is_some()).map(|(_, kind)| kind);
+    named.or(told).unwrap_or(Kind::Chain)
+}
+
+/// The total, where the metadata have no parts that add up to it.
+fn tokens(at: &At<'_>, operation: &mut Operation) -> Result<()> {
+    let Some(tokens) = at.some("tokens") else { return Ok(()) };
+    let count = tokens.value.as_u64();
+    let count = count.ok_or_else(|| tokens.refuse(format!("a whole number that is not negative is wanted, found {}", tokens.value)))?;
+    let part = |key: &str| at.value.pointer(&format!("/metadata/usage/{key}")).and_then(Value::as_u64);
+    let parts = part("input")
+        .zip(part("output"))
+        .and_then(|(input, output)| input.checked_add(output));
+    if count > 0 && parts != Some(count) {
+        operation.usage.total = Some(count);
+    }
+    Ok(())
+}
+
+/// What our own documents say of an operation in a node's metadata, beside the facts that all formats share.
+pub(super) fn about(said: &mut Map<String, Value>, operation: &mut Operation) {
+    let mut word = |key: &str| match said.get(key) {
+        Some(Value::String(_)) => said.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),
+        _ => None,
+    };
+    if operation.kind == Kind::Tool {
+        let (call_id, server) = (word("tool_call_id"), word("mcp_server"));
+        let tool: &mut ToolUse = operation.tool.get_or_insert_default();
+        (tool.call_id, tool.mcp_server) = (call_id, server);
+        word("dispatched_by");
+    }
+    if let Some(name) = word("span_name") {
+        operation.name = name;
+    }
+    if operation.failure.is_some() {
+        let (code, stacktrace) = (word("error_code"), word("stacktrace"));
+        let failure: &mut Failure = operation.failure.get_or_insert_default();
+        (failure.error_type, failure.stacktrace) = (code, stacktrace);
+    }
+    // It was read with the node.
+    word("kind");
+    if operation.kind == Kind::Agent && !said.contains_key("agent") {
+        operation.agent.name = Some(operation.name.clone());
+    }
+    if operation.kind == Kind::Llm {
+        read_thoughts(said, operation);
+    }
+    for key in ["evidence", "recorded_started_at"] {
+        said.shift_remove(key);
+    }
+}
