@@ -5,7 +5,7 @@ use hyper::{Response, Uri};
 use super::answer::Answer;
 use super::reply::{Problem, reply};
 use super::url::percent_decoded;
-use super::{Body, Web, lists, single};
+use super::{Body, Web, blocks, lists, single};
 use crate::access::Right;
 use crate::formats;
 use crate::store::{Filter, Store as _};
@@ -61,7 +61,7 @@ pub(super) fn right(path: &str) -> Option<Right> {
     }
 }
 
-fn parts(path: &str) -> Option<Vec<String>> {
+pub(super) fn parts(path: &str) -> Option<Vec<String>> {
     path.split('/').skip(1).map(percent_decoded).collect()
 }
 
@@ -94,10 +94,10 @@ pub(super) fn work(path: &str) -> Result<Work, Problem> {
             organization,
             "traces",
             id,
-            blocks @ ("blocks" | "blocks.stitched"),
+            kind @ ("blocks" | "blocks.stitched"),
         ] => {
-            let (organization, id, stitched) = (own(organization), own(id), *blocks == "blocks.stitched");
-            Box::new(move |web, asked, answer| single::blocks(web, &organization, &id, stitched, asked, answer))
+            let (organization, id, stitched) = (own(organization), own(id), *kind == "blocks.stitched");
+            Box::new(move |web, asked, answer| blocks::blocks(web, &organization, &id, stitched, asked, answer))
         }
         _ => return Err(Problem::not_found(format!("there is nothing at {path}; GET / lists what is"))),
     };
@@ -113,6 +113,8 @@ fn front_page() -> String {
          GET /api/v1/traces/{{id}}/{{format}}\n\
          GET /api/v1/sessions\n\
          GET /api/v1/sessions/{{id}}/{{format}}\n\
+         POST /api/v1/import/{{format}}\n\
+         GET, POST /v1/organizations/default/traces/tr_{{id}}/blocks\n\
          GET /v1/organizations/default/traces/tr_{{id}}/blocks.stitched\n\
          GET /healthz /readyz /metrics\n\n\
          formats: {}\n",

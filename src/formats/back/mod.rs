@@ -77,6 +77,17 @@ pub fn disassemble(format: Option<&AnyFormat>, text: &str) -> Result<Disassemble
     Ok(out)
 }
 
+/// One document as spans, by a reader of its format.
+pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: Reader, value: &Value) -> Result<Disassembled, DisassembleError> {
+    let registry = Registry::built_in();
+    let mut out = Disassembled::default();
+    for story in reader(&At::root(format.id, value, "$".to_owned()))? {
+        finish(format, story, &registry, &mut out);
+    }
+    out.documents = 1;
+    Ok(out)
+}
+
 /// Reads one document; the place of the document is where refusals begin to count.
 pub(in crate::formats) type Reader = fn(&At<'_>) -> Result<Vec<Story>, DisassembleError>;
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Document`](document::Document) is a JSON array of blocks in insertion order; the page is the public text "How
 //! Traces Work". [`rules`] checks its rules block by block, [`limits`] are its byte limits, [`stitch`] makes the tree of
-//! `blocks.stitched`.
+//! `blocks.stitched`, and [`written`] keeps blocks that a client writes one by one.
 //!
 //! | run | block |
 //! |---|---|
@@ -53,6 +53,7 @@ pub mod document;
 pub mod limits;
 pub mod rules;
 pub mod stitch;
+pub mod written;
 
 mod assemble;
 pub(in crate::formats) mod back;
