@@ -24,6 +24,7 @@ pub use recognise::is_document;
 pub(in crate::formats) use at::{At, kind_of, time};
 pub(in crate::formats) use facts::{definition as tool_definition, read as read_facts};
 pub(in crate::formats) use operations::{exact_times, read as read_operations, searched};
+pub(in crate::formats) use recognise::{documents, format_of};
 pub(in crate::formats) use story::{Story, trace_id};
 
 use super::{AnyFormat, Assembled, Layout, Loss, LossReason, Options};

@@ -29,6 +29,7 @@
 //! `{"input": value}`, and every other change of type or value that the format demands is reported as a loss.
 
 mod assemble;
+mod check;
 pub mod document;
 mod memory;
 mod read;
@@ -40,6 +41,9 @@ mod words;
 
 pub use document::TraceRun;
 
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
 use crate::formats::options::Values;
 use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
@@ -66,5 +70,11 @@ impl Format for ContextForge {
             .filter(|run| run.has_agent_work())
             .map(|run| assemble::assemble(run, options))
             .collect()
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+        for (place, document) in documents {
+            check::check(*place, document, found);
+        }
     }
 }

@@ -59,6 +59,7 @@ mod assemble;
 pub(in crate::formats) mod back;
 mod beside;
 mod calls;
+mod check;
 mod facts;
 mod list;
 mod messages;
@@ -72,6 +73,9 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
 use crate::formats::options::Values;
 use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
@@ -125,5 +129,11 @@ impl Format for OpenReward {
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], options: &Options, found: &mut Violations) {
+        for (place, document) in documents {
+            check::check(*place, document, options, found);
+        }
     }
 }
