@@ -98,6 +98,7 @@ impl Shape {
             Self::Count => "an integer of at least 0".to_owned(),
             Self::Object => "an object".to_owned(),
             Self::Time => "a time in ISO 8601 with a zone, such as 2026-01-01T10:00:00.000Z".to_owned(),
+            Self::Word([word]) => format!("{word:?}"),
             Self::Word(words) => format!("one of {}", words.join(", ")),
             Self::List(_) => "a list".to_owned(),
             Self::Of(record) => format!("{} (an object)", record.what),

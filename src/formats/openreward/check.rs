@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::limits::Limits;
-use super::rules;
+use super::rules::{self, Code};
 use crate::formats::Options;
 use crate::formats::check::{Place, Violations};
+use crate::formats::shape::Shape::{Maybe, Text};
 use crate::formats::shape::shown;
 
 /// The table's columns.
@@ -45,23 +46,36 @@ pub(super) fn check(place: Place<'_>, document: &Value, options: &Options, found
                 "the table has no column of this name: put it into `extra`",
             );
         }
+        for name in ["created_at", "updated_at"] {
+            if let Some(value) = block.get(name) {
+                Maybe(&Text).check(value, place.item(index).key(name), found);
+            }
+        }
     }
     for (index, refusal) in rules::check_all(blocks, &Limits::from_options(options)) {
         let block = place.item(index);
-        let field = refusal.details.get("field").and_then(Value::as_str).unwrap_or_default();
-        let message = match refusal.details.get("limit_bytes") {
-            Some(limit) => format!(
-                "{} ({} bytes are allowed, {} stand there)",
-                refusal.message,
-                limit,
-                refusal.details.get("actual_bytes").unwrap_or(&Value::Null)
+        let detail = |name: &str| refusal.details.get(name).unwrap_or(&Value::Null);
+        let (field, mend) = match refusal.code {
+            Code::DuplicateCallId => ("payload.call_id", "; every call of a trace needs an id of its own".to_owned()),
+            Code::DuplicateResultSeq => (
+                "payload.seq",
+                "; number the results of a call 0, 1, 2, or leave `seq` out".to_owned(),
             ),
-            None => refusal.message,
+            Code::PayloadTooLarge => {
+                let (limit, actual) = (detail("limit_bytes"), detail("actual_bytes"));
+                let field = detail("field").as_str().unwrap_or_default();
+                (
+                    field,
+                    format!(": {actual} bytes stand there, {limit} are allowed; split it, or raise the limit"),
+                )
+            }
+            Code::Validation | Code::ParentSubtypeMismatch => (detail("field").as_str().unwrap_or_default(), String::new()),
         };
+        let message = format!("{}{mend}", refusal.message);
         let payload = block.key("payload");
         match field.strip_prefix("payload.") {
             Some(inner) => found.add(payload.key(inner), message),
-            None if refusal.details.contains_key("limit_bytes") => found.add(payload.key(field), message),
+            None if refusal.code == Code::PayloadTooLarge => found.add(payload.key(field), message),
             None if matches!(field, "" | "block") => found.add(block, message),
             None => found.add(block.key(field), message),
         }

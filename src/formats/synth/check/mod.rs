@@ -50,7 +50,10 @@ pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) 
     }
     let all = place.key("session_time_steps");
     for (history, of_step) in HISTORIES {
-        in_history(all, steps, of_step, history, list(session, history), found);
+        let left = in_history(all, steps, of_step, history, list(session, history), found);
+        if history == "event_history" {
+            in_steps(place.key(history), &ids, list(session, history), left, found);
+        }
     }
 }
 
@@ -181,9 +184,12 @@ fn chronological(place: Place<'_>, items: &[Value], found: &mut Violations) {
     }
 }
 
-/// Whatever a step holds stands in the flat list too, and names its step.
-fn in_history(place: Place<'_>, steps: &[Value], of_step: &str, history: &str, items: &[Value], found: &mut Violations) {
-    let mut left: HashMap<[u8; 32], usize> = HashMap::new();
+/// What of a list is not accounted for: how often each value stands there.
+type Left = HashMap<[u8; 32], usize>;
+
+/// Whatever a step holds stands in the flat list too, and names its step. What stands there beside is left.
+fn in_history(place: Place<'_>, steps: &[Value], of_step: &str, history: &str, items: &[Value], found: &mut Violations) -> Left {
+    let mut left = Left::new();
     for item in items {
         *left.entry(digest(item)).or_default() += 1;
     }
@@ -206,6 +212,22 @@ fn in_history(place: Place<'_>, steps: &[Value], of_step: &str, history: &str, i
                 );
                 found.add(place.key("metadata").key("step_id"), message);
             }
+        }
+    }
+    left
+}
+
+/// An event that names a step stands in that step: the store links it, and its readers count on it.
+fn in_steps(place: Place<'_>, ids: &HashSet<&str>, items: &[Value], mut left: Left, found: &mut Violations) {
+    for (index, item) in items.iter().enumerate().rev() {
+        let Some(count) = left.get_mut(&digest(item)).filter(|count| **count > 0) else {
+            continue;
+        };
+        *count -= 1;
+        let named = item.pointer("/metadata/step_id").and_then(Value::as_str);
+        if let Some(id) = named.filter(|id| ids.contains(id)) {
+            let message = format!("the step {id:?} does not hold this event: add it to the step's `events`, or leave `step_id` out");
+            found.add(place.item(index).key("metadata").key("step_id"), message);
         }
     }
 }
