@@ -12,6 +12,7 @@
 //! | `POST /v1/organizations/{org}/traces/{id}/blocks` | adds one block, or a list of them, to a trace |
 //! | `GET /v1/organizations/{org}/traces/{id}/blocks.stitched` | the same as a tree |
 //! | `GET /healthz`, `/readyz`, `/metrics` | for operators |
+//! | `GET /api/v1/openapi.json` | all of this as an OpenAPI document |
 //!
 //! A list has 50 entries unless `limit` says otherwise, and 1000 at most. Where it has more, `next` is what `after` is set to
 //! for those behind.
@@ -23,7 +24,7 @@
 //! it is made of what is left. Reading has threads and memory of its own ([`ReadLimits`]): 503 with `Retry-After` while others
 //! have them, 413 for what takes more than there are.
 //!
-//! Where there are tokens, `/`, `/healthz` and `/readyz` take none, `/metrics` takes the right `admin`, what writes takes
+//! Where there are tokens, `/`, `/healthz`, `/readyz` and the OpenAPI document take none, `/metrics` takes the right `admin`, what writes takes
 //! `ingest`, all others `read`; what they show is the token's project alone.
 
 mod answer;
