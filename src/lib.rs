@@ -64,6 +64,8 @@ pub mod docs {
     pub mod adding_a_dialect {}
     #[doc = include_str!("docs/security.md")]
     pub mod security {}
+    #[doc = include_str!("docs/blocks.md")]
+    pub mod blocks {}
     #[doc = include_str!("docs/durability.md")]
     pub mod durability {}
     #[doc = include_str!("docs/operating.md")]

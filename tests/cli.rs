@@ -61,6 +61,41 @@ fn post_case(serving: &Serving, case: &str) {
 }
 
 #[test]
+fn check_prints_violations_and_tells_them_by_its_status() {
+    let good = br#"[{"role":"user","content":"hello"}]"#;
+    let bad = br#"[{"role":"tool","content":"early","tool_call_id":"c"}]"#;
+    let output = with_input(&["check", "-"], good);
+    assert_eq!((code(&output), stdout(&output).as_str()), (0, ""), "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 document checked, 0 violations"), "{}", stderr(&output));
+    let output = with_input(&["check", "--format", "invariant", "-"], bad);
+    assert_eq!((code(&output), stdout(&output).lines().count()), (1, 1));
+    assert!(
+        stdout(&output).starts_with("standard input: $[0].tool_call_id: no call with this id"),
+        "{}",
+        stdout(&output)
+    );
+    let output = with_input(&["check", "--format", "invariant", "--json", "-"], bad);
+    let line: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    assert_eq!(line["path"], "$[0].tool_call_id");
+    for (input, words) in [(&b"{"[..], "not JSON"), (b"\xff", "not UTF-8"), (b"{}", "not clear")] {
+        let output = with_input(&["check", "-"], input);
+        assert_eq!(code(&output), 1);
+        assert!(stderr(&output).contains(words), "{words}: {}", stderr(&output));
+    }
+    assert_eq!(code(&spanbridge(&["check", "--format", "parquet", "-"])), 2);
+    // The limits of blocks.
+    let block = br#"[{"block_type":"MESSAGE","sub_type":"MESSAGE","payload":{"role":"user","content":"seven b"}}]"#;
+    assert_eq!(code(&with_input(&["check", "-"], block)), 0);
+    let output = with_input(&["check", "--option", "openreward.limit_msg_bytes=6", "-"], block);
+    assert_eq!(code(&output), 1);
+    assert!(
+        stdout(&output).contains("$[0].payload.content: message content exceeds 6 bytes"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
 fn convert_knows_its_input_by_content() {
     let path = payloads(CASE, "traces").remove(0);
     let bytes = fs::read(&path).expect("reads");

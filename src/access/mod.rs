@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Right {
-    /// Send spans, log records and metrics.
+    /// Send spans, log records and metrics, documents and blocks.
     Ingest,
     /// Read traces, sessions and documents of its project.
     Read,

@@ -21,7 +21,7 @@ another format. The span ids are derived from the document, so importing it agai
 of its format, import reports the place and the reason, and stores nothing of that file.
 
 import needs the data directory for itself. If a server is running, send it the documents instead: \
-spanbridge send --to http://127.0.0.1:4318 FILE
+spanbridge send --to http://127.0.0.1:4318 FILE, or POST them to http://127.0.0.1:4319/api/v1/import
 
 Examples:
   spanbridge import chats.json  detect the format by content

@@ -1,5 +1,6 @@
 //! Files to spans and log records. What a file is, its content tells: compression, encoding, signal; never its name.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -113,12 +114,58 @@ pub(super) enum Problem {
     Json { file: String, offset: usize, source: JsonError },
     #[error("{file}: byte {offset}: neither OTLP protobuf (an export request) nor OTLP/JSON: {detail}")]
     Protobuf { file: String, offset: usize, detail: String },
+    #[error("{file}: byte {offset}: not UTF-8, which JSON has to be")]
+    Text { file: String, offset: usize },
     #[error("{file}: {}", super::out::with_causes(source))]
     Document { file: String, source: DisassembleError },
     #[error("{file}: {refused}")]
     Refused { file: String, refused: Refused },
     #[error("{file}: and {more} more errors like this")]
     More { file: String, more: usize },
+}
+
+/// A file's name for people, and its bytes after decompression; `-` is standard input.
+pub(super) fn read_plain(path: &Path, limit: usize) -> (String, Result<Vec<u8>, Problem>) {
+    let (file, bytes) = if path.as_os_str() == "-" {
+        ("standard input".to_owned(), read_bounded(io::stdin().lock(), limit))
+    } else {
+        let bytes = File::open(path).and_then(|opened| read_bounded(opened, limit));
+        (path.display().to_string(), bytes)
+    };
+    let bytes = match bytes {
+        Ok(bytes) if bytes.len() > limit => Err(too_large(&file, limit)),
+        Ok(bytes) => plain(&file, Cow::Owned(bytes), limit).map(Cow::into_owned),
+        Err(source) => Err(Problem::Io {
+            file: file.clone(),
+            source,
+        }),
+    };
+    (file, bytes)
+}
+
+fn plain<'a>(file: &str, bytes: Cow<'a, [u8]>, limit: usize) -> Result<Cow<'a, [u8]>, Problem> {
+    let Some(encoding) = Encoding::of_magic(&bytes) else {
+        return Ok(bytes);
+    };
+    if is_longer(&bytes, encoding, limit) {
+        return Err(too_large(file, limit));
+    }
+    match inflate(&bytes, encoding, limit) {
+        Ok(plain) => Ok(plain.into()),
+        Err(InflateError::TooLarge { .. }) => Err(too_large(file, limit)),
+        Err(source) => Err(Problem::Broken {
+            file: file.to_owned(),
+            encoding,
+            source,
+        }),
+    }
+}
+
+fn too_large(file: &str, limit: usize) -> Problem {
+    Problem::TooLarge {
+        file: file.to_owned(),
+        limit,
+    }
 }
 
 /// How many refused spans of one file are told one by one.
@@ -154,42 +201,17 @@ impl Batch {
 
     /// Adds what a file holds; `-` is standard input.
     pub(super) fn read(&mut self, path: &Path) {
-        let (file, bytes) = if path.as_os_str() == "-" {
-            ("standard input".to_owned(), read_bounded(io::stdin().lock(), self.limit))
-        } else {
-            let bytes = File::open(path).and_then(|opened| read_bounded(opened, self.limit));
-            (path.display().to_string(), bytes)
-        };
-        match bytes {
-            Ok(bytes) if bytes.len() > self.limit => self.problems.push(self.too_large(&file)),
-            Ok(bytes) => self.add(&file, &bytes),
-            Err(source) => self.problems.push(Problem::Io { file, source }),
+        match read_plain(path, self.limit) {
+            (file, Ok(bytes)) => self.add_plain(&file, &bytes),
+            (_, Err(problem)) => self.problems.push(problem),
         }
     }
 
     /// Adds what these bytes hold.
     pub(super) fn add(&mut self, file: &str, bytes: &[u8]) {
-        let Some(encoding) = Encoding::of_magic(bytes) else {
-            return self.add_plain(file, bytes);
-        };
-        if is_longer(bytes, encoding, self.limit) {
-            return self.problems.push(self.too_large(file));
-        }
-        match inflate(bytes, encoding, self.limit) {
-            Ok(plain) => self.add_plain(file, &plain),
-            Err(InflateError::TooLarge { .. }) => self.problems.push(self.too_large(file)),
-            Err(source) => self.problems.push(Problem::Broken {
-                file: file.to_owned(),
-                encoding,
-                source,
-            }),
-        }
-    }
-
-    fn too_large(&self, file: &str) -> Problem {
-        Problem::TooLarge {
-            file: file.to_owned(),
-            limit: self.limit,
+        match plain(file, Cow::Borrowed(bytes), self.limit) {
+            Ok(bytes) => self.add_plain(file, &bytes),
+            Err(problem) => self.problems.push(problem),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The command line: one file a command.
 
+mod check;
 mod convert;
 mod doctor;
 mod export;
@@ -53,6 +54,7 @@ struct Cli {
 enum Command {
     Serve(serve::Serve),
     Convert(convert::Convert),
+    Check(check::Check),
     Import(import::Import),
     Export(export::Export),
     Ls(ls::Ls),
@@ -87,6 +89,7 @@ pub fn main() -> ExitCode {
     let result = match cli.command {
         Command::Serve(serve) => serve.run(),
         Command::Convert(convert) => convert.run(),
+        Command::Check(check) => check.run(),
         Command::Import(import) => import.run(),
         Command::Export(export) => export.run(),
         Command::Ls(ls) => ls.run(),

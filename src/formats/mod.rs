@@ -4,6 +4,7 @@
 pub mod atif;
 mod back;
 mod calls;
+pub mod check;
 pub mod contextforge;
 mod exchange;
 mod facts;
@@ -19,6 +20,7 @@ pub mod openreward;
 pub mod options;
 mod order;
 pub mod reflex;
+mod shape;
 pub mod synth;
 #[cfg(test)]
 mod testing;
@@ -35,10 +37,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use back::{DisassembleError, Disassembled, Note, NoteKind, disassemble, is_document};
+pub use check::{Violation, check};
 pub use loss::{Loss, LossReason};
 pub use options::{Choice, OptionError, Options};
 
 use crate::run::Run;
+use check::{Place, Violations};
 
 /// A document and what it could not hold.
 #[derive(Debug, Clone)]
@@ -65,6 +69,12 @@ pub trait Format {
     /// One run, or the runs of one session in causal order. Never fails: what does not fit is a loss.
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>>;
 
+    /// Notes which rules of the format these documents of one file break, each with its place. A format without rules of
+    /// its own finds nothing.
+    fn check(documents: &[(Place<'_>, &Value)], options: &Options, found: &mut Violations) {
+        let _ = (documents, options, found);
+    }
+
     /// Writes the document's JSON text on one line, after what stands there. `Err` says what cannot be written.
     fn write(document: &Self::Document<'_>, text: &mut Vec<u8>) -> Result<(), String> {
         text::write(document, text)
@@ -86,6 +96,7 @@ pub struct AnyFormat {
     write: fn(&[Run], &Options, Sequence, &mut dyn Write) -> IoResult<()>,
     values: fn(&[Run], &Options) -> Vec<Assembled<Value>>,
     read: Option<back::Reader>,
+    check: fn(&[(Place<'_>, &Value)], &Options, &mut Violations),
 }
 
 /// How several documents follow one another in one text.
@@ -119,6 +130,7 @@ impl AnyFormat {
             write: write_documents::<F>,
             values: values::<F>,
             read,
+            check: F::check,
         }
     }
 

@@ -141,7 +141,7 @@ pub(super) fn encoding(headers: &HeaderMap, header: &HeaderName) -> Result<Optio
 }
 
 /// A client that is still sending does not read an answer before it is done, or before its connection breaks.
-async fn drain<B>(body: &mut B, head: &Parts, rejection: &Rejection)
+pub(super) async fn drain<B>(body: &mut B, head: &Parts, rejection: &Rejection)
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {

@@ -298,7 +298,7 @@ impl Intake<'_> {
 
 /// Bytes that reading a JSON message takes beside its text: what it becomes, twice while it is put together; the longest
 /// item twice, as values; and something for each object, however empty.
-fn json_cost(text: &[u8]) -> Result<usize, Rejection> {
+pub(super) fn json_cost(text: &[u8]) -> Result<usize, Rejection> {
     const OBJECT: usize = 320;
     let shape = Shape::of(text);
     if shape.objects > 100_000 && shape.objects.saturating_mul(12) > text.len() {

@@ -54,6 +54,12 @@ pub enum Rejection {
         /// What was said.
         content_type: String,
     },
+    /// A document or blocks of another type than JSON.
+    #[error("content-type {content_type} is not understood; use application/json")]
+    DocumentType {
+        /// What was said.
+        content_type: String,
+    },
     /// A compression that is not understood.
     #[error("content-encoding {encoding} is not understood; use gzip, zstd, deflate or none")]
     ContentEncoding {
@@ -263,7 +269,7 @@ impl Rejection {
             Self::Json { .. } => (INVALID_ARGUMENT, 400, None, "undecodable"),
             Self::WrongSignal { .. } => (INVALID_ARGUMENT, 400, None, "wrong_signal"),
             Self::Base64Ids { .. } => (INVALID_ARGUMENT, 400, None, "base64_ids"),
-            Self::NoContentType | Self::ContentType { .. } => (INVALID_ARGUMENT, 415, None, "content_type"),
+            Self::NoContentType | Self::ContentType { .. } | Self::DocumentType { .. } => (INVALID_ARGUMENT, 415, None, "content_type"),
             Self::ContentEncoding { .. } => (UNIMPLEMENTED, 415, None, "content_encoding"),
             Self::Compressed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
             Self::Hollow { .. } => (INVALID_ARGUMENT, 400, None, "hollow"),
@@ -298,6 +304,13 @@ impl Rejection {
             Self::Unimplemented { .. } => (UNIMPLEMENTED, 404, None, "not_found"),
         };
         Verdict { code, http, retry, name }
+    }
+
+    /// HTTP's status, and the seconds after which it may be tried again.
+    #[must_use]
+    pub fn http(&self) -> (u16, Option<u64>) {
+        let Verdict { http, retry, .. } = self.verdict();
+        (http, retry)
     }
 
     /// The name in counters and logs.

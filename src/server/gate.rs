@@ -6,16 +6,17 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
-use hyper::{Request, Response};
+use hyper::{Method, Request, Response};
 
 use super::config::{Connections, Security};
 use super::hosts::Hosts;
 use super::listen;
 use super::projects::{Place, Projects};
+use super::writes;
 use crate::access::{Denied, Right, Tokens};
 use crate::forward::Via;
 use crate::receiver::{Body, Receiver, Refusals, Rejection};
-use crate::web::{self, Web};
+use crate::web::{self, Web, Write};
 
 /// Leads each request to the project of its token.
 #[derive(Debug)]
@@ -123,12 +124,23 @@ impl Gate {
             self.refused.add("API", rejection.name());
             return Web::foreign_host(rejection.to_string());
         }
-        let Some(right) = Web::right(request.uri().path()) else {
+        let write = Some(request.method()).filter(|method| **method == Method::POST);
+        let write = write.and_then(|_| Write::at(request.uri().path()));
+        if let (Some(_), Err(rejection)) = (&write, self.projects.first().receiver.origin(&request)) {
+            self.refused.add("API", rejection.name());
+            return writes::refuse(&rejection);
+        }
+        let right = match write {
+            Some(_) => Some(Right::Ingest),
+            None => Web::right(request.uri().path()),
+        };
+        let Some(right) = right else {
             return Arc::clone(&self.projects.first().web).handle(request).await;
         };
-        match self.place(&request, right) {
-            Ok(place) => Arc::clone(&place.web).handle(request).await,
-            Err(denied) => {
+        match (self.place(&request, right), write) {
+            (Ok(place), Some(write)) => writes::answer(&place, write, request).await,
+            (Ok(place), None) => Arc::clone(&place.web).handle(request).await,
+            (Err(denied), _) => {
                 let reason = match &denied {
                     Denied::NoToken => "no_token",
                     Denied::NoRight { .. } => "no_right",

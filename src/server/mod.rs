@@ -12,6 +12,7 @@ mod metrics;
 mod projects;
 mod tls;
 mod upkeep;
+mod writes;
 
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -54,21 +54,26 @@ impl Reader {
         Ok(found)
     }
 
-    fn add(&self, stored: &mut Stored, place: Place, may: &mut May<'_>) -> Result<(), Error> {
-        let Position { segment, offset } = place.at;
-        let message = match self.segments.message(place.at) {
+    /// The message at a place; the inner error says why it is not there.
+    fn message(&self, at: Position) -> Result<Result<Vec<u8>, String>, Error> {
+        let Position { segment, offset } = at;
+        match self.segments.message(at) {
             // Retention was faster.
             Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
-                stored.damaged.push(format!("segment {segment}, byte {offset}: removed"));
+                Ok(Err(format!("segment {segment}, byte {offset}: removed")))
+            }
+            message => Ok(message?.ok_or_else(|| format!("segment {segment}, byte {offset}: damaged on the disk"))),
+        }
+    }
+
+    fn add(&self, stored: &mut Stored, place: Place, may: &mut May<'_>) -> Result<(), Error> {
+        let Position { segment, offset } = place.at;
+        let message = match self.message(place.at)? {
+            Ok(message) => message,
+            Err(damaged) => {
+                stored.damaged.push(damaged);
                 return Ok(());
             }
-            message => message?,
-        };
-        let Some(message) = message else {
-            stored
-                .damaged
-                .push(format!("segment {segment}, byte {offset}: damaged on the disk"));
-            return Ok(());
         };
         may(place.kind, &message)?;
         let decoded = match place.kind {
@@ -104,6 +109,24 @@ impl Local {
         stored.logs.extend(of_session.logs.into_iter().filter(in_time));
         stored.damaged.extend(of_session.damaged);
         Ok(Some(stored))
+    }
+
+    /// Gives the OTLP message of each chunk of a trace, in order of arrival, without keeping any. Says which records are damaged
+    /// on the disk and were left out.
+    ///
+    /// # Errors
+    ///
+    /// The disk or the index cannot be read, or `each` says so.
+    pub fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error> {
+        let standing = self.reader().index(|index| index.trace(trace_id))?;
+        let mut damaged = Vec::new();
+        for place in standing.into_iter().flat_map(|standing| standing.chunks) {
+            match self.reader().message(place.at)? {
+                Ok(message) => each(place.kind, &message)?,
+                Err(what) => damaged.push(what),
+            }
+        }
+        Ok(damaged)
     }
 
     /// Where the chunks of a trace stand, in order of arrival.

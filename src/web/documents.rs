@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::dialect::Registry;
 use crate::dialect::file::FileError;
+use crate::formats::openreward::written;
 use crate::formats::{AnyFormat, Layout, Loss, Options};
 use crate::run::{self, Run};
 use crate::span::{LogRecord, Span, TraceId, UnixNanos};
@@ -42,10 +43,10 @@ impl Vocabulary {
         self.0.session_keys()
     }
 
-    /// The runs of these spans, one a trace.
+    /// The runs of these spans, one a trace. Blocks that were written one by one are a conversation.
     #[must_use]
     pub fn runs(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Vec<Run> {
-        run::from_batch(spans, logs, &self.0)
+        run::from_batch(written::as_conversations(spans), logs, &self.0)
     }
 
     /// The runs of spans that a store holds now, one a trace. A run whose root has not come goes on while its spans are

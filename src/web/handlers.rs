@@ -3,9 +3,9 @@
 use hyper::{Response, Uri};
 
 use super::answer::Answer;
-use super::reply::{Problem, reply};
+use super::reply::{Problem, json_reply, reply};
 use super::url::percent_decoded;
-use super::{Body, Web, lists, single};
+use super::{Body, Web, blocks, lists, single};
 use crate::access::Right;
 use crate::formats;
 use crate::store::{Filter, Store as _};
@@ -55,13 +55,13 @@ pub(super) enum Work {
 pub(super) fn right(path: &str) -> Option<Right> {
     let parts = parts(path).unwrap_or_default();
     match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-        [""] | ["healthz"] | ["readyz"] => None,
+        [""] | ["healthz"] | ["readyz"] | ["api", "v1", "openapi.json"] => None,
         ["metrics"] => Some(Right::Admin),
         _ => Some(Right::Read),
     }
 }
 
-fn parts(path: &str) -> Option<Vec<String>> {
+pub(super) fn parts(path: &str) -> Option<Vec<String>> {
     path.split('/').skip(1).map(percent_decoded).collect()
 }
 
@@ -74,6 +74,7 @@ pub(super) fn work(path: &str) -> Result<Work, Problem> {
         ["readyz"] => return Ok(Work::Operator(ready)),
         ["metrics"] => return Ok(Work::Operator(|web| Ok(reply("text/plain; version=0.0.4", (web.metrics)())))),
         [""] => return Ok(Work::Known(reply("text/plain", front_page()))),
+        ["api", "v1", "openapi.json"] => return Ok(Work::Known(json_reply(OPENAPI.to_owned()))),
         ["api", "v1", "traces"] => Box::new(lists::traces),
         ["api", "v1", "sessions"] => Box::new(lists::sessions),
         ["api", "v1", "traces", id] => {
@@ -94,15 +95,18 @@ pub(super) fn work(path: &str) -> Result<Work, Problem> {
             organization,
             "traces",
             id,
-            blocks @ ("blocks" | "blocks.stitched"),
+            kind @ ("blocks" | "blocks.stitched"),
         ] => {
-            let (organization, id, stitched) = (own(organization), own(id), *blocks == "blocks.stitched");
-            Box::new(move |web, asked, answer| single::blocks(web, &organization, &id, stitched, asked, answer))
+            let (organization, id, stitched) = (own(organization), own(id), *kind == "blocks.stitched");
+            Box::new(move |web, asked, answer| blocks::blocks(web, &organization, &id, stitched, asked, answer))
         }
         _ => return Err(Problem::not_found(format!("there is nothing at {path}; GET / lists what is"))),
     };
     Ok(Work::Reading(read))
 }
+
+/// What there is, for programs.
+const OPENAPI: &str = include_str!("openapi.json");
 
 fn front_page() -> String {
     let formats: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
@@ -113,8 +117,11 @@ fn front_page() -> String {
          GET /api/v1/traces/{{id}}/{{format}}\n\
          GET /api/v1/sessions\n\
          GET /api/v1/sessions/{{id}}/{{format}}\n\
+         POST /api/v1/import/{{format}}\n\
+         GET, POST /v1/organizations/default/traces/tr_{{id}}/blocks\n\
          GET /v1/organizations/default/traces/tr_{{id}}/blocks.stitched\n\
-         GET /healthz /readyz /metrics\n\n\
+         GET /healthz /readyz /metrics\n\
+         GET /api/v1/openapi.json\n\n\
          formats: {}\n",
         env!("CARGO_PKG_VERSION"),
         formats.join(", ")
@@ -129,4 +136,42 @@ fn ready(web: &Web) -> Result<Response<Body>, Problem> {
     web.store.list(&first).map_err(|error| Problem::unready(&error))?;
     web.store.ready().map_err(|error| Problem::unready(&error))?;
     Ok(reply("text/plain", "ready\n".to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test")]
+    use std::collections::BTreeSet;
+
+    use serde_json::{Map, Value};
+
+    use super::super::Write;
+    use super::*;
+
+    #[test]
+    fn the_openapi_document_has_the_paths_that_are_answered() {
+        let document: Value = serde_json::from_str(OPENAPI).unwrap();
+        let paths: &Map<String, Value> = document.get("paths").and_then(Value::as_object).unwrap();
+        for (path, methods) in paths {
+            let filled = path
+                .replace("{format}", "reflex")
+                .replace("{trace_id}", "tr_1")
+                .replace("{org}", "default")
+                .replace("{session}", "s");
+            assert_eq!(work(&filled).is_ok(), methods.get("get").is_some(), "GET {path}");
+            assert_eq!(Write::at(&filled).is_some(), methods.get("post").is_some(), "POST {path}");
+            let is_open = methods.pointer("/get/security").is_some();
+            assert_eq!(right(&filled).is_none(), is_open, "GET {path}");
+        }
+        // The formats stand in it by name.
+        let known: BTreeSet<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
+        let parameters = document.pointer("/paths/~1api~1v1~1import~1{format}/post/parameters/0/schema/enum");
+        let named: BTreeSet<&str> = parameters
+            .and_then(Value::as_array)
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        assert_eq!(named, known);
+    }
 }

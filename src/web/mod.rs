@@ -7,9 +7,12 @@
 //! | `GET /api/v1/traces/{id}/{format}` | its document; format options as query parameters (`?openreward.subagents=inline`) |
 //! | `GET /api/v1/sessions?limit=&after=` | sessions, newest first |
 //! | `GET /api/v1/sessions/{id}/{format}` | the document of the session's runs together |
+//! | `POST /api/v1/import/{format}` | stores documents of a format as spans; without a format each is recognised |
 //! | `GET /v1/organizations/{org}/traces/{id}/blocks` | OpenReward's blocks of a trace, in insertion order |
+//! | `POST /v1/organizations/{org}/traces/{id}/blocks` | adds one block, or a list of them, to a trace |
 //! | `GET /v1/organizations/{org}/traces/{id}/blocks.stitched` | the same as a tree |
 //! | `GET /healthz`, `/readyz`, `/metrics` | for operators |
+//! | `GET /api/v1/openapi.json` | all of this as an OpenAPI document |
 //!
 //! A list has 50 entries unless `limit` says otherwise, and 1000 at most. Where it has more, `next` is what `after` is set to
 //! for those behind.
@@ -21,20 +24,23 @@
 //! it is made of what is left. Reading has threads and memory of its own ([`ReadLimits`]): 503 with `Retry-After` while others
 //! have them, 413 for what takes more than there are.
 //!
-//! Where there are tokens, `/`, `/healthz` and `/readyz` take none, `/metrics` takes the right `admin`, all others `read`;
-//! what they show is the token's project alone.
+//! Where there are tokens, `/`, `/healthz`, `/readyz` and the OpenAPI document take none, `/metrics` takes the right `admin`, what writes takes
+//! `ingest`, all others `read`; what they show is the token's project alone.
 
 mod answer;
+mod blocks;
 mod cost;
 mod delivery;
 pub mod documents;
 mod handlers;
+mod import;
 pub mod listing;
 mod lists;
 mod readers;
 mod reply;
 mod single;
 mod url;
+mod write;
 
 use std::fmt;
 use std::sync::Arc;
@@ -47,15 +53,18 @@ use tokio::sync::oneshot;
 
 use crate::access::{Denied, Right};
 use crate::formats::Options;
+use crate::formats::openreward::limits::Limits;
 use crate::store::Local;
 use answer::Answer;
 use delivery::Delivery;
 pub use delivery::{GivenUp, SlowClient};
 use documents::Vocabulary;
 use handlers::{Asked, Work};
+pub use import::Imported;
 pub use readers::{ReadLimits, Readers};
 use reply::Problem;
 pub use url::{percent_decoded, percent_encoded};
+pub use write::Write;
 
 /// The body of a response.
 pub type Body = UnsyncBoxBody<Bytes, GivenUp>;
@@ -68,6 +77,7 @@ pub struct Web {
     metrics: Metrics,
     options: Options,
     readers: Arc<Readers>,
+    ledger: Arc<blocks::Ledger>,
 }
 
 /// Gives the text of `/metrics`.
@@ -84,6 +94,7 @@ impl Web {
     #[must_use]
     pub fn new(store: Arc<Local>, vocabulary: Arc<Vocabulary>, organization: &str, metrics: Metrics, readers: Arc<Readers>) -> Self {
         Self {
+            ledger: Arc::new(blocks::Ledger::new(Arc::clone(&store), Limits::default())),
             store,
             vocabulary,
             organization: organization.to_owned(),
@@ -96,13 +107,28 @@ impl Web {
     /// Choices for documents that a request does not make itself.
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
-        Self { options, ..self }
+        let ledger = blocks::Ledger::new(Arc::clone(&self.store), Limits::from_options(&options));
+        Self {
+            options,
+            ledger: Arc::new(ledger),
+            ..self
+        }
     }
 
-    /// The right that a path takes; `None`: it is answered to anyone, and says nothing of any data.
+    /// The right that a path takes to be read; `None`: it is answered to anyone, and says nothing of any data.
     #[must_use]
     pub fn right(path: &str) -> Option<Right> {
         handlers::right(path)
+    }
+
+    fn is_of(&self, organization: &str) -> Result<(), Problem> {
+        if organization == self.organization {
+            return Ok(());
+        }
+        Err(Problem::not_found(format!(
+            "there is no organization {organization}; spans belong to {}",
+            self.organization
+        )))
     }
 
     /// Refuses a request that may not have what it asks for.
@@ -126,7 +152,7 @@ impl Web {
     /// Answers one request.
     pub async fn handle<B>(self: Arc<Self>, request: Request<B>) -> Response<Body> {
         if request.method() != Method::GET && request.method() != Method::HEAD {
-            return Problem::method(request.method()).reply();
+            return Problem::method(request.method(), Write::at(request.uri().path()).is_some()).reply();
         }
         let asked = Asked {
             uri: request.uri().clone(),

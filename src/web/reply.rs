@@ -6,12 +6,13 @@ use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Method, Response, StatusCode};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::Body;
 use super::delivery::GivenUp;
 use super::readers::Refusal;
 use crate::access::Denied;
+use crate::formats::openreward::rules;
 use crate::store;
 
 /// Why there is no answer. The body's form is OpenReward's.
@@ -23,37 +24,32 @@ pub(super) struct Problem {
     challenge: Option<&'static str>,
     /// Seconds after which the same request may have an answer.
     retry: Option<u64>,
+    /// Where and how much.
+    details: Box<Map<String, Value>>,
 }
 
 impl Problem {
-    pub(super) fn not_found(message: impl Into<String>) -> Self {
+    fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self {
-            status: StatusCode::NOT_FOUND,
-            code: "NOT_FOUND",
+            status,
+            code,
             message: message.into(),
             challenge: None,
             retry: None,
+            details: Box::default(),
         }
+    }
+
+    pub(super) fn not_found(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "NOT_FOUND", message)
     }
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {
-        Self {
-            status: StatusCode::BAD_REQUEST,
-            code: "INVALID",
-            message: message.into(),
-            challenge: None,
-            retry: None,
-        }
+        Self::new(StatusCode::BAD_REQUEST, "INVALID", message)
     }
 
     pub(super) fn internal(message: impl Into<String>) -> Self {
-        Self {
-            status: StatusCode::INTERNAL_SERVER_ERROR,
-            code: "INTERNAL",
-            message: message.into(),
-            challenge: None,
-            retry: None,
-        }
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "INTERNAL", message)
     }
 
     /// What is asked for is damaged on the disk.
@@ -66,27 +62,22 @@ impl Problem {
 
     pub(super) fn refused(refusal: Refusal) -> Self {
         let busy = |code, message: &str| Self {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            code,
-            message: message.to_owned(),
-            challenge: None,
             retry: Some(1),
+            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
         };
         match refusal {
             Refusal::Busy => busy("BUSY", "the bridge reads for others as much as it may: come again"),
             Refusal::Cancelled => busy("SHUTTING_DOWN", "the reading was given up, because the bridge ends: come again"),
-            Refusal::TooLarge { bytes, limit } => Self {
-                status: StatusCode::PAYLOAD_TOO_LARGE,
-                code: "TOO_LARGE",
-                message: format!(
+            Refusal::TooLarge { bytes, limit } => Self::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "TOO_LARGE",
+                format!(
                     "this takes about {} MB of memory, and all requests together may take {} MB (max_read_bytes): ask for less of it \
                      (limit, since, until, a single trace), raise max_read_bytes, or run: spanbridge export --data-dir DIR",
                     bytes.div_ceil(1_000_000),
                     limit / 1_000_000
                 ),
-                challenge: None,
-                retry: None,
-            },
+            ),
         }
     }
 
@@ -99,23 +90,20 @@ impl Problem {
             store::Error::Index { .. } => error.to_string(),
             _ => "the store takes nothing".to_owned(),
         };
-        Self {
-            status: StatusCode::SERVICE_UNAVAILABLE,
-            code: "NOT_READY",
-            message,
-            challenge: None,
-            retry: None,
-        }
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_READY", message)
     }
 
-    pub(super) fn method(method: &Method) -> Self {
-        Self {
-            status: StatusCode::METHOD_NOT_ALLOWED,
-            code: "METHOD_NOT_ALLOWED",
-            message: format!("{method} is not answered here; only GET is. Spans go to the OTLP ports"),
-            challenge: None,
-            retry: None,
+    /// `allowed`: whether a request may write there with POST.
+    pub(super) fn method(method: &Method, allowed: bool) -> Self {
+        if allowed {
+            let message = format!("{method} is not answered here; POST and GET are");
+            return Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message);
         }
+        Self::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "METHOD_NOT_ALLOWED",
+            format!("{method} is not answered here; only GET is. Spans go to the OTLP ports"),
+        )
     }
 
     pub(super) fn denied(denied: &Denied) -> Self {
@@ -124,31 +112,67 @@ impl Problem {
             _ => (StatusCode::UNAUTHORIZED, "UNAUTHORIZED"),
         };
         Self {
-            status,
-            code,
-            message: denied.to_string(),
             challenge: Some(denied.challenge()),
-            retry: None,
+            ..Self::new(status, code, denied.to_string())
         }
     }
 
     pub(super) fn forbidden(message: String) -> Self {
-        Self {
-            status: StatusCode::FORBIDDEN,
-            code: "FORBIDDEN",
-            message,
-            challenge: None,
-            retry: None,
-        }
+        Self::new(StatusCode::FORBIDDEN, "FORBIDDEN", message)
     }
 
     pub(super) fn head(message: String) -> Self {
+        Self::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, "HEADERS", message)
+    }
+
+    /// A block breaks a rule. `index`: its place in the list that was sent.
+    pub(super) fn of_block(refusal: rules::Refusal, index: Option<usize>) -> Self {
+        let status = StatusCode::from_u16(refusal.code.http_status()).unwrap_or(StatusCode::UNPROCESSABLE_ENTITY);
+        let mut details = refusal.details;
+        if let Some(index) = index {
+            details.insert("index".to_owned(), index.into());
+        }
         Self {
-            status: StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
-            code: "HEADERS",
-            message,
-            challenge: None,
-            retry: None,
+            details: Box::new(details),
+            ..Self::new(status, refusal.code.name(), refusal.message)
+        }
+    }
+
+    /// What was sent has the form, and breaks a rule at this place.
+    pub(super) fn validation(message: impl Into<String>, details: Map<String, Value>) -> Self {
+        Self {
+            details: Box::new(details),
+            ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, "VALIDATION", message)
+        }
+    }
+
+    /// The trace is not one that blocks may be added to.
+    pub(super) fn recorded(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, "TRACE_RECORDED", message)
+    }
+
+    /// A request that writes is refused before anything is known of what it says, or because it cannot be stored.
+    pub(super) fn unread(status: u16, message: String, retry: Option<u64>) -> Self {
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+        let code = match status {
+            StatusCode::FORBIDDEN => "FORBIDDEN",
+            StatusCode::REQUEST_TIMEOUT => "TIMEOUT",
+            StatusCode::PAYLOAD_TOO_LARGE => "TOO_LARGE",
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => "UNSUPPORTED_MEDIA_TYPE",
+            StatusCode::SERVICE_UNAVAILABLE => "NOT_STORED",
+            _ => "INVALID",
+        };
+        Self {
+            retry,
+            ..Self::new(status, code, message)
+        }
+    }
+
+    /// The store could not take it: it may be on the disk or not.
+    pub(super) fn not_stored(error: &store::Error) -> Self {
+        Self {
+            retry: Some(3),
+            ..Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_STORED", error.to_string())
         }
     }
 
@@ -157,7 +181,7 @@ impl Problem {
             "code": self.code,
             "http_status": self.status.as_u16(),
             "message": self.message,
-            "details": {},
+            "details": self.details,
         }});
         let mut response = json_reply(body.to_string());
         *response.status_mut() = self.status;

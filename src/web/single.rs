@@ -9,10 +9,7 @@ use super::handlers::{Asked, Outcome};
 use super::readers::Refusal;
 use super::reply::Problem;
 use super::url::query_pairs;
-use crate::formats::openreward::OpenReward;
-use crate::formats::openreward::document::Block;
-use crate::formats::openreward::stitch::stitch;
-use crate::formats::{self, AnyFormat, Format as _, Options, Sequence};
+use crate::formats::{self, AnyFormat, Options, Sequence};
 use crate::run::Run;
 use crate::span::{TraceId, json};
 use crate::store::{ChunkKind, Error, Filter, Store as _, Stored};
@@ -65,8 +62,8 @@ pub(super) fn trace(web: &Web, id: &str, answer: &mut Answer) -> Outcome {
 }
 
 /// What a request for documents says beside the path.
-struct Wanted {
-    options: Options,
+pub(super) struct Wanted {
+    pub(super) options: Options,
     sequence: Sequence,
     /// Whether what is left of a damaged trace is enough.
     damaged: bool,
@@ -74,7 +71,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    fn of(web: &Web, asked: &Asked, is_session: bool) -> Result<Self, Problem> {
+    pub(super) fn of(web: &Web, asked: &Asked, is_session: bool) -> Result<Self, Problem> {
         let mut chosen = Vec::new();
         let mut wanted = Self {
             options: Options::default(),
@@ -115,8 +112,9 @@ impl Wanted {
         Ok(wanted)
     }
 
-    fn check(&self, id: TraceId, stored: &Stored) -> Result<(), Problem> {
-        match stored.damaged.as_slice() {
+    /// That nothing of a trace is damaged on the disk, or that the rest is enough.
+    pub(super) fn check(&self, id: TraceId, damaged: &[String]) -> Result<(), Problem> {
+        match damaged {
             [first, more @ ..] if !self.damaged => Err(Problem::damaged(format!(
                 "trace {id} is damaged: {first}{}; look at the disk and put the segment back from a backup (spanbridge doctor), or ask \
                  for what is left: damaged=allow",
@@ -140,16 +138,16 @@ impl Wanted {
     }
 }
 
-fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answer) -> Result<Run, Problem> {
+pub(super) fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answer) -> Result<Run, Problem> {
     let stored = stored_alone(web, id, Purpose::Document, answer)?;
-    wanted.check(id, &stored)?;
+    wanted.check(id, &stored.damaged)?;
     answer.check()?;
     let run = web.vocabulary.stored_runs(stored.spans, stored.logs).into_iter().next();
     run.filter(Run::has_agent_work)
         .ok_or_else(|| Problem::not_found(format!("nothing an agent did stands in trace {id}, so it has no document")))
 }
 
-fn format_of(id: &str) -> Result<&'static AnyFormat, Problem> {
+pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, Problem> {
     formats::by_id(id).ok_or_else(|| {
         let known: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
         Problem::not_found(format!("there is no format {id}; there is {}", known.join(", ")))
@@ -186,7 +184,7 @@ pub(super) fn session_document(web: &Web, session: &str, format: &str, asked: &A
     let mut all = Stored::default();
     for row in &rows {
         let stored = stored(web, row.trace_id, bytes, Purpose::Document, answer)?.unwrap_or_default();
-        wanted.check(row.trace_id, &stored)?;
+        wanted.check(row.trace_id, &stored.damaged)?;
         all.spans.extend(stored.spans);
         all.logs.extend(stored.logs);
     }
@@ -198,24 +196,4 @@ pub(super) fn session_document(web: &Web, session: &str, format: &str, asked: &A
         return Err(Problem::not_found(format!("nothing an agent did stands in session {session}")));
     }
     wanted.write(format, &runs, answer)
-}
-
-/// Spans name no organization: theirs is that of the project whose store they are in.
-pub(super) fn blocks(web: &Web, organization: &str, id: &str, stitched: bool, asked: &Asked, answer: &mut Answer) -> Outcome {
-    if organization != web.organization {
-        return Err(Problem::not_found(format!(
-            "there is no organization {organization}; spans belong to {}",
-            web.organization
-        )));
-    }
-    let wanted = Wanted::of(web, asked, false)?;
-    let id = trace_id(id.strip_prefix("tr_").unwrap_or(id))?;
-    let run = run_of(web, id, &wanted, answer)?;
-    let assembled = OpenReward::assemble(std::slice::from_ref(&run), &wanted.options);
-    let blocks: Vec<Block> = assembled.into_iter().flat_map(|assembled| assembled.document.blocks).collect();
-    if stitched {
-        answer.json(&stitch(&blocks))
-    } else {
-        answer.json(&blocks)
-    }
 }

@@ -34,6 +34,7 @@
 //! called gives no trajectory: one without steps is refused.
 
 mod assemble;
+mod check;
 pub mod document;
 mod step;
 #[cfg(test)]
@@ -41,6 +42,9 @@ mod tests;
 
 pub use document::Trajectory;
 
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
 use crate::formats::options::Values;
 use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
@@ -67,5 +71,11 @@ impl Format for Atif {
             .filter(|run| run.has_agent_work())
             .flat_map(|run| assemble::of_run(run, options))
             .collect()
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+        for (place, document) in documents {
+            check::check(*place, document, found);
+        }
     }
 }

@@ -27,6 +27,7 @@ pub(in crate::formats) use at::{At, kind_of, time};
 pub(in crate::formats) use facts::{definition as tool_definition, read as read_facts};
 pub(in crate::formats) use model_output::{read as read_model_output, read_thoughts};
 pub(in crate::formats) use operations::{exact_times, read as read_operations, searched};
+pub(in crate::formats) use recognise::{documents, format_of};
 pub(in crate::formats) use run_facts::read as read_run_facts;
 pub(in crate::formats) use story::{Story, trace_id};
 
@@ -78,6 +79,17 @@ pub fn disassemble(format: Option<&AnyFormat>, text: &str) -> Result<Disassemble
             out.documents += 1;
         }
     }
+    Ok(out)
+}
+
+/// One document as spans, by a reader of its format.
+pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: Reader, value: &Value) -> Result<Disassembled, DisassembleError> {
+    let registry = Registry::built_in();
+    let mut out = Disassembled::default();
+    for story in reader(&At::root(format.id, value, "$".to_owned()))? {
+        finish(format, story, &registry, &mut out);
+    }
+    out.documents = 1;
     Ok(out)
 }
 

@@ -6,7 +6,7 @@ use super::error::DisassembleError;
 use crate::formats::{AnyFormat, by_id};
 
 /// The documents in a value: the value itself, or the members of a list of documents.
-pub(super) fn documents(value: &Value, path: String) -> Vec<(String, &Value)> {
+pub(in crate::formats) fn documents(value: &Value, path: String) -> Vec<(String, &Value)> {
     match value.as_array() {
         Some(list) if list.first().is_some_and(is_whole) => {
             let place = |(index, value)| (format!("{path}[{index}]"), value);
@@ -62,7 +62,7 @@ pub fn is_document(text: &[u8]) -> bool {
 }
 
 /// The format that a document looks like.
-pub(super) fn format_of(value: &Value) -> Result<&'static AnyFormat, DisassembleError> {
+pub(in crate::formats) fn format_of(value: &Value) -> Result<&'static AnyFormat, DisassembleError> {
     let unrecognised = |detail: &str| DisassembleError::Unrecognised { detail: detail.to_owned() };
     let id = match value {
         Value::Array(list) => match list.first() {

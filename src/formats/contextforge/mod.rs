@@ -30,6 +30,7 @@
 
 mod assemble;
 pub(in crate::formats) mod back;
+mod check;
 pub mod document;
 mod memory;
 mod read;
@@ -41,6 +42,9 @@ mod words;
 
 pub use document::TraceRun;
 
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
 use crate::formats::options::Values;
 use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
@@ -67,5 +71,11 @@ impl Format for ContextForge {
             .filter(|run| run.has_agent_work())
             .map(|run| assemble::assemble(run, options))
             .collect()
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+        for (place, document) in documents {
+            check::check(*place, document, found);
+        }
     }
 }

@@ -40,6 +40,7 @@
 mod around;
 mod assemble;
 pub(in crate::formats) mod back;
+mod check;
 mod content;
 pub mod document;
 mod list;
@@ -51,6 +52,9 @@ mod tests;
 
 pub use document::Document;
 
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
 use crate::formats::options::Values;
 use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
@@ -105,5 +109,9 @@ impl Format for Invariant {
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Document<'a>>> {
         assemble::assemble(runs, options)
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+        check::check(documents, found);
     }
 }

@@ -53,6 +53,7 @@
 //! operations that are no part of a conversation are a loss each. Pictures, sounds and files become marked text.
 
 mod assemble;
+mod check;
 pub mod document;
 mod row;
 #[cfg(test)]
@@ -60,6 +61,9 @@ mod tests;
 
 pub use document::Row;
 
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
 use crate::formats::options::Values;
 use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
@@ -99,5 +103,11 @@ impl Format for Messages {
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Row<'a>>> {
         assemble::assemble(runs, options)
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+        for (place, document) in documents {
+            check::check(*place, document, found);
+        }
     }
 }

@@ -28,6 +28,14 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// No limit at all.
+    pub const NONE: Self = Self {
+        message: usize::MAX,
+        think: usize::MAX,
+        arguments: usize::MAX,
+        result: usize::MAX,
+    };
+
     /// The limits that the caller asks for: `openreward.limit_msg_bytes`, `.limit_think_bytes`,
     /// `.limit_tool_args_bytes`, `.limit_tool_result_bytes`. The same names in capitals, `LIMIT_MSG_BYTES` and so on, are read from the environment by
     /// command line and server.

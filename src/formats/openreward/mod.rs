@@ -2,7 +2,7 @@
 //!
 //! A [`Document`](document::Document) is a JSON array of blocks in insertion order; the page is the public text "How
 //! Traces Work". [`rules`] checks its rules block by block, [`limits`] are its byte limits, [`stitch`] makes the tree of
-//! `blocks.stitched`.
+//! `blocks.stitched`, and [`written`] keeps blocks that a client writes one by one.
 //!
 //! | run | block |
 //! |---|---|
@@ -53,11 +53,13 @@ pub mod document;
 pub mod limits;
 pub mod rules;
 pub mod stitch;
+pub mod written;
 
 mod assemble;
 pub(in crate::formats) mod back;
 mod beside;
 mod calls;
+mod check;
 mod facts;
 mod list;
 mod messages;
@@ -71,6 +73,9 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
 use crate::formats::options::Values;
 use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
@@ -124,5 +129,11 @@ impl Format for OpenReward {
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], options: &Options, found: &mut Violations) {
+        for (place, document) in documents {
+            check::check(*place, document, options, found);
+        }
     }
 }

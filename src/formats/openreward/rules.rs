@@ -59,6 +59,18 @@ pub enum Code {
 }
 
 impl Code {
+    /// The word in an answer.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Validation => "VALIDATION",
+            Self::PayloadTooLarge => "PAYLOAD_TOO_LARGE",
+            Self::ParentSubtypeMismatch => "PARENT_SUBTYPE_MISMATCH",
+            Self::DuplicateCallId => "DUPLICATE_CALL_ID",
+            Self::DuplicateResultSeq => "DUPLICATE_RESULT_SEQ",
+        }
+    }
+
     /// The HTTP status that goes with it.
     #[must_use]
     pub fn http_status(self) -> u16 {

@@ -35,6 +35,7 @@
 
 mod assemble;
 pub(in crate::formats) mod back;
+mod check;
 pub mod document;
 mod prompts;
 #[cfg(test)]
@@ -42,6 +43,9 @@ mod tests;
 
 pub use document::AgentTrace;
 
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
 use crate::formats::options::Values;
 use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
@@ -77,5 +81,11 @@ impl Format for Reflex {
             .filter(|run| run.has_agent_work())
             .map(|run| assemble::assemble(run, options))
             .collect()
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+        for (place, document) in documents {
+            check::check(*place, document, found);
+        }
     }
 }

@@ -52,6 +52,7 @@ pub mod document;
 mod actions;
 mod assemble;
 pub mod call;
+mod check;
 mod events;
 mod facts;
 mod messages;
@@ -63,6 +64,9 @@ mod write;
 #[cfg(test)]
 mod tests;
 
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
 use crate::formats::options::Values;
 use crate::formats::{Assembled, Choice, Format, Options};
 use crate::run::Run;
@@ -103,6 +107,12 @@ impl Format for Synth {
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>> {
         assemble::assemble(runs, options)
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+        for (place, document) in documents {
+            check::check(*place, document, found);
+        }
     }
 
     fn write(document: &Self::Document<'_>, text: &mut Vec<u8>) -> Result<(), String> {

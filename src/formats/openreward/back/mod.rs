@@ -26,8 +26,7 @@ type Result<T> = std::result::Result<T, DisassembleError>;
 
 /// The traces of a list of blocks.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
-    let wrapped = at.value.is_object();
-    let list = if wrapped { at.need("blocks")? } else { at.clone() };
+    let (list, _) = list_of(at)?;
     let blocks = list.items()?;
     let values: Vec<Value> = blocks.iter().map(|block| block.value.clone()).collect();
     let limits = Limits::from_options(&Options::default());
@@ -40,6 +39,19 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
         }
         return Err(place.refuse(refusal.message));
     }
+    read_checked(at)
+}
+
+fn list_of<'a>(at: &At<'a>) -> Result<(At<'a>, bool)> {
+    let wrapped = at.value.is_object();
+    let list = if wrapped { at.need("blocks")? } else { at.clone() };
+    Ok((list, wrapped))
+}
+
+/// The same for blocks that were checked before, by limits of their own.
+pub(in crate::formats) fn read_checked(at: &At<'_>) -> Result<Vec<Story>> {
+    let (list, wrapped) = list_of(at)?;
+    let blocks = list.items()?;
     let mut traces: Vec<(Option<&str>, Vec<At<'_>>)> = Vec::new();
     for block in blocks {
         let trace = block.value.get("trace_id").and_then(Value::as_str);

@@ -1,0 +1,99 @@
+//! `spanbridge check`: whether documents keep the rules of their format.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args;
+use serde_json::json;
+
+use super::convert::{format_of, option_of, options_of_environment};
+use super::failure::Failure;
+use super::input::{DEFAULT_LIMIT, Problem, read_plain};
+use super::{out, status};
+use crate::formats::check::Checked;
+use crate::formats::{self, AnyFormat, Options};
+
+const EXAMPLES: &str = "\
+check reads documents and prints every place where one breaks a rule of its format, with the reason and how to fix it: the rules of \
+the format's page and of the software that loads it. A file is one document, a list of documents, or one document per line. \
+Violations go to standard output, one per line; the exit status is 1 if there are any, or if a file cannot be read.
+
+The limits of OpenReward blocks are options (openreward.limit_msg_bytes=65536) or the variables LIMIT_MSG_BYTES and so on.
+
+Examples:
+  spanbridge check run.json                   detect the format by content
+  spanbridge check --format messages *.jsonl
+  spanbridge convert --to atif spans.bin | spanbridge check --format atif -";
+
+/// Check documents against the rules of their format.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Check {
+    /// The format of the documents [default: detected by content].
+    #[arg(long, value_name = "FORMAT", value_parser = format_of)]
+    format: Option<&'static AnyFormat>,
+    /// Set an option of the format, for example `openreward.limit_msg_bytes=100000`. Repeatable.
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = option_of)]
+    options: Vec<(String, String)>,
+    /// Print one JSON object per violation.
+    #[arg(long)]
+    json: bool,
+    /// The maximum size of a file after decompression.
+    #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
+    max_bytes: usize,
+    /// The files to check; `-` is standard input.
+    #[arg(required = true, value_name = "FILE|-")]
+    files: Vec<PathBuf>,
+}
+
+impl Check {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let given = Options::of(self.options).map_err(|error| Failure::usage(error.to_string()))?;
+        let options = options_of_environment()?.with(given);
+        let (mut documents, mut violations, mut unreadable) = (0, 0, 0);
+        for path in &self.files {
+            let (file, bytes) = read_plain(path, self.max_bytes);
+            let checked = bytes.and_then(|bytes| {
+                let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+                let text = std::str::from_utf8(text).map_err(|source| Problem::Text {
+                    file: file.clone(),
+                    offset: source.valid_up_to(),
+                })?;
+                formats::check(self.format, text, &options).map_err(|source| Problem::Document {
+                    file: file.clone(),
+                    source,
+                })
+            });
+            match checked {
+                Ok(checked) => {
+                    documents += checked.documents;
+                    violations += checked.violations.len();
+                    print(&file, &checked, self.json).map_err(|source| Failure::Output { source })?;
+                }
+                Err(problem) => {
+                    unreadable += 1;
+                    out::error(&problem);
+                }
+            }
+        }
+        out::flush().map_err(|source| Failure::Output { source })?;
+        out::note(&format!(
+            "{} checked, {}",
+            out::many(documents, "document"),
+            out::many(violations, "violation")
+        ));
+        Ok(status(violations == 0 && unreadable == 0))
+    }
+}
+
+fn print(file: &str, checked: &Checked, as_json: bool) -> std::io::Result<()> {
+    for violation in &checked.violations {
+        if as_json {
+            let line = json!({ "file": file, "path": violation.path, "message": violation.message });
+            out::json(&line.to_string())?;
+        } else {
+            out::line(&out::harmless(&format!("{file}: {violation}")))?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,305 @@
+//! The rules that all readers of ATIF share: the models with their types, and what stands where.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::shape::Shape::{Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
+use crate::formats::shape::{Record, Shape, may, need, shown};
+
+const REFUSED: &str = "readers refuse the document for it; put it into `extra`";
+
+const TRAJECTORY: Record = Record {
+    what: "a trajectory",
+    fields: &[
+        need("schema_version", Text),
+        may("session_id", Maybe(&Text)),
+        may("trajectory_id", Maybe(&Text)),
+        need("agent", Of(&AGENT)),
+        need("steps", List(&Of(&STEP))),
+        may("notes", Maybe(&Text)),
+        may("final_metrics", Maybe(&Of(&FINAL_METRICS))),
+        may("continued_trajectory_ref", Maybe(&Text)),
+        may("extra", Maybe(&Object)),
+        may("subagent_trajectories", Maybe(&List(&Object))),
+    ],
+    others: Some(REFUSED),
+};
+
+const AGENT: Record = Record {
+    what: "an agent",
+    fields: &[
+        need("name", Text),
+        need("version", Text),
+        may("model_name", Maybe(&Text)),
+        may("tool_definitions", Maybe(&List(&Object))),
+        may("extra", Maybe(&Object)),
+    ],
+    others: Some(REFUSED),
+};
+
+const STEP: Record = Record {
+    what: "a step",
+    fields: &[
+        need("step_id", Int),
+        may("timestamp", Maybe(&Text)),
+        need("source", Word(&["system", "user", "agent"])),
+        may("model_name", Maybe(&Text)),
+        may("reasoning_effort", Maybe(&Either(&[Text, Number]))),
+        need("message", CONTENT),
+        may("reasoning_content", Maybe(&Text)),
+        may("tool_calls", Maybe(&List(&Of(&CALL)))),
+        may("observation", Maybe(&Of(&OBSERVATION))),
+        may("metrics", Maybe(&Of(&METRICS))),
+        may("extra", Maybe(&Object)),
+        may("llm_call_count", Maybe(&Count)),
+        may("is_copied_context", Maybe(&Flag)),
+    ],
+    others: Some(REFUSED),
+};
+
+const CONTENT: Shape = Either(&[Text, List(&Of(&PART))]);
+
+const PART: Record = Record {
+    what: "a content part",
+    fields: &[
+        need("type", Word(&["text", "image", "audio"])),
+        may("text", Maybe(&Text)),
+        may("source", Maybe(&Of(&SOURCE))),
+    ],
+    others: Some(REFUSED),
+};
+
+const SOURCE: Record = Record {
+    what: "a source",
+    fields: &[need("media_type", Text), need("path", Text), may("duration_sec", Maybe(&Number))],
+    others: Some(REFUSED),
+};
+
+const CALL: Record = Record {
+    what: "a tool call",
+    fields: &[
+        need("tool_call_id", Text),
+        need("function_name", Text),
+        need("arguments", Object),
+        may("extra", Maybe(&Object)),
+    ],
+    others: Some(REFUSED),
+};
+
+const OBSERVATION: Record = Record {
+    what: "an observation",
+    fields: &[need("results", List(&Of(&RESULT)))],
+    others: Some("readers refuse the document for it; put it into the `extra` of a result"),
+};
+
+const RESULT: Record = Record {
+    what: "a result",
+    fields: &[
+        may("source_call_id", Maybe(&Text)),
+        may("content", Maybe(&CONTENT)),
+        may("subagent_trajectory_ref", Maybe(&List(&Of(&REFERENCE)))),
+        may("extra", Maybe(&Object)),
+    ],
+    others: Some(REFUSED),
+};
+
+const REFERENCE: Record = Record {
+    what: "a reference to a sub-agent's trajectory",
+    fields: &[
+        may("trajectory_id", Maybe(&Text)),
+        may("trajectory_path", Maybe(&Text)),
+        may("session_id", Maybe(&Text)),
+        may("extra", Maybe(&Object)),
+    ],
+    others: Some(REFUSED),
+};
+
+const METRICS: Record = Record {
+    what: "metrics",
+    fields: &[
+        may("prompt_tokens", Maybe(&Int)),
+        may("completion_tokens", Maybe(&Int)),
+        may("cached_tokens", Maybe(&Int)),
+        may("cost_usd", Maybe(&Number)),
+        may("prompt_token_ids", Maybe(&List(&Int))),
+        may("completion_token_ids", Maybe(&List(&Int))),
+        may("logprobs", Maybe(&List(&Number))),
+        may("extra", Maybe(&Object)),
+    ],
+    others: Some(REFUSED),
+};
+
+const FINAL_METRICS: Record = Record {
+    what: "final metrics",
+    fields: &[
+        may("total_prompt_tokens", Maybe(&Int)),
+        may("total_completion_tokens", Maybe(&Int)),
+        may("total_cached_tokens", Maybe(&Int)),
+        may("total_cost_usd", Maybe(&Number)),
+        may("total_steps", Maybe(&Int)),
+        may("extra", Maybe(&Object)),
+    ],
+    others: Some(REFUSED),
+};
+
+/// Fields of agent steps alone.
+const OF_AGENTS: [&str; 5] = ["model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics"];
+
+const IMAGES: &[&str] = &["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/// Canonical types of audio, and the aliases that readers know.
+const AUDIO: &[&str] = &[
+    "audio/wav",
+    "audio/mpeg",
+    "audio/mp4",
+    "audio/aac",
+    "audio/ogg",
+    "audio/flac",
+    "audio/webm",
+    "audio/aiff",
+    "audio/mp3",
+    "audio/mpga",
+    "audio/x-mpeg",
+    "audio/x-wav",
+    "audio/wave",
+    "audio/vnd.wave",
+    "audio/x-m4a",
+    "audio/m4a",
+    "audio/x-aac",
+    "audio/x-flac",
+    "audio/x-aiff",
+];
+
+pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+    let Some(trajectory) = document.as_object() else {
+        found.add(place, format!("expected a trajectory (an object), found {}", shown(document)));
+        return;
+    };
+    TRAJECTORY.check(trajectory, place, found);
+    let version = trajectory.get("schema_version").and_then(Value::as_str);
+    if version.is_some_and(|version| !version.starts_with("ATIF-v1.")) {
+        found.add(place.key("schema_version"), "expected ATIF-v1.0 to ATIF-v1.8; write ATIF-v1.7");
+    }
+    let steps = trajectory.get("steps").and_then(Value::as_array);
+    if steps.is_some_and(Vec::is_empty) {
+        found.add(place.key("steps"), "a trajectory needs at least one step");
+    }
+    let all = place.key("steps");
+    for (index, step) in steps.into_iter().flatten().enumerate() {
+        if let Some(step) = step.as_object() {
+            one_step(all.item(index), index, step, found);
+        }
+    }
+    let inner = trajectory.get("subagent_trajectories").and_then(Value::as_array);
+    let mut ids: HashSet<&str> = HashSet::new();
+    let list = place.key("subagent_trajectories");
+    for (index, inner) in inner.into_iter().flatten().enumerate() {
+        let place = list.item(index);
+        match inner.get("trajectory_id").and_then(Value::as_str) {
+            None => found.add(place, "`trajectory_id` is missing: an embedded trajectory needs it"),
+            Some(id) if !ids.insert(id) => {
+                found.add(
+                    place.key("trajectory_id"),
+                    "a trajectory before has this id: each needs one of its own",
+                );
+            }
+            Some(_) => {}
+        }
+        check(place, inner, found);
+    }
+}
+
+fn one_step(place: Place<'_>, index: usize, step: &Map<String, Value>, found: &mut Violations) {
+    let set = |name: &str| step.get(name).filter(|value| !value.is_null());
+    let number = index as f64 + 1.0;
+    if step.get("step_id").and_then(Value::as_f64).is_some_and(|id| id != number) {
+        found.add(
+            place.key("step_id"),
+            format!("expected {number}: steps are counted 1, 2, 3 without a gap"),
+        );
+    }
+    if let Some(text) = set("timestamp").and_then(Value::as_str).filter(|text| !is_iso_8601(text)) {
+        found.add(
+            place.key("timestamp"),
+            format!("expected a time in ISO 8601 such as 2026-01-01T10:00:00.000000Z, found {text:?}"),
+        );
+    }
+    let source = step.get("source").and_then(Value::as_str);
+    if matches!(source, Some("system" | "user")) {
+        for name in OF_AGENTS.into_iter().filter(|name| set(name).is_some()) {
+            found.add(place.key(name), "only steps with `source` \"agent\" have it: leave it out");
+        }
+    }
+    if source == Some("agent") && set("llm_call_count").and_then(Value::as_f64) == Some(0.0) {
+        for name in ["metrics", "reasoning_content"].into_iter().filter(|name| set(name).is_some()) {
+            found.add(
+                place.key(name),
+                "a step with `llm_call_count` 0 has no model call to tell of: leave it out",
+            );
+        }
+    }
+    if let Some(message) = step.get("message") {
+        parts(place.key("message"), message, found);
+    }
+    let results = set("observation").and_then(|observation| observation.get("results")?.as_array());
+    let calls = set("tool_calls").and_then(Value::as_array);
+    let ids: Option<HashSet<&str>> = calls.map(|calls| calls.iter().filter_map(|call| call.get("tool_call_id")?.as_str()).collect());
+    let observation = place.key("observation");
+    let all = observation.key("results");
+    for (index, result) in results.into_iter().flatten().enumerate() {
+        let place = all.item(index);
+        let call = result.get("source_call_id").and_then(Value::as_str);
+        if let (Some(ids), Some(call)) = (&ids, call)
+            && !ids.contains(call)
+        {
+            let message = "no tool call of this step has this id: a result stands in the step of its call, whenever it came";
+            found.add(place.key("source_call_id"), message);
+        }
+        if let Some(content) = result.get("content") {
+            parts(place.key("content"), content, found);
+        }
+        let references = result.get("subagent_trajectory_ref").and_then(Value::as_array);
+        for (index, reference) in references.into_iter().flatten().enumerate() {
+            let has = |name: &str| reference.get(name).is_some_and(|value| !value.is_null());
+            if reference.is_object() && !has("trajectory_id") && !has("trajectory_path") {
+                let message = "it names no trajectory: set `trajectory_id` or `trajectory_path`";
+                found.add(place.key("subagent_trajectory_ref").item(index), message);
+            }
+        }
+    }
+}
+
+fn parts(place: Place<'_>, content: &Value, found: &mut Violations) {
+    for (index, part) in content.as_array().into_iter().flatten().enumerate() {
+        let place = place.item(index);
+        let has = |name: &str| part.get(name).is_some_and(|value| !value.is_null());
+        let Some(kind) = part.get("type").and_then(Value::as_str) else {
+            continue;
+        };
+        let (wanted, other) = if kind == "text" { ("text", "source") } else { ("source", "text") };
+        if !has(wanted) {
+            found.add(place, format!("`{wanted}` is missing: a part of type {kind:?} needs it"));
+        }
+        if has(other) {
+            found.add(place.key(other), format!("a part of type {kind:?} has no `{other}`: leave it out"));
+        }
+        let media = part.get("source").and_then(|source| source.get("media_type")?.as_str());
+        let known = match kind {
+            "image" => IMAGES,
+            "audio" => AUDIO,
+            _ => continue,
+        };
+        if let Some(media) = media.filter(|media| !known.contains(&media.trim().to_ascii_lowercase().as_str())) {
+            let message = format!("readers know {} only, found {media:?}", known.get(..8).unwrap_or(known).join(", "));
+            found.add(place.key("source").key("media_type"), message);
+        }
+    }
+}
+
+/// A date or a time, with a zone or without.
+fn is_iso_8601(text: &str) -> bool {
+    let text = text.trim();
+    text.parse::<jiff::Timestamp>().is_ok() || text.parse::<jiff::civil::DateTime>().is_ok() || text.parse::<jiff::civil::Date>().is_ok()
+}

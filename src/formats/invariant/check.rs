@@ -1,0 +1,249 @@
+//! What the analyzer parses and Explorer's schema takes; both must take a document.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::shape::Shape::{Either, List, Maybe, Object, Of, Text, Word};
+use crate::formats::shape::{Record, may, need, shown};
+
+const MESSAGE: Record = Record {
+    what: "a message",
+    fields: &[
+        need("role", Text),
+        may("content", Maybe(&Either(&[Text, List(&Object)]))),
+        may("tool_calls", Maybe(&List(&Of(&CALL)))),
+        may("metadata", Object),
+    ],
+    others: None,
+};
+
+const OUTPUT: Record = Record {
+    what: "a tool output",
+    fields: &[
+        need("role", Text),
+        may("content", Maybe(&Either(&[Text, List(&Object)]))),
+        may("tool_call_id", Maybe(&Text)),
+        may("metadata", Object),
+    ],
+    others: None,
+};
+
+const CALL: Record = Record {
+    what: "a tool call",
+    fields: &[
+        need("id", Text),
+        need("type", Word(&["function"])),
+        need("function", Of(&FUNCTION)),
+        may("metadata", Maybe(&Object)),
+    ],
+    others: None,
+};
+
+const FUNCTION: Record = Record {
+    what: "a function",
+    fields: &[need("name", Text), need("arguments", Object)],
+    others: None,
+};
+
+/// Each is a trace of its own, or a row of a file of several.
+pub(super) fn check(documents: &[(Place<'_>, &Value)], found: &mut Violations) {
+    let is_alone = documents.len() == 1;
+    let mut rows = Rows::default();
+    for (number, (place, document)) in documents.iter().enumerate() {
+        let place = *place;
+        match document {
+            Value::Array(events) => {
+                if !is_alone {
+                    rows.raw(place, events, found);
+                }
+                // Explorer takes a first element without a role for the metadata of the row.
+                let is_about =
+                    |event: &Value| event.get("metadata").is_some() && event.get("role").is_none() && event.get("type").is_none();
+                let skip = usize::from(!is_alone && events.first().is_some_and(is_about));
+                trace(place, events, skip, found);
+            }
+            Value::Object(object) => match object.get("messages") {
+                Some(Value::Array(lists)) if !lists.is_empty() && lists.iter().all(Value::is_array) => push(place, object, lists, found),
+                Some(Value::Array(events)) => {
+                    if !is_alone {
+                        rows.annotated(place, object, found);
+                    }
+                    trace(place.key("messages"), events, 0, found);
+                }
+                Some(other) => found.add(place.key("messages"), format!("expected a list of events, found {}", shown(other))),
+                None if object.contains_key("metadata") && number == 0 && !is_alone => {}
+                None => found.add(
+                    place,
+                    "expected a list of events, or an object with `messages`; a row of metadata stands first, before other rows",
+                ),
+            },
+            other => found.add(place, format!("expected a list of events, found {}", shown(other))),
+        }
+    }
+}
+
+/// What the rows of a file have to agree on.
+#[derive(Default)]
+struct Rows {
+    has_raw: bool,
+    has_annotated: bool,
+    has_index: Option<bool>,
+    indices: HashSet<i64>,
+}
+
+impl Rows {
+    fn raw(&mut self, place: Place<'_>, events: &[Value], found: &mut Violations) {
+        let first = events.first();
+        if first.is_some_and(|event| event.get("metadata").is_some() && event.get("role").is_some()) {
+            let message =
+                "Explorer takes the metadata of a row's first event for the row's and drops the event: write rows as {\"messages\": [...]}";
+            found.add(place.item(0).key("metadata"), message);
+        }
+        self.has_raw = true;
+        self.mixed(place, found);
+    }
+
+    fn annotated(&mut self, place: Place<'_>, row: &Map<String, Value>, found: &mut Violations) {
+        self.has_annotated = true;
+        self.mixed(place, found);
+        let index = row.get("index");
+        if *self.has_index.get_or_insert(index.is_some()) != index.is_some() {
+            found.add(place, "`index` stands in all rows or in none");
+        }
+        match index.map(Value::as_i64) {
+            Some(Some(index)) if !self.indices.insert(index) => found.add(place.key("index"), "a row before has this index"),
+            Some(None) => found.add(place.key("index"), "expected an integer"),
+            _ => {}
+        }
+    }
+
+    fn mixed(&self, place: Place<'_>, found: &mut Violations) {
+        if self.has_raw && self.has_annotated {
+            found.add(place, "a file has either lists of events or objects with `messages`, not both");
+        }
+    }
+}
+
+fn push(place: Place<'_>, request: &Map<String, Value>, lists: &[Value], found: &mut Violations) {
+    let all = place.key("messages");
+    for (index, events) in lists.iter().enumerate() {
+        trace(all.item(index), events.as_array().map_or(&[], Vec::as_slice), 0, found);
+    }
+    for name in ["annotations", "metadata"] {
+        match request.get(name) {
+            None | Some(Value::Null) => {}
+            Some(Value::Array(list)) if list.len() == lists.len() => {}
+            Some(_) => found.add(
+                place.key(name),
+                format!("expected null or a list with one item for each of the {} traces", lists.len()),
+            ),
+        }
+    }
+    let is_plain = |name: &str| !name.is_empty() && name.chars().all(|letter| letter.is_ascii_alphanumeric() || "-_".contains(letter));
+    match request.get("dataset") {
+        None | Some(Value::Null) => {}
+        Some(Value::String(name)) if is_plain(name) => {}
+        Some(_) => found.add(place.key("dataset"), "expected letters, digits, - and _, or null"),
+    }
+}
+
+/// One list of events, the first of them left out where they are not events.
+fn trace(place: Place<'_>, events: &[Value], skip: usize, found: &mut Violations) {
+    if events.len() <= skip {
+        found.add(place, "a trace needs at least one event");
+    }
+    let mut calls: HashMap<&str, bool> = HashMap::new();
+    let mut last: Option<&str> = None;
+    for (index, value) in events.iter().enumerate().skip(skip) {
+        let place = place.item(index);
+        let Some(event) = value.as_object() else {
+            found.add(place, format!("expected an event (an object), found {}", shown(value)));
+            continue;
+        };
+        let role = event.get("role");
+        match (role.and_then(Value::as_str), role) {
+            (Some("tool"), _) => {
+                OUTPUT.check(event, place, found);
+                parts(place, event, found);
+                output(place, event, &mut calls, last, found);
+            }
+            (_, Some(_)) => {
+                MESSAGE.check(event, place, found);
+                parts(place, event, found);
+                let all = place.key("tool_calls");
+                for (index, call) in event.get("tool_calls").and_then(Value::as_array).into_iter().flatten().enumerate() {
+                    last = known(all.item(index), call, &mut calls, found).or(last);
+                }
+            }
+            (_, None) if event.contains_key("tools") => {
+                if !event.get("tools").is_some_and(Value::is_array) {
+                    found.add(place.key("tools"), "expected the list of offered tools");
+                }
+            }
+            (_, None) if event.contains_key("type") => {
+                CALL.check(event, place, found);
+                last = known(place, value, &mut calls, found).or(last);
+            }
+            (_, None) => found.add(place, "`role` is missing: an event is a message or a tool output with a role, a bare tool call with `type`, or {\"tools\": [...]}"),
+        }
+    }
+}
+
+fn known<'a>(place: Place<'_>, call: &'a Value, calls: &mut HashMap<&'a str, bool>, found: &mut Violations) -> Option<&'a str> {
+    let id = call.get("id")?.as_str()?;
+    if id.is_empty() {
+        found.add(place.key("id"), "it is empty: outputs name their call by it");
+    } else if calls.insert(id, false).is_some() {
+        found.add(
+            place.key("id"),
+            format!("a call before has the id {id:?}: every call of a trace needs an id of its own"),
+        );
+    }
+    Some(id)
+}
+
+fn output<'a>(
+    place: Place<'_>,
+    event: &'a Map<String, Value>,
+    calls: &mut HashMap<&'a str, bool>,
+    last: Option<&'a str>,
+    found: &mut Violations,
+) {
+    // One that names no call answers the last.
+    let id = match event.get("tool_call_id") {
+        None => last,
+        Some(id) => id.as_str(),
+    };
+    match id.and_then(|id| calls.get_mut(id)) {
+        None => {
+            let message = "no call with this id stands before: put the call before its output, or correct the id";
+            found.add(place.key("tool_call_id"), message);
+        }
+        Some(answered) if *answered => found.add(place.key("tool_call_id"), "the call has an output already: keep one"),
+        Some(answered) => *answered = true,
+    }
+}
+
+fn parts(place: Place<'_>, event: &Map<String, Value>, found: &mut Violations) {
+    let content = place.key("content");
+    for (index, part) in event.get("content").and_then(Value::as_array).into_iter().flatten().enumerate() {
+        let place = content.item(index);
+        let is_text = |value: Option<&Value>| value.is_some_and(Value::is_string);
+        match part.get("type").and_then(Value::as_str) {
+            Some("text") if !is_text(part.get("text")) => found.add(place, "`text` is missing: a part of type \"text\" holds text"),
+            Some("image_url") if !is_text(part.pointer("/image_url/url")) => {
+                found.add(
+                    place,
+                    "`image_url.url` is missing: {\"type\": \"image_url\", \"image_url\": {\"url\": ...}}",
+                );
+            }
+            Some("text" | "image_url") => {}
+            _ => found.add(
+                place.key("type"),
+                "expected text or image_url: readers know no other parts; put others into the event's `metadata`",
+            ),
+        }
+    }
+}

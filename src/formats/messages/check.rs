@@ -1,0 +1,154 @@
+//! The rules that all trainers share.
+
+use std::collections::{HashSet, VecDeque};
+
+use serde_json::{Map, Value};
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::shape::Shape::{Any, Either, List, Maybe, Object, Of, Text, Word};
+use crate::formats::shape::{Record, may, need, shown};
+
+const ROW: Record = Record {
+    what: "a row",
+    fields: &[
+        need("messages", List(&Of(&MESSAGE))),
+        may("tools", Maybe(&Either(&[Text, List(&Object)]))),
+    ],
+    others: None,
+};
+
+const MESSAGE: Record = Record {
+    what: "a message",
+    fields: &[
+        need("role", Word(&["system", "user", "assistant", "tool"])),
+        need("content", Text),
+        may("tool_calls", List(&Of(&CALL))),
+    ],
+    others: None,
+};
+
+const CALL: Record = Record {
+    what: "a tool call",
+    fields: &[need("id", Text), need("function", Of(&FUNCTION))],
+    others: None,
+};
+
+const FUNCTION: Record = Record {
+    what: "a function",
+    fields: &[may("name", Text), need("arguments", Any)],
+    others: None,
+};
+
+pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+    let Some(row) = document.as_object() else {
+        found.add(
+            place,
+            format!("expected a row (an object with `messages`), found {}", shown(document)),
+        );
+        return;
+    };
+    ROW.check(row, place, found);
+    if let Some(text) = row.get("tools").and_then(Value::as_str)
+        && !serde_json::from_str::<Value>(text).is_ok_and(|tools| tools.is_array() || tools.is_null())
+    {
+        found.add(place.key("tools"), "the text is no JSON list of tools");
+    }
+    let Some(all) = row.get("messages").and_then(Value::as_array) else {
+        return;
+    };
+    let messages: Vec<&Map<String, Value>> = all.iter().filter_map(Value::as_object).collect();
+    if messages.len() == all.len() {
+        conversation(place.key("messages"), &messages, found);
+    }
+}
+
+fn conversation(place: Place<'_>, messages: &[&Map<String, Value>], found: &mut Violations) {
+    let role = |message: &Map<String, Value>| message.get("role").and_then(Value::as_str).map(str::to_owned);
+    let Some(last) = messages.last() else {
+        found.add(place, "a row needs messages, the last of them the assistant's");
+        return;
+    };
+    if role(last).as_deref() != Some("assistant") {
+        found.add(
+            place.item(messages.len() - 1),
+            "the last message is not the assistant's: trainers skip such a row; cut what follows its last message",
+        );
+    }
+    let mut waiting: VecDeque<&str> = VecDeque::new();
+    let mut known: HashSet<&str> = HashSet::new();
+    let mut before: Option<String> = None;
+    for (index, message) in messages.iter().enumerate() {
+        let place = place.item(index);
+        let role = role(message);
+        match role.as_deref() {
+            Some("system") if index > 0 => {
+                found.add(
+                    place.key("role"),
+                    "a system message stands first or nowhere: join it to the first, or make it the user's",
+                );
+            }
+            Some("tool") => {
+                let id = message.get("tool_call_id").and_then(Value::as_str);
+                let wanted = waiting.pop_front();
+                if wanted.is_none() || id != wanted {
+                    found.add(
+                        place.key("tool_call_id"),
+                        match wanted {
+                            Some(wanted) => format!("expected {wanted:?}: results stand after their calls, in the order of the calls"),
+                            None => "no call waits for a result here: results stand right after the message with their calls".to_owned(),
+                        },
+                    );
+                }
+            }
+            Some(role) if before.as_deref() == Some(role) => {
+                found.add(place, format!("two messages of the {role} follow one another: join them"));
+            }
+            _ => {}
+        }
+        if role.as_deref() != Some("tool") && !waiting.is_empty() {
+            let ids: Vec<&str> = waiting.drain(..).collect();
+            found.add(
+                place,
+                format!(
+                    "before it stand calls without a result ({}): add their results or leave the calls out",
+                    ids.join(", ")
+                ),
+            );
+        }
+        let calls = place.key("tool_calls");
+        for (index, call) in message
+            .get("tool_calls")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
+            let place = calls.item(index);
+            if let Some(id) = call.get("id").and_then(Value::as_str) {
+                if !known.insert(id) {
+                    found.add(
+                        place.key("id"),
+                        format!("a call before has the id {id:?}: every call needs an id of its own"),
+                    );
+                }
+                waiting.push_back(id);
+            }
+            if let Some(arguments) = call.get("function").and_then(|function| function.get("arguments"))
+                && !is_object(arguments)
+            {
+                found.add(
+                    place.key("function").key("arguments"),
+                    "arguments are an object, or the JSON text of one",
+                );
+            }
+        }
+        before = role;
+    }
+}
+
+fn is_object(arguments: &Value) -> bool {
+    match arguments {
+        Value::String(text) => serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object()),
+        other => other.is_object(),
+    }
+}

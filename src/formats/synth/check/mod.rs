@@ -1,0 +1,257 @@
+//! The page's rules, and what the package's classes, store and readers need.
+
+mod types;
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::shape::{Record, repeated, shown, time};
+use types::{ENVIRONMENT, MODEL_CALL, RUNTIME, SESSION};
+
+/// The flat lists, and the lists of a step whose items are in them.
+const HISTORIES: [(&str, &str); 2] = [
+    ("event_history", "events"),
+    ("markov_blanket_message_history", "markov_blanket_messages"),
+];
+
+pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+    let Some(session) = document.as_object() else {
+        found.add(place, format!("expected a session (an object), found {}", shown(document)));
+        return;
+    };
+    SESSION.check(session, place, found);
+    if session.get("session_id").and_then(Value::as_str) == Some("") {
+        found.add(place.key("session_id"), "it is empty: the store finds a session by it");
+    }
+    let steps = list(session, "session_time_steps");
+    let ids: HashSet<&str> = steps.iter().filter_map(|step| step.get("step_id")?.as_str()).collect();
+    all_steps(place.key("session_time_steps"), steps, found);
+    for (history, _) in HISTORIES {
+        let place = place.key(history);
+        let items = list(session, history);
+        for (index, item) in items.iter().enumerate() {
+            if history == "event_history" {
+                event(place.item(index), item, found);
+            } else {
+                message(place.item(index), item, found);
+            }
+        }
+        chronological(place, items, found);
+        for (index, item) in items.iter().enumerate() {
+            let named = item.pointer("/metadata/step_id");
+            if let Some(named) = named.filter(|named| !named.as_str().is_some_and(|id| ids.contains(id))) {
+                let message = format!("no time step has the id {}", shown(named));
+                found.add(place.item(index).key("metadata").key("step_id"), message);
+            }
+        }
+    }
+    let all = place.key("session_time_steps");
+    for (history, of_step) in HISTORIES {
+        let left = in_history(all, steps, of_step, history, list(session, history), found);
+        if history == "event_history" {
+            in_steps(place.key(history), &ids, list(session, history), left, found);
+        }
+    }
+}
+
+fn list<'a>(object: &'a Map<String, Value>, name: &str) -> &'a [Value] {
+    object.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn all_steps(place: Place<'_>, steps: &[Value], found: &mut Violations) {
+    let ids = steps
+        .iter()
+        .enumerate()
+        .filter_map(|(index, step)| Some((index, step.get("step_id")?.as_str()?)));
+    for (index, id) in repeated(ids) {
+        found.add(
+            place.item(index).key("step_id"),
+            format!("a step before has the id {id:?}: every step needs an id of its own"),
+        );
+    }
+    for (index, step) in steps.iter().enumerate() {
+        let place = place.item(index);
+        if step
+            .get("step_index")
+            .and_then(Value::as_u64)
+            .is_some_and(|given| given != index as u64)
+        {
+            found.add(
+                place.key("step_index"),
+                format!("expected {index}: steps are counted 0, 1, 2 without a gap"),
+            );
+        }
+        if step.get("turn_number").and_then(Value::as_i64).is_some_and(|turn| turn < 1) {
+            found.add(place.key("turn_number"), "turns are counted from 1");
+        }
+        let at = |name: &str| step.get(name).and_then(time);
+        if let (Some(began), Some(completed)) = (at("timestamp"), at("completed_at"))
+            && completed < began
+        {
+            found.add(place.key("completed_at"), "it is before `timestamp`");
+        }
+        let events = place.key("events");
+        for (index, item) in step.get("events").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            event(events.item(index), item, found);
+        }
+    }
+}
+
+/// The class of an event: nothing but its fields tells.
+fn class(event: &Map<String, Value>) -> Option<&'static Record> {
+    const CLASSES: [(&str, &Record); 3] = [("actions", &RUNTIME), ("reward", &ENVIRONMENT), ("call_records", &MODEL_CALL)];
+    let mut fit = CLASSES.iter().filter(|(field, _)| event.contains_key(*field));
+    match (fit.next(), fit.next()) {
+        (Some((_, record)), None) => Some(record),
+        _ => None,
+    }
+}
+
+fn event(place: Place<'_>, value: &Value, found: &mut Violations) {
+    let Some(event) = value.as_object() else { return };
+    let Some(record) = class(event) else {
+        found.add(
+            place,
+            "exactly one of `actions`, `reward` and `call_records` must stand in an event: they tell its class",
+        );
+        return;
+    };
+    record.check(event, place, found);
+    let number = |name: &str| event.get(name).and_then(Value::as_u64);
+    if let (Some(total), Some(input), Some(output)) = (number("total_tokens"), number("input_tokens"), number("output_tokens"))
+        && total < input.max(output)
+    {
+        found.add(place.key("total_tokens"), "it is less than one of its parts");
+    }
+    let records = place.key("call_records");
+    for (at, record) in list(event, "call_records").iter().enumerate() {
+        let calls = record.get("output_tool_calls").and_then(Value::as_array);
+        for (index, call) in calls.into_iter().flatten().enumerate() {
+            let is_broken = |text: &str| serde_json::from_str::<Value>(text).is_err();
+            if call.get("arguments_json").and_then(Value::as_str).is_some_and(is_broken) {
+                let record = records.item(at);
+                let calls = record.key("output_tool_calls");
+                found.add(
+                    calls.item(index).key("arguments_json"),
+                    "the text is not JSON: write the arguments as JSON text",
+                );
+            }
+        }
+    }
+}
+
+fn message(place: Place<'_>, message: &Value, found: &mut Violations) {
+    let Some(content) = message.get("content").and_then(Value::as_object) else {
+        return;
+    };
+    let text = |name: &str| content.get(name).and_then(Value::as_str);
+    if text("text").is_none() && text("json_payload").is_none() {
+        found.add(
+            place.key("content"),
+            "`text` or `json_payload` must stand there: a message says something",
+        );
+    }
+    if text("json_payload").is_some_and(|text| serde_json::from_str::<Value>(text).is_err()) {
+        let message = "the text is not JSON: write the payload as JSON text, or put it into `text`";
+        found.add(place.key("content").key("json_payload"), message);
+    }
+}
+
+fn chronological(place: Place<'_>, items: &[Value], found: &mut Violations) {
+    let mut last = f64::MIN;
+    for (index, item) in items.iter().enumerate() {
+        let Some(seconds) = item.pointer("/time_record/event_time").and_then(Value::as_f64) else {
+            continue;
+        };
+        let item = place.item(index);
+        let record = item.key("time_record");
+        if !(seconds > 0.0 && seconds < 1e11) {
+            found.add(
+                record.key("event_time"),
+                "it is not in seconds since 1970: divide milliseconds by 1e3, nanoseconds by 1e9",
+            );
+        }
+        if seconds < last {
+            found.add(
+                record.key("event_time"),
+                "it is before an item that stands before: put the list in the order of its times",
+            );
+        }
+        last = last.max(seconds);
+    }
+}
+
+/// What of a list is not accounted for: how often each value stands there.
+type Left = HashMap<[u8; 32], usize>;
+
+/// Whatever a step holds stands in the flat list too, and names its step. What stands there beside is left.
+fn in_history(place: Place<'_>, steps: &[Value], of_step: &str, history: &str, items: &[Value], found: &mut Violations) -> Left {
+    let mut left = Left::new();
+    for item in items {
+        *left.entry(digest(item)).or_default() += 1;
+    }
+    for (at, step) in steps.iter().enumerate() {
+        let place = place.item(at);
+        let place = place.key(of_step);
+        for (index, item) in step.get(of_step).and_then(Value::as_array).into_iter().flatten().enumerate() {
+            let place = place.item(index);
+            match left.get_mut(&digest(item)).filter(|count| **count > 0) {
+                Some(count) => *count -= 1,
+                None => found.add(
+                    place,
+                    format!("it does not stand in `{history}`: that list holds the items of all steps, without a difference"),
+                ),
+            }
+            if item.pointer("/metadata/step_id") != step.get("step_id") {
+                let message = format!(
+                    "expected {}, the id of its step: the store links by it",
+                    step.get("step_id").map_or_else(String::new, shown)
+                );
+                found.add(place.key("metadata").key("step_id"), message);
+            }
+        }
+    }
+    left
+}
+
+/// An event that names a step stands in that step: the store links it, and its readers count on it.
+fn in_steps(place: Place<'_>, ids: &HashSet<&str>, items: &[Value], mut left: Left, found: &mut Violations) {
+    for (index, item) in items.iter().enumerate().rev() {
+        let Some(count) = left.get_mut(&digest(item)).filter(|count| **count > 0) else {
+            continue;
+        };
+        *count -= 1;
+        let named = item.pointer("/metadata/step_id").and_then(Value::as_str);
+        if let Some(id) = named.filter(|id| ids.contains(id)) {
+            let message = format!("the step {id:?} does not hold this event: add it to the step's `events`, or leave `step_id` out");
+            found.add(place.item(index).key("metadata").key("step_id"), message);
+        }
+    }
+}
+
+/// A value's hash, whatever the order of its keys.
+fn digest(value: &Value) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    match value {
+        Value::Array(list) => {
+            hash.update(b"[");
+            for item in list {
+                hash.update(digest(item));
+            }
+        }
+        Value::Object(map) => {
+            hash.update(b"{");
+            let mut fields: Vec<(&String, &Value)> = map.iter().collect();
+            fields.sort_by_key(|(key, _)| *key);
+            for (key, value) in fields {
+                hash.update(digest(&Value::from(key.as_str())));
+                hash.update(digest(value));
+            }
+        }
+        other => hash.update(other.to_string()),
+    }
+    hash.finalize().into()
+}

@@ -1,0 +1,148 @@
+//! Documents and blocks that come over HTTP: read within the limits of export requests, and stored the way those are.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use hyper::Request;
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
+
+use super::admission::Reservation;
+use super::counters::Transport;
+use super::intake::{Export, Form, Taken, json_cost};
+use super::limits::{InflateError, inflate_with};
+use super::{Receiver, Rejection, http};
+use crate::redact::Rules;
+use crate::span::Signal;
+
+/// The body of a request that was read. What it takes is given back when it is dropped.
+#[derive(Debug)]
+pub struct Document {
+    /// The text, decompressed.
+    pub bytes: Bytes,
+    _reservation: Reservation,
+}
+
+/// What became of spans that were stored.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// Those that are new.
+    pub stored: usize,
+    /// Those that were there already, in a request with the same bytes.
+    pub duplicates: usize,
+}
+
+impl Receiver {
+    /// Reads the body of a request that carries JSON.
+    ///
+    /// # Errors
+    ///
+    /// It is of another type, larger than allowed, slower than allowed, or cannot be decompressed; or the requests in work take
+    /// too much memory just now.
+    pub async fn document<B>(&self, request: Request<B>) -> Result<Document, Rejection>
+    where
+        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+    {
+        let (head, mut body) = request.into_parts();
+        let read = self.read_document(&head.headers, &mut body).await;
+        if let Err(rejection) = &read {
+            self.counters.refused(rejection);
+            http::drain(&mut body, &head, rejection).await;
+        }
+        read
+    }
+
+    async fn read_document<B>(&self, headers: &HeaderMap, body: &mut B) -> Result<Document, Rejection>
+    where
+        B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
+    {
+        if let Some(content_type) = other_type(headers) {
+            return Err(Rejection::DocumentType { content_type });
+        }
+        let encoding = http::encoding(headers, &CONTENT_ENCODING)?;
+        let limit = self.limits.request_bytes;
+        let mut reservation = Reservation::new(&self.budget)?;
+        let bytes = self.read_body(body, &mut reservation, limit, |_| None).await?;
+        let (bytes, mut reservation) = match encoding {
+            None => (bytes, reservation),
+            Some(encoding) => {
+                let work = tokio::task::spawn_blocking(move || {
+                    let plain = inflate_with(&bytes, encoding, limit, |more| reservation.grow(more));
+                    (plain, reservation)
+                });
+                let (plain, mut reservation) = work.await.map_err(|_| Rejection::ShuttingDown)?;
+                let plain = match plain {
+                    Ok(plain) => plain?,
+                    Err(InflateError::TooLarge { limit }) => return Err(Rejection::TooLarge { limit }),
+                    Err(source) => return Err(Rejection::Compressed { source }),
+                };
+                reservation.shrink(reservation.bytes().saturating_sub(plain.len()));
+                (plain, reservation)
+            }
+        };
+        reservation.is_of(bytes.len());
+        reservation.grow(json_cost(&bytes)?)?;
+        Ok(Document {
+            bytes: bytes.into(),
+            _reservation: reservation,
+        })
+    }
+
+    /// What must not be stored.
+    #[must_use]
+    pub fn rules(&self) -> Option<Arc<Rules>> {
+        self.redaction.rules()
+    }
+
+    /// Stores the spans of an `ExportTraceServiceRequest` that was made here, as if it had come in a request.
+    ///
+    /// # Errors
+    ///
+    /// As for a request.
+    pub async fn store(&self, message: Vec<u8>) -> Result<Stored, Rejection> {
+        let stored = self.store_message(message).await;
+        if let Err(rejection) = &stored {
+            self.counters.refused(rejection);
+        }
+        stored
+    }
+
+    async fn store_message(&self, message: Vec<u8>) -> Result<Stored, Rejection> {
+        let mut reservation = Reservation::new(&self.budget)?;
+        reservation.grow(message.len())?;
+        let taken = self.take(Export {
+            signal: Signal::Traces,
+            transport: Transport::Http,
+            form: Form::Protobuf,
+            encoding: None,
+            body: message.into(),
+            reservation,
+        });
+        let Taken { stored, duplicates, .. } = taken.await?;
+        Ok(Stored { stored, duplicates })
+    }
+
+    /// Counts spans that were stored without [`Receiver::store`].
+    pub fn count(&self, spans: usize, bytes: usize) {
+        let taken = Taken {
+            received: spans,
+            stored: spans,
+            ..Taken::default()
+        };
+        self.counters.took(Signal::Traces, Transport::Http, bytes, &taken);
+    }
+}
+
+/// What a request says of its type, if that is not JSON. Nothing said is JSON.
+fn other_type(headers: &HeaderMap) -> Option<String> {
+    let types = headers.get_all(CONTENT_TYPE).iter().map(|value| {
+        let text = String::from_utf8_lossy(value.as_bytes());
+        text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+    });
+    let is_json = |essence: &str| {
+        essence
+            .strip_prefix("application/")
+            .is_some_and(|name| matches!(name, "json" | "x-ndjson" | "ndjson" | "jsonl" | "x-jsonlines") || name.ends_with("+json"))
+    };
+    let mut others = types.filter(|essence| !is_json(essence));
+    others.next().map(|essence| essence.chars().take(100).collect())
+}

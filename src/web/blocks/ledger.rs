@@ -1,0 +1,255 @@
+//! The traces that are written to: one writer a trace at a time, and what it must know.
+//!
+//! Requests for one trace queue up; whoever has the trace's lock next takes all that wait, checks them one after another,
+//! stores what is accepted as one chunk and answers them when that is on the disk. So two requests for the same block are
+//! always checked one after the other, and many writers of one trace share a sync of the disk.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::formats::openreward::limits::Limits;
+use crate::hash::HashMap;
+use crate::otlp::{encode, scan};
+use crate::span::{Signal, Span, TraceId, UnixNanos};
+use crate::store::{self, Chunk, Local, Store as _, now};
+
+use super::super::reply::Problem;
+use super::state::{Made, State};
+use super::{Name, Posted};
+
+/// Blocks of traces that nobody writes to just now are kept in memory up to so many; one takes about 300 bytes.
+const KEPT: usize = 200_000;
+
+/// Requests are stored together up to so many bytes.
+const TOGETHER: usize = 4 << 20;
+
+/// More bytes than these are checked by a thread that may take its time.
+const LARGE: usize = 64 << 10;
+
+/// The traces of one store that are written to.
+#[derive(Debug)]
+pub(in crate::web) struct Ledger {
+    store: Arc<Local>,
+    limits: Limits,
+    traces: Mutex<HashMap<TraceId, Arc<Trace>>>,
+    /// Blocks in memory.
+    blocks: AtomicUsize,
+    /// Counts uses.
+    clock: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Trace {
+    id: TraceId,
+    waiting: Mutex<Vec<Waiting>>,
+    /// `None`: to be read from the store.
+    state: tokio::sync::Mutex<Option<State>>,
+    /// Blocks of the state.
+    blocks: AtomicUsize,
+    used: AtomicU64,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    name: Name,
+    posted: Posted,
+    answer: Asker,
+}
+
+/// Requests that were checked.
+struct Checked {
+    state: State,
+    spans: Vec<Span>,
+    answers: Vec<(Asker, Outcome)>,
+}
+
+/// What becomes of a request.
+type Outcome = Result<String, Problem>;
+
+/// Who waits for it.
+type Asker = oneshot::Sender<Outcome>;
+
+/// Requests that could not be checked.
+type Failed = Vec<(Asker, Problem)>;
+
+impl Ledger {
+    pub(in crate::web) fn new(store: Arc<Local>, limits: Limits) -> Self {
+        Self {
+            store,
+            limits,
+            traces: Mutex::default(),
+            blocks: AtomicUsize::new(0),
+            clock: AtomicU64::new(0),
+        }
+    }
+
+    /// Stores the blocks of a request, and answers when they are on the disk. They are stored also where nobody waits for
+    /// the answer any more.
+    pub(in crate::web) async fn post(self: &Arc<Self>, name: Name, posted: Posted) -> Result<String, Problem> {
+        let trace = self.trace(name.id);
+        let (answer, answered) = oneshot::channel();
+        trace
+            .waiting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Waiting { name, posted, answer });
+        let ledger = Arc::clone(self);
+        tokio::spawn(async move { ledger.serve(&trace).await });
+        answered
+            .await
+            .unwrap_or_else(|_| Err(Problem::internal("the blocks could not be checked")))
+    }
+
+    fn traces(&self) -> MutexGuard<'_, HashMap<TraceId, Arc<Trace>>> {
+        self.traces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn trace(&self, id: TraceId) -> Arc<Trace> {
+        let used = self.clock.fetch_add(1, Ordering::Relaxed);
+        let mut traces = self.traces();
+        let trace = traces.entry(id).or_insert_with(|| {
+            Arc::new(Trace {
+                id,
+                waiting: Mutex::default(),
+                state: tokio::sync::Mutex::default(),
+                blocks: AtomicUsize::new(0),
+                used: AtomicU64::new(used),
+            })
+        });
+        trace.used.store(used, Ordering::Relaxed);
+        Arc::clone(trace)
+    }
+
+    /// Answers some of the requests that wait for a trace. Each request comes here once, so all are answered.
+    async fn serve(&self, trace: &Arc<Trace>) {
+        let mut state = trace.state.lock().await;
+        let waiting = some_of(&mut trace.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        if waiting.is_empty() {
+            return;
+        }
+        // It is put back once it is true: a state of blocks that are not stored is forgotten.
+        let known = state.take();
+        let Checked {
+            state: new,
+            spans,
+            answers,
+        } = match self.check(trace, known, waiting).await {
+            Ok(checked) => checked,
+            Err(failed) => {
+                self.resize(trace, 0);
+                return failed.into_iter().for_each(|(answer, problem)| {
+                    let _ = answer.send(Err(problem));
+                });
+            }
+        };
+        if let Err(error) = self.append(&spans).await {
+            self.resize(trace, 0);
+            for (answer, _) in answers {
+                let _ = answer.send(Err(Problem::not_stored(&error)));
+            }
+            return;
+        }
+        self.resize(trace, new.blocks);
+        *state = Some(new);
+        drop(state);
+        for (answer, outcome) in answers {
+            let _ = answer.send(outcome);
+        }
+        self.forget();
+    }
+
+    async fn check(&self, trace: &Arc<Trace>, known: Option<State>, waiting: Vec<Waiting>) -> Result<Checked, Failed> {
+        let aside = known.is_none() || waiting.iter().map(|one| one.posted.bytes).sum::<usize>() > LARGE;
+        let (store, limits, trace) = (Arc::clone(&self.store), self.limits, trace.id);
+        let work = move || check(&store, &limits, trace, known, waiting);
+        if aside {
+            // A panic: who waits is told so by the answer that never comes.
+            tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Vec::new()))
+        } else {
+            work()
+        }
+    }
+
+    async fn append(&self, spans: &[Span]) -> Result<(), store::Error> {
+        if spans.is_empty() {
+            return Ok(());
+        }
+        let message = encode::traces(spans);
+        let scan = scan::scan(&message, Signal::Traces, &[]).map_err(|_| store::Error::Closed)?;
+        let (done, stored) = oneshot::channel();
+        self.store.submit(
+            Chunk::of_request(scan, message),
+            Box::new(move |result| {
+                let _ = done.send(result);
+            }),
+        );
+        stored.await.unwrap_or(Err(store::Error::Closed)).map(drop)
+    }
+
+    fn resize(&self, trace: &Trace, blocks: usize) {
+        let before = trace.blocks.swap(blocks, Ordering::Relaxed);
+        self.blocks.fetch_add(blocks, Ordering::Relaxed);
+        self.blocks.fetch_sub(before, Ordering::Relaxed);
+    }
+
+    /// Lets go of traces that nobody writes to, once there are many: the half that was used last stays.
+    fn forget(&self) {
+        let mut traces = self.traces();
+        let many = |blocks: usize, traces: usize| blocks.saturating_add(traces) > KEPT;
+        if !many(self.blocks.load(Ordering::Relaxed), traces.len()) {
+            return;
+        }
+        let mut idle: Vec<(u64, TraceId, usize)> = traces
+            .iter()
+            .filter(|(_, trace)| Arc::strong_count(trace) == 1)
+            .map(|(id, trace)| (trace.used.load(Ordering::Relaxed), *id, trace.blocks.load(Ordering::Relaxed)))
+            .collect();
+        idle.sort_unstable();
+        let mut left = self.blocks.load(Ordering::Relaxed).saturating_add(traces.len());
+        for (_, id, blocks) in idle {
+            if left <= KEPT / 2 {
+                break;
+            }
+            traces.remove(&id);
+            self.blocks.fetch_sub(blocks, Ordering::Relaxed);
+            left = left.saturating_sub(blocks + 1);
+        }
+    }
+}
+
+/// As many of those that wait as are stored together; at least one.
+fn some_of(waiting: &mut Vec<Waiting>) -> Vec<Waiting> {
+    let mut bytes = 0;
+    let count = waiting.iter().take_while(|one| {
+        let first = bytes == 0;
+        bytes += one.posted.bytes;
+        first || bytes <= TOGETHER
+    });
+    let count = count.count();
+    waiting.drain(..count).collect()
+}
+
+/// Checks requests one after another.
+fn check(store: &Local, limits: &Limits, trace: TraceId, known: Option<State>, waiting: Vec<Waiting>) -> Result<Checked, Failed> {
+    let state = known.map_or_else(|| State::load(store, trace), Ok);
+    let mut state = match state {
+        Ok(state) => state,
+        Err(error) => {
+            let failed = waiting.into_iter().map(|one| (one.answer, Problem::from(error.clone())));
+            return Err(failed.collect());
+        }
+    };
+    let mut spans = Vec::new();
+    let mut answers = Vec::with_capacity(waiting.len());
+    for Waiting { name, posted, answer } in waiting {
+        let made = state.accept(&name, &posted, UnixNanos(now()), limits);
+        let outcome = made.map(|Made { spans: new, answer }| {
+            spans.extend(new);
+            answer
+        });
+        answers.push((answer, outcome));
+    }
+    Ok(Checked { state, spans, answers })
+}

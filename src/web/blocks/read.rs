@@ -1,0 +1,92 @@
+//! A trace's blocks, as they were written or as its spans tell them.
+
+use std::io::Write as _;
+
+use super::super::Web;
+use super::super::answer::Answer;
+use super::super::cost::{self, Purpose};
+use super::super::handlers::{Asked, Outcome};
+use super::super::readers::Refusal;
+use super::super::reply::Problem;
+use super::super::single::{self, Wanted};
+use super::Name;
+use crate::formats::openreward::document::Document;
+use crate::formats::openreward::stitch::stitch;
+use crate::formats::openreward::{OpenReward, written};
+use crate::formats::{Format as _, Layout};
+use crate::otlp::decode;
+use crate::span::UnixNanos;
+use crate::store::{ChunkKind, Error};
+
+/// Spans name no organization: theirs is that of the project whose store they are in.
+pub(in crate::web) fn blocks(web: &Web, organization: &str, id: &str, stitched: bool, asked: &Asked, answer: &mut Answer) -> Outcome {
+    web.is_of(organization)?;
+    let wanted = Wanted::of(web, asked, false)?;
+    let name = Name::of(id);
+    let Some(texts) = texts(web, &name, &wanted, answer)? else {
+        return assembled(web, &name, stitched, &wanted, answer);
+    };
+    answer.check()?;
+    if stitched {
+        let bytes: usize = texts.iter().map(String::len).sum();
+        answer.reserve(bytes.saturating_mul(4).saturating_add(texts.len().saturating_mul(1_000)))?;
+        answer.write_all(written::stitched(&texts).as_bytes())?;
+        return Ok(());
+    }
+    for (at, text) in texts.iter().enumerate() {
+        answer.write_all(if at == 0 { b"[" } else { b"," })?;
+        answer.write_all(text.as_bytes())?;
+    }
+    Ok(answer.write_all(b"]")?)
+}
+
+/// The blocks as they were written; `None`: nobody wrote any.
+fn texts(web: &Web, name: &Name, wanted: &Wanted, answer: &mut Answer) -> Result<Option<Vec<String>>, Problem> {
+    let mut refusal: Option<Refusal> = None;
+    let mut found: Vec<(UnixNanos, String)> = Vec::new();
+    let read = web.store.each_chunk(name.id, &mut |kind, message| {
+        if kind != ChunkKind::Spans || memchr::memmem::find(message, written::BLOCK.as_bytes()).is_none() {
+            return Ok(());
+        }
+        answer.reserve(cost::of_chunk(kind, message, Purpose::Spans)).map_err(|refused| {
+            refusal = Some(refused);
+            Error::Cancelled
+        })?;
+        let spans = decode::traces(message).map(|decoded| decoded.items).unwrap_or_default();
+        found.extend(
+            spans
+                .iter()
+                .filter_map(|span| Some((span.start, written::text_of(span)?.to_owned()))),
+        );
+        Ok(())
+    });
+    let damaged = match (read, refusal) {
+        (Err(_), Some(refusal)) => return Err(refusal.into()),
+        (read, _) => read?,
+    };
+    if found.is_empty() {
+        return Ok(None);
+    }
+    wanted.check(name.id, &damaged)?;
+    Ok(Some(written::in_order(found)))
+}
+
+/// The blocks that the spans of a recorded trace become.
+fn assembled(web: &Web, name: &Name, stitched: bool, wanted: &Wanted, answer: &mut Answer) -> Outcome {
+    let run = single::run_of(web, name.id, wanted, answer)?;
+    // As text: what came as a document has fields that its spans do not have.
+    let format = single::format_of(OpenReward::ID)?;
+    let texts = format.assemble(std::slice::from_ref(&run), &wanted.options, Layout::Compact);
+    let texts: Vec<String> = texts.into_iter().map(|assembled| assembled.document).collect();
+    answer.reserve(texts.iter().map(String::len).sum::<usize>().saturating_mul(4))?;
+    let mut blocks = Vec::new();
+    for text in &texts {
+        let document: Document<'_> = serde_json::from_str(text).map_err(|error| Problem::internal(error.to_string()))?;
+        blocks.extend(document.blocks);
+    }
+    if stitched {
+        answer.json(&stitch(&blocks))
+    } else {
+        answer.json(&blocks)
+    }
+}

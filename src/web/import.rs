@@ -1,0 +1,78 @@
+//! Documents that are sent to be stored as spans.
+
+use std::collections::BTreeMap;
+
+use hyper::Response;
+use serde_json::{Map, Value, json};
+
+use super::reply::{Problem, json_reply};
+use super::{Body, single};
+use crate::formats::{self, DisassembleError, Note};
+use crate::otlp::encode;
+use crate::span::{Span, TraceId};
+
+/// Documents that were read.
+#[derive(Debug)]
+pub struct Imported {
+    /// An `ExportTraceServiceRequest` of each trace: the same document gives the same bytes, whatever else comes with it.
+    pub messages: Vec<Vec<u8>>,
+    traces: Vec<TraceId>,
+    documents: usize,
+    notes: Vec<Note>,
+}
+
+pub(super) fn read(format: Option<&str>, body: &[u8]) -> Result<Imported, Problem> {
+    let format = format.map(single::format_of).transpose()?;
+    let text = std::str::from_utf8(body).map_err(|_| Problem::invalid("the body is not UTF-8"))?;
+    let read = formats::disassemble(format, text).map_err(refused)?;
+    if read.documents == 0 {
+        return Err(Problem::invalid("the body has no document"));
+    }
+    let mut traces: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();
+    for span in read.spans {
+        traces.entry(span.trace_id).or_default().push(span);
+    }
+    Ok(Imported {
+        messages: traces.values().map(|spans| encode::traces(spans)).collect(),
+        traces: traces.into_keys().collect(),
+        documents: read.documents,
+        notes: read.notes,
+    })
+}
+
+fn refused(error: DisassembleError) -> Problem {
+    match &error {
+        DisassembleError::Json { source } => Problem::invalid(format!("the body is not JSON: {source}")),
+        DisassembleError::Refused { format, path, reason } => {
+            let details = Map::from_iter([
+                ("format".to_owned(), Value::from(*format)),
+                ("path".to_owned(), Value::from(path.as_str())),
+            ]);
+            Problem::validation(format!("{format}: {path}: {reason}"), details)
+        }
+        DisassembleError::Unrecognised { detail } => {
+            let message = format!("the format of the document is not clear: {detail}; send it to /api/v1/import/FORMAT");
+            Problem::validation(message, Map::new())
+        }
+        DisassembleError::NoReader { .. } => Problem::validation(error.to_string(), Map::new()),
+    }
+}
+
+impl Imported {
+    /// The answer, once the spans are on the disk.
+    #[must_use]
+    pub fn answer(&self, stored: usize, duplicates: usize) -> Response<Body> {
+        let traces: Vec<String> = self.traces.iter().map(ToString::to_string).collect();
+        let notes = self
+            .notes
+            .iter()
+            .map(|note| json!({"place": note.path, "reason": note.kind, "detail": note.detail}));
+        let answer = json!({
+            "documents": self.documents,
+            "traces": traces,
+            "spans": {"stored": stored, "duplicates": duplicates},
+            "notes": notes.collect::<Vec<_>>(),
+        });
+        json_reply(answer.to_string())
+    }
+}

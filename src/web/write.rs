@@ -1,0 +1,118 @@
+//! Requests that write: which paths take them, and what becomes of their bodies.
+
+use std::sync::Arc;
+
+use hyper::{Response, StatusCode};
+
+use super::blocks::{Name, Posted};
+use super::handlers::parts;
+use super::import::{self, Imported};
+use super::reply::{Problem, json_reply};
+use super::{Body, Web};
+use crate::redact::Rules;
+
+/// Bytes of a body that are read where it came; more by a thread that may take its time.
+const SMALL: usize = 16 << 10;
+
+/// Bytes of a trace's name in a path. The page has no limit; this one keeps index and memory in bounds.
+const LONGEST_NAME: usize = 256;
+
+/// What a request writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Write {
+    /// Blocks of a trace.
+    Blocks {
+        /// The organization in the path.
+        organization: String,
+        /// The trace in the path.
+        trace: String,
+    },
+    /// Documents.
+    Import {
+        /// The format in the path; `None`: each document tells by its content.
+        format: Option<String>,
+    },
+}
+
+impl Write {
+    /// What a POST to this path writes.
+    #[must_use]
+    pub fn at(path: &str) -> Option<Self> {
+        let parts = parts(path)?;
+        match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            ["v1", "organizations", organization, "traces", trace, "blocks"] => Some(Self::Blocks {
+                organization: (*organization).to_owned(),
+                trace: (*trace).to_owned(),
+            }),
+            ["api", "v1", "import"] => Some(Self::Import { format: None }),
+            ["api", "v1", "import", format] => Some(Self::Import {
+                format: Some((*format).to_owned()),
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl Web {
+    /// Refuses a request that writes, in the words of who read or stored it. `retry`: seconds after which it may be sent again.
+    #[must_use]
+    pub fn refuse_write(status: u16, message: String, retry: Option<u64>) -> Response<Body> {
+        Problem::unread(status, message, retry).reply()
+    }
+
+    /// Adds blocks to a trace. The answer leaves when they are on the disk; beside it, how many there are.
+    pub async fn write_blocks(
+        &self,
+        organization: &str,
+        trace: &str,
+        body: bytes::Bytes,
+        rules: Option<Arc<Rules>>,
+    ) -> (Response<Body>, usize) {
+        match self.add_blocks(organization, trace, body, rules).await {
+            Ok((text, count)) => {
+                let mut response = json_reply(text);
+                *response.status_mut() = StatusCode::CREATED;
+                (response, count)
+            }
+            Err(problem) => (problem.reply(), 0),
+        }
+    }
+
+    async fn add_blocks(
+        &self,
+        organization: &str,
+        trace: &str,
+        body: bytes::Bytes,
+        rules: Option<Arc<Rules>>,
+    ) -> Result<(String, usize), Problem> {
+        self.is_of(organization)?;
+        if !trace.starts_with("tr_") || trace.len() <= 3 || trace.len() > LONGEST_NAME {
+            let message = format!("a trace id is tr_ and 1 to {} bytes more", LONGEST_NAME - 3);
+            return Err(Problem::validation(
+                message,
+                [("field".to_owned(), "trace_id".into())].into_iter().collect(),
+            ));
+        }
+        let name = Name::of(trace);
+        let posted = if body.len() <= SMALL {
+            Posted::read(&body, &name, rules.as_deref())?
+        } else {
+            let name = name.clone();
+            let work = tokio::task::spawn_blocking(move || Posted::read(&body, &name, rules.as_deref()));
+            work.await.map_err(|_| Problem::internal("the body could not be read"))??
+        };
+        let count = posted.len();
+        Ok((self.ledger.post(name, posted).await?, count))
+    }
+
+    /// Reads documents, for their spans to be stored.
+    ///
+    /// # Errors
+    ///
+    /// The answer that refuses them.
+    pub async fn read_documents(format: Option<String>, body: bytes::Bytes) -> Result<Imported, Response<Body>> {
+        let work = tokio::task::spawn_blocking(move || import::read(format.as_deref(), &body));
+        let read = work.await.map_err(|_| Problem::internal("the documents could not be read"));
+        read.and_then(|read| read).map_err(|problem| problem.reply())
+    }
+}

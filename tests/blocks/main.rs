@@ -1,0 +1,13 @@
+//! OpenReward's blocks over HTTP, and documents that are imported over HTTP.
+#![cfg(feature = "server")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+
+#[path = "../support/serving.rs"]
+mod serving;
+
+mod cases;
+mod client;
+mod imports;
+mod kept;
+mod projects;
+mod stress;
