@@ -15,7 +15,7 @@ use spanbridge::run::{self, Run};
 use spanbridge::span::Span;
 
 /// Formats with a reader.
-const READ: [&str; 4] = ["contextforge", "reflex", "openreward", "invariant"];
+const READ: [&str; 5] = ["contextforge", "reflex", "openreward", "synth", "invariant"];
 
 fn format(id: &str) -> &'static AnyFormat {
     formats::by_id(id).unwrap()
@@ -220,6 +220,7 @@ fn meaning(id: &str, document: &Value) -> Vec<Value> {
         "contextforge" => contextforge_meaning(document),
         "invariant" => invariant_meaning(document),
         "reflex" => reflex_meaning(document),
+        "synth" => synth_meaning(document),
         "openreward" => openreward_meaning(document.get("blocks").unwrap_or(document)),
         _ => Vec::new(),
     }
@@ -255,6 +256,38 @@ fn contextforge_meaning(document: &Value) -> Vec<Value> {
             said.into()
         })
         .collect()
+}
+
+/// The messages of each model call, and what each tool gave back.
+fn synth_meaning(document: &Value) -> Vec<Value> {
+    let text = |message: &Value| -> String {
+        let parts = message["parts"].as_array().into_iter().flatten();
+        parts.filter_map(|part| part["text"].as_str()).collect()
+    };
+    let events = document["event_history"].as_array().into_iter().flatten();
+    let said =
+        events.flat_map(|event| {
+            let records = event["call_records"].as_array().into_iter().flatten();
+            let mut out: Vec<Value> = records
+            .map(|record| {
+                let messages = |key: &str| -> Value {
+                    let list = record[key].as_array().into_iter().flatten();
+                    list.map(|message| json!([message["role"], text(message)])).collect()
+                };
+                let calls = record["output_tool_calls"].as_array().into_iter().flatten();
+                let calls: Value = calls.map(|call| json!([call["call_id"], call["name"], call["arguments"]])).collect();
+                json!({"model": event["model_name"], "in": messages("input_messages"), "out": messages("output_messages"), "calls": calls})
+            })
+            .collect();
+            if event.get("reward").is_some() {
+                let from = event["system_instance_id"].as_str().unwrap_or_default();
+                let after = &event["system_state_after"];
+                let only = after.as_object().filter(|map| map.len() == 1).and_then(|map| map.get("result"));
+                out.push(json!({"from": from.trim_start_matches("tool:"), "result": only.unwrap_or(after)}));
+            }
+            out
+        });
+    said.collect()
 }
 
 /// The nodes without ids, times and metadata, with the name of the node around each.
@@ -468,6 +501,37 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "made-waiting-for-a-person/5b8efff798038103d2690000003f0004.reflex.json",
         "an interrupt that the agent's output tells of has a node too: told twice",
+    ),
+    ("synth/every-field.json", "calls without an id get one"),
+    ("synth/multimodal-roles.json", "`function` is an older word for `tool`"),
+    (
+        "synth/outcomes-and-odd-values.json",
+        "a call without a name and a model call without any words are told of by nothing",
+    ),
+    (
+        "synth/response-helper.json",
+        "an event without a time stands behind the first one that has one",
+    ),
+    ("synth/rl-episode.json", "actions without call ids are operations of their own"),
+    (
+        "synth/tracer-store-words.json",
+        "a call that only messages tell of is an event as well",
+    ),
+    (
+        "made-evaluation-reward/5b8efff798038103d269000000050001.synth.json",
+        "rewards and judgements of one time are told in another order",
+    ),
+    (
+        "made-handoff-calls/5b8efff798038103d269000000230001.synth.json",
+        "a call that no event tells of is a tool's, not a handoff's",
+    ),
+    (
+        "made-odd-values/5b8efff798038103d2690000001b0001.synth.json",
+        "a message of two spaces comes back with another number of them",
+    ),
+    (
+        "made-tools-seen-in-messages/5b8efff798038103d269000000220001.synth.json",
+        "a result that is JSON text comes back as the value",
     ),
     ("openreward/retries-and-errors.json", "a result of null comes back as empty text"),
     ("openreward/thinking-and-raw.json", "thoughts of one turn come back as one thought"),

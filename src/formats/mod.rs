@@ -217,7 +217,7 @@ pub const FORMATS: [AnyFormat; 7] = [
     AnyFormat::of::<contextforge::ContextForge>(Some(contextforge::back::read)),
     AnyFormat::of::<reflex::Reflex>(Some(reflex::back::read)),
     AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
-    AnyFormat::of::<synth::Synth>(None),
+    AnyFormat::of::<synth::Synth>(Some(synth::back::read)),
     AnyFormat::of::<invariant::Invariant>(Some(invariant::back::read)),
     AnyFormat::of::<messages::Messages>(None),
     AnyFormat::of::<atif::Atif>(None),

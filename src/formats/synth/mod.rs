@@ -51,6 +51,7 @@ pub mod document;
 
 mod actions;
 mod assemble;
+pub(in crate::formats) mod back;
 pub mod call;
 mod check;
 mod events;

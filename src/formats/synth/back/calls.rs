@@ -1,0 +1,199 @@
+//! A call record as a model call.
+
+use serde_json::{Map, Value};
+
+use super::messages::Told;
+use super::{Result, metadata};
+use crate::formats::back::At;
+use crate::operation::message::Media;
+use crate::operation::{Failure, Message, Operation, Part, Role, ToolCall, ToolDefinition};
+
+/// Takes what a record says into the operation.
+pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut Told) -> Result<()> {
+    record.object()?;
+    let list = |key: &str| record.some(key).map(|list| list.items()).transpose();
+    let input = list("input_messages")?.unwrap_or_default();
+    if !input.is_empty() {
+        operation.input_messages = Some(input.iter().map(message).collect::<Result<_>>()?);
+    } else if let Some(text) = record.text_of("input_text")? {
+        operation.input = text.into();
+    }
+    let mut output: Vec<Message> = list("output_messages")?
+        .unwrap_or_default()
+        .iter()
+        .map(message)
+        .collect::<Result<_>>()?;
+    // The first choice stands in both lists.
+    let choices: Vec<Message> = list("outputs")?.unwrap_or_default().iter().map(message).collect::<Result<_>>()?;
+    let others = usize::from(!output.is_empty());
+    output.extend(choices.into_iter().skip(others));
+    let calls = list("output_tool_calls")?.unwrap_or_default();
+    if output.is_empty()
+        && let Some(text) = record.text_of("output_text")?.filter(|text| !text.is_empty())
+    {
+        output.push(Message::text(Role::Assistant, text));
+    }
+    if output.is_empty() && !calls.is_empty() {
+        output.push(Message {
+            role: Role::Assistant,
+            ..Message::default()
+        });
+    }
+    for (choice, message) in (0..).zip(&mut output) {
+        message.choice = choice;
+    }
+    if let Some(first) = output.first_mut().filter(|first| first.tool_calls.is_empty()) {
+        first.tool_calls = calls.iter().map(call).collect::<Result<_>>()?;
+    }
+    let said = operation.input_messages.iter().flatten().chain(&output);
+    for message in said {
+        told.words.insert(message.content().trim().to_owned());
+        told.calls.extend(message.tool_call_id.clone());
+    }
+    let calls = output.iter().flat_map(|message| &message.tool_calls);
+    told.asked.extend(calls.filter_map(|call| call.id.clone()));
+    operation.output_messages = (!output.is_empty()).then_some(output);
+    operation.finish_reason = record.text_of("finish_reason")?.map(str::to_owned);
+    let usage = |key: &str| record.value.pointer(&format!("/usage/{key}")).and_then(Value::as_u64);
+    operation.usage.cache_read = usage("cache_read_tokens");
+    operation.usage.cache_write = usage("cache_write_tokens");
+    operation.usage.reasoning = usage("reasoning_tokens");
+    parameters(record, operation)?;
+    failure(record, operation)?;
+    operation.response_id = record.text_of("provider_request_id")?.map(str::to_owned);
+    Ok(())
+}
+
+fn message(at: &At<'_>) -> Result<Message> {
+    at.object()?;
+    let mut said = metadata(at)?;
+    let mut message = Message {
+        role: Role::from_word(at.need("role")?.text()?),
+        name: at.text_of("name")?.map(str::to_owned),
+        tool_call_id: at.text_of("tool_call_id")?.map(str::to_owned),
+        ..Message::default()
+    };
+    for item in at.some("parts").map(|parts| parts.items()).transpose()?.unwrap_or_default() {
+        message.parts.extend(part(&item)?);
+    }
+    if let Some(Value::Array(calls)) = said.shift_remove("tool_calls") {
+        message.tool_calls = calls.iter().filter_map(chat_call).collect();
+    }
+    message.finish_reason = said.get("finish_reason").and_then(Value::as_str).map(str::to_owned);
+    Ok(message)
+}
+
+fn part(at: &At<'_>) -> Result<Option<Part>> {
+    let Some(kind) = at.text_of("type")? else {
+        return Ok(Some(Part::Other(at.value.clone())));
+    };
+    let text = at.text_of("text")?.map(str::to_owned);
+    Ok(Some(match kind {
+        "text" | "input_text" | "output_text" => Part::Text(text.unwrap_or_default()),
+        "reasoning" | "thinking" => {
+            let opaque = match at.some("data") {
+                Some(data) => data.value.as_object().cloned().unwrap_or_default(),
+                None => Map::new(),
+            };
+            Part::Reasoning { text, opaque }
+        }
+        "image" | "audio" | "video" | "file" | "document" => {
+            // A provider's own form stands in `data`.
+            let inner = |key: &str| at.value.pointer(&format!("/data/{key}")).and_then(Value::as_str).map(str::to_owned);
+            let word = |key: &str| Ok(at.text_of(key)?.map(str::to_owned));
+            Part::Media(Media {
+                modality: kind.to_owned(),
+                mime_type: word("mime_type")?.or_else(|| inner("media_type")),
+                uri: word("uri")?.or_else(|| inner("url")),
+                base64: word("base64_data")?.or_else(|| inner("data")),
+                raw: at.value.clone(),
+            })
+        }
+        _ => Part::Other(at.value.clone()),
+    }))
+}
+
+/// A call as chat messages have it.
+fn chat_call(value: &Value) -> Option<ToolCall> {
+    let function = value.get("function")?;
+    let arguments = function.get("arguments");
+    let text = arguments.and_then(Value::as_str);
+    Some(ToolCall {
+        id: value.get("id").and_then(Value::as_str).map(str::to_owned),
+        name: function.get("name")?.as_str()?.to_owned(),
+        arguments: match text {
+            Some(text) => serde_json::from_str(text).ok().or_else(|| Some(text.into())),
+            None => arguments.cloned(),
+        },
+        arguments_text: text.map(str::to_owned),
+        answered: None,
+    })
+}
+
+/// A call that the model asks for.
+fn call(at: &At<'_>) -> Result<ToolCall> {
+    at.object()?;
+    let text = at.text_of("arguments_json")?.map(str::to_owned);
+    let read = || {
+        text.as_ref()
+            .map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()))
+    };
+    let recorded = at.value.pointer("/metadata/recorded_call_id").and_then(Value::as_str);
+    Ok(ToolCall {
+        id: recorded.or(at.text_of("call_id")?).map(str::to_owned),
+        name: at.need("name")?.text()?.to_owned(),
+        arguments: at.some("arguments").map(|at| at.value.clone()).or_else(read),
+        arguments_text: text,
+        answered: None,
+    })
+}
+
+/// What the caller asked for, and the tools that were offered.
+fn parameters(record: &At<'_>, operation: &mut Operation) -> Result<()> {
+    let Some(asked) = record.some("request_params") else {
+        return Ok(());
+    };
+    let mut asked = asked.object()?.clone();
+    let raw = asked.shift_remove("raw_params");
+    asked.retain(|_, value| !value.is_null());
+    let Some(Value::Object(mut raw)) = raw else {
+        operation.parameters = asked;
+        return Ok(());
+    };
+    let tool = |tool: &Value| {
+        let told = tool.get("function").unwrap_or(tool);
+        Some(ToolDefinition {
+            name: told.get("name")?.as_str()?.to_owned(),
+            description: told.get("description").and_then(Value::as_str).map(str::to_owned),
+            parameters: told.get("parameters").filter(|schema| !schema.is_null()).cloned(),
+        })
+    };
+    let offered: Option<Vec<ToolDefinition>> = raw
+        .get("tools")
+        .and_then(Value::as_array)
+        .and_then(|list| list.iter().map(tool).collect());
+    if let Some(offered) = offered {
+        raw.shift_remove("tools");
+        operation.tool_definitions = offered;
+    }
+    operation.parameters = asked;
+    operation.parameters.extend(raw);
+    Ok(())
+}
+
+/// `error`, `timeout` and `cancelled` are failures; what went wrong stands in `error`.
+fn failure(record: &At<'_>, operation: &mut Operation) -> Result<()> {
+    let outcome = record.text_of("outcome")?.filter(|outcome| *outcome != "success");
+    let error = record.some("error").map(|at| at.value.clone());
+    if outcome.is_none() && error.is_none() {
+        return Ok(());
+    }
+    let word = |key: &str| error.as_ref().and_then(|error| error.get(key)?.as_str().map(str::to_owned));
+    let whole = || error.as_ref().and_then(|error| error.as_str().map(str::to_owned));
+    operation.failure = Some(Failure {
+        message: word("message").or_else(whole).or_else(|| outcome.map(str::to_owned)),
+        error_type: word("type").or_else(|| word("code")),
+        stacktrace: None,
+    });
+    Ok(())
+}

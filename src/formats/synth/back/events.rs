@@ -1,0 +1,326 @@
+//! Events as operations.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::messages::{Messages, Told};
+use super::{Result, calls, event_time, exact, metadata};
+use crate::formats::back::{At, Story, read_facts, searched, time};
+use crate::operation::{Failure, Kind, Operation, ToolUse};
+use crate::span::{SpanId, UnixNanos};
+
+struct Reader<'s> {
+    story: &'s mut Story,
+    /// The agents by the names that stand before their systems.
+    agents: HashMap<String, usize>,
+    told: Told,
+}
+
+/// The events as drafts; what they tell.
+pub(super) fn read(history: &[At<'_>], messages: &Messages, story: &mut Story) -> Result<Told> {
+    let mut reader = Reader {
+        story,
+        agents: HashMap::new(),
+        told: Told::default(),
+    };
+    // Agents first: what they did hangs under them.
+    let is_agent = |event: &&At<'_>| event.value.pointer("/metadata/kind").and_then(Value::as_str) == Some("agent");
+    for event in history.iter().filter(is_agent) {
+        reader.runtime(event)?;
+    }
+    for event in history.iter().filter(|event| !is_agent(event)) {
+        event.object()?;
+        let has = |key: &str| event.get(key).is_some();
+        if judges(event) {
+            continue;
+        }
+        match event.text_of("event_type")? {
+            Some("cais") => reader.model(event)?,
+            Some("environment") => reader.environment(event, messages)?,
+            Some("runtime") => reader.runtime(event)?,
+            _ if has("actions") => reader.runtime(event)?,
+            _ if has("reward") => reader.environment(event, messages)?,
+            _ if has("call_records") || has("model_name") => reader.model(event)?,
+            _ => return Err(event.refuse("an event has `actions`, `reward` or `call_records`")),
+        }
+    }
+    Ok(reader.told)
+}
+
+/// Whether an event is a reward or a judgement of another operation.
+fn judges(event: &At<'_>) -> bool {
+    let kind = event.value.pointer("/metadata/kind").and_then(Value::as_str);
+    matches!(kind, Some("reward" | "evaluation")) && event.value.pointer("/metadata/judged_span_id").is_some()
+}
+
+/// Rewards and judgements go to the operations that they name, else to the root.
+pub(super) fn judged(history: &[At<'_>], story: &mut Story) {
+    let places: HashMap<SpanId, usize> = story.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();
+    for event in history.iter().filter(|event| judges(event)) {
+        let about = |key: &str| event.value.pointer(&format!("/metadata/{key}"));
+        let span = about("judged_span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
+        let place = span.and_then(|span| places.get(&span).copied()).unwrap_or(0);
+        let Some(operation) = story.operation(place) else { continue };
+        match about("evaluation") {
+            Some(evaluation) => {
+                let mut said = Map::from_iter([("evaluations".to_owned(), Value::from(vec![evaluation.clone()]))]);
+                let mut read = Operation::default();
+                read_facts(&mut said, &mut read);
+                operation.evaluations.append(&mut read.evaluations);
+            }
+            None => operation.training.reward = event.value.get("reward").and_then(Value::as_f64),
+        }
+    }
+}
+
+/// Who acted: `<agent>/` before the system, and the system's own name.
+fn system<'a>(event: &At<'a>) -> Result<(Option<&'a str>, &'a str)> {
+    let whole = event.text_of("system_instance_id")?.unwrap_or_default();
+    let kind_end = whole.find(':').unwrap_or(whole.len());
+    let slash = whole.get(..kind_end).and_then(|before| before.rfind('/'));
+    Ok(match slash {
+        Some(slash) => (whole.get(..slash), whole.get(slash + 1..).unwrap_or_default()),
+        None => (None, whole),
+    })
+}
+
+/// What stands behind the first colon of a system's name.
+fn own_name(system: &str) -> &str {
+    system.split_once(':').map_or(system, |(_, name)| name)
+}
+
+impl Reader<'_> {
+    fn around(&mut self, agent: Option<&str>) -> usize {
+        let Some(agent) = agent else { return 0 };
+        if let Some(known) = self.agents.get(agent) {
+            return *known;
+        }
+        let outer = agent.rsplit_once('/').map(|(outer, _)| outer);
+        let around = self.around(outer);
+        let name = agent.rsplit('/').next().unwrap_or(agent);
+        let name = name.rsplit_once('#').map_or(name, |(name, _)| name);
+        let mut operation = Operation {
+            kind: Kind::Agent,
+            name: name.to_owned(),
+            ..Operation::default()
+        };
+        operation.agent.name = Some(name.to_owned());
+        let id = self.story.id(None, &format!("agents.{agent}"));
+        let index = self.story.add(id, around, operation);
+        self.agents.insert(agent.to_owned(), index);
+        index
+    }
+
+    fn add(&mut self, event: &At<'_>, span_id: Option<&str>, around: usize, operation: Operation) -> usize {
+        let id = self.story.id(span_id, &event.path);
+        self.story.add(id, around, operation)
+    }
+
+    fn model(&mut self, event: &At<'_>) -> Result<()> {
+        let (agent, _) = system(event)?;
+        let around = self.around(agent);
+        let mut said = metadata(event)?;
+        let (start, end) = exact(&mut said);
+        let records = event
+            .some("call_records")
+            .map(|records| records.items())
+            .transpose()?
+            .unwrap_or_default();
+        let mut operation = Operation {
+            kind: Kind::Llm,
+            ..Operation::default()
+        };
+        let model = event
+            .text_of("model_name")?
+            .filter(|model| !model.is_empty() && *model != "unknown");
+        operation.model.response = model.map(str::to_owned);
+        operation.name = model.unwrap_or("model call").to_owned();
+        operation.model.provider = event.text_of("provider")?.map(str::to_owned);
+        let count = |key: &str| event.value.get(key).and_then(Value::as_u64);
+        operation.usage.input = count("input_tokens");
+        operation.usage.output = count("output_tokens");
+        let sum = operation
+            .usage
+            .input
+            .zip(operation.usage.output)
+            .and_then(|(a, b)| a.checked_add(b));
+        operation.usage.total = count("total_tokens").filter(|total| Some(*total) != sum);
+        operation.cost.total = event.value.get("cost_usd").and_then(Value::as_f64);
+        self.take(said, &mut operation);
+        if let Some(first) = records.first() {
+            calls::read(first, &mut operation, &mut self.told)?;
+        }
+        let span_id = event.text_of("span_id")?;
+        let index = self.add(event, span_id, around, operation);
+        let latency = count("latency_ms").map(|latency| latency.saturating_mul(1_000_000));
+        let start = start.or(event_time(event)?);
+        let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(latency?))));
+        self.story.times(index, start, end);
+        // Further records of one event are calls of their own.
+        for record in records.iter().skip(1) {
+            let mut operation = Operation {
+                kind: Kind::Llm,
+                name: "model call".to_owned(),
+                ..Operation::default()
+            };
+            operation.model.response = record.text_of("model_name")?.map(str::to_owned);
+            operation.model.provider = record.text_of("provider")?.map(str::to_owned);
+            calls::read(record, &mut operation, &mut self.told)?;
+            let index = self.add(record, None, around, operation);
+            let at = |key: &str| Ok(record.text_of(key)?.and_then(time));
+            self.story.times(index, at("started_at")?.or(end), at("completed_at")?);
+        }
+        Ok(())
+    }
+
+    fn environment(&mut self, event: &At<'_>, messages: &Messages) -> Result<()> {
+        let (agent, system) = system(event)?;
+        let around = self.around(agent);
+        let mut said = metadata(event)?;
+        let (start, end) = exact(&mut said);
+        let kind = system
+            .split_once(':')
+            .and_then(|(kind, _)| Kind::from_name(kind))
+            .unwrap_or(Kind::Tool);
+        let call_id = said
+            .get("call_id")
+            .or_else(|| said.get("tool_call_id"))
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        let recorded = said.get("tool_call_id").and_then(Value::as_str).map(str::to_owned);
+        let arguments = call_id.as_deref().and_then(|id| messages.arguments(id)).cloned();
+        self.told.calls.extend(call_id);
+        let after = event.some("system_state_after").map(|after| after.value);
+        let only = after.and_then(|after| after.as_object().filter(|map| map.len() == 1)?.get("result"));
+        let result = only.or(after).cloned();
+        let mut operation = Operation {
+            kind,
+            name: own_name(system).to_owned(),
+            ..Operation::default()
+        };
+        let number = |key: &str| said.get(key).and_then(Value::as_f64);
+        let took = number("duration_ms").filter(|took| (0.0..1e12).contains(took));
+        let span_id = said.get("span_id").and_then(Value::as_str).map(str::to_owned);
+        match kind {
+            Kind::Tool => {
+                let span = span_id.as_deref();
+                operation.tool = Some(Box::new(ToolUse {
+                    name: Some(operation.name.clone()),
+                    call_id: recorded.filter(|id| Some(id.as_str()) != span),
+                    arguments,
+                    result,
+                    ..ToolUse::default()
+                }));
+            }
+            Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => {
+                let query = said
+                    .shift_remove("query")
+                    .map(|query| Map::from_iter([("query".to_owned(), query)]).into());
+                let documents = result.as_ref().and_then(|found| found.get("documents")).cloned();
+                if documents.is_some() {
+                    operation.kind = Kind::Retrieval;
+                }
+                searched(&mut operation, query.as_ref(), documents.or(result));
+                operation.kind = kind;
+            }
+            _ => operation.output = result.map(Into::into).unwrap_or_default(),
+        }
+        self.take(said, &mut operation);
+        let reward = event.some("reward").and_then(|reward| reward.value.as_f64());
+        operation.training.reward = operation.training.reward.or(reward.filter(|reward| *reward != 0.0));
+        let index = self.add(event, span_id.as_deref(), around, operation);
+        let end = end.or(event_time(event)?);
+        let start = start.or_else(|| Some(UnixNanos(end?.0.saturating_sub(nanos(took?)))));
+        self.story.times(index, start, end);
+        Ok(())
+    }
+
+    fn runtime(&mut self, event: &At<'_>) -> Result<()> {
+        event.object()?;
+        let (agent, system) = system(event)?;
+        let mut said = metadata(event)?;
+        let (start, end) = exact(&mut said);
+        let mut word = |key: &str| match said.get(key) {
+            Some(Value::String(_)) => said.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),
+            _ => None,
+        };
+        let kind = word("kind").as_deref().and_then(Kind::from_name).unwrap_or(Kind::Chain);
+        let name = word("name").unwrap_or_else(|| own_name(system).to_owned());
+        let span_id = word("span_id");
+        let took = said
+            .get("duration_ms")
+            .and_then(Value::as_f64)
+            .filter(|took| (0.0..1e12).contains(took));
+        // An agent is what stands before the systems in it.
+        let is_agent = kind == Kind::Agent && agent.is_some();
+        let outer = if is_agent {
+            agent.and_then(|agent| agent.rsplit_once('/')).map(|(outer, _)| outer)
+        } else {
+            agent
+        };
+        let around = self.around(outer);
+        let mut operation = Operation {
+            kind,
+            name,
+            ..Operation::default()
+        };
+        operation.input = said.shift_remove("input").map(Into::into).unwrap_or_default();
+        operation.output = said.shift_remove("output").map(Into::into).unwrap_or_default();
+        self.take(said, &mut operation);
+        let index = self.add(event, span_id.as_deref(), around, operation);
+        if let Some(agent) = agent.filter(|_| is_agent) {
+            self.agents.insert(agent.to_owned(), index);
+        }
+        let start = start.or(event_time(event)?);
+        let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(nanos(took?)))));
+        self.story.times(index, start, end);
+        Ok(())
+    }
+
+    /// Takes what an event's metadata say into an operation.
+    fn take(&self, mut said: Map<String, Value>, operation: &mut Operation) {
+        for key in [
+            "step_id",
+            "span_id",
+            "tool_call_id",
+            "call_id",
+            "duration_ms",
+            "evidence",
+            "observed",
+            "operation_id",
+        ] {
+            said.shift_remove(key);
+        }
+        if let Some(name) = said.get("span_name").and_then(Value::as_str) {
+            operation.name = name.to_owned();
+            said.shift_remove("span_name");
+        }
+        for (from, to) in [("cost_usd", "cost"), ("format_extras", "spanbridge")] {
+            if let Some(value) = said.shift_remove(from) {
+                said.entry(to).or_insert(value);
+            }
+        }
+        if let Some(Value::Object(training)) = said.shift_remove("training") {
+            said.extend(training);
+        }
+        if let Some(error) = said.get("error").and_then(Value::as_str) {
+            operation.failure = Some(Failure {
+                message: Some(error.to_owned()),
+                ..Failure::default()
+            });
+            said.shift_remove("error");
+        }
+        read_facts(&mut said, operation);
+        operation.metadata.extend(said);
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "in range, as the caller checked"
+)]
+fn nanos(milliseconds: f64) -> u64 {
+    (milliseconds * 1e6).round() as u64
+}

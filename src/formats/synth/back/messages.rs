@@ -1,0 +1,154 @@
+//! Messages that cross a boundary: what they say that no event does.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::{Result, event_time};
+use crate::formats::back::{At, Story};
+use crate::operation::{Kind, Operation, ToolUse};
+use crate::span::UnixNanos;
+
+/// Who or what speaks, in either vocabulary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    User,
+    Agent,
+    Action,
+    Result,
+    Other,
+}
+
+/// One message.
+#[derive(Debug)]
+struct Said {
+    speaker: Speaker,
+    /// A payload wins over a text.
+    value: Value,
+    call_id: Option<String>,
+    at: Option<UnixNanos>,
+    place: String,
+}
+
+/// All messages of a session.
+#[derive(Debug, Default)]
+pub(super) struct Messages {
+    list: Vec<Said>,
+    /// What was called, by call id.
+    actions: HashMap<String, Value>,
+}
+
+/// What events tell: words, and calls by their ids.
+#[derive(Debug, Default)]
+pub(super) struct Told {
+    pub(super) words: HashSet<String>,
+    pub(super) calls: HashSet<String>,
+    /// Calls that a model asked for; an event may tell of their results.
+    pub(super) asked: HashSet<String>,
+}
+
+impl Messages {
+    /// The arguments of a call.
+    pub(super) fn arguments(&self, call_id: &str) -> Option<&Value> {
+        let action = self.actions.get(call_id)?;
+        action.get("arguments").or_else(|| action.get("input"))
+    }
+}
+
+pub(super) fn read(at: &At<'_>) -> Result<Messages> {
+    let mut out = Messages::default();
+    let list = at.some("markov_blanket_message_history");
+    for message in list.map(|list| list.items()).transpose()?.unwrap_or_default() {
+        message.object()?;
+        let metadata = super::metadata(&message)?;
+        let kind = message.text_of("message_type")?.unwrap_or_default();
+        let named = metadata.get("boundary_type").and_then(Value::as_str).unwrap_or(kind);
+        let speaker = match named {
+            "user_input" | "user" => Speaker::User,
+            "agent_response" | "assistant" => Speaker::Agent,
+            "action" | "tool_use" => Speaker::Action,
+            "result" | "tool_result" => Speaker::Result,
+            _ => Speaker::Other,
+        };
+        let said = Said {
+            speaker,
+            value: content(&message)?,
+            call_id: metadata.get("call_id").and_then(Value::as_str).map(str::to_owned),
+            at: event_time(&message)?,
+            place: message.path.clone(),
+        };
+        if let (Speaker::Action, Some(id)) = (speaker, &said.call_id) {
+            out.actions.entry(id.clone()).or_insert_with(|| said.value.clone());
+        }
+        out.list.push(said);
+    }
+    Ok(out)
+}
+
+/// A payload as the value that it is, else the text.
+fn content(message: &At<'_>) -> Result<Value> {
+    let Some(content) = message.some("content") else {
+        return Ok(Value::Null);
+    };
+    if let Some(text) = content.value.as_str() {
+        return Ok(text.into());
+    }
+    content.object()?;
+    if let Some(payload) = content.some("json_payload") {
+        let text = payload.text()?;
+        return serde_json::from_str(text).map_err(|error| payload.refuse(format!("`json_payload` is not JSON text: {error}")));
+    }
+    Ok(content.text_of("text")?.map(Value::from).unwrap_or_default())
+}
+
+/// Whether events tell all that is known of a call: a call that a model asked for, and that has no result, is told by the model.
+fn is_call_told(id: Option<&str>, results: &HashMap<&str, &Said>, told: &Told) -> bool {
+    id.is_some_and(|id| told.calls.contains(id) || told.asked.contains(id) && !results.contains_key(id))
+}
+
+/// Messages that no event tells of become operations of their own.
+pub(super) fn untold(messages: &Messages, told: &Told, story: &mut Story) {
+    let results: HashMap<&str, &Said> = messages
+        .list
+        .iter()
+        .filter(|said| said.speaker == Speaker::Result)
+        .filter_map(|said| Some((said.call_id.as_deref()?, said)))
+        .collect();
+    for said in &messages.list {
+        let words = said.value.as_str().map(str::trim);
+        let is_told = words.is_some_and(|words| words.is_empty() || told.words.contains(words)) || said.value.is_null();
+        let mut operation = Operation::default();
+        let mut end = said.at;
+        match said.speaker {
+            Speaker::User if !is_told => {
+                operation.kind = Kind::UserInput;
+                "input".clone_into(&mut operation.name);
+                operation.input = said.value.clone().into();
+            }
+            Speaker::Agent if !is_told => {
+                operation.kind = Kind::FinalOutput;
+                "output".clone_into(&mut operation.name);
+                operation.output = said.value.clone().into();
+            }
+            Speaker::Action if !is_call_told(said.call_id.as_deref(), &results, told) => {
+                let text = |key: &str| said.value.get(key).and_then(Value::as_str).map(str::to_owned);
+                let result = said.call_id.as_deref().and_then(|id| results.get(id));
+                operation.kind = Kind::Tool;
+                operation.name = text("name").or_else(|| text("tool")).unwrap_or_else(|| "action".to_owned());
+                let arguments = said.value.get("arguments").or_else(|| said.value.get("input"));
+                operation.tool = Some(Box::new(ToolUse {
+                    name: Some(operation.name.clone()),
+                    call_id: said.call_id.clone(),
+                    arguments: arguments.or(Some(&said.value)).cloned(),
+                    result: result.map(|result| result.value.clone()),
+                    ..ToolUse::default()
+                }));
+                end = result.and_then(|result| result.at).max(said.at);
+            }
+            _ => continue,
+        }
+        let id = story.id(None, &said.place);
+        let index = story.add(id, 0, operation);
+        story.times(index, said.at, end);
+    }
+}

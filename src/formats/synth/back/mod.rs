@@ -1,0 +1,164 @@
+//! Synth documents to spans.
+//!
+//! | document | span |
+//! |---|---|
+//! | session `metadata` | the root, an agent |
+//! | LMCAISEvent | a model call for each of its call records, with their messages |
+//! | EnvironmentEvent `tool:...`, `retrieval:...`, ... | the operation of that kind; arguments from the `action` with its call id |
+//! | RuntimeEvent | the operation of `metadata.kind`; without one a chain |
+//! | `<agent>/` before a system's name | the operation hangs under that agent |
+//! | `user_input`, `agent_response` that no call record has | a person's input, an answer |
+//! | `action` without an event | a tool, with the `result` of its call id |
+//!
+//! Both vocabularies of messages are read: the page's, and the store's (`user`, `assistant`, `tool_use`, `tool_result`).
+
+mod calls;
+mod events;
+mod messages;
+
+use serde_json::{Map, Value};
+
+use super::document::SessionTrace;
+use crate::formats::back::{At, DisassembleError, Story, kind_of, read_run_facts, time, trace_id};
+use crate::span::{TraceId, UnixNanos};
+
+type Result<T> = std::result::Result<T, DisassembleError>;
+
+/// The trace of a session.
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+    at.object()?;
+    let session_id = at.need("session_id")?.text()?;
+    let metadata = metadata(at)?;
+    let steps = check_steps(at)?;
+    let history = match at.some("event_history") {
+        Some(history) => history.items()?,
+        None => Vec::new(),
+    };
+    let history = if history.is_empty() { steps } else { history };
+    let recorded = metadata.get("trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
+    let of_event = || {
+        let mut ids = history
+            .iter()
+            .filter_map(|event| event.value.get("trace_id").and_then(Value::as_str));
+        ids.find_map(TraceId::from_hex)
+    };
+    let of_session = || TraceId::from_hex(&session_id.replace('-', ""));
+    let id = recorded.or_else(of_event).or_else(of_session);
+    let id = id.unwrap_or_else(|| trace_id("synth", session_id));
+    let mut story = Story::new("synth", id, written_form(at, &history));
+    let said = messages::read(at)?;
+    about_run(at, metadata, &mut story);
+    let told = events::read(&history, &said, &mut story)?;
+    events::judged(&history, &mut story);
+    messages::untold(&said, &told, &mut story);
+    Ok(vec![story])
+}
+
+/// The document that must come out again: the Rust core's form has tags and leaves fields out, what is written has every field.
+fn written_form(at: &At<'_>, history: &[At<'_>]) -> Value {
+    let is_tagged = history.iter().any(|event| event.get("event_type").is_some());
+    let read = is_tagged
+        .then(|| serde_json::from_value::<SessionTrace<'_>>(at.value.clone()).ok())
+        .flatten();
+    let written = read.and_then(|session| serde_json::to_value(session).ok());
+    written.unwrap_or_else(|| at.value.clone())
+}
+
+/// Steps count from 0, and their events stand in the history; gives the events of all steps.
+fn check_steps<'a>(at: &At<'a>) -> Result<Vec<At<'a>>> {
+    let mut out = Vec::new();
+    let Some(steps) = at.some("session_time_steps") else {
+        return Ok(out);
+    };
+    let history = at
+        .some("event_history")
+        .map(|history| history.items())
+        .transpose()?
+        .unwrap_or_default();
+    let known: std::collections::HashSet<String> = history.iter().map(|event| event.value.to_string()).collect();
+    for (index, step) in steps.items()?.into_iter().enumerate() {
+        step.object()?;
+        if let Some(number) = step.some("step_index")
+            && number.value.as_u64() != Some(index as u64)
+        {
+            return Err(number.refuse(format!("steps count from 0: expected {index}")));
+        }
+        for event in step.some("events").map(|events| events.items()).transpose()?.unwrap_or_default() {
+            if !known.is_empty() && !known.contains(&event.value.to_string()) {
+                return Err(event.refuse("the event does not stand in `event_history`"));
+            }
+            out.push(event);
+        }
+    }
+    Ok(out)
+}
+
+/// Facts of the session go to the root.
+fn about_run(at: &At<'_>, mut said: Map<String, Value>, story: &mut Story) {
+    let (start, end) = exact(&mut said);
+    let created = at.value.get("created_at").and_then(Value::as_str).and_then(time);
+    let mut root = match said.shift_remove("root") {
+        Some(Value::Object(root)) => root,
+        _ => Map::new(),
+    };
+    let (from, to) = exact(&mut root);
+    let mut word = |key: &str| root.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned));
+    let (span_id, name, _) = (word("span_id"), word("name"), word("kind"));
+    story.root_id(span_id.as_deref());
+    story.times(0, from.or(start).or(created), to.or(end));
+    let task = ["task_description", "task_goal", "task_input"].map(|key| said.shift_remove(key));
+    for key in ["trace_id", "model"] {
+        said.shift_remove(key);
+    }
+    let env_name = said.get("env_name").and_then(Value::as_str).map(str::to_owned);
+    if let Some(operation) = story.operation(0) {
+        operation.agent.name = env_name.clone();
+        operation.name = name.or(env_name).unwrap_or_else(|| operation.name.clone());
+        let [description, goal, input] = task;
+        let text = |value: Option<Value>| value.and_then(|value| value.as_str().map(str::to_owned));
+        operation.task.description = text(description);
+        operation.task.goal = text(goal);
+        operation.task.input = input;
+    }
+    said.shift_remove("env_name");
+    said.extend(root);
+    read_run_facts(said, story);
+}
+
+/// Exact times, where our own documents have them.
+fn exact(said: &mut Map<String, Value>) -> (Option<UnixNanos>, Option<UnixNanos>) {
+    let mut nanos = |key: &str| {
+        let value = said.shift_remove(key)?;
+        value.as_str()?.parse().ok().map(UnixNanos)
+    };
+    (nanos("spanbridge.started_at_unix_nano"), nanos("spanbridge.ended_at_unix_nano"))
+}
+
+fn metadata(at: &At<'_>) -> Result<Map<String, Value>> {
+    match at.some("metadata") {
+        Some(metadata) => metadata.object().cloned(),
+        None => Ok(Map::new()),
+    }
+}
+
+/// Seconds since 1970 in `time_record.event_time`, to the microsecond; 0 is none.
+fn event_time(at: &At<'_>) -> Result<Option<UnixNanos>> {
+    let Some(time) = at.some("time_record").and_then(|record| record.some("event_time")) else {
+        return Ok(None);
+    };
+    let seconds = time.value.as_f64();
+    let seconds = seconds.ok_or_else(|| time.refuse(format!("a number of seconds is wanted, found {}", kind_of(time.value))))?;
+    if !(0.0..1.8e10).contains(&seconds) {
+        return Err(time.refuse("no time in seconds since 1970"));
+    }
+    Ok((seconds > 0.0).then(|| UnixNanos(microseconds(seconds).saturating_mul(1_000))))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "in range, as the caller checked"
+)]
+fn microseconds(seconds: f64) -> u64 {
+    (seconds * 1e6).round() as u64
+}
