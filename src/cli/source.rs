@@ -12,7 +12,7 @@ use super::out;
 use crate::access::Project;
 use crate::span::TraceId;
 use crate::span::json::Message;
-use crate::store::{Filter, Local, OpenOptions, Store as _, Stored};
+use crate::store::{Filter, Local, OpenOptions, Store as _, Stored, TraceCursor};
 use crate::web::documents::Vocabulary;
 use crate::web::listing::{self, Listed};
 
@@ -260,22 +260,76 @@ impl Damage {
 impl Source {
     /// The traces that a filter holds.
     pub(super) fn list(&self, filter: &Filter) -> Result<Vec<Listed>, Failure> {
-        let local = match &self.kind {
-            Kind::Directory(local) => local,
-            server @ Kind::Server { .. } => return list_of_server(server, filter, true),
-        };
-        Ok(listing::list(local, &self.vocabulary, filter)?)
+        self.list_where(filter, true, &|_| true)
     }
 
-    /// Their ids alone.
-    pub(super) fn ids(&self, filter: &Filter) -> Result<Vec<TraceId>, Failure> {
-        match &self.kind {
-            Kind::Directory(local) => Ok(local.list(filter)?.into_iter().map(|row| row.trace_id).collect()),
-            server @ Kind::Server { .. } => {
-                let listed = list_of_server(server, filter, false)?;
-                Ok(listed.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)).collect())
+    /// The same without what the agent did in them.
+    pub(super) fn bare(&self, filter: &Filter) -> Result<Vec<Listed>, Failure> {
+        self.list_where(filter, false, &|_| true)
+    }
+
+    /// Those of them for which this holds, as many as the filter says. Read page by page.
+    pub(super) fn list_where(&self, filter: &Filter, summaries: bool, holds: &dyn Fn(&Listed) -> bool) -> Result<Vec<Listed>, Failure> {
+        let (mut listed, mut after) = (Vec::new(), None);
+        loop {
+            let missing = filter.limit.map_or(PAGE, |limit| limit.saturating_sub(listed.len()));
+            if missing == 0 {
+                return Ok(listed);
+            }
+            let page = self.page(filter, summaries, missing.min(PAGE), after.as_deref())?;
+            listed.extend(page.traces.into_iter().filter(|listed| holds(listed)));
+            match page.next {
+                Some(next) if after.as_ref() != Some(&next) => after = Some(next),
+                _ => break,
             }
         }
+        listed.truncate(filter.limit.unwrap_or(usize::MAX));
+        Ok(listed)
+    }
+
+    fn page(&self, filter: &Filter, summaries: bool, limit: usize, after: Option<&str>) -> Result<Page, Failure> {
+        let local = match &self.kind {
+            Kind::Directory(local) => local,
+            server @ Kind::Server { .. } => return page_of_server(server, filter, summaries, limit, after),
+        };
+        let filter = Filter {
+            limit: Some(limit),
+            after: after.and_then(TraceCursor::parse).or(filter.after),
+            ..filter.clone()
+        };
+        let traces = if summaries {
+            listing::list(local, &self.vocabulary, &filter)?
+        } else {
+            listing::bare(local, &filter)?
+        };
+        let last = traces.last().filter(|_| traces.len() >= limit);
+        let next = last.map(|last| format!("{}.{}", last.start_unix_nano, last.trace_id));
+        Ok(Page { traces, next })
+    }
+
+    /// Sessions, newest first, at most so many.
+    pub(super) fn sessions(&self, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
+        let local = match &self.kind {
+            Kind::Directory(local) => local,
+            server @ Kind::Server { .. } => return sessions_of_server(server, limit),
+        };
+        let rows = local.sessions(limit.unwrap_or(usize::MAX), None)?;
+        let sessions = rows.into_iter().map(|row| Session {
+            session: row.session,
+            traces: row.traces,
+            start_unix_nano: row.start,
+            end_unix_nano: row.end,
+        });
+        Ok(sessions.collect())
+    }
+
+    /// The ids of the traces that a filter holds.
+    pub(super) fn ids(&self, filter: &Filter) -> Result<Vec<TraceId>, Failure> {
+        if let Kind::Directory(local) = &self.kind {
+            return Ok(local.list(filter)?.into_iter().map(|row| row.trace_id).collect());
+        }
+        let listed = self.bare(filter)?;
+        Ok(listed.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)).collect())
     }
 
     /// Everything of one trace; `None` if there is none.
@@ -310,19 +364,41 @@ fn tell_damage(id: TraceId, stored: Option<&Stored>) {
     }
 }
 
-/// Page by page, until there are as many as the filter says.
-fn list_of_server(server: &Kind, filter: &Filter, summaries: bool) -> Result<Vec<Listed>, Failure> {
-    let (mut listed, mut after) = (Vec::new(), None);
+/// One session.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Session {
+    pub(super) session: String,
+    /// How many traces name it.
+    pub(super) traces: u64,
+    /// Start of the first.
+    pub(super) start_unix_nano: u64,
+    /// End of the last; 0 if none says.
+    pub(super) end_unix_nano: u64,
+}
+
+#[derive(serde::Deserialize)]
+struct SessionsPage {
+    sessions: Vec<Session>,
+    next: Option<String>,
+}
+
+fn sessions_of_server(server: &Kind, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
+    let (mut sessions, mut after) = (Vec::new(), None::<String>);
     loop {
-        let missing = filter.limit.map_or(PAGE, |limit| limit.saturating_sub(listed.len()).min(PAGE));
+        let missing = limit.map_or(PAGE, |limit| limit.saturating_sub(sessions.len()).min(PAGE));
         if missing == 0 {
-            return Ok(listed);
+            return Ok(sessions);
         }
-        let page = page_of_server(server, filter, summaries, missing, after.as_deref())?;
-        listed.extend(page.traces);
+        let mut path = format!("/api/v1/sessions?limit={missing}");
+        if let Some(after) = &after {
+            path.push_str(&format!("&after={}", crate::web::percent_encoded(after)));
+        }
+        let body = server.get_ok(&path)?.unwrap_or_default();
+        let page: SessionsPage = serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))?;
+        sessions.extend(page.sessions);
         match page.next {
             Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-            _ => return Ok(listed),
+            _ => return Ok(sessions),
         }
     }
 }

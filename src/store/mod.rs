@@ -104,6 +104,24 @@ pub struct TraceCursor {
     pub trace_id: TraceId,
 }
 
+impl TraceCursor {
+    /// Reads what [`TraceCursor`] is written as: the start, a dot, the trace's id.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (start, trace_id) = text.split_once('.')?;
+        Some(Self {
+            start: start.parse().ok()?,
+            trace_id: TraceId::from_hex(trace_id)?,
+        })
+    }
+}
+
+impl std::fmt::Display for TraceCursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.start, self.trace_id)
+    }
+}
+
 /// One trace in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceRow {

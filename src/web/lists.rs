@@ -10,7 +10,6 @@ use super::listing::{self, Listed, Summary};
 use super::readers::Refusal;
 use super::reply::Problem;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
-use crate::span::TraceId;
 use crate::store::{ChunkKind, Error, Filter, SessionCursor, Store as _, TraceCursor, TraceRow};
 
 /// Lists are this long unless the request says otherwise.
@@ -64,7 +63,7 @@ pub(super) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     answer.reserve_in_all(MEMORY)?;
     let rows = web.store.list(&filter)?;
     let full = rows.len() >= filter.limit.unwrap_or(MOST) || names(&rows) >= NAME_BYTES;
-    let next = rows.last().filter(|_| full).map(|row| cursor_text(row.cursor()));
+    let next = rows.last().filter(|_| full).map(|row| row.cursor().to_string());
     let mut traces = Vec::with_capacity(rows.len());
     for row in rows {
         answer.check()?;
@@ -82,18 +81,8 @@ fn names(rows: &[TraceRow]) -> usize {
     names.flatten().map(String::len).sum()
 }
 
-fn cursor_text(cursor: TraceCursor) -> String {
-    format!("{}.{}", cursor.start, cursor.trace_id)
-}
-
 fn trace_cursor(text: &str) -> Result<TraceCursor, Problem> {
-    let parsed = text.split_once('.').and_then(|(start, trace_id)| {
-        Some(TraceCursor {
-            start: start.parse().ok()?,
-            trace_id: TraceId::from_hex(trace_id)?,
-        })
-    });
-    parsed.ok_or_else(|| Problem::invalid(format!("after={text} is not what `next` of an answer says")))
+    TraceCursor::parse(text).ok_or_else(|| Problem::invalid(format!("after={text} is not what `next` of an answer says")))
 }
 
 /// With what the agent did. The memory that this takes is given back before the next trace.
