@@ -22,6 +22,7 @@ mod settings;
 mod settings_file;
 mod show;
 mod source;
+mod tail;
 mod time;
 mod token;
 mod variables;
@@ -57,6 +58,7 @@ enum Command {
     Export(export::Export),
     Ls(ls::Ls),
     Show(show::Show),
+    Tail(tail::Tail),
     Send(send::Send),
     Formats(formats::Formats),
     Forward(forward::Forward),
@@ -91,6 +93,7 @@ pub fn main() -> ExitCode {
         Command::Export(export) => export.run(),
         Command::Ls(ls) => ls.run(),
         Command::Show(show) => show.run(),
+        Command::Tail(tail) => tail.run(),
         Command::Send(send) => send.run(),
         Command::Formats(formats) => formats.run(),
         Command::Forward(forward) => forward.run(),

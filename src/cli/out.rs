@@ -134,7 +134,7 @@ pub(super) fn width() -> Option<usize> {
 /// Cells are cut to no less than this.
 const NARROWEST: usize = 8;
 /// Columns are left out before cells are cut to less than this.
-const USUAL: usize = 16;
+const USUAL: usize = 13;
 
 /// Columns that are as wide as their widest cell.
 #[derive(Debug)]

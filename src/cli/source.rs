@@ -12,7 +12,7 @@ use super::out;
 use crate::access::Project;
 use crate::span::TraceId;
 use crate::span::json::Message;
-use crate::store::{Filter, Local, OpenOptions, Store as _, Stored, TraceCursor};
+use crate::store::{Filter, Local, OpenOptions, Order, Store as _, Stored, TraceCursor};
 use crate::web::documents::Vocabulary;
 use crate::web::listing::{self, Listed};
 
@@ -258,6 +258,14 @@ impl Damage {
 }
 
 impl Source {
+    /// Where it reads from, for people.
+    pub(super) fn place(&self) -> String {
+        match &self.kind {
+            Kind::Server { url, .. } => url.clone(),
+            Kind::Directory(local) => local.directory().display().to_string(),
+        }
+    }
+
     /// The traces that a filter holds.
     pub(super) fn list(&self, filter: &Filter) -> Result<Vec<Listed>, Failure> {
         self.list_where(filter, true, &|_| true)
@@ -287,6 +295,12 @@ impl Source {
         Ok(listed)
     }
 
+    /// The traces that came last, at most as many as a page of a server holds.
+    pub(super) fn latest(&self, filter: &Filter, summaries: bool) -> Result<Vec<Listed>, Failure> {
+        let page = self.page(filter, summaries, filter.limit.unwrap_or(PAGE), None)?;
+        Ok(page.traces)
+    }
+
     fn page(&self, filter: &Filter, summaries: bool, limit: usize, after: Option<&str>) -> Result<Page, Failure> {
         let local = match &self.kind {
             Kind::Directory(local) => local,
@@ -302,7 +316,9 @@ impl Source {
         } else {
             listing::bare(local, &filter)?
         };
-        let last = traces.last().filter(|_| traces.len() >= limit);
+        let last = traces
+            .last()
+            .filter(|_| traces.len() >= limit && filter.order != Order::LatestArrivalFirst);
         let next = last.map(|last| format!("{}.{}", last.start_unix_nano, last.trace_id));
         Ok(Page { traces, next })
     }
@@ -419,7 +435,11 @@ fn page_of_server(server: &Kind, filter: &Filter, summaries: bool, limit: usize,
     query.extend(filter.since.map(|nanos| format!("since={nanos}")));
     query.extend(filter.until.map(|nanos| format!("until={nanos}")));
     query.extend((!summaries).then(|| "summary=no".to_owned()));
-    query.extend(filter.oldest_first.then(|| "order=oldest".to_owned()));
+    query.extend(match filter.order {
+        Order::NewestFirst => None,
+        Order::OldestFirst => Some("order=oldest".to_owned()),
+        Order::LatestArrivalFirst => Some("order=arrival".to_owned()),
+    });
     let body = server.get_ok(&format!("/api/v1/traces?{}", query.join("&")))?.unwrap_or_default();
     serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))
 }

@@ -91,8 +91,20 @@ pub struct Filter {
     pub limit: Option<usize>,
     /// No more once the names of those in the list take so many bytes; one is always there.
     pub name_bytes: Option<usize>,
-    /// Oldest first instead of newest first.
-    pub oldest_first: bool,
+    /// In which order.
+    pub order: Order,
+}
+
+/// The order of a list of traces.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By start, newest first.
+    #[default]
+    NewestFirst,
+    /// By start, oldest first.
+    OldestFirst,
+    /// By the arrival of the first span, latest first, whenever the traces began. [`Filter::after`] has no meaning here.
+    LatestArrivalFirst,
 }
 
 /// Where a list of traces goes on: behind this trace.

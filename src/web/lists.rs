@@ -10,7 +10,7 @@ use super::listing::{self, Listed, Summary};
 use super::readers::Refusal;
 use super::reply::Problem;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
-use crate::store::{ChunkKind, Error, Filter, SessionCursor, Store as _, TraceCursor, TraceRow};
+use crate::store::{ChunkKind, Error, Filter, Order, SessionCursor, Store as _, TraceCursor, TraceRow};
 
 /// Lists are this long unless the request says otherwise.
 const USUAL: usize = 50;
@@ -50,7 +50,7 @@ pub(super) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
             "since" => filter.since = Some(number(&name, &value)?),
             "until" => filter.until = Some(number(&name, &value)?),
             "summary" => summaries = value != "no",
-            "order" => filter.oldest_first = value == "oldest",
+            "order" => filter.order = order(&value)?,
             "limit" => filter.limit = Some(limit(&value)?),
             "after" => filter.after = Some(trace_cursor(&value)?),
             _ => {
@@ -60,9 +60,13 @@ pub(super) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
             }
         }
     }
+    let pages = filter.order != Order::LatestArrivalFirst;
+    if filter.after.is_some() && !pages {
+        return Err(Problem::invalid("order=arrival has no pages, so it takes no `after`".to_owned()));
+    }
     answer.reserve_in_all(MEMORY)?;
     let rows = web.store.list(&filter)?;
-    let full = rows.len() >= filter.limit.unwrap_or(MOST) || names(&rows) >= NAME_BYTES;
+    let full = pages && (rows.len() >= filter.limit.unwrap_or(MOST) || names(&rows) >= NAME_BYTES);
     let next = rows.last().filter(|_| full).map(|row| row.cursor().to_string());
     let mut traces = Vec::with_capacity(rows.len());
     for row in rows {
@@ -74,6 +78,15 @@ pub(super) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
         });
     }
     answer.json(&json!({ "traces": traces, "next": next }))
+}
+
+fn order(value: &str) -> Result<Order, Problem> {
+    match value {
+        "newest" => Ok(Order::NewestFirst),
+        "oldest" => Ok(Order::OldestFirst),
+        "arrival" => Ok(Order::LatestArrivalFirst),
+        _ => Err(Problem::invalid(format!("order={value}: there is newest, oldest and arrival"))),
+    }
 }
 
 fn names(rows: &[TraceRow]) -> usize {
