@@ -2,6 +2,7 @@
 
 mod convert;
 mod doctor;
+mod explain;
 mod export;
 mod failure;
 mod formats;
@@ -12,6 +13,7 @@ mod import;
 mod input;
 mod log;
 mod ls;
+mod offer;
 mod out;
 mod pages;
 mod reindex;

@@ -7,6 +7,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use super::explain::explained;
 use crate::store::log::Recovery;
 use crate::view::text::{columns, is_harmful};
 pub(super) use crate::view::text::{harmless, many, one_line as shown};
@@ -51,7 +52,7 @@ pub(super) fn json(text: &str) -> io::Result<()> {
 
 /// Writes an error with its causes to standard error.
 pub(super) fn error(error: &dyn Error) {
-    note(&with_causes(error));
+    note(&explained(with_causes(error)));
 }
 
 /// Says what a crash or a disk left behind.

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::convert::vocabulary;
+use super::explain::explained;
 use super::failure::Failure;
-use super::out;
+use super::{out, reached_here};
 use crate::access::Project;
+use crate::server::SPEAKS_TLS;
 use crate::span::TraceId;
 use crate::span::json::Message;
 use crate::store::{Filter, Local, OpenOptions, Order, Store as _, Stored, TraceCursor};
@@ -121,13 +123,38 @@ impl Where {
         // Something else may listen on that port; it gets no token.
         match kind.get("/", None) {
             Ok((200, front)) if front.starts_with(b"spanbridge ") => Ok(kind),
-            Ok(_) => Err(Failure::Server {
+            Ok((status, said)) => Err(Failure::Server {
                 url: url.to_owned(),
-                message: "the server there is not spanbridge".to_owned(),
+                message: match status {
+                    // What a port says to plain HTTP where it speaks TLS.
+                    400 if said.starts_with(SPEAKS_TLS.as_bytes()) => "the server speaks TLS on this port; write https:// in the URL",
+                    404 if is_receiver(&said) => "spanbridge receives OTLP on this port; its API is on another (4319 by default)",
+                    _ => "the server there is not spanbridge",
+                }
+                .to_owned(),
             }),
             Err(failure) => Err(failure),
         }
     }
+}
+
+/// Whether a spanbridge listens on this address, on whichever of its ports.
+pub(super) fn is_spanbridge(address: &str) -> bool {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(2)))
+        .proxy(None)
+        .build();
+    let asked = ureq::Agent::from(config).get(format!("http://{}/", reached_here(address))).call();
+    let said = asked
+        .ok()
+        .and_then(|mut answer| answer.body_mut().with_config().limit(4_096).read_to_vec().ok());
+    said.is_some_and(|said| said.starts_with(b"spanbridge ") || said.starts_with(SPEAKS_TLS.as_bytes()) || is_receiver(&said))
+}
+
+/// Whether this is what the port for OTLP/HTTP says of a path that it does not have.
+fn is_receiver(said: &[u8]) -> bool {
+    String::from_utf8_lossy(said).contains("OTLP/HTTP takes /v1/traces")
 }
 
 fn authorities(path: &Path) -> Result<ureq::tls::RootCerts, Failure> {
@@ -185,7 +212,7 @@ impl Kind {
         };
         let fault = |source: ureq::Error| Failure::Server {
             url: url.clone(),
-            message: source.to_string(),
+            message: explained(source.to_string()),
         };
         let mut request = agent.get(format!("{url}{path}"));
         if let Some(Token(token)) = token {
@@ -212,7 +239,9 @@ impl Kind {
             }),
             (403, _) => Err(Failure::Server {
                 url: url.clone(),
-                message: "the token lacks the right `read`".to_owned(),
+                message: "the token lacks the right `read`: add it to the token's `rights` in the server's configuration file, or make \
+                          another token (spanbridge token new --right read)"
+                    .to_owned(),
             }),
             (404, _) => Ok(None),
             (status, body) => Err(Failure::Answer {

@@ -35,7 +35,7 @@ pub(crate) fn has_derived_times(step: &Step) -> bool {
     step.observed == Observed::Messages
 }
 
-/// What a tool or a search was called with.
+/// What a step was called with or asked.
 pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<Cow<'a, str>> {
     let operation = &step.operation;
     if operation.kind == Kind::Tool {
@@ -44,8 +44,13 @@ pub(crate) fn arguments<'a>(run: &'a Run, step: &'a Step) -> Option<Cow<'a, str>
         return own.or_else(asked).map(io::text);
     }
     let query = || operation.search.as_ref()?.query.as_ref();
-    let of_memory = || operation.memory.as_ref()?.query.as_ref();
-    query().or_else(of_memory).map(io::text)
+    let of_memory = || {
+        let memory = operation.memory.as_ref()?;
+        memory.query.as_ref().or(memory.data.as_ref())
+    };
+    let prompt = || operation.interrupt.as_ref()?.prompt.as_deref().map(Cow::from);
+    let state = || operation.state.as_ref()?.key.as_deref().map(Cow::from);
+    query().or_else(of_memory).map(io::text).or_else(prompt).or_else(state)
 }
 
 /// What came out.
@@ -65,8 +70,12 @@ pub(crate) fn said(operation: &Operation) -> Option<Cow<'_, str>> {
         }
         return Some(words.into()).filter(|words: &Cow<'_, str>| !words.trim().is_empty());
     }
+    let response = || operation.interrupt.as_ref()?.response.as_ref();
+    let state = || operation.state.as_ref()?.new_value.as_ref();
     match operation.kind {
-        Kind::Llm | Kind::FinalOutput => operation.output.get().map(io::text),
+        Kind::Llm | Kind::FinalOutput | Kind::UserInput | Kind::Decision => operation.output.get().map(io::text),
+        Kind::Interrupt => response().or_else(|| operation.output.get()).map(io::text),
+        Kind::StateChange | Kind::Handoff => state().or_else(|| operation.output.get()).map(io::text),
         Kind::Evaluator | Kind::Guardrail => evaluation(operation).map(Cow::from),
         _ => None,
     }
@@ -84,7 +93,16 @@ fn evaluation(operation: &Operation) -> Option<String> {
 
 /// `107 in (80 cached), 21 out`; `None` where nothing is said. What is not said is left out.
 pub(crate) fn tokens(usage: &TokenCount) -> Option<String> {
-    let with = |count: u64, way: &str, part: Option<u64>, what: &str| match part.filter(|part| *part > 0) {
+    written(usage, true)
+}
+
+/// `107 in, 21 out`.
+pub(crate) fn short_tokens(usage: &TokenCount) -> Option<String> {
+    written(usage, false)
+}
+
+fn written(usage: &TokenCount, parts: bool) -> Option<String> {
+    let with = |count: u64, way: &str, part: Option<u64>, what: &str| match part.filter(|part| parts && *part > 0) {
         Some(part) => format!("{count} {way} ({part} {what})"),
         None => format!("{count} {way}"),
     };

@@ -151,7 +151,12 @@ pub(crate) fn dollars(amount: f64) -> String {
         small if small >= 0.01 => 4,
         _ => 6,
     };
-    format!("${amount:.places$}")
+    let mut text = format!("${amount:.places$}");
+    // Cents are always written.
+    while text.ends_with('0') && text.rfind('.').is_some_and(|dot| text.len() - dot > 3) {
+        text.pop();
+    }
+    text
 }
 
 #[cfg(test)]
@@ -204,7 +209,7 @@ mod tests {
     fn money() {
         assert_eq!(
             [0.0, 12.5, 0.0315, 0.000_042].map(dollars),
-            ["$0.000000", "$12.50", "$0.0315", "$0.000042"]
+            ["$0.00", "$12.50", "$0.0315", "$0.000042"]
         );
     }
 }

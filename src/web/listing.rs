@@ -6,7 +6,7 @@ use super::documents::{Vocabulary, awaits_root};
 use crate::operation::Kind;
 use crate::run::Run;
 use crate::store::{Error, Filter, Local, May, Store as _, TraceRow};
-use crate::view::totals::Totals;
+use crate::view::totals::{self, Totals};
 
 /// The program's version, and a number that rises when a summary of the same version says something else.
 const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+3");
@@ -120,13 +120,11 @@ impl Summary {
             input_tokens: calls().filter_map(|call| call.usage.input).reduce(u64::saturating_add),
             output_tokens: calls().filter_map(|call| call.usage.output).reduce(u64::saturating_add),
             cost_usd: Totals::of(run).cost,
-            agents: distinct(
-                run.agent
-                    .name
-                    .as_deref()
-                    .into_iter()
-                    .chain(run.scopes.iter().filter_map(|scope| scope.agent.as_deref())),
-            ),
+            agents: distinct({
+                let of_scopes = run.scopes.iter().filter_map(|scope| scope.agent.as_deref());
+                let of_work = totals::by_agent(run).into_iter().filter_map(|group| group.name);
+                run.agent.name.as_deref().into_iter().chain(of_scopes).chain(of_work)
+            }),
             models: distinct(run.steps.iter().flat_map(|step| {
                 let model = &step.operation.model;
                 [model.requested.as_deref(), model.response.as_deref()].into_iter().flatten()

@@ -146,7 +146,7 @@ pub(super) fn errors(run: &Run, width: Option<usize>, full: bool) -> Vec<String>
         let mut line = Line::default();
         line.push("  ", Style::Plain);
         line.push(of.operation.kind.name(), Style::Kind);
-        line.next(&shown(step::name(run, of), 48), Style::Strong);
+        line.next(&shown(step::name(run, of), 28), Style::Strong);
         line.next(&format!("at {about}{at}"), Style::Dim);
         if let Some(span) = of.span_id {
             line.next(&format!("span {span}"), Style::Dim);

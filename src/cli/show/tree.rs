@@ -12,6 +12,8 @@ use crate::view::{errors, step, totals};
 const VALUE: usize = 100;
 /// How wide a name may be.
 const NAME: usize = 48;
+/// On narrower terminals, tokens are told without their parts.
+const WIDE: usize = 120;
 /// Deeper than this, lines are not indented further; a third of the terminal may be less.
 const DEPTH: usize = 40;
 
@@ -89,7 +91,12 @@ fn describe(run: &Run, of: &Step, width: Option<usize>, line: &mut Line) {
     line.push(kind, Style::Kind);
     let name_room = room.map_or(NAME, |room| (room.saturating_sub(kind.len()) / 2).clamp(12, NAME));
     line.next(&one_line(step::name(run, of), name_room), Style::Strong);
-    let counts = (operation.kind == Kind::Llm).then(|| step::tokens(&operation.usage)).flatten();
+    let tokens = if width.is_some_and(|width| width < WIDE) {
+        step::short_tokens
+    } else {
+        step::tokens
+    };
+    let counts = (operation.kind == Kind::Llm).then(|| tokens(&operation.usage)).flatten();
     let counts = counts
         .into_iter()
         .chain(totals::cost(operation).map(dollars))
