@@ -40,6 +40,8 @@ pub mod store;
 pub mod trace;
 mod transcript;
 #[cfg(feature = "server")]
+pub mod view;
+#[cfg(feature = "server")]
 pub mod web;
 mod withheld;
 

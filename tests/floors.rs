@@ -23,6 +23,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("redact", 5),
     ("layer", 5),
     ("store", 5),
+    ("view", 5),
     ("receiver", 6),
     ("forward", 6),
     ("web", 6),

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::{AnyValue, LogRecord, Signal, Span, UnixNanos};
 use spanbridge::store::disk::{Directory, Disk, DiskFile};
-use spanbridge::store::{Chunk, Error, Filter, Local, OpenOptions, Opened, Receipt, SessionCursor, Store as _};
+use spanbridge::store::{Chunk, Error, Filter, Local, OpenOptions, Opened, Order, Receipt, SessionCursor, Store as _};
 use spans::{KEYS, chunks, span, trace};
 
 fn options(directory: &Path) -> OpenOptions {
@@ -95,7 +95,7 @@ fn lists_are_filtered() {
     assert_eq!(
         list(Filter {
             until: Some(3_001),
-            oldest_first: true,
+            order: Order::OldestFirst,
             ..Filter::default()
         }),
         [1, 2]

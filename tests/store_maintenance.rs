@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use spanbridge::span::{AnyValue, Span};
-use spanbridge::store::{Filter, Local, OpenOptions, Receipt, Retention, Store as _, log};
+use spanbridge::store::{Filter, Local, OpenOptions, Order, Receipt, Retention, Store as _, log};
 use spans::{KEYS, chunks, span, trace};
 
 fn options(directory: &Path) -> OpenOptions {
@@ -370,7 +370,7 @@ fn of_very_many_traces_those_of_removed_segments_go_and_the_others_stay() {
     assert!(done.removed_segments >= 3, "{done:?}");
     let rows = store
         .list(&Filter {
-            oldest_first: true,
+            order: Order::OldestFirst,
             ..Filter::default()
         })
         .expect("lists");

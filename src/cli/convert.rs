@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::failure::Failure;
 use super::input::Files;
+use super::offer::{formats, offering, options};
 use super::{out, status};
 use crate::formats::{self, AnyFormat, Layout, Options};
 use crate::span::hex;
@@ -56,7 +57,7 @@ pub(super) struct Convert {
 #[derive(Debug, Args)]
 pub(super) struct Target {
     /// The document format; `spanbridge formats` describes each.
-    #[arg(long, value_name = "FORMAT", value_parser = format_of)]
+    #[arg(long, value_name = "FORMAT", value_parser = offering(format_of, formats()), hide_possible_values = true)]
     to: &'static AnyFormat,
     /// Write each document, indented, to a file in this directory instead of standard output.
     #[arg(long, value_name = "DIR")]
@@ -66,7 +67,7 @@ pub(super) struct Target {
     losses: Option<PathBuf>,
     /// Set an option of the format, for example `openreward.subagents=inline`. Repeatable; `spanbridge formats` lists them
     /// all.
-    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = option_of)]
+    #[arg(long = "option", value_name = "NAME=VALUE", value_parser = offering(option_of, options()), hide_possible_values = true)]
     options: Vec<(String, String)>,
 }
 
@@ -249,6 +250,10 @@ impl Writer {
 
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         out::flush().map_err(|source| Failure::Output { source })?;
+        if let Some(directory) = &self.output {
+            let documents = out::many(self.written, "document");
+            out::note(&format!("wrote {documents} ({}) to {}", self.format.id, directory.display()));
+        }
         match &mut self.losses {
             None => Ok(()),
             Some((path, file)) => file.flush().map_err(|source| Failure::Write {

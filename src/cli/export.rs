@@ -11,7 +11,7 @@ use super::select::{Select, trace_id};
 use super::source::{Source, Where};
 use super::{out, status};
 use crate::span::TraceId;
-use crate::store::{Filter, Stored};
+use crate::store::{Filter, Order, Stored};
 
 const EXAMPLES: &str = "\
 Without --trace and --session, export writes one document for each trace, oldest first. The document is byte for byte the one \
@@ -49,7 +49,7 @@ impl Export {
         if let Some(session) = &self.session {
             let filter = Filter {
                 session: Some(session.clone()),
-                oldest_first: true,
+                order: Order::OldestFirst,
                 ..self.select.filter()
             };
             let ids = source.ids(&filter)?;
@@ -66,7 +66,7 @@ impl Export {
         } else {
             let ids = if self.traces.is_empty() {
                 let filter = Filter {
-                    oldest_first: true,
+                    order: Order::OldestFirst,
                     ..self.select.filter()
                 };
                 source.ids(&filter)?

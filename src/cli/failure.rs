@@ -49,6 +49,17 @@ pub(super) enum Failure {
     /// The bridge did not start.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// Another spanbridge has a port that this one needs.
+    #[error(
+        "another spanbridge listens on {address}; use that one (spanbridge ls), stop it, or give this one ports of its own: \
+         {flag} HOST:PORT"
+    )]
+    Held {
+        /// Where.
+        address: String,
+        /// The flag that says where.
+        flag: &'static str,
+    },
     /// A running bridge gave no answer, or one that is none.
     #[error("{url}: {message}")]
     Server {

@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::convert::format_of;
 use super::failure::Failure;
+use super::offer::{self, offering};
 use super::out::{self, Style, styled};
 use crate::formats::{AnyFormat, Choice, FORMATS};
 
@@ -21,7 +22,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Formats {
     /// Show only this format.
-    #[arg(value_name = "FORMAT", value_parser = format_of)]
+    #[arg(value_name = "FORMAT", value_parser = offering(format_of, offer::formats()), hide_possible_values = true)]
     format: Option<&'static AnyFormat>,
     /// Print one JSON object per line.
     #[arg(long)]

@@ -1,21 +1,28 @@
-//! `spanbridge ls`: recent traces.
+//! `spanbridge ls`: recent traces, and sessions.
 
 use std::process::ExitCode;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::failure::Failure;
 use super::out::{self, Style, Table};
 use super::select::Select;
-use super::source::Where;
+use super::source::{Session, Where};
+use super::time::second;
+use crate::operation::TokenCount;
 use crate::span::UnixNanos;
 use crate::store::Filter;
+use crate::view::step;
+use crate::view::text::{dollars, elapsed};
 use crate::web::listing::{Listed, Summary};
 
 const EXAMPLES: &str = "\
 Examples:
   spanbridge ls
   spanbridge ls --since 1h --service shop
+  spanbridge ls --status error --agent 'travel*'
+  spanbridge ls --model gpt-4o-mini -n 0
+  spanbridge ls --sessions
   spanbridge ls --json | jq -r 'select(.status == \"error\") | .trace_id'";
 
 /// List recent traces, newest first.
@@ -27,43 +34,156 @@ pub(super) struct Ls {
     /// Only traces of this session.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// The maximum number of traces; 0 lists all.
+    #[command(flatten)]
+    work: Work,
+    /// List sessions instead of traces.
+    #[arg(long, conflicts_with_all = ["since", "until", "service", "session", "status", "agent", "model"])]
+    sessions: bool,
+    /// The maximum number of traces or sessions; 0 lists all.
     #[arg(long, short = 'n', value_name = "NUMBER", default_value_t = 20)]
     limit: usize,
     /// Print one JSON object per line.
     #[arg(long)]
     json: bool,
+    /// Print all columns and whole ids, however wide the terminal is.
+    #[arg(long)]
+    wide: bool,
     #[command(flatten)]
     from: Where,
+}
+
+/// Which traces, by what the agent did in them.
+#[derive(Debug, Clone, Args)]
+pub(super) struct Work {
+    /// Only traces with this status.
+    #[arg(long, value_name = "STATUS", value_enum)]
+    status: Option<Status>,
+    /// Only traces in which this agent did something. `*` stands for any text; case does not matter.
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Only traces in which this model was asked for or answered. `*` stands for any text; case does not matter.
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Status {
+    Ok,
+    Error,
+    Running,
+    /// No agent did anything in the trace.
+    None,
+}
+
+impl Work {
+    /// Whether what the agent did has to be known.
+    fn is_empty(&self) -> bool {
+        self.status.is_none() && self.agent.is_none() && self.model.is_none()
+    }
+
+    /// Whether a trace is one of these.
+    pub(super) fn holds(&self, listed: &Listed) -> bool {
+        let summary = &listed.summary;
+        let any = |wanted: &Option<String>, names: &[String], main: &Option<String>| {
+            let Some(wanted) = wanted else { return true };
+            names.iter().chain(main).any(|name| matches(wanted, name))
+        };
+        self.status.is_none_or(|wanted| status(summary) == wanted_name(wanted))
+            && any(&self.agent, &summary.agents, &summary.agent)
+            && any(&self.model, &summary.models, &summary.model)
+    }
+}
+
+fn wanted_name(status: Status) -> &'static str {
+    match status {
+        Status::Ok => "ok",
+        Status::Error => "error",
+        Status::Running => "running",
+        Status::None => "-",
+    }
+}
+
+/// The status as it is listed; `-` where no agent did anything.
+pub(super) fn status(summary: &Summary) -> &str {
+    if summary.agent_work || summary.status == "too_large" {
+        &summary.status
+    } else {
+        "-"
+    }
+}
+
+/// Whether a name is the wanted one. `*` stands for any text; case does not matter.
+fn matches(wanted: &str, name: &str) -> bool {
+    let (wanted, name) = (wanted.to_lowercase(), name.to_lowercase());
+    let Some((first, rest)) = wanted.split_once('*') else {
+        return wanted == name;
+    };
+    let Some(mut left) = name.strip_prefix(first) else { return false };
+    let Some((middle, last)) = rest.rsplit_once('*') else {
+        return left.ends_with(rest);
+    };
+    for piece in middle.split('*').filter(|piece| !piece.is_empty()) {
+        match left.split_once(piece) {
+            Some((_, behind)) => left = behind,
+            None => return false,
+        }
+    }
+    left.ends_with(last)
 }
 
 impl Ls {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let source = self.from.open()?;
+        let limit = Some(self.limit).filter(|limit| *limit > 0);
+        if self.sessions {
+            let sessions = source.sessions(limit)?;
+            self.print(&sessions, |sessions| session_table(sessions))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         let filter = Filter {
-            session: self.session,
-            limit: Some(self.limit).filter(|limit| *limit > 0),
+            session: self.session.clone(),
+            limit,
             ..self.select.filter()
         };
-        let traces = source.list(&filter)?;
-        if self.json {
-            for listed in &traces {
-                let line = serde_json::to_string(listed).unwrap_or_default();
-                out::json(&line).map_err(|source| Failure::Output { source })?;
-            }
+        let traces = if self.work.is_empty() {
+            source.list(&filter)?
         } else {
-            print(&traces)?;
-        }
-        out::flush().map_err(|source| Failure::Output { source })?;
+            source.list_where(&filter, true, &|listed| self.work.holds(listed))?
+        };
+        let width = if self.wide { None } else { out::width() };
+        self.print(&traces, |traces| trace_table(traces, width))?;
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn print<T: serde::Serialize>(&self, items: &[T], table: impl Fn(&[T]) -> Table) -> Result<(), Failure> {
+        let failed = |source| Failure::Output { source };
+        if self.json {
+            for item in items {
+                out::json(&serde_json::to_string(item).unwrap_or_default()).map_err(failed)?;
+            }
+        } else if items.is_empty() {
+            out::note(if self.sessions { "no sessions" } else { "no traces match" });
+        } else {
+            for line in table(items).lines() {
+                out::line(&line).map_err(failed)?;
+            }
+        }
+        out::flush().map_err(failed)
     }
 }
 
-fn print(traces: &[Listed]) -> Result<(), Failure> {
-    if traces.is_empty() {
-        out::note("no traces match");
-        return Ok(());
-    }
+/// The shortest prefix that tells these ids apart, 8 digits at least.
+fn id_length(traces: &[Listed]) -> usize {
+    let mut ids: Vec<&str> = traces.iter().map(|listed| listed.trace_id.as_str()).collect();
+    ids.sort_unstable();
+    let shared = |pair: &[&str]| match pair {
+        [one, other] => one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count(),
+        _ => 0,
+    };
+    ids.windows(2).map(|pair| shared(pair) + 1).max().unwrap_or(0).max(8)
+}
+
+fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
     let mut table = Table::new(&[
         "TRACE",
         "STARTED",
@@ -74,57 +194,57 @@ fn print(traces: &[Listed]) -> Result<(), Failure> {
         "CALLS",
         "TOOLS",
         "TOKENS",
+        "COST",
         "SPANS",
         "SESSION",
     ]);
+    let digits = if width.is_some() { id_length(traces) } else { 32 };
     for listed in traces {
         let summary = &listed.summary;
-        let style = match summary.status.as_str() {
+        let style = match status(summary) {
             "error" => Style::Bad,
             "running" => Style::Busy,
             _ => Style::Plain,
         };
-        let agent = summary.agent.as_deref().filter(|_| summary.agent_work);
-        let name = agent.or(listed.root.as_deref()).or(listed.service.as_deref()).unwrap_or("-");
+        let id: String = listed.trace_id.chars().take(digits).collect();
+        let mut started = second(UnixNanos(listed.start_unix_nano));
+        if width.is_some() {
+            // Without the year: `2026-11-23 06:23:43Z`.
+            started = started.get(5..19).map_or(started.clone(), str::to_owned);
+        }
         table.row(vec![
-            (out::shown(&listed.trace_id, 32), Style::Dim),
-            (started(listed.start_unix_nano), Style::Plain),
+            (out::shown(&id, 32), Style::Dim),
+            (started, Style::Plain),
             (took(listed), Style::Plain),
-            (
-                if summary.agent_work {
-                    out::shown(&summary.status, 16)
-                } else {
-                    "-".to_owned()
-                },
-                style,
-            ),
-            (out::shown(name, 32), Style::Strong),
+            (out::shown(status(summary), 16), style),
+            (out::shown(&who(listed), 32), Style::Strong),
             (out::shown(summary.model.as_deref().unwrap_or("-"), 24), Style::Plain),
             (summary.model_calls.to_string(), Style::Plain),
             (summary.tool_calls.to_string(), Style::Plain),
             (tokens(summary), Style::Plain),
+            (summary.cost_usd.map_or_else(String::new, dollars), Style::Plain),
             (listed.spans.to_string(), Style::Plain),
             (out::shown(listed.session.as_deref().unwrap_or("-"), 24), Style::Plain),
         ]);
     }
-    for line in table.lines() {
-        out::line(&line).map_err(|source| Failure::Output { source })?;
-    }
-    Ok(())
+    table.drop_empty();
+    let left_out = ["SPANS", "SESSION", "COST", "TOOLS", "CALLS", "TOKENS", "MODEL"];
+    table.fit(width, &["AGENT OR ROOT", "MODEL", "SESSION"], &left_out);
+    table
 }
 
-/// To the second, in UTC.
-fn started(nanos: u64) -> String {
-    let text = UnixNanos(nanos).rfc3339();
-    text.get(..19)
-        .map_or_else(|| text.clone(), |text| format!("{}Z", text.replace('T', " ")))
+/// The agent; where none did anything, the root span or the service.
+pub(super) fn who(listed: &Listed) -> String {
+    let agent = listed.summary.agent.as_deref().filter(|_| listed.summary.agent_work);
+    let name = agent.or(listed.root.as_deref()).or(listed.service.as_deref());
+    name.unwrap_or("-").to_owned()
 }
 
-fn took(listed: &Listed) -> String {
+pub(super) fn took(listed: &Listed) -> String {
     if listed.end_unix_nano == 0 {
         return "-".to_owned();
     }
-    out::duration(UnixNanos(listed.end_unix_nano).millis_since(UnixNanos(listed.start_unix_nano)))
+    elapsed(listed.end_unix_nano.saturating_sub(listed.start_unix_nano))
 }
 
 /// Tokens in and out, as far as the calls say them.
@@ -133,5 +253,51 @@ fn tokens(summary: &Summary) -> String {
     match (summary.input_tokens, summary.output_tokens) {
         (None, None) => "-".to_owned(),
         (input, output) => format!("{}/{}", number(input), number(output)),
+    }
+}
+
+/// The same in words.
+pub(super) fn token_words(summary: &Summary) -> Option<String> {
+    step::tokens(&TokenCount {
+        input: summary.input_tokens,
+        output: summary.output_tokens,
+        ..TokenCount::default()
+    })
+}
+
+fn session_table(sessions: &[Session]) -> Table {
+    let mut table = Table::new(&["SESSION", "TRACES", "STARTED", "LAST ENDED"]);
+    for session in sessions {
+        let ended = Some(session.end_unix_nano).filter(|end| *end > 0);
+        table.row(vec![
+            (out::shown(&session.session, 64), Style::Strong),
+            (session.traces.to_string(), Style::Plain),
+            (second(UnixNanos(session.start_unix_nano)), Style::Plain),
+            (ended.map_or_else(|| "-".to_owned(), |end| second(UnixNanos(end))), Style::Plain),
+        ]);
+    }
+    table.fit(out::width(), &["SESSION"], &["STARTED"]);
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (wanted, name) in [
+            ("Lead", "lead"),
+            ("*", ""),
+            ("gpt-4o*", "gpt-4o-mini"),
+            ("*mini", "gpt-4o-mini"),
+            ("g*4o*m*i", "gpt-4o-mini"),
+            ("**", "x"),
+        ] {
+            assert!(matches(wanted, name), "{wanted} {name}");
+        }
+        for (wanted, name) in [("gpt-4o", "gpt-4o-mini"), ("a*a", "a"), ("*b*", "ac"), ("a*b*c", "ac"), ("", "x")] {
+            assert!(!matches(wanted, name), "{wanted} {name}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 mod check;
 mod convert;
 mod doctor;
+mod explain;
 mod export;
 mod failure;
 mod formats;
@@ -13,6 +14,7 @@ mod import;
 mod input;
 mod log;
 mod ls;
+mod offer;
 mod out;
 mod pages;
 mod reindex;
@@ -23,6 +25,7 @@ mod settings;
 mod settings_file;
 mod show;
 mod source;
+mod tail;
 mod time;
 mod token;
 mod variables;
@@ -59,6 +62,7 @@ enum Command {
     Export(export::Export),
     Ls(ls::Ls),
     Show(show::Show),
+    Tail(tail::Tail),
     Send(send::Send),
     Formats(formats::Formats),
     Forward(forward::Forward),
@@ -94,6 +98,7 @@ pub fn main() -> ExitCode {
         Command::Export(export) => export.run(),
         Command::Ls(ls) => ls.run(),
         Command::Show(show) => show.run(),
+        Command::Tail(tail) => tail.run(),
         Command::Send(send) => send.run(),
         Command::Formats(formats) => formats.run(),
         Command::Forward(forward) => forward.run(),

@@ -1,26 +1,21 @@
 //! The one place that prints.
 #![expect(clippy::print_stderr, reason = "this module is the way to standard error")]
 
-use std::borrow::Cow;
 use std::env;
 use std::error::Error;
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use super::explain::explained;
 use crate::store::log::Recovery;
+use crate::view::text::{columns, is_harmful};
+pub(super) use crate::view::text::{harmless, many, one_line as shown};
 
 /// Writes a line to standard output.
 pub(super) fn line(text: &str) -> io::Result<()> {
     // With its end at once: standard output looks through what it is given for the last line's end.
     io::stdout().lock().write_all([text, "\n"].concat().as_bytes())
-}
-
-/// `1 span`, `2 spans`.
-pub(super) fn many(number: impl TryInto<u64>, what: &str) -> String {
-    match number.try_into().unwrap_or(u64::MAX) {
-        1 => format!("1 {what}"),
-        number => format!("{number} {what}s"),
-    }
 }
 
 /// Flushes standard output.
@@ -37,29 +32,6 @@ pub(super) fn note(text: &str) {
 pub(super) fn plain(text: &str) {
     // Nobody may be there to read it any more.
     let _ = writeln!(io::stderr(), "{}", harmless(text));
-}
-
-/// What changes how a terminal shows other text: control characters, and those that change the direction of writing.
-fn is_harmful(letter: char) -> bool {
-    let turns = matches!(letter, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    letter.is_control() || turns || letter == '\u{feff}'
-}
-
-/// The text on its lines, with what is harmful to a terminal shown as an escape.
-pub(super) fn harmless(text: &str) -> Cow<'_, str> {
-    let harms = |letter: char| is_harmful(letter) && letter != '\n';
-    if !text.contains(harms) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for letter in text.chars() {
-        if harms(letter) {
-            shown.extend(letter.escape_unicode());
-        } else {
-            shown.push(letter);
-        }
-    }
-    Cow::Owned(shown)
 }
 
 /// JSON for standard output. On a terminal, what is harmful to it is escaped, which is the same JSON.
@@ -80,7 +52,7 @@ pub(super) fn json(text: &str) -> io::Result<()> {
 
 /// Writes an error with its causes to standard error.
 pub(super) fn error(error: &dyn Error) {
-    note(&with_causes(error));
+    note(&explained(with_causes(error)));
 }
 
 /// Says what a crash or a disk left behind.
@@ -131,8 +103,9 @@ pub(super) enum Style {
     Kind,
 }
 
-/// The text in a style: colours only on a terminal, and not where `NO_COLOR` is set.
+/// The text in a style: colours only on a terminal, and not where `NO_COLOR` is set or the terminal is dumb.
 pub(super) fn styled(text: &str, style: Style) -> String {
+    static COLOURS: OnceLock<bool> = OnceLock::new();
     let code = match style {
         Style::Plain => return text.to_owned(),
         Style::Dim => "2",
@@ -141,49 +114,28 @@ pub(super) fn styled(text: &str, style: Style) -> String {
         Style::Busy => "33",
         Style::Kind => "36",
     };
-    if !io::stdout().is_terminal() || env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) {
+    let colours = COLOURS.get_or_init(|| {
+        let unwanted =
+            env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()) || env::var_os("TERM").is_some_and(|term| term == "dumb");
+        io::stdout().is_terminal() && !unwanted
+    });
+    if !colours || text.is_empty() {
         return text.to_owned();
     }
     format!("\x1b[{code}m{text}\x1b[0m")
 }
 
-/// Text of others on one line, at most so many characters: what moves a terminal's cursor is left out.
-pub(super) fn shown(text: &str, width: usize) -> String {
-    let mut shown = String::new();
-    let mut length = 0;
-    let mut space = false;
-    for letter in text.chars() {
-        if letter.is_whitespace() {
-            space = length > 0;
-            continue;
-        }
-        if is_harmful(letter) {
-            continue;
-        }
-        if length + usize::from(space) >= width {
-            shown.push('…');
-            return shown;
-        }
-        if space {
-            shown.push(' ');
-            length += 1;
-            space = false;
-        }
-        shown.push(letter);
-        length += 1;
-    }
-    shown
+/// How many columns a line may take: those of the terminal, else those that `COLUMNS` says; `None`: as many as it needs.
+pub(super) fn width() -> Option<usize> {
+    let said = || env::var("COLUMNS").ok()?.parse::<usize>().ok();
+    let terminal = terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0));
+    terminal.filter(|width| *width > 0).or_else(said).map(|width| width.max(40))
 }
 
-/// `850 ms`, `3.10 s`, `2 m 05 s`, `1 h 02 m`.
-pub(super) fn duration(millis: u64) -> String {
-    match millis {
-        0..1_000 => format!("{millis} ms"),
-        1_000..60_000 => format!("{}.{:02} s", millis / 1_000, millis % 1_000 / 10),
-        60_000..3_600_000 => format!("{} m {:02} s", millis / 60_000, millis / 1_000 % 60),
-        _ => format!("{} h {:02} m", millis / 3_600_000, millis / 60_000 % 60),
-    }
-}
+/// Cells are cut to no less than this.
+const NARROWEST: usize = 8;
+/// Columns are left out before cells are cut to less than this.
+const USUAL: usize = 13;
 
 /// Columns that are as wide as their widest cell.
 #[derive(Debug)]
@@ -202,18 +154,84 @@ impl Table {
         self.rows.push(cells);
     }
 
-    pub(super) fn lines(&self) -> Vec<String> {
-        let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+    /// Makes the table no wider than this: leaves columns out, the first named first, and cuts cells of those that may be cut.
+    pub(super) fn fit(&mut self, width: Option<usize>, cut: &[&str], leave_out: &[&str]) {
+        let Some(width) = width else { return };
+        let is_cut = |head: &str| cut.contains(&head);
+        for head in leave_out {
+            let heads = self.heads();
+            let least = self.widths().into_iter().zip(&heads);
+            let least = least
+                .map(|(width, head)| if is_cut(head) { width.min(USUAL) } else { width } + 2)
+                .sum::<usize>();
+            if least > width + 2 {
+                let at = heads.iter().position(|have| have == head);
+                at.into_iter().for_each(|at| self.remove(at));
+            }
+        }
+        let heads = self.heads();
+        let mut widths = self.widths();
+        let mut taken = widths.iter().map(|width| width + 2).sum::<usize>().saturating_sub(2);
+        let cuttable: Vec<usize> = (0..heads.len())
+            .filter(|at| heads.get(*at).is_some_and(|head| is_cut(head)))
+            .collect();
+        while taken > width {
+            let of = |column: usize| widths.get(column).copied().unwrap_or(0);
+            let Some(widest) = cuttable.iter().copied().filter(|at| of(*at) > NARROWEST).max_by_key(|at| of(*at)) else {
+                break;
+            };
+            if let Some(column) = widths.get_mut(widest) {
+                *column -= 1;
+                taken -= 1;
+            }
+        }
+        for row in &mut self.rows {
+            for column in &cuttable {
+                if let (Some((text, _)), Some(width)) = (row.get_mut(*column), widths.get(*column)) {
+                    *text = shown(text, *width);
+                }
+            }
+        }
+    }
+
+    fn heads(&self) -> Vec<String> {
+        let heads = self.rows.first().into_iter().flatten();
+        heads.map(|(head, _)| head.clone()).collect()
+    }
+
+    /// Takes out columns in which no row says anything.
+    pub(super) fn drop_empty(&mut self) {
+        for column in (0..self.widths().len()).rev() {
+            let cells = self.rows.iter().skip(1).filter_map(|row| row.get(column));
+            if cells.clone().next().is_some() && cells.clone().all(|(text, _)| text.is_empty()) {
+                self.remove(column);
+            }
+        }
+    }
+
+    fn remove(&mut self, column: usize) {
+        self.rows
+            .iter_mut()
+            .filter(|row| column < row.len())
+            .for_each(|row| drop(row.remove(column)));
+    }
+
+    fn widths(&self) -> Vec<usize> {
+        let count = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let width = |column: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(column));
-            cells.map(|(text, _)| text.chars().count()).max().unwrap_or(0)
+            cells.map(|(text, _)| columns(text)).max().unwrap_or(0)
         };
-        let widths: Vec<usize> = (0..columns).map(width).collect();
+        (0..count).map(width).collect()
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        let widths = self.widths();
         let line = |row: &Vec<(String, Style)>| {
             let mut line = String::new();
             for ((text, style), width) in row.iter().zip(&widths) {
                 line.push_str(&styled(text, *style));
-                line.push_str(&" ".repeat(width + 2 - text.chars().count()));
+                line.push_str(&" ".repeat(width + 2 - columns(text)));
             }
             line.trim_end().to_owned()
         };
@@ -271,26 +289,5 @@ impl Progress {
         if self.shown {
             eprint!("\r\x1b[K");
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_of_others_cannot_move_the_cursor() {
-        assert_eq!(shown("a\x1b[2J\n\n b\u{7}c", 20), "a[2J bc");
-        assert_eq!(shown("abcdef", 3), "abc…");
-        assert_eq!(shown("  a   b  ", 3), "a b");
-        assert_eq!(shown("a b", 2), "a…");
-    }
-
-    #[test]
-    fn durations() {
-        assert_eq!(
-            [0, 999, 3_100, 65_000, 3_720_000].map(duration),
-            ["0 ms", "999 ms", "3.10 s", "1 m 05 s", "1 h 02 m"]
-        );
     }
 }

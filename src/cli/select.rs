@@ -3,10 +3,12 @@
 use clap::Args;
 
 use super::failure::Failure;
+use super::out::shown;
 use super::source::Source;
-use super::time::moment;
-use crate::span::TraceId;
+use super::time::{moment, second};
+use crate::span::{TraceId, UnixNanos};
 use crate::store::Filter;
+use crate::web::listing::Listed;
 
 /// Which traces.
 #[derive(Debug, Clone, Args)]
@@ -44,14 +46,29 @@ pub(super) fn trace_id(source: &Source, text: &str) -> Result<TraceId, Failure> 
             "{text} is not a trace id; pass 32 hexadecimal digits or at least the first 4 (`spanbridge ls` lists them)"
         )));
     }
-    let mut found = source.ids(&Filter::default())?;
-    found.retain(|id| id.to_string().starts_with(&digits));
+    let mut found = source.bare(&Filter::default())?;
+    found.retain(|listed| listed.trace_id.starts_with(&digits));
     match found.as_slice() {
-        [one] => Ok(*one),
-        [] => Err(Failure::missing(format!("no trace id starts with {text}"))),
-        [_, ..] => Err(Failure::usage(format!(
-            "{} trace ids start with {text}; pass more digits",
-            found.len()
+        [one] => TraceId::from_hex(&one.trace_id).ok_or_else(|| Failure::missing(format!("{} is not a trace id", one.trace_id))),
+        [] => Err(Failure::missing(format!(
+            "no trace id starts with {text}; `spanbridge ls` lists the traces"
         ))),
+        [_, ..] => Err(Failure::usage(ambiguous(text, &found))),
     }
+}
+
+/// So many of the traces that a prefix may mean are listed.
+const CANDIDATES: usize = 10;
+
+fn ambiguous(text: &str, found: &[Listed]) -> String {
+    let mut message = format!("{} trace ids start with {text}; pass more digits:", found.len());
+    for listed in found.iter().take(CANDIDATES) {
+        let name = listed.root.as_deref().or(listed.service.as_deref()).unwrap_or("-");
+        let (id, started) = (shown(&listed.trace_id, 32), second(UnixNanos(listed.start_unix_nano)));
+        message.push_str(&format!("\n  {id}  {started}  {}", shown(name, 32)));
+    }
+    if let Some(more) = found.len().checked_sub(CANDIDATES).filter(|more| *more > 0) {
+        message.push_str(&format!("\n  and {more} more"));
+    }
+    message
 }

@@ -14,9 +14,10 @@ use super::log::{Form, Level, Log};
 use super::out;
 use super::settings::{Sources, effective, wait_for_restart};
 use super::settings_file;
+use super::source::is_spanbridge;
 use super::variables;
 use crate::access::Project;
-use crate::server::{Addresses, Config, Handle, Server};
+use crate::server::{Addresses, Config, Handle, Server, StartError};
 use crate::store::log::Recovery;
 use crate::web::documents::Vocabulary;
 
@@ -97,7 +98,10 @@ impl Running {
             async move { Server::start(&config).await }
         });
         let server = tokio::select! {
-            server = starting => server.map_err(|error| Failure::Runtime { source: io::Error::other(error) })??,
+            server = starting => {
+                let server = server.map_err(|error| Failure::Runtime { source: io::Error::other(error) })?;
+                server.map_err(why_not_started)?
+            }
             // A store that is being opened is as a crash leaves it: the next start goes on.
             _ = interrupt.recv() => return Ok(ExitCode::SUCCESS),
             _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
@@ -244,4 +248,12 @@ fn greeting(config: &Config, addresses: Addresses) -> String {
          Then run spanbridge ls, spanbridge show TRACE or spanbridge export --to FORMAT. Ctrl-C stops the server.\n",
         config.data_dir.display()
     )
+}
+
+/// Says who has a port that is taken, where that is another spanbridge.
+fn why_not_started(error: StartError) -> Failure {
+    match error {
+        StartError::PortInUse { address, flag } if is_spanbridge(&address) => Failure::Held { address, flag },
+        error => error.into(),
+    }
 }

@@ -7,12 +7,14 @@ use std::time::{Duration, Instant};
 use clap::Args;
 
 use super::convert::vocabulary;
+use super::explain::explained;
 use super::failure::Failure;
-use super::out;
+use super::{out, reached_here};
 use crate::access::Project;
+use crate::server::SPEAKS_TLS;
 use crate::span::TraceId;
 use crate::span::json::Message;
-use crate::store::{Filter, Local, OpenOptions, Store as _, Stored};
+use crate::store::{Filter, Local, OpenOptions, Order, Store as _, Stored, TraceCursor};
 use crate::web::documents::Vocabulary;
 use crate::web::listing::{self, Listed};
 
@@ -121,13 +123,38 @@ impl Where {
         // Something else may listen on that port; it gets no token.
         match kind.get("/", None) {
             Ok((200, front)) if front.starts_with(b"spanbridge ") => Ok(kind),
-            Ok(_) => Err(Failure::Server {
+            Ok((status, said)) => Err(Failure::Server {
                 url: url.to_owned(),
-                message: "the server there is not spanbridge".to_owned(),
+                message: match status {
+                    // What a port says to plain HTTP where it speaks TLS.
+                    400 if said.starts_with(SPEAKS_TLS.as_bytes()) => "the server speaks TLS on this port; write https:// in the URL",
+                    404 if is_receiver(&said) => "spanbridge receives OTLP on this port; its API is on another (4319 by default)",
+                    _ => "the server there is not spanbridge",
+                }
+                .to_owned(),
             }),
             Err(failure) => Err(failure),
         }
     }
+}
+
+/// Whether a spanbridge listens on this address, on whichever of its ports.
+pub(super) fn is_spanbridge(address: &str) -> bool {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(2)))
+        .proxy(None)
+        .build();
+    let asked = ureq::Agent::from(config).get(format!("http://{}/", reached_here(address))).call();
+    let said = asked
+        .ok()
+        .and_then(|mut answer| answer.body_mut().with_config().limit(4_096).read_to_vec().ok());
+    said.is_some_and(|said| said.starts_with(b"spanbridge ") || said.starts_with(SPEAKS_TLS.as_bytes()) || is_receiver(&said))
+}
+
+/// Whether this is what the port for OTLP/HTTP says of a path that it does not have.
+fn is_receiver(said: &[u8]) -> bool {
+    String::from_utf8_lossy(said).contains("OTLP/HTTP takes /v1/traces")
 }
 
 fn authorities(path: &Path) -> Result<ureq::tls::RootCerts, Failure> {
@@ -185,7 +212,7 @@ impl Kind {
         };
         let fault = |source: ureq::Error| Failure::Server {
             url: url.clone(),
-            message: source.to_string(),
+            message: explained(source.to_string()),
         };
         let mut request = agent.get(format!("{url}{path}"));
         if let Some(Token(token)) = token {
@@ -212,7 +239,9 @@ impl Kind {
             }),
             (403, _) => Err(Failure::Server {
                 url: url.clone(),
-                message: "the token lacks the right `read`".to_owned(),
+                message: "the token lacks the right `read`: add it to the token's `rights` in the server's configuration file, or make \
+                          another token (spanbridge token new --right read)"
+                    .to_owned(),
             }),
             (404, _) => Ok(None),
             (status, body) => Err(Failure::Answer {
@@ -258,24 +287,94 @@ impl Damage {
 }
 
 impl Source {
-    /// The traces that a filter holds.
-    pub(super) fn list(&self, filter: &Filter) -> Result<Vec<Listed>, Failure> {
-        let local = match &self.kind {
-            Kind::Directory(local) => local,
-            server @ Kind::Server { .. } => return list_of_server(server, filter, true),
-        };
-        Ok(listing::list(local, &self.vocabulary, filter)?)
+    /// Where it reads from, for people.
+    pub(super) fn place(&self) -> String {
+        match &self.kind {
+            Kind::Server { url, .. } => url.clone(),
+            Kind::Directory(local) => local.directory().display().to_string(),
+        }
     }
 
-    /// Their ids alone.
-    pub(super) fn ids(&self, filter: &Filter) -> Result<Vec<TraceId>, Failure> {
-        match &self.kind {
-            Kind::Directory(local) => Ok(local.list(filter)?.into_iter().map(|row| row.trace_id).collect()),
-            server @ Kind::Server { .. } => {
-                let listed = list_of_server(server, filter, false)?;
-                Ok(listed.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)).collect())
+    /// The traces that a filter holds.
+    pub(super) fn list(&self, filter: &Filter) -> Result<Vec<Listed>, Failure> {
+        self.list_where(filter, true, &|_| true)
+    }
+
+    /// The same without what the agent did in them.
+    pub(super) fn bare(&self, filter: &Filter) -> Result<Vec<Listed>, Failure> {
+        self.list_where(filter, false, &|_| true)
+    }
+
+    /// Those of them for which this holds, as many as the filter says. Read page by page.
+    pub(super) fn list_where(&self, filter: &Filter, summaries: bool, holds: &dyn Fn(&Listed) -> bool) -> Result<Vec<Listed>, Failure> {
+        let (mut listed, mut after) = (Vec::new(), None);
+        loop {
+            let missing = filter.limit.map_or(PAGE, |limit| limit.saturating_sub(listed.len()));
+            if missing == 0 {
+                return Ok(listed);
+            }
+            let page = self.page(filter, summaries, missing.min(PAGE), after.as_deref())?;
+            listed.extend(page.traces.into_iter().filter(|listed| holds(listed)));
+            match page.next {
+                Some(next) if after.as_ref() != Some(&next) => after = Some(next),
+                _ => break,
             }
         }
+        listed.truncate(filter.limit.unwrap_or(usize::MAX));
+        Ok(listed)
+    }
+
+    /// The traces that came last, at most as many as a page of a server holds.
+    pub(super) fn latest(&self, filter: &Filter, summaries: bool) -> Result<Vec<Listed>, Failure> {
+        let page = self.page(filter, summaries, filter.limit.unwrap_or(PAGE), None)?;
+        Ok(page.traces)
+    }
+
+    fn page(&self, filter: &Filter, summaries: bool, limit: usize, after: Option<&str>) -> Result<Page, Failure> {
+        let local = match &self.kind {
+            Kind::Directory(local) => local,
+            server @ Kind::Server { .. } => return page_of_server(server, filter, summaries, limit, after),
+        };
+        let filter = Filter {
+            limit: Some(limit),
+            after: after.and_then(TraceCursor::parse).or(filter.after),
+            ..filter.clone()
+        };
+        let traces = if summaries {
+            listing::list(local, &self.vocabulary, &filter)?
+        } else {
+            listing::bare(local, &filter)?
+        };
+        let last = traces
+            .last()
+            .filter(|_| traces.len() >= limit && filter.order != Order::LatestArrivalFirst);
+        let next = last.map(|last| format!("{}.{}", last.start_unix_nano, last.trace_id));
+        Ok(Page { traces, next })
+    }
+
+    /// Sessions, newest first, at most so many.
+    pub(super) fn sessions(&self, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
+        let local = match &self.kind {
+            Kind::Directory(local) => local,
+            server @ Kind::Server { .. } => return sessions_of_server(server, limit),
+        };
+        let rows = local.sessions(limit.unwrap_or(usize::MAX), None)?;
+        let sessions = rows.into_iter().map(|row| Session {
+            session: row.session,
+            traces: row.traces,
+            start_unix_nano: row.start,
+            end_unix_nano: row.end,
+        });
+        Ok(sessions.collect())
+    }
+
+    /// The ids of the traces that a filter holds.
+    pub(super) fn ids(&self, filter: &Filter) -> Result<Vec<TraceId>, Failure> {
+        if let Kind::Directory(local) = &self.kind {
+            return Ok(local.list(filter)?.into_iter().map(|row| row.trace_id).collect());
+        }
+        let listed = self.bare(filter)?;
+        Ok(listed.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)).collect())
     }
 
     /// Everything of one trace; `None` if there is none.
@@ -310,19 +409,41 @@ fn tell_damage(id: TraceId, stored: Option<&Stored>) {
     }
 }
 
-/// Page by page, until there are as many as the filter says.
-fn list_of_server(server: &Kind, filter: &Filter, summaries: bool) -> Result<Vec<Listed>, Failure> {
-    let (mut listed, mut after) = (Vec::new(), None);
+/// One session.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(super) struct Session {
+    pub(super) session: String,
+    /// How many traces name it.
+    pub(super) traces: u64,
+    /// Start of the first.
+    pub(super) start_unix_nano: u64,
+    /// End of the last; 0 if none says.
+    pub(super) end_unix_nano: u64,
+}
+
+#[derive(serde::Deserialize)]
+struct SessionsPage {
+    sessions: Vec<Session>,
+    next: Option<String>,
+}
+
+fn sessions_of_server(server: &Kind, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
+    let (mut sessions, mut after) = (Vec::new(), None::<String>);
     loop {
-        let missing = filter.limit.map_or(PAGE, |limit| limit.saturating_sub(listed.len()).min(PAGE));
+        let missing = limit.map_or(PAGE, |limit| limit.saturating_sub(sessions.len()).min(PAGE));
         if missing == 0 {
-            return Ok(listed);
+            return Ok(sessions);
         }
-        let page = page_of_server(server, filter, summaries, missing, after.as_deref())?;
-        listed.extend(page.traces);
+        let mut path = format!("/api/v1/sessions?limit={missing}");
+        if let Some(after) = &after {
+            path.push_str(&format!("&after={}", crate::web::percent_encoded(after)));
+        }
+        let body = server.get_ok(&path)?.unwrap_or_default();
+        let page: SessionsPage = serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))?;
+        sessions.extend(page.sessions);
         match page.next {
             Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-            _ => return Ok(listed),
+            _ => return Ok(sessions),
         }
     }
 }
@@ -343,7 +464,11 @@ fn page_of_server(server: &Kind, filter: &Filter, summaries: bool, limit: usize,
     query.extend(filter.since.map(|nanos| format!("since={nanos}")));
     query.extend(filter.until.map(|nanos| format!("until={nanos}")));
     query.extend((!summaries).then(|| "summary=no".to_owned()));
-    query.extend(filter.oldest_first.then(|| "order=oldest".to_owned()));
+    query.extend(match filter.order {
+        Order::NewestFirst => None,
+        Order::OldestFirst => Some("order=oldest".to_owned()),
+        Order::LatestArrivalFirst => Some("order=arrival".to_owned()),
+    });
     let body = server.get_ok(&format!("/api/v1/traces?{}", query.join("&")))?.unwrap_or_default();
     serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))
 }

@@ -4,12 +4,20 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::Offset;
 
+use crate::span::UnixNanos;
 use crate::store::now;
 
 /// A moment in nanoseconds since 1970, as a flag says it.
 pub(super) fn moment(text: &str) -> Result<u64, String> {
     let nanos = ago(text).or_else(|| day(text)).or_else(|| instant(text));
     nanos.ok_or_else(|| "write 2026-11-21T10:00:00Z, 2026-11-21 (UTC), or how long ago: 90s, 15m, 2h, 7d".to_owned())
+}
+
+/// A moment for people, to the second, in UTC.
+pub(super) fn second(at: UnixNanos) -> String {
+    let text = at.rfc3339();
+    text.get(..19)
+        .map_or_else(|| text.clone(), |text| format!("{}Z", text.replace('T', " ")))
 }
 
 fn instant(text: &str) -> Option<u64> {

@@ -63,6 +63,9 @@ impl Token {
             rights.into_iter().map(text).collect::<Vec<_>>().join(", "),
             text(&new.project.to_string()),
         ));
+        if !new.rights.contains(&Right::Read) {
+            out::note("this token cannot read: `ls`, `show` and `export` need one with --right read");
+        }
         out::line(secret.text()).map_err(|source| Failure::Output { source })?;
         Ok(ExitCode::SUCCESS)
     }

@@ -3,14 +3,14 @@
 
 pub mod atif;
 mod back;
-mod calls;
+pub(crate) mod calls;
 pub mod check;
 pub mod contextforge;
 mod exchange;
-mod facts;
+pub(crate) mod facts;
 mod ids;
 pub mod invariant;
-mod io;
+pub(crate) mod io;
 pub mod json;
 mod json_from;
 mod json_read;
@@ -25,7 +25,7 @@ pub mod synth;
 #[cfg(test)]
 mod testing;
 mod text;
-mod told;
+pub(crate) mod told;
 
 #[cfg(test)]
 mod testing_blocks;

@@ -13,7 +13,7 @@ use crate::run::{EntryKind, Run, Step};
 
 /// The words of a run's conversations, its question and its answer.
 #[derive(Debug, Default)]
-pub(in crate::formats) struct Told<'a> {
+pub(crate) struct Told<'a> {
     words: HashSet<Text<'a>>,
     /// Whether any of them may be the text of a JSON object or list.
     has_json: bool,
@@ -21,7 +21,7 @@ pub(in crate::formats) struct Told<'a> {
 
 impl<'a> Told<'a> {
     /// The words of a run.
-    pub(in crate::formats) fn of(run: &'a Run) -> Self {
+    pub(crate) fn of(run: &'a Run) -> Self {
         let conversations = || run.scopes.iter().map(|scope| &scope.conversation);
         let entries = conversations().map(Vec::len).sum::<usize>();
         // Words are long: a set that grows hashes them again.
@@ -44,7 +44,7 @@ impl<'a> Told<'a> {
     }
 
     /// Which of an operation's input and output the conversations do not hold: `None` if they hold both.
-    pub(in crate::formats) fn untold(&self, operation: &Operation) -> Option<&'static str> {
+    pub(crate) fn untold(&self, operation: &Operation) -> Option<&'static str> {
         match (
             self.lacks(&operation.input, Direction::Input),
             self.lacks(&operation.output, Direction::Output),

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why [`init`](crate::init) or [`Setup`](super::Setup) failed.
-#[derive(Debug)]
+/// Why [`init`](crate::init) or [`Setup`](super::Setup) failed. `Debug` says the same as `Display`: it is what a `main` that
+/// returns the error prints.
 #[non_exhaustive]
 pub enum InitError {
     /// The OTLP exporter cannot be built from what the environment says.
@@ -38,6 +38,12 @@ impl fmt::Display for InitError {
             Self::Subscriber(error) => write!(f, "there is a global subscriber already: {error}"),
             Self::Io { what, source } => write!(f, "{what}: {source}"),
         }
+    }
+}
+
+impl fmt::Debug for InitError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

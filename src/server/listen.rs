@@ -11,6 +11,7 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 use hyper_util::rt::TokioExecutor;
 use hyper_util::server::conn::auto;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{Semaphore, watch};
 
@@ -144,6 +145,10 @@ where
         None => connection::serve(http, limits, stream, answer, until).await,
         Some(tls) => {
             let patience = Duration::from_secs(limits.header_seconds);
+            if speaks_http(&stream, patience).await {
+                ports.closed.add("any", "tls");
+                return refuse_http(stream).await;
+            }
             match tokio::time::timeout(patience, tls.acceptor().accept(stream)).await {
                 Ok(Ok(stream)) => connection::serve(http, limits, stream, answer, until).await,
                 Ok(Err(error)) => {
@@ -162,4 +167,36 @@ where
         Some(Cut::SlowReader) => ports.closed.add("API", "slow_reader"),
         None => {}
     }
+}
+
+/// What a port with TLS answers to plain HTTP begins with this.
+pub const SPEAKS_TLS: &str = "this port speaks TLS";
+
+/// Whether the first byte is a letter: methods of HTTP begin so, and TLS does not.
+async fn speaks_http(stream: &TcpStream, patience: Duration) -> bool {
+    let mut first = [0];
+    let peeked = tokio::time::timeout(patience, stream.peek(&mut first)).await;
+    matches!(peeked, Ok(Ok(1))) && first.iter().all(u8::is_ascii_alphabetic)
+}
+
+/// Says in HTTP/1.1, which clients of HTTP/2 show too, that TLS is spoken here.
+async fn refuse_http(mut stream: TcpStream) {
+    let body = format!("{SPEAKS_TLS}; write https:// in the URL\n");
+    let answer = format!(
+        "HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let written = async {
+        stream.write_all(answer.as_bytes()).await?;
+        stream.shutdown().await?;
+        // What the client still sends is read: else the system resets the connection, and the answer is lost.
+        let mut rest = [0; 1_024];
+        for _ in 0..64 {
+            if stream.read(&mut rest).await? == 0 {
+                break;
+            }
+        }
+        std::io::Result::Ok(())
+    };
+    let _ = tokio::time::timeout(Duration::from_secs(2), written).await;
 }

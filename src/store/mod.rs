@@ -91,8 +91,20 @@ pub struct Filter {
     pub limit: Option<usize>,
     /// No more once the names of those in the list take so many bytes; one is always there.
     pub name_bytes: Option<usize>,
-    /// Oldest first instead of newest first.
-    pub oldest_first: bool,
+    /// In which order.
+    pub order: Order,
+}
+
+/// The order of a list of traces.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// By start, newest first.
+    #[default]
+    NewestFirst,
+    /// By start, oldest first.
+    OldestFirst,
+    /// By the arrival of the first span, latest first, whenever the traces began. [`Filter::after`] has no meaning here.
+    LatestArrivalFirst,
 }
 
 /// Where a list of traces goes on: behind this trace.
@@ -102,6 +114,24 @@ pub struct TraceCursor {
     pub start: u64,
     /// Its id.
     pub trace_id: TraceId,
+}
+
+impl TraceCursor {
+    /// Reads what [`TraceCursor`] is written as: the start, a dot, the trace's id.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let (start, trace_id) = text.split_once('.')?;
+        Some(Self {
+            start: start.parse().ok()?,
+            trace_id: TraceId::from_hex(trace_id)?,
+        })
+    }
+}
+
+impl std::fmt::Display for TraceCursor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.start, self.trace_id)
+    }
 }
 
 /// One trace in a list.

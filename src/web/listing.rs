@@ -6,9 +6,10 @@ use super::documents::{Vocabulary, awaits_root};
 use crate::operation::Kind;
 use crate::run::Run;
 use crate::store::{Error, Filter, Local, May, Store as _, TraceRow};
+use crate::view::totals::{self, Totals};
 
 /// The program's version, and a number that rises when a summary of the same version says something else.
-const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+2");
+const COMPUTED_BY: &str = concat!(env!("CARGO_PKG_VERSION"), "+3");
 
 /// One trace in a list.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -61,6 +62,12 @@ pub struct Summary {
     pub input_tokens: Option<u64>,
     /// Tokens that came out; `None`: no call says how many.
     pub output_tokens: Option<u64>,
+    /// US dollars; `None`: no span says how much.
+    pub cost_usd: Option<f64>,
+    /// The names of all agents that did something, [`Summary::NAMES`] at most.
+    pub agents: Vec<String>,
+    /// The names of all models that were asked for or answered, [`Summary::NAMES`] at most.
+    pub models: Vec<String>,
     /// The program that computed this: another one may see more.
     pub computed_by: String,
 }
@@ -73,6 +80,11 @@ impl Summary {
             ..Self::default()
         }
     }
+
+    /// So many agents and so many models are named. Longer names than [`Summary::NAME`] are left out: lists hold many runs.
+    pub const NAMES: usize = 64;
+    /// The longest name of an agent or a model in the lists of them, in bytes.
+    pub const NAME: usize = 256;
 
     /// What a run says.
     #[must_use]
@@ -107,9 +119,33 @@ impl Summary {
             tool_calls: count(Kind::Tool),
             input_tokens: calls().filter_map(|call| call.usage.input).reduce(u64::saturating_add),
             output_tokens: calls().filter_map(|call| call.usage.output).reduce(u64::saturating_add),
+            cost_usd: Totals::of(run).cost,
+            agents: distinct({
+                let of_scopes = run.scopes.iter().filter_map(|scope| scope.agent.as_deref());
+                let of_work = totals::by_agent(run).into_iter().filter_map(|group| group.name);
+                run.agent.name.as_deref().into_iter().chain(of_scopes).chain(of_work)
+            }),
+            models: distinct(run.steps.iter().flat_map(|step| {
+                let model = &step.operation.model;
+                [model.requested.as_deref(), model.response.as_deref()].into_iter().flatten()
+            })),
             computed_by: COMPUTED_BY.to_owned(),
         }
     }
+}
+
+/// Each name once, in order.
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for name in names.filter(|name| name.len() <= Summary::NAME) {
+        if found.len() == Summary::NAMES {
+            break;
+        }
+        if !found.iter().any(|have| have == name) {
+            found.push(name.to_owned());
+        }
+    }
+    found
 }
 
 /// The traces that a filter holds, with what the agent did in each. That is computed once a revision.

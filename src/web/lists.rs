@@ -10,8 +10,7 @@ use super::listing::{self, Listed, Summary};
 use super::readers::Refusal;
 use super::reply::Problem;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
-use crate::span::TraceId;
-use crate::store::{ChunkKind, Error, Filter, SessionCursor, Store as _, TraceCursor, TraceRow};
+use crate::store::{ChunkKind, Error, Filter, Order, SessionCursor, Store as _, TraceCursor, TraceRow};
 
 /// Lists are this long unless the request says otherwise.
 const USUAL: usize = 50;
@@ -51,7 +50,7 @@ pub(super) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
             "since" => filter.since = Some(number(&name, &value)?),
             "until" => filter.until = Some(number(&name, &value)?),
             "summary" => summaries = value != "no",
-            "order" => filter.oldest_first = value == "oldest",
+            "order" => filter.order = order(&value)?,
             "limit" => filter.limit = Some(limit(&value)?),
             "after" => filter.after = Some(trace_cursor(&value)?),
             _ => {
@@ -61,10 +60,14 @@ pub(super) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
             }
         }
     }
+    let pages = filter.order != Order::LatestArrivalFirst;
+    if filter.after.is_some() && !pages {
+        return Err(Problem::invalid("order=arrival has no pages, so it takes no `after`".to_owned()));
+    }
     answer.reserve_in_all(MEMORY)?;
     let rows = web.store.list(&filter)?;
-    let full = rows.len() >= filter.limit.unwrap_or(MOST) || names(&rows) >= NAME_BYTES;
-    let next = rows.last().filter(|_| full).map(|row| cursor_text(row.cursor()));
+    let full = pages && (rows.len() >= filter.limit.unwrap_or(MOST) || names(&rows) >= NAME_BYTES);
+    let next = rows.last().filter(|_| full).map(|row| row.cursor().to_string());
     let mut traces = Vec::with_capacity(rows.len());
     for row in rows {
         answer.check()?;
@@ -77,23 +80,22 @@ pub(super) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
     answer.json(&json!({ "traces": traces, "next": next }))
 }
 
+fn order(value: &str) -> Result<Order, Problem> {
+    match value {
+        "newest" => Ok(Order::NewestFirst),
+        "oldest" => Ok(Order::OldestFirst),
+        "arrival" => Ok(Order::LatestArrivalFirst),
+        _ => Err(Problem::invalid(format!("order={value}: there is newest, oldest and arrival"))),
+    }
+}
+
 fn names(rows: &[TraceRow]) -> usize {
     let names = rows.iter().flat_map(|row| [&row.root, &row.service, &row.session]);
     names.flatten().map(String::len).sum()
 }
 
-fn cursor_text(cursor: TraceCursor) -> String {
-    format!("{}.{}", cursor.start, cursor.trace_id)
-}
-
 fn trace_cursor(text: &str) -> Result<TraceCursor, Problem> {
-    let parsed = text.split_once('.').and_then(|(start, trace_id)| {
-        Some(TraceCursor {
-            start: start.parse().ok()?,
-            trace_id: TraceId::from_hex(trace_id)?,
-        })
-    });
-    parsed.ok_or_else(|| Problem::invalid(format!("after={text} is not what `next` of an answer says")))
+    TraceCursor::parse(text).ok_or_else(|| Problem::invalid(format!("after={text} is not what `next` of an answer says")))
 }
 
 /// With what the agent did. The memory that this takes is given back before the next trace.

@@ -2,7 +2,7 @@
 //!
 //! | path | answers |
 //! |---|---|
-//! | `GET /api/v1/traces?service=&session=&since=&until=&limit=&after=` | traces, newest first; times in nanoseconds since 1970 |
+//! | `GET /api/v1/traces?service=&session=&since=&until=&limit=&after=` | traces, newest first; times in nanoseconds since 1970; `order=oldest`, or `order=arrival` for those that came last |
 //! | `GET /api/v1/traces/{id}` | the trace's spans and log records as OTLP/JSON |
 //! | `GET /api/v1/traces/{id}/{format}` | its document; format options as query parameters (`?openreward.subagents=inline`) |
 //! | `GET /api/v1/sessions?limit=&after=` | sessions, newest first |

@@ -12,7 +12,7 @@ use super::url::query_pairs;
 use crate::formats::{self, AnyFormat, Options, Sequence};
 use crate::run::Run;
 use crate::span::{TraceId, json};
-use crate::store::{ChunkKind, Error, Filter, Store as _, Stored};
+use crate::store::{ChunkKind, Error, Filter, Order, Store as _, Stored};
 
 /// What each trace of a session takes, however small it is.
 const TRACE: usize = 16 << 10;
@@ -167,7 +167,7 @@ pub(super) fn session_document(web: &Web, session: &str, format: &str, asked: &A
     let most = answer.most_bytes() / TRACE;
     let filter = Filter {
         session: Some(session.to_owned()),
-        oldest_first: true,
+        order: Order::OldestFirst,
         limit: Some(most + 1),
         ..wanted.filter.clone()
     };

@@ -15,3 +15,4 @@ mod serving;
 mod terminal;
 mod tls;
 mod tokens;
+mod way_out;

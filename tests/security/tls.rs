@@ -69,8 +69,12 @@ async fn all_ports_speak_tls_and_nothing_else() {
     let ls = run(&["ls", "--json", "--server", &url, "--ca", ca.to_str().expect("text")], &[]);
     assert!(text(&ls.stdout).contains(&trace_id(2).to_string()), "{}", text(&ls.stderr));
 
-    // Without TLS there is no answer.
-    assert!(agent(None, None).get(format!("http://{}/healthz", bridge.api)).call().is_err());
+    // Without TLS each port says only that.
+    for port in [bridge.api, bridge.http, bridge.grpc] {
+        let refused = answer(agent(None, None).get(format!("http://{port}/healthz")).call().expect("an answer"));
+        assert_eq!(refused.status, 400);
+        assert_eq!(refused.text(), "this port speaks TLS; write https:// in the URL\n");
+    }
     let stranger = agent(Some(&Authority::new("others").pem()), None);
     assert!(
         send(&bridge, &stranger).is_err(),

@@ -147,7 +147,10 @@ fn the_api_asks_for_the_right_that_a_path_takes() {
         said("it requires a token; set SPANBRIDGE_TOKEN to one with the right `read`")
     );
     assert_eq!(ls("spanbridge_5481"), said("the token is unknown"));
-    assert_eq!(ls(&ingest.token), said("the token lacks the right `read`"));
+    let (code, words) = ls(&ingest.token);
+    assert_eq!(code, Some(1));
+    assert!(words.starts_with(&said("the token lacks the right `read`: ").1), "{words}");
+    assert!(words.contains("token new --right read"), "it says what to do: {words}");
     let both = run(&["ls", "--server", &url, "--project", "acme/web"], &[]);
     assert_eq!(both.status.code(), Some(2));
     assert!(text(&both.stderr).contains("with a server, the token selects the project"));

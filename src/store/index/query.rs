@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter
 use super::failure;
 use crate::span::TraceId;
 use crate::store::log::Position;
-use crate::store::{ChunkKind, Error, Filter, SessionCursor, SessionRow, TraceRow};
+use crate::store::{ChunkKind, Error, Filter, Order, SessionCursor, SessionRow, TraceRow};
 
 /// Where a chunk stands.
 #[derive(Debug, Clone, Copy)]
@@ -131,8 +131,8 @@ pub(super) fn list(connection: &Connection, filter: &Filter, ids: &[i64]) -> Res
     if let Some(until) = filter.until {
         add("start < ?", Value::Integer(time(until)));
     }
-    if let Some(after) = filter.after {
-        let beyond = if filter.oldest_first { ">" } else { "<" };
+    if let Some(after) = filter.after.filter(|_| filter.order != Order::LatestArrivalFirst) {
+        let beyond = if filter.order == Order::OldestFirst { ">" } else { "<" };
         conditions.push(format!("(start, trace) {beyond} (?, ?)"));
         values.push(Value::Integer(time(after.start)));
         values.push(Value::Blob(after.trace_id.bytes().to_vec()));
@@ -144,11 +144,16 @@ pub(super) fn list(connection: &Connection, filter: &Filter, ids: &[i64]) -> Res
         conditions.push(format!("id IN ({})", vec!["?"; ids.len()].join(", ")));
         values.extend(ids.iter().map(|id| Value::Integer(*id)));
     }
-    let order = if filter.oldest_first { "ASC" } else { "DESC" };
+    let order = match filter.order {
+        Order::NewestFirst => "start DESC, trace DESC",
+        Order::OldestFirst => "start ASC, trace ASC",
+        // Rows stand in order of arrival.
+        Order::LatestArrivalFirst => "id DESC",
+    };
     let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let text = format!(
         "SELECT trace, root, root_ended, service, session, start, end, spans, logs, errors, bytes, revision
-         FROM {table} WHERE {} ORDER BY start {order}, trace {order} LIMIT {limit}",
+         FROM {table} WHERE {} ORDER BY {order} LIMIT {limit}",
         conditions.join(" AND ")
     );
     let query = || -> rusqlite::Result<Vec<TraceRow>> {

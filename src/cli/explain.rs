@@ -1,0 +1,84 @@
+//! What errors of libraries mean, and what to do about them.
+
+/// Words of a library, and what they mean for whoever connects. The first that fits holds.
+const MEANINGS: &[(&str, &str)] = &[
+    (
+        "CaUsedAsEndEntity",
+        "the server's certificate is that of an authority (CA:TRUE), which clients refuse; give the server a certificate with \
+         CA:FALSE (openssl req -x509 -addext basicConstraints=critical,CA:FALSE)",
+    ),
+    (
+        "UnknownIssuer",
+        "no authority that is trusted here signed the server's certificate; name the authority's certificate (--ca FILE, \
+         SPANBRIDGE_CA)",
+    ),
+    (
+        "not valid for name",
+        "the server's certificate is for other names; use one of them in the URL, or give the server a certificate for this name",
+    ),
+    (
+        "NotValidForName",
+        "the server's certificate is for other names than that in the URL",
+    ),
+    ("expired", "the server's certificate has expired, or this machine's clock is wrong"),
+    (
+        "not valid yet",
+        "the server's certificate is not valid yet, or this machine's clock is wrong",
+    ),
+    (
+        "NotValidYet",
+        "the server's certificate is not valid yet, or this machine's clock is wrong",
+    ),
+    (
+        "UnsupportedCertVersion",
+        "the server's certificate is of an old version (X.509 v1); make one of version 3 with subjectAltName",
+    ),
+    (
+        "CertificateRequired",
+        "the server asks for a certificate of the client, and none was sent",
+    ),
+    (
+        "InvalidContentType",
+        "the server speaks plain HTTP on this port; write http:// in the URL",
+    ),
+];
+
+/// What an error of a TLS library means; `None`: its words say enough.
+pub(super) fn meaning(words: &str) -> Option<&'static str> {
+    // Only where certificates or TLS are spoken of: `expired` alone is said of much.
+    let is_tls = ["certificate", "corrupt message", "rustls", "tls"]
+        .iter()
+        .any(|word| words.contains(word));
+    let meaning = MEANINGS.iter().find(|(fault, _)| words.contains(fault));
+    meaning.filter(|_| is_tls).map(|(_, meaning)| *meaning)
+}
+
+/// The words with their meaning in front.
+pub(super) fn explained(words: String) -> String {
+    match meaning(&words) {
+        Some(meaning) if !words.contains(meaning) => format!("{meaning} ({words})"),
+        _ => words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_of_tls_are_said_in_words() {
+        for (words, expected) in [
+            ("io: invalid peer certificate: Other(OtherError(CaUsedAsEndEntity))", "CA:FALSE"),
+            ("invalid peer certificate: UnknownIssuer", "--ca FILE"),
+            ("received corrupt message of type InvalidContentType", "http://"),
+            ("invalid peer certificate: certificate expired: verification time", "has expired"),
+        ] {
+            let explained = explained(words.to_owned());
+            assert!(
+                explained.contains(expected) && explained.ends_with(&format!("({words})")),
+                "{explained}"
+            );
+        }
+        assert_eq!(explained("the lease expired".to_owned()), "the lease expired");
+    }
+}

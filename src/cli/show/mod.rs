@@ -1,0 +1,149 @@
+//! `spanbridge show`: one trace as a tree of what the agent did.
+
+mod full;
+mod line;
+mod overview;
+mod spans;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Args;
+
+use super::failure::Failure;
+use super::select::trace_id;
+use super::source::Where;
+use super::{out, status};
+use crate::run::Run;
+use crate::span::{LogRecord, TraceId, json};
+use crate::store::Stored;
+use crate::trace::Trace;
+use crate::view;
+
+const EXAMPLES: &str = "\
+START is the time since the start of the run: rows that overlap ran in parallel. A time with ~ is derived from the model calls \
+around it, because no span tells of that step.
+
+Examples:
+  spanbridge show 5b8efff798038103d269b633813fc60c
+  spanbridge show 5b8e              the first digits of the id are enough
+  spanbridge show 5b8e --full       all conversations, results and stack traces
+  spanbridge show 5b8e --spans      all spans, with problems found in the data
+  spanbridge show 5b8e --spans -v   the same with attributes, events and log records
+  spanbridge show 5b8e --html run.html
+  spanbridge show 5b8e --json | jq '.models[] | {name, cost_usd}'";
+
+/// Show one trace as a tree of agents, model calls, tools and errors.
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Show {
+    /// The trace's id, or at least its first four digits.
+    #[arg(value_name = "TRACE")]
+    trace: String,
+    /// Show messages, results and errors in full.
+    #[arg(long)]
+    full: bool,
+    /// Show the tree of spans and the problems found in the data.
+    #[arg(long)]
+    spans: bool,
+    /// With --spans: show attributes, events, links and log records too.
+    #[arg(long, short, requires = "spans")]
+    verbose: bool,
+    /// Print JSON: the run, or with --spans its spans and log records as OTLP/JSON.
+    #[arg(long, conflicts_with_all = ["full", "verbose"])]
+    json: bool,
+    /// Write a page for browsers to this file (`-`: standard output). It needs no server and loads nothing.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "spans", "full"])]
+    html: Option<PathBuf>,
+    #[command(flatten)]
+    from: Where,
+}
+
+impl Show {
+    pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        let source = self.from.open()?;
+        let id = trace_id(&source, &self.trace)?;
+        let Some(stored) = source.trace(id)? else {
+            return Err(Failure::missing(format!(
+                "there is no trace {id}; `spanbridge ls` lists those there are"
+            )));
+        };
+        let clean = stored.damaged.is_empty();
+        if self.spans && self.json {
+            print(&otlp_json(&stored))?;
+            return Ok(status(clean));
+        }
+        let trace = self.spans.then(|| Trace::from_spans(stored.spans.clone()));
+        let logs = stored.logs.clone();
+        let run = source.vocabulary.stored_runs(stored.spans, stored.logs).into_iter().next();
+        match (run, trace) {
+            (run, Some(trace)) => {
+                let findings = run.map_or_else(|| trace.findings.clone(), |run| run.findings);
+                let verbosity = spans::Verbosity {
+                    attributes: self.verbose,
+                    full: self.full,
+                };
+                print_lines(&spans::lines(id, &trace, &findings, &logs, verbosity))?;
+            }
+            (Some(run), None) => self.show(&run, &logs)?,
+            (None, None) => print_lines(&[format!("trace {id} has no spans")])?,
+        }
+        Ok(status(clean))
+    }
+
+    fn show(&self, run: &Run, logs: &[LogRecord]) -> Result<(), Failure> {
+        if self.json {
+            let text = serde_json::to_string_pretty(&view::json::run(run, logs)).unwrap_or_default();
+            return print(&text);
+        }
+        if let Some(path) = &self.html {
+            return write_page(path, &view::html::page(run), run.trace_id);
+        }
+        let width = out::width();
+        let mut lines = overview::head(run, width, self.full);
+        lines.push(String::new());
+        lines.extend(tree::lines(run, width));
+        if !run.has_agent_work() {
+            lines.push("This trace has no agent operations, so it has no document.".to_owned());
+            lines.push("Use --spans to see its spans.".to_owned());
+        }
+        lines.extend(overview::errors(run, width, self.full));
+        lines.extend(overview::totals(run, width));
+        if self.full {
+            lines.extend(full::lines(run, width));
+        }
+        lines.extend(overview::hints(run, logs));
+        print_lines(&lines)
+    }
+}
+
+fn otlp_json(stored: &Stored) -> String {
+    let mut text = Vec::new();
+    // A vector takes everything.
+    let _ = json::write_trace(&stored.spans, &stored.logs, &stored.damaged, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn print(json: &str) -> Result<(), Failure> {
+    out::json(json)
+        .and_then(|()| out::flush())
+        .map_err(|source| Failure::Output { source })
+}
+
+fn print_lines(lines: &[String]) -> Result<(), Failure> {
+    let written = out::line(&lines.join("\n")).and_then(|()| out::flush());
+    written.map_err(|source| Failure::Output { source })
+}
+
+fn write_page(path: &Path, page: &str, id: TraceId) -> Result<(), Failure> {
+    if path == Path::new("-") {
+        return print_lines(&[page.to_owned()]);
+    }
+    std::fs::write(path, page).map_err(|source| Failure::Write {
+        path: path.to_owned(),
+        source,
+    })?;
+    out::note(&format!("trace {id} is in {}; open it in a browser", path.display()));
+    Ok(())
+}

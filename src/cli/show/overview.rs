@@ -1,0 +1,203 @@
+//! What stands around the tree: whose run it was, what it was asked and answered, its totals and its errors.
+
+use super::line::{Line, facts};
+use crate::cli::out::{Style, Table, many, shown, styled};
+use crate::formats::io;
+use crate::operation::Failure;
+use crate::run::{Run, Said};
+use crate::span::LogRecord;
+use crate::view::text::{block, dollars, elapsed, wrapped};
+use crate::view::totals::{self, Group, Totals};
+use crate::view::{errors as words, step};
+
+/// How wide a name may be.
+const NAME: usize = 100;
+/// Without --full: so many lines of a message, so many of a stack, so many errors.
+const MESSAGE_LINES: usize = 6;
+const STACK_LINES: usize = 8;
+const ERRORS: usize = 10;
+
+pub(super) fn head(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
+    let mut lines = vec![styled(&format!("trace {}", run.trace_id), Style::Strong)];
+    let mut who = Vec::new();
+    let named = [("agent", &run.agent.name), ("session", &run.session_id), ("user", &run.user_id)];
+    who.extend(
+        named
+            .into_iter()
+            .filter_map(|(what, name)| Some(format!("{what} {}", shown(name.as_deref()?, NAME)))),
+    );
+    who.push(run.started_at.rfc3339());
+    who.push(
+        run.ended_at
+            .map_or_else(|| "running".to_owned(), |end| elapsed(end.0.saturating_sub(run.started_at.0))),
+    );
+    lines.extend(facts(&who, "  ", width));
+    lines.extend(facts(&counts(&Totals::of(run)), "  ", width));
+    for (what, said) in [("asked", &run.question), ("answered", &run.answer)] {
+        if let Some(said) = said {
+            lines.extend(spoken(what, said, width, full));
+        }
+    }
+    if let Some(failure) = &run.failure {
+        let mut line = Line::default();
+        let room = width.unwrap_or(2 * NAME);
+        line.push(shown(&format!("failed: {}", words::words(&failure.failure)), room), Style::Bad);
+        lines.push(format!("  {}", line.fit(width.map(|width| width.saturating_sub(2)))));
+    }
+    lines
+}
+
+fn spoken(what: &str, said: &Said, width: Option<usize>, full: bool) -> Vec<String> {
+    let text = io::text(&said.content);
+    if full {
+        let mut lines = vec![format!("  {}", styled(what, Style::Dim))];
+        lines.extend(indented(&block(&text), 4, width));
+        return lines;
+    }
+    let mut line = Line::default();
+    line.push("  ", Style::Plain);
+    line.push(what, Style::Dim);
+    line.push(" ", Style::Plain);
+    let room = width.map_or(NAME, |width| width.saturating_sub(line.columns()));
+    line.push(shown(&text, room), Style::Plain);
+    vec![line.fit(width)]
+}
+
+/// The lines of a text behind so many blanks.
+pub(super) fn indented(text: &str, blanks: usize, width: Option<usize>) -> Vec<String> {
+    let lines = wrapped(text, width.map(|width| width.saturating_sub(blanks)));
+    let indent = " ".repeat(blanks);
+    lines
+        .into_iter()
+        .map(|line| if line.is_empty() { line } else { format!("{indent}{line}") })
+        .collect()
+}
+
+/// Calls, tokens, money, each only where something says it.
+fn counts(totals: &Totals) -> Vec<String> {
+    let mut counts = vec![many(totals.model_calls, "model call"), many(totals.tool_calls, "tool call")];
+    if let Some(tokens) = step::tokens(&totals.tokens) {
+        let unmetered = match totals.unmetered_calls {
+            0 => String::new(),
+            silent => format!(" ({silent} of {} say none)", many(totals.model_calls, "call")),
+        };
+        counts.push(format!("tokens {tokens}{unmetered}"));
+    }
+    counts.extend(totals.cost.map(dollars));
+    if totals.failures > 0 {
+        counts.push(format!("{} failed", totals.failures));
+    }
+    counts
+}
+
+/// Tables by agent and by model, where there is more than one or something to say of one.
+pub(super) fn totals(run: &Run, width: Option<usize>) -> Vec<String> {
+    let mut lines = Vec::new();
+    let (agents, models) = (totals::by_agent(run), totals::by_model(run));
+    for (what, groups) in [("AGENT", &agents), ("MODEL", &models)] {
+        if groups.len() > 1 || what == "MODEL" && groups.iter().any(|group| group.totals.cost.is_some()) {
+            lines.push(String::new());
+            lines.extend(table(what, groups, width));
+        }
+    }
+    lines
+}
+
+fn table(what: &str, groups: &[Group<'_>], width: Option<usize>) -> Vec<String> {
+    let mut table = Table::new(&[what, "CALLS", "TOOLS", "FAILED", "BUSY", "IN", "CACHED", "OUT", "COST"]);
+    for Group { name, totals } in groups {
+        let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
+        let some = |count: u64| count.to_string();
+        let failed = Some(totals.failures).filter(|failures| *failures > 0);
+        let cells = [
+            some(totals.model_calls),
+            some(totals.tool_calls),
+            count(failed),
+            elapsed(totals.busy_nanos),
+            count(totals.tokens.input),
+            count(totals.tokens.cache_read),
+            count(totals.tokens.output),
+            totals.cost.map_or_else(String::new, dollars),
+        ];
+        let mut row = vec![(shown(name.unwrap_or("(not named)"), 48), Style::Strong)];
+        row.extend(cells.map(|cell| (cell, Style::Plain)));
+        table.row(row);
+    }
+    table.drop_empty();
+    table.fit(width, &[what], &["CACHED", "BUSY", "TOOLS"]);
+    table.lines()
+}
+
+/// What failed, with its stack.
+pub(super) fn errors(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
+    let failed: Vec<_> = run
+        .steps
+        .iter()
+        .filter_map(|step| Some((step, step.operation.failure.as_ref()?)))
+        .collect();
+    if failed.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![String::new(), styled(&many(failed.len(), "error"), Style::Strong)];
+    let most = if full { usize::MAX } else { ERRORS };
+    for (of, failure) in failed.iter().take(most) {
+        let about = if step::has_derived_times(of) { "~" } else { "" };
+        let at = elapsed(step::offset(run, of.started_at));
+        let mut line = Line::default();
+        line.push("  ", Style::Plain);
+        line.push(of.operation.kind.name(), Style::Kind);
+        line.next(&shown(step::name(run, of), 28), Style::Strong);
+        line.next(&format!("at {about}{at}"), Style::Dim);
+        if let Some(span) = of.span_id {
+            line.next(&format!("span {span}"), Style::Dim);
+        }
+        lines.push(line.fit(width));
+        lines.extend(failure_lines(failure, width, full));
+    }
+    if failed.len() > most {
+        let hidden = many(failed.len() - most, "more error");
+        lines.push(styled(&format!("  {hidden}; --full shows all"), Style::Dim));
+    }
+    lines
+}
+
+fn failure_lines(failure: &Failure, width: Option<usize>, full: bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut message = indented(&block(&words::words(failure)), 4, width);
+    let hidden = message.len().saturating_sub(if full { usize::MAX } else { MESSAGE_LINES });
+    if hidden > 0 {
+        message.truncate(MESSAGE_LINES);
+        message.push(format!("    … {}; --full shows them", many(hidden, "more line")));
+    }
+    lines.extend(message.into_iter().map(|line| styled(&line, Style::Bad)));
+    if let Some(stack) = words::stack(failure) {
+        let stack: Vec<&str> = stack.lines().filter(|line| full || !line.trim().is_empty()).collect();
+        // The last lines say where it happened.
+        let hidden = if full { 0 } else { stack.len().saturating_sub(STACK_LINES) };
+        if hidden > 0 {
+            lines.push(styled(
+                &format!("    … {} above; --full shows them", many(hidden, "line")),
+                Style::Dim,
+            ));
+        }
+        let shown = stack.get(hidden..).unwrap_or_default().join("\n");
+        let shown = indented(&block(&shown), 4, width);
+        lines.extend(shown.into_iter().map(|line| styled(&line, Style::Dim)));
+    }
+    lines
+}
+
+/// What else there is to see.
+pub(super) fn hints(run: &Run, logs: &[LogRecord]) -> Vec<String> {
+    let mut hints = Vec::new();
+    if !run.findings.is_empty() {
+        hints.push(format!("{} in the data; --spans lists them", many(run.findings.len(), "problem")));
+    }
+    if !logs.is_empty() {
+        hints.push(format!("{}; --spans -v shows them", many(logs.len(), "log record")));
+    }
+    if !hints.is_empty() {
+        hints.insert(0, String::new());
+    }
+    hints
+}

@@ -1,0 +1,129 @@
+//! The steps of a run as a tree, with the time at which each began and how long it took.
+
+use super::line::Line;
+use crate::cli::out::Style;
+use crate::operation::Kind;
+use crate::run::{Run, Step};
+use crate::view::outline::{self, Row};
+use crate::view::text::{columns, dollars, elapsed, one_line};
+use crate::view::{errors, step, totals};
+
+/// How wide a value may be where no terminal says.
+const VALUE: usize = 100;
+/// How wide a name may be.
+const NAME: usize = 48;
+/// On narrower terminals, tokens are told without their parts.
+const WIDE: usize = 120;
+/// Deeper than this, lines are not indented further; a third of the terminal may be less.
+const DEPTH: usize = 40;
+
+/// When a step began and how long it took, as it is shown.
+fn times(run: &Run, of: &Step) -> (String, String, Style) {
+    let about = if step::has_derived_times(of) { "~" } else { "" };
+    let start = format!("{about}{}", elapsed(step::offset(run, of.started_at)));
+    match step::nanos(of) {
+        Some(nanos) => (start, format!("{about}{}", elapsed(nanos)), Style::Dim),
+        None => (start, "running".to_owned(), Style::Busy),
+    }
+}
+
+pub(super) fn lines(run: &Run, width: Option<usize>) -> Vec<String> {
+    let rows = outline::rows(run);
+    let rows: Vec<(&Row, &Step, _)> = rows
+        .iter()
+        .filter_map(|row| {
+            let step = run.steps.get(row.step)?;
+            Some((row, step, times(run, step)))
+        })
+        .collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let widest = |words: &dyn Fn(&(String, String, Style)) -> usize| rows.iter().map(|(_, _, times)| words(times)).max().unwrap_or(0);
+    let start_width = widest(&|times| columns(&times.0)).max("START".len());
+    let took_width = widest(&|times| columns(&times.1)).max("TOOK".len());
+    let gutter = start_width + took_width + 4;
+    let deepest = width.map_or(DEPTH, |width| (width.saturating_sub(gutter) / 6).clamp(3, DEPTH));
+    let mut lines = Vec::with_capacity(rows.len() + 1);
+    let mut head = Line::default();
+    head.push(format!("{:>start_width$}  {:>took_width$}", "START", "TOOK"), Style::Dim);
+    lines.push(head.fit(width));
+    // For each depth, whether the branch there goes on below.
+    let mut goes_on: Vec<bool> = Vec::new();
+    for (row, step, (start, took, style)) in rows {
+        goes_on.truncate(row.depth);
+        goes_on.resize(row.depth, false);
+        let mut line = Line::default();
+        line.push(right(&start, start_width), Style::Dim);
+        line.push("  ", Style::Plain);
+        line.push(right(&took, took_width), style);
+        line.push("  ", Style::Plain);
+        line.push(branch(row, &goes_on, deepest), Style::Dim);
+        describe(run, step, width, &mut line);
+        lines.push(line.fit(width));
+        goes_on.push(!row.is_last);
+    }
+    lines
+}
+
+fn right(text: &str, width: usize) -> String {
+    format!("{}{text}", " ".repeat(width.saturating_sub(columns(text))))
+}
+
+fn branch(row: &Row, goes_on: &[bool], deepest: usize) -> String {
+    if row.depth == 0 {
+        return String::new();
+    }
+    // The tops have no branches of their own.
+    let above = goes_on.iter().skip(1).map(|goes_on| if *goes_on { "│ " } else { "  " });
+    let own = if row.is_last { "└─" } else { "├─" };
+    if row.depth <= deepest {
+        above.chain([own]).collect()
+    } else {
+        above.take(deepest.saturating_sub(2)).collect::<String>() + &format!("…{} ", row.depth)
+    }
+}
+
+fn describe(run: &Run, of: &Step, width: Option<usize>, line: &mut Line) {
+    let operation = &of.operation;
+    let room = width.map(|width| width.saturating_sub(line.columns()));
+    let kind = operation.kind.name();
+    line.push(kind, Style::Kind);
+    let name_room = room.map_or(NAME, |room| (room.saturating_sub(kind.len()) / 2).clamp(12, NAME));
+    line.next(&one_line(step::name(run, of), name_room), Style::Strong);
+    let tokens = if width.is_some_and(|width| width < WIDE) {
+        step::short_tokens
+    } else {
+        step::tokens
+    };
+    let counts = (operation.kind == Kind::Llm).then(|| tokens(&operation.usage)).flatten();
+    let counts = counts
+        .into_iter()
+        .chain(totals::cost(operation).map(dollars))
+        .collect::<Vec<_>>()
+        .join("  ");
+    let outcome = match &operation.failure {
+        Some(failure) => Some((format!("FAILED {}", errors::words(failure)), Style::Bad)),
+        None => step::said(operation).map(|said| (format!("→ {said}"), Style::Plain)),
+    };
+    let arguments = step::arguments(run, of);
+    // What is left of the line is divided between what went in and what came out.
+    let taken = line.columns() + if counts.is_empty() { 0 } else { 2 + columns(&counts) };
+    let left = width.map(|width| width.saturating_sub(taken));
+    if let Some(arguments) = arguments {
+        let room = match (left, &outcome) {
+            (None, _) => VALUE,
+            (Some(left), None) => left.saturating_sub(2),
+            (Some(left), Some((outcome, _))) => {
+                let outcome = columns(outcome).min(left / 2);
+                left.saturating_sub(outcome + 4)
+            }
+        };
+        line.next(&one_line(&arguments, room), Style::Plain);
+    }
+    line.next(&counts, Style::Plain);
+    if let Some((outcome, style)) = outcome {
+        let room = width.map_or(VALUE, |width| width.saturating_sub(line.columns() + 2));
+        line.next(&one_line(&outcome, room), style);
+    }
+}

@@ -1,0 +1,178 @@
+//! What was said in a run, in full: the conversation of each agent, and what went into and came out of the operations that
+//! no conversation tells of.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::errors;
+use super::step::offset;
+use crate::formats::calls::{self, Results};
+use crate::formats::io;
+use crate::formats::json::Json;
+use crate::formats::told::Told;
+use crate::operation::{Kind, Message, Part};
+use crate::run::{EntryKind, Run};
+use crate::transcript::{StepId, Transcript};
+
+/// The conversation of one agent.
+#[derive(Debug)]
+pub(crate) struct Conversation<'a> {
+    /// The agent's name.
+    pub(crate) agent: Option<&'a str>,
+    /// Index of the tool step that called the agent.
+    pub(crate) called_by: Option<usize>,
+    /// What was said, in order.
+    pub(crate) entries: Vec<Said<'a>>,
+}
+
+/// One entry of a conversation.
+#[derive(Debug)]
+pub(crate) struct Said<'a> {
+    /// `system`, `user`, `assistant`, `tool`, or a word of the client's.
+    pub(crate) role: &'a str,
+    /// The model or the tool that speaks, or the name that the message gives.
+    pub(crate) name: Option<&'a str>,
+    /// Nanoseconds from the start of the run.
+    pub(crate) offset: u64,
+    /// The history was edited or cut before this.
+    pub(crate) branch: bool,
+    /// The parts, in order.
+    pub(crate) parts: Vec<Words<'a>>,
+}
+
+/// A part of an entry.
+#[derive(Debug)]
+pub(crate) enum Words<'a> {
+    /// What is said, or a tool's result.
+    Text(Cow<'a, str>),
+    /// What the model thought.
+    Thought(Cow<'a, str>),
+    /// A tool is asked for.
+    Call {
+        /// The tool's name.
+        name: &'a str,
+        /// The arguments, as text.
+        arguments: Cow<'a, str>,
+    },
+    /// A picture, a file, a part of another kind: what it is, not its bytes.
+    Mark(String),
+    /// The tool failed.
+    Failure(Cow<'a, str>),
+}
+
+/// What went into an operation and came out, where no conversation tells it.
+#[derive(Debug)]
+pub(crate) struct Beside {
+    /// Index into [`Run::steps`].
+    pub(crate) step: usize,
+    /// What went in.
+    pub(crate) input: Option<String>,
+    /// What came out.
+    pub(crate) output: Option<String>,
+}
+
+/// Values up to this many bytes stand on one line.
+const SHORT: usize = 72;
+
+/// A value as people read it: text as it is, large JSON indented.
+pub(crate) fn readable(value: Json<'_>) -> String {
+    if let Some(text) = value.as_str() {
+        return text.to_owned();
+    }
+    let compact = value.to_string();
+    if compact.len() <= SHORT {
+        return compact;
+    }
+    serde_json::to_string_pretty(&value).unwrap_or(compact)
+}
+
+fn readable_value(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::String(text) => text.into(),
+        other => readable(Json::from(other)).into(),
+    }
+}
+
+/// The conversations in which something was said, the run's own first.
+pub(crate) fn conversations(run: &Run) -> Vec<Conversation<'_>> {
+    let conversations = run.scopes.iter().map(|scope| conversation(run, scope));
+    conversations.filter(|conversation| !conversation.entries.is_empty()).collect()
+}
+
+fn conversation<'a>(run: &'a Run, scope: &'a crate::run::Scope) -> Conversation<'a> {
+    let entries = scope.conversation.iter().map(|entry| {
+        let step = entry.step.and_then(|step| run.steps.get(step));
+        let (role, name, parts) = match &entry.kind {
+            EntryKind::Message(message) => (message.role.name(), message.name.as_deref(), words(message)),
+            EntryKind::Turn(message) => {
+                let model = step.and_then(|step| step.operation.model.name());
+                ("assistant", model.or(message.name.as_deref()), words(message))
+            }
+            EntryKind::Call(call) => {
+                let tool = run.steps.get(call.tool);
+                let parts = tool.map(|tool| Words::Call {
+                    name: calls::tool_name(run, tool),
+                    arguments: calls::arguments(run, tool).map_or("".into(), readable_value),
+                });
+                ("call", None, parts.into_iter().collect())
+            }
+            EntryKind::Result(result) => {
+                let tool = result.tool.and_then(|tool| run.steps.get(tool));
+                let name = tool.map(|tool| calls::tool_name(run, tool));
+                let failure = result.failure.as_ref().map(|failure| Words::Failure(errors::words(failure)));
+                let value = (!result.result.is_null()).then(|| Words::Text(readable_value(&result.result)));
+                ("tool", name, failure.into_iter().chain(value).collect())
+            }
+        };
+        Said {
+            role,
+            name,
+            offset: offset(run, entry.at),
+            branch: entry.branch,
+            parts,
+        }
+    });
+    Conversation {
+        agent: scope.agent.as_deref(),
+        called_by: scope.called_by,
+        entries: entries.collect(),
+    }
+}
+
+fn words(message: &Message) -> Vec<Words<'_>> {
+    let parts = message.parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(Words::Text(text.into())).filter(|_| !text.trim().is_empty()),
+        Part::Reasoning { text: Some(text), .. } => Some(Words::Thought(text.into())).filter(|_| !text.trim().is_empty()),
+        Part::Reasoning { text: None, opaque } => (!opaque.is_empty()).then(|| Words::Mark("[reasoning without words]".to_owned())),
+        Part::Media(media) => Some(Words::Mark(io::media_mark(media))),
+        Part::Other(value) => Some(Words::Mark(io::part_mark(value))),
+    });
+    let result = message.result.iter().map(|result| Words::Text(readable_value(result)));
+    let calls = message.tool_calls.iter().map(|call| Words::Call {
+        name: &call.name,
+        arguments: calls::arguments_json(call),
+    });
+    parts.chain(result).chain(calls).collect()
+}
+
+/// What went in and came out of the operations that no conversation tells of. Agents and chains often record the whole state
+/// again at each step: theirs is here only where their scope has no conversation.
+pub(crate) fn beside(run: &Run) -> Vec<Beside> {
+    let (transcript, told, results) = (Transcript::of(run), Told::of(run), Results::of(run));
+    let is_silent = |scope: usize| run.scopes.get(scope).is_none_or(|scope| scope.conversation.is_empty());
+    let steps = run.steps.iter().enumerate().filter(|(index, step)| {
+        let operation = &step.operation;
+        match operation.kind {
+            Kind::Plain | Kind::Detail => false,
+            Kind::Agent | Kind::Chain | Kind::Unknown | Kind::AgentCreate => is_silent(step.scope) && told.untold(operation).is_some(),
+            _ => !transcript.is_in_conversation(StepId::new(*index)),
+        }
+    });
+    let beside = steps.map(|(index, step)| Beside {
+        step: index,
+        input: io::input(run, step).map(readable),
+        output: io::output(&results, step).map(readable),
+    });
+    beside.filter(|beside| beside.input.is_some() || beside.output.is_some()).collect()
+}

@@ -1,0 +1,169 @@
+//! A run as JSON, for programs: what `spanbridge show --json` prints. What is not said is left out.
+
+use serde_json::Value;
+
+use super::outline;
+use super::step::{name, nanos, offset};
+use super::totals::{self, Group, Totals};
+use crate::formats::calls::Results;
+use crate::formats::json::{Json, Object};
+use crate::formats::{facts, io};
+use crate::run::{Run, Step};
+use crate::span::LogRecord;
+
+/// A run, its totals, and all that its steps say. Times ending in `_unix_nano` are nanoseconds since 1970, other times and
+/// durations ending in `_nanos` are nanoseconds.
+#[must_use]
+pub fn run(run: &Run, logs: &[LogRecord]) -> Value {
+    let mut out = Object::new();
+    out.add("trace_id", run.trace_id.to_string());
+    let status = match (&run.failure, run.ended_at) {
+        (Some(_), _) => "error",
+        (None, None) => "running",
+        (None, Some(_)) => "ok",
+    };
+    out.add("status", status);
+    out.add("start_unix_nano", run.started_at.0);
+    if let Some(end) = run.ended_at {
+        out.add("end_unix_nano", end.0);
+        out.add("duration_nanos", end.0.saturating_sub(run.started_at.0));
+    }
+    for (key, said) in [("question", &run.question), ("answer", &run.answer)] {
+        if let Some(said) = said {
+            out.add(key, &said.content);
+        }
+    }
+    out.add("totals", sums(&Totals::of(run)));
+    out.add("agents", groups(&totals::by_agent(run)));
+    out.add("models", groups(&totals::by_model(run)));
+    out.add("facts", facts::of_run_and_agent(run));
+    let results = Results::of(run);
+    let rows = outline::rows(run).into_iter();
+    let steps = rows.filter_map(|row| Some(step(run, run.steps.get(row.step)?, row.depth, &results)));
+    out.add("steps", steps.collect::<Json<'_>>());
+    let findings = run.findings.iter().map(|finding| {
+        let mut shown = Object::new();
+        if let Some(span) = finding.span_id {
+            shown.add("span_id", span.to_string());
+        }
+        shown.add("kind", Json::from(serde_json::to_value(finding.kind).unwrap_or_default()));
+        shown.add("detail", &finding.detail);
+        shown
+    });
+    out.add("findings", findings.collect::<Json<'_>>());
+    out.add("log_records", logs.iter().map(log_record).collect::<Json<'_>>());
+    Json::from(out).into()
+}
+
+fn step<'a>(run: &'a Run, step: &'a Step, depth: usize, results: &Results<'a>) -> Object<'a> {
+    let operation = &step.operation;
+    let mut out = Object::with_capacity(16);
+    let id_of = |index: Option<usize>| index.and_then(|index| run.steps.get(index)).map(|step| step.id.as_str());
+    out.add("id", &step.id);
+    for (key, id) in [
+        ("parent", id_of(step.parent)),
+        ("asked_by", id_of(step.dispatched_by)),
+        ("called_by", id_of(step.called_by)),
+    ] {
+        if let Some(id) = id {
+            out.add(key, id);
+        }
+    }
+    if let Some(span) = step.span_id {
+        out.add("span_id", span.to_string());
+    }
+    out.add("depth", depth as u64);
+    out.add("kind", operation.kind.name());
+    out.add("name", name(run, step));
+    out.add("span_name", &operation.name);
+    out.add("start_unix_nano", step.started_at.0);
+    out.add("offset_nanos", offset(run, step.started_at));
+    if let (Some(end), Some(nanos)) = (step.ended_at, nanos(step)) {
+        out.add("end_unix_nano", end.0);
+        out.add("duration_nanos", nanos);
+    }
+    if let Some(turn) = step.turn {
+        out.add("turn", u64::from(turn));
+    }
+    if let Some(input) = io::input(run, step) {
+        out.add("input", input);
+    }
+    if let Some(output) = io::output(results, step) {
+        out.add("output", output);
+    }
+    if let Some((trace, span)) = step.same_call_as {
+        out.add("same_call_as", format!("{trace}/{span}"));
+    }
+    if let Some(agent) = totals::agent_of(run, step) {
+        out.add("agent", agent);
+    }
+    for (key, value) in facts::all(run, step) {
+        out.insert(key, value);
+    }
+    out
+}
+
+fn sums(totals: &Totals) -> Object<'static> {
+    let mut out = Object::new();
+    out.add("model_calls", totals.model_calls);
+    out.add("model_calls_without_tokens", totals.unmetered_calls);
+    out.add("tool_calls", totals.tool_calls);
+    out.add("failures", totals.failures);
+    let tokens = &totals.tokens;
+    for (key, count) in [
+        ("input_tokens", tokens.input),
+        ("output_tokens", tokens.output),
+        ("total_tokens", tokens.total),
+        ("cache_read_tokens", tokens.cache_read),
+        ("cache_write_tokens", tokens.cache_write),
+        ("reasoning_tokens", tokens.reasoning),
+    ] {
+        if let Some(count) = count {
+            out.add(key, count);
+        }
+    }
+    if let Some(cost) = totals.cost {
+        out.add("cost_usd", cost);
+    }
+    out.add("busy_nanos", totals.busy_nanos);
+    out
+}
+
+fn groups<'a>(groups: &[Group<'a>]) -> Json<'a> {
+    let shown = groups.iter().map(|group| {
+        let mut out = Object::new();
+        if let Some(name) = group.name {
+            out.add("name", name);
+        }
+        for (key, value) in sums(&group.totals) {
+            out.add(key, value);
+        }
+        out
+    });
+    shown.collect()
+}
+
+/// A log record: when, of which span, and what it says.
+fn log_record(record: &LogRecord) -> Object<'_> {
+    let mut out = Object::new();
+    if record.when().0 > 0 {
+        out.add("time_unix_nano", record.when().0);
+    }
+    if let Some(span) = record.span_id {
+        out.add("span_id", span.to_string());
+    }
+    for (key, text) in [("name", record.name()), ("severity", record.severity_text.as_str())] {
+        if !text.is_empty() {
+            out.add(key, text);
+        }
+    }
+    if !record.body.is_empty() {
+        out.add("body", Json::from(record.body.to_json()));
+    }
+    let attributes = record.attributes.iter().map(|(key, value)| (key.clone(), value.to_json()));
+    let attributes: serde_json::Map<String, Value> = attributes.collect();
+    if !attributes.is_empty() {
+        out.add("attributes", Json::from(Value::Object(attributes)));
+    }
+    out
+}

@@ -1,0 +1,58 @@
+//! The steps of a run that say something to people, as a tree.
+
+use crate::operation::Kind;
+use crate::run::{Run, Step};
+
+/// One step of the outline. Rows stand in depth-first order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Row {
+    /// Index into [`Run::steps`].
+    pub(crate) step: usize,
+    /// 0 at the top.
+    pub(crate) depth: usize,
+    /// Whether no other row with the same parent follows.
+    pub(crate) is_last: bool,
+}
+
+/// Whether a step says something to people; the children of the others move up.
+fn is_told(step: &Step) -> bool {
+    !matches!(step.operation.kind, Kind::Plain | Kind::Detail)
+}
+
+/// The outline of a run.
+pub(crate) fn rows(run: &Run) -> Vec<Row> {
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); run.steps.len()];
+    let mut tops = Vec::new();
+    // The nearest ancestor that is told; a parent stands before its children.
+    let mut nearest: Vec<Option<usize>> = Vec::with_capacity(run.steps.len());
+    for (index, step) in run.steps.iter().enumerate() {
+        let parent = step.parent.filter(|parent| *parent < index);
+        let above = parent.and_then(|parent| match run.steps.get(parent) {
+            Some(above) if is_told(above) => Some(parent),
+            _ => nearest.get(parent).copied().flatten(),
+        });
+        nearest.push(above);
+        if is_told(step) {
+            match above.and_then(|above| children.get_mut(above)) {
+                Some(of_parent) => of_parent.push(index),
+                None => tops.push(index),
+            }
+        }
+    }
+    let mut rows = Vec::with_capacity(run.steps.len());
+    let mut stack: Vec<Row> = Vec::new();
+    let push = |stack: &mut Vec<Row>, steps: &[usize], depth: usize| {
+        let last = steps.last().copied();
+        stack.extend(steps.iter().rev().map(|step| Row {
+            step: *step,
+            depth,
+            is_last: Some(*step) == last,
+        }));
+    };
+    push(&mut stack, &tops, 0);
+    while let Some(row) = stack.pop() {
+        rows.push(row);
+        push(&mut stack, children.get(row.step).map_or(&[][..], Vec::as_slice), row.depth + 1);
+    }
+    rows
+}

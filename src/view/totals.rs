@@ -1,0 +1,130 @@
+//! Calls, tokens and money of a run, in all and by agent and model. What no operation says stays `None`.
+
+use crate::hash::HashMap;
+use crate::operation::{Kind, Operation, TokenCount};
+use crate::run::{Run, Step};
+
+/// Sums over operations.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Totals {
+    /// Calls of language models.
+    pub(crate) model_calls: u64,
+    /// Those of them that say no tokens.
+    pub(crate) unmetered_calls: u64,
+    /// Executions of tools.
+    pub(crate) tool_calls: u64,
+    /// Operations that failed.
+    pub(crate) failures: u64,
+    /// Tokens of calls of models, embedding and reranking models included.
+    pub(crate) tokens: TokenCount,
+    /// US dollars for calls of models.
+    pub(crate) cost: Option<f64>,
+    /// Nanoseconds in calls of models and in tools; parallel ones add up.
+    pub(crate) busy_nanos: u64,
+}
+
+/// The totals of the steps of one agent or one model.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Group<'a> {
+    /// The agent or model; `None` where no span names it.
+    pub(crate) name: Option<&'a str>,
+    /// Its sums.
+    pub(crate) totals: Totals,
+}
+
+fn add<T: Copy>(sum: &mut Option<T>, value: Option<T>, plus: impl Fn(T, T) -> T) {
+    *sum = match (*sum, value) {
+        (Some(sum), Some(value)) => Some(plus(sum, value)),
+        (sum, value) => sum.or(value),
+    };
+}
+
+/// Whether an operation calls a model. What agents and chains say of tokens repeats the calls below them.
+fn calls_model(operation: &Operation) -> bool {
+    matches!(operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank)
+}
+
+/// What an operation costs in all.
+pub(crate) fn cost(operation: &Operation) -> Option<f64> {
+    let cost = &operation.cost;
+    let mut parts = cost.input;
+    add(&mut parts, cost.output, |one, other| one + other);
+    cost.total.or(parts).filter(|amount| amount.is_finite())
+}
+
+impl Totals {
+    /// Of all steps. Where no model call says what it costs, the run's own step may.
+    pub(crate) fn of(run: &Run) -> Self {
+        let mut totals = Self::default();
+        run.steps.iter().for_each(|step| totals.take(step));
+        let root = || run.steps.get(run.root?).and_then(|root| cost(&root.operation));
+        totals.cost = totals.cost.or_else(root);
+        totals
+    }
+
+    fn take(&mut self, step: &Step) {
+        let operation = &step.operation;
+        self.failures += u64::from(operation.failure.is_some());
+        let nanos = step.ended_at.map_or(0, |end| end.0.saturating_sub(step.started_at.0));
+        if operation.kind == Kind::Tool {
+            self.tool_calls += 1;
+            self.busy_nanos = self.busy_nanos.saturating_add(nanos);
+        }
+        if !calls_model(operation) {
+            return;
+        }
+        self.busy_nanos = self.busy_nanos.saturating_add(nanos);
+        let usage = &operation.usage;
+        if operation.kind == Kind::Llm {
+            self.model_calls += 1;
+            self.unmetered_calls += u64::from(usage.input.is_none() && usage.output.is_none());
+        }
+        let tokens = &mut self.tokens;
+        for (sum, value) in [
+            (&mut tokens.input, usage.input),
+            (&mut tokens.output, usage.output),
+            (&mut tokens.total, usage.total),
+            (&mut tokens.cache_read, usage.cache_read),
+            (&mut tokens.cache_write, usage.cache_write),
+            (&mut tokens.reasoning, usage.reasoning),
+        ] {
+            add(sum, value, u64::saturating_add);
+        }
+        add(&mut self.cost, cost(operation), |one, other| one + other);
+    }
+}
+
+/// The totals of each agent that did something, in order of its first step.
+pub(crate) fn by_agent(run: &Run) -> Vec<Group<'_>> {
+    let is_work = |step: &&Step| calls_model(&step.operation) || step.operation.kind == Kind::Tool;
+    groups(run.steps.iter().filter(is_work), |step| agent_of(run, step))
+}
+
+/// The totals of each model that was called, in order of its first call.
+pub(crate) fn by_model(run: &Run) -> Vec<Group<'_>> {
+    let calls = run.steps.iter().filter(|step| calls_model(&step.operation));
+    groups(calls, |step| step.operation.model.name())
+}
+
+/// The agent that a step belongs to.
+pub(crate) fn agent_of<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
+    let of_scope = || run.scopes.get(step.scope)?.agent.as_deref();
+    of_scope().or(step.operation.agent.name.as_deref())
+}
+
+fn groups<'a>(steps: impl Iterator<Item = &'a Step>, name: impl Fn(&'a Step) -> Option<&'a str>) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    let mut places: HashMap<Option<&str>, usize> = HashMap::default();
+    for step in steps {
+        let name = name(step);
+        let place = *places.entry(name).or_insert_with(|| {
+            let totals = Totals::default();
+            groups.push(Group { name, totals });
+            groups.len() - 1
+        });
+        if let Some(group) = groups.get_mut(place) {
+            group.totals.take(step);
+        }
+    }
+    groups
+}

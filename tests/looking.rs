@@ -1,0 +1,466 @@
+//! What people see of runs: `show`, `ls`, `tail`, and the page for browsers, as the real program makes them.
+//!
+//! `UPDATE=1 cargo test --test looking` writes the goldens in `tests/looking`, which a person reads.
+#![cfg(feature = "server")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+
+#[path = "support/serving.rs"]
+mod serving;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::Value;
+use serving::Serving;
+use unicode_width::UnicodeWidthStr as _;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+fn program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_spanbridge"));
+    command.args(arguments).env("COLUMNS", "80");
+    for name in ["SPANBRIDGE_SERVER", "SPANBRIDGE_DATA_DIR", "SPANBRIDGE_TOKEN"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    program(arguments).stdin(Stdio::null()).output().expect("runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+fn stdout(arguments: &[&str]) -> String {
+    let output = run(arguments);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+/// The payloads of a case: its own, else those of the corpus.
+fn payloads(case: &str) -> Vec<PathBuf> {
+    let in_folder = |folder: PathBuf| -> Vec<PathBuf> {
+        let files = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let mut files: Vec<PathBuf> = files
+            .filter(|file| {
+                [".traces.json", ".logs.json"]
+                    .iter()
+                    .any(|end| file.to_string_lossy().ends_with(end))
+            })
+            .collect();
+        files.sort();
+        files
+    };
+    let own = in_folder(root().join("looking").join(case));
+    let files = if own.is_empty() {
+        in_folder(root().join("corpus").join(case))
+    } else {
+        own
+    };
+    assert!(!files.is_empty(), "{case} has payloads");
+    files
+}
+
+fn send(serving: &Serving, case: &str) {
+    for file in payloads(case) {
+        let signal = if file.to_string_lossy().ends_with(".logs.json") {
+            "logs"
+        } else {
+            "traces"
+        };
+        let request = ureq::post(format!("{}/v1/{signal}", serving.http)).header("content-type", "application/json");
+        let answer = request.send(&fs::read(&file).expect("reads")[..]).expect("an answer");
+        assert_eq!(answer.status(), 200, "{}", file.display());
+    }
+}
+
+/// The traces of a case, in the order in which its payloads name them.
+fn traces(case: &str) -> Vec<String> {
+    let mut ids = Vec::new();
+    for file in payloads(case)
+        .iter()
+        .filter(|file| file.to_string_lossy().ends_with(".traces.json"))
+    {
+        let payload: Value = serde_json::from_slice(&fs::read(file).expect("reads")).expect("JSON");
+        find_ids(&payload, &mut ids);
+    }
+    ids
+}
+
+fn find_ids(value: &Value, ids: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => {
+            if let (Some(Value::String(id)), true) = (map.get("traceId"), map.contains_key("startTimeUnixNano"))
+                && !ids.contains(id)
+            {
+                ids.push(id.clone());
+            }
+            map.values().for_each(|value| find_ids(value, ids));
+        }
+        Value::Array(list) => list.iter().for_each(|value| find_ids(value, ids)),
+        _ => {}
+    }
+}
+
+/// A store with these cases, written by a server that has ended.
+fn store(cases: &[&str]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    cases.iter().for_each(|case| send(&serving, case));
+    serving.stop();
+    directory
+}
+
+fn data_of(directory: &tempfile::TempDir) -> &str {
+    directory.path().to_str().expect("text")
+}
+
+/// Each golden and the arguments that print it.
+const VIEWS: &[(&str, &[&str])] = &[
+    ("show.txt", &[]),
+    ("full.txt", &["--full"]),
+    ("spans.txt", &["--spans", "-v"]),
+    ("run.json", &["--json"]),
+    ("page.html", &["--html", "-"]),
+];
+
+fn golden_cases() -> Vec<String> {
+    let entries = fs::read_dir(root().join("looking")).expect("the cases").flatten();
+    let folders = entries.filter(|entry| entry.path().is_dir());
+    let mut cases: Vec<String> = folders.map(|entry| entry.file_name().into_string().expect("text")).collect();
+    cases.sort();
+    cases
+}
+
+#[test]
+fn show_prints_what_a_person_has_read() {
+    let update = std::env::var_os("UPDATE").is_some_and(|value| value == "1");
+    let cases = golden_cases();
+    assert!(cases.len() >= 6, "{cases:?}");
+    let directory = store(&cases.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut wrong = Vec::new();
+    for case in &cases {
+        let id = traces(case).remove(0);
+        for (name, arguments) in VIEWS {
+            let printed = stdout(&[&["show", &id, "--data-dir", data_of(&directory)], *arguments].concat());
+            let golden = root().join("looking").join(case).join(name);
+            if update {
+                fs::write(&golden, &printed).expect("writes");
+            } else if fs::read_to_string(&golden).ok().as_deref() != Some(&printed) {
+                wrong.push(format!("{}\n{printed}", golden.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "UPDATE=1 rewrites them:\n{}", wrong.join("\n"));
+}
+
+/// Recordings with long texts, deep trees and wide letters.
+const RECORDED: &[&str] = &[
+    "oi-lc-subagents",
+    "oi-lc-compact",
+    "adk-error",
+    "oi-agents-onetrace",
+    "ls-langchain-toolerror",
+];
+
+#[test]
+fn nothing_is_wider_than_the_terminal() {
+    let mut cases = golden_cases();
+    cases.extend(RECORDED.iter().map(|case| (*case).to_owned()));
+    let directory = store(&cases.iter().map(String::as_str).collect::<Vec<_>>());
+    let data = data_of(&directory);
+    let mut checked = 0;
+    let mut check = |arguments: &[&str]| {
+        for line in stdout(arguments).lines() {
+            assert!(line.width() <= 80, "{arguments:?}: {} columns: {line}", line.width());
+            checked += 1;
+        }
+    };
+    check(&["ls", "-n", "0", "--data-dir", data]);
+    check(&["ls", "--sessions", "--data-dir", data]);
+    for id in cases.iter().flat_map(|case| traces(case)) {
+        for view in [&[][..], &["--full"], &["--spans"], &["--spans", "-v"], &["--spans", "-v", "--full"]] {
+            check(&[&["show", &id, "--data-dir", data], view].concat());
+        }
+    }
+    assert!(checked > 1_000, "{checked} lines");
+}
+
+#[test]
+fn each_filter_of_ls_takes_its_traces() {
+    let cases = [
+        "oi-langchain-toolerror",
+        "adk-error",
+        "made-running-root",
+        "made-plain-spans",
+        "oi-lc-subagents",
+    ];
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    cases.iter().for_each(|case| send(&serving, case));
+    let case_of = |id: &str| cases.iter().find(|case| traces(case).iter().any(|trace| trace == id)).copied();
+    let all: BTreeSet<&str> = cases.into_iter().collect();
+    let without = |case: &str| -> BTreeSet<&str> { all.iter().copied().filter(|have| *have != case).collect() };
+    let some = |cases: &[&'static str]| -> BTreeSet<&str> { cases.iter().copied().collect() };
+    for (arguments, expected) in [
+        (&[][..], all.clone()),
+        (&["--status", "error"], some(&["adk-error"])),
+        (&["--status", "running"], some(&["made-running-root"])),
+        (&["--status", "none"], some(&["made-plain-spans"])),
+        (&["--status", "ok"], some(&["oi-langchain-toolerror", "oi-lc-subagents"])),
+        (&["--agent", "lead"], some(&["oi-lc-subagents"])),
+        (&["--agent", "RESEARCHER"], some(&["oi-lc-subagents"])),
+        (&["--agent", "travel*"], some(&["oi-langchain-toolerror", "adk-error"])),
+        (&["--agent", "nobody"], some(&[])),
+        (&["--model", "gemini-2.5-flash"], some(&["adk-error"])),
+        (
+            &["--model", "gpt-4o-mini-2024-07-18"],
+            some(&["oi-langchain-toolerror", "oi-lc-subagents"]),
+        ),
+        (&["--model", "gemini*", "--status", "ok"], some(&[])),
+        (&["--service", "adk-app"], some(&["adk-error"])),
+        (&["--session", "sess-subagents"], some(&["oi-lc-subagents"])),
+        (&["--since", "2026-11-23"], some(&["oi-lc-subagents"])),
+        (&["--until", "2026-11-23"], without("oi-lc-subagents")),
+    ] {
+        for from in [["--server", &serving.api], ["--data-dir", data_of(&directory)]] {
+            let printed = stdout(&[&["ls", "--json", "-n", "0"], arguments, &from].concat());
+            let listed = printed.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+            let found: BTreeSet<&str> = listed
+                .filter_map(|listed| case_of(listed["trace_id"].as_str().expect("an id")))
+                .collect();
+            assert_eq!(found, expected, "{arguments:?} {from:?}");
+        }
+    }
+    // A limit counts those that hold.
+    let one = stdout(&["ls", "--json", "-n", "1", "--status", "error", "--server", &serving.api]);
+    assert_eq!(one.lines().count(), 1, "{one}");
+    let table = stdout(&["ls", "--wide", "--server", &serving.api]);
+    assert!(
+        table.contains("AGENT OR ROOT") && table.contains(&traces("adk-error")[0]),
+        "{table}"
+    );
+    serving.stop();
+}
+
+#[test]
+fn ls_lists_sessions() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    ["oi-lc-subagents", "made-session"].iter().for_each(|case| send(&serving, case));
+    for from in [["--server", &serving.api], ["--data-dir", data_of(&directory)]] {
+        let printed = stdout(&[&["ls", "--sessions", "--json"][..], &from].concat());
+        let sessions: Vec<Value> = printed.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(sessions[0]["session"], "sess-subagents", "the newest first: {printed}");
+        let made = traces("made-session").len() as u64;
+        assert!(made > 1 && sessions.iter().any(|session| session["traces"] == made), "{printed}");
+        let one = stdout(&[&["ls", "--sessions", "-n", "1"][..], &from].concat());
+        assert!(
+            one.starts_with("SESSION") && one.contains("sess-subagents") && one.lines().count() == 2,
+            "{one}"
+        );
+    }
+    let output = run(&["ls", "--sessions", "--status", "error", "--server", &serving.api]);
+    assert_eq!(output.status.code(), Some(2), "sessions have no status");
+    serving.stop();
+}
+
+#[test]
+fn an_ambiguous_prefix_lists_its_candidates() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    ["made-failures", "made-handoff"].iter().for_each(|case| send(&serving, case));
+    for from in [["--server", &serving.api], ["--data-dir", data_of(&directory)]] {
+        let output = run(&[&["show", "5b8e"][..], &from].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("trace ids start with 5b8e; pass more digits:"), "{said}");
+        for id in [traces("made-failures"), traces("made-handoff")].concat() {
+            assert!(said.contains(&format!("\n  {id}  2026-01-01 10:00:00Z  ")), "{said}");
+        }
+        let output = run(&[&["show", "0000"][..], &from].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains("no trace id starts with 0000; `spanbridge ls`"));
+    }
+    serving.stop();
+}
+
+/// `tail` and the lines that it prints.
+struct Tail {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Tail {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = program(&[&["tail", "--interval", "0.1"], arguments].concat())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let (sender, lines) = channel();
+        for pipe in [
+            Box::new(child.stdout.take().expect("piped")) as Box<dyn std::io::Read + Send>,
+            Box::new(child.stderr.take().expect("piped")),
+        ] {
+            let sender = sender.clone();
+            std::thread::spawn(move || {
+                for line in BufReader::new(pipe).lines().map_while(Result::ok) {
+                    let _ = sender.send(line);
+                }
+            });
+        }
+        Self { child, lines }
+    }
+
+    fn next(&self) -> String {
+        self.lines.recv_timeout(Duration::from_secs(60)).expect("a line in time")
+    }
+}
+
+impl Drop for Tail {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn tail_prints_runs_as_they_come_and_when_their_status_changes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let serving = Serving::start(directory.path());
+    send(&serving, "made-handoff");
+    let tails = [
+        Tail::start(&["--server", &serving.api]),
+        Tail::start(&["--data-dir", data_of(&directory)]),
+        Tail::start(&["--data-dir", data_of(&directory), "--status", "error", "--json"]),
+    ];
+    for tail in &tails {
+        let first = tail.next();
+        assert!(first.contains("following ") && first.contains("Ctrl-C"), "{first}");
+    }
+    // It began long ago, and comes now. Its root span comes later, with an end.
+    let id = "0e22000000000000000000000000000e";
+    let span = |span: &str, name: &str, end: u64, more: &str| {
+        let attributes =
+            r#"[{"key":"openinference.span.kind","value":{"stringValue":"AGENT"}},{"key":"agent.name","value":{"stringValue":"late"}}]"#;
+        let body = format!(
+            r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{{"traceId":"{id}","spanId":"{span}","name":"{name}","startTimeUnixNano":"1000000000","endTimeUnixNano":"{end}","attributes":{attributes}{more}}}]}}]}}]}}"#
+        );
+        let request = ureq::post(format!("{}/v1/traces", serving.http)).header("content-type", "application/json");
+        assert_eq!(request.send(body).expect("an answer").status(), 200);
+    };
+    span("0e22000000000001", "root", 0, "");
+    for tail in &tails[..2] {
+        let line = tail.next();
+        assert!(
+            line.starts_with(&id[..8]) && line.contains("running") && line.contains("late"),
+            "{line}"
+        );
+    }
+    span(
+        "0e22000000000001",
+        "root",
+        3_000_000_000,
+        r#","status":{"code":2,"message":"broken"}"#,
+    );
+    for tail in &tails[..2] {
+        let line = tail.next();
+        assert!(
+            line.starts_with(&id[..8]) && line.contains("error") && line.contains("2.00 s"),
+            "{line}"
+        );
+    }
+    let line: Value = serde_json::from_str(&tails[2].next()).expect("JSON");
+    assert_eq!(
+        (&line["trace_id"], &line["status"]),
+        (&id.into(), &"error".into()),
+        "the filter let the running one out"
+    );
+    // Another run is news; the one that was there before the start never was.
+    send(&serving, "made-failures");
+    for tail in &tails[..2] {
+        let line = tail.next();
+        assert!(
+            line.contains("error") && line.starts_with(&traces("made-failures")[0][..8]),
+            "{line}"
+        );
+    }
+    serving.stop();
+}
+
+/// What moves a cursor, rings, or turns the direction of writing.
+fn is_harmful(letter: char) -> bool {
+    letter != '\n' && letter.is_control() || matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[test]
+fn hostile_spans_stay_text() {
+    let directory = store(&["hostile"]);
+    let id = traces("hostile").remove(0);
+    let from = ["--data-dir", data_of(&directory)];
+    for view in [
+        &["show", &id][..],
+        &["show", &id, "--full"],
+        &["show", &id, "--spans", "-v"],
+        &["show", &id, "--spans", "-v", "--full"],
+        &["show", &id, "--html", "-"],
+        &["ls"],
+        &["ls", "--sessions"],
+        &["show", "0e11", "--full"],
+    ] {
+        let printed = stdout(&[view, &from].concat());
+        assert!(!printed.contains(is_harmful), "{view:?}: {printed:?}");
+    }
+    let page = stdout(&["show", &id, "--html", "-", from[0], from[1]]);
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "the text is there");
+    let (tags, attributes) = tags_and_attributes(&page);
+    let known = "a b body code dd details div dl dt h1 h2 h3 head header html li meta p pre section span style summary table tbody td th thead title tr ul";
+    let known: BTreeSet<&str> = known.split(' ').collect();
+    assert!(tags.iter().all(|tag| known.contains(tag.as_str())), "{tags:?}");
+    let known = BTreeSet::from(["charset", "class", "content", "href", "http-equiv", "id", "lang", "name", "style"]);
+    for (name, value) in &attributes {
+        assert!(known.contains(name.as_str()), "{name}={value}");
+        assert!(!value.contains("alert") && !value.contains("url("), "{name}={value}");
+        if name == "href" {
+            assert!(value.starts_with("#step-"), "{value}");
+        }
+    }
+    // The style sheet is ours to its end: nothing closes it early.
+    assert_eq!((page.matches("<style>").count(), page.matches("</style>").count()), (1, 1));
+}
+
+/// The names of all tags of a page, and all attributes, read as a browser does.
+fn tags_and_attributes(page: &str) -> (BTreeSet<String>, BTreeSet<(String, String)>) {
+    let (mut tags, mut attributes) = (BTreeSet::new(), BTreeSet::new());
+    for piece in page.split('<').skip(1) {
+        let mut left = piece.trim_start_matches('/');
+        if left.starts_with("!DOCTYPE html>") {
+            continue;
+        }
+        let end = left.find(|letter: char| !letter.is_ascii_alphanumeric()).expect("a tag ends");
+        tags.insert(left[..end].to_owned());
+        left = &left[end..];
+        loop {
+            left = left.trim_start();
+            if left.starts_with('>') {
+                break;
+            }
+            let (name, rest) = left.split_once("=\"").unwrap_or_else(|| panic!("no attribute: {left}"));
+            let (value, rest) = rest.split_once('"').expect("a quote ends");
+            attributes.insert((name.to_owned(), value.to_owned()));
+            left = rest;
+        }
+    }
+    (tags, attributes)
+}
