@@ -24,10 +24,9 @@ pub(super) fn text(text: &str) -> String {
 
 /// A value of others, cut where it is very long.
 pub(super) fn value(value: &str) -> Markup {
-    let end = if value.len() > VALUE {
-        value.floor_char_boundary(VALUE)
-    } else {
-        value.len()
+    let end = match value.len() {
+        length @ 0..=VALUE => length,
+        _ => (0..=VALUE).rev().find(|end| value.is_char_boundary(*end)).unwrap_or(0),
     };
     let (shown, hidden) = value.split_at_checked(end).unwrap_or((value, ""));
     html! {
