@@ -137,7 +137,7 @@ impl Ls {
         let limit = Some(self.limit).filter(|limit| *limit > 0);
         if self.sessions {
             let sessions = source.sessions(limit)?;
-            self.print(&sessions, |sessions| session_table(sessions))?;
+            self.print(&sessions, session_table)?;
             return Ok(ExitCode::SUCCESS);
         }
         let filter = Filter {

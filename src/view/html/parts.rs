@@ -24,11 +24,10 @@ pub(super) fn text(text: &str) -> String {
 
 /// A value of others, cut where it is very long.
 pub(super) fn value(value: &str) -> Markup {
-    let end = if value.len() > VALUE {
-        value.floor_char_boundary(VALUE)
-    } else {
-        value.len()
-    };
+    let mut end = value.len().min(VALUE);
+    while !value.is_char_boundary(end) {
+        end -= 1;
+    }
     let (shown, hidden) = value.split_at_checked(end).unwrap_or((value, ""));
     html! {
         pre { (block(shown)) }
