@@ -50,13 +50,33 @@ fn manual_pages_completions_and_help_cover_every_command() {
     }
     let bash = tempfile::NamedTempFile::new().expect("a file");
     fs::write(bash.path(), stdout(&spanbridge(&["completions", "bash"]))).expect("writes");
-    let ask = format!(
-        "source '{}'; COMP_WORDS=(spanbridge do); COMP_CWORD=1; _spanbridge spanbridge do spanbridge; echo \"${{COMPREPLY[*]}}\"",
-        bash.path().display()
-    );
-    match Command::new("bash").args(["-c", &ask]).output() {
-        Ok(output) => assert_eq!(stdout(&output).trim(), "doctor", "{}", String::from_utf8_lossy(&output.stderr)),
-        Err(error) => eprintln!("the script was not run in bash: {error}"),
+    for (line, previous, begun, offered) in [
+        ("do", "spanbridge", "do", "doctor"),
+        ("convert --to op", "--to", "op", "openreward"),
+        (
+            "export --option openreward.sub",
+            "--option",
+            "openreward.sub",
+            "openreward.subagents=nested",
+        ),
+        ("ls --status er", "--status", "er", "error"),
+    ] {
+        let ask = format!(
+            "source '{}'; COMP_WORDS=(spanbridge {line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
+             _spanbridge spanbridge '{begun}' '{previous}'; echo \"${{COMPREPLY[*]}}\"",
+            bash.path().display()
+        );
+        match Command::new("bash").args(["-c", &ask]).output() {
+            Ok(output) => {
+                let found = stdout(&output);
+                assert!(
+                    found.split_whitespace().any(|word| word == offered),
+                    "{line}: {found} {}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
+            }
+            Err(error) => eprintln!("the script was not run in bash: {error}"),
+        }
     }
 }
 

@@ -87,6 +87,23 @@ class Reader:
             printed = printed[:len(shown)]
         same(shown, printed)
 
+    def looks(self, command):
+        printed = self.sh(command)
+        assert "get_weather" in printed or (self.folder / "run.html").exists(), f"nothing of the run is printed: {printed}"
+
+    def lists_some(self, command):
+        self.sh(command)
+
+    def follows(self, command):
+        """It waits for more runs."""
+        tail = subprocess.Popen(["sh", "-euc", "exec " + command], cwd=self.folder, env=self.env, stdout=subprocess.PIPE, text=True)
+        try:
+            time.sleep(1)
+            assert tail.poll() is None, "it ended"
+        finally:
+            tail.terminate()
+            tail.wait()
+
     def exports(self, command):
         self.sh(command)
         [file] = (self.folder / "out").glob("*.contextforge.json")
@@ -118,7 +135,10 @@ CHECKS = {
     r"spanbridge serve .*--forward": Reader.forwards,
     r"curl .*/v1/traces": Reader.posts,
     r"spanbridge ls$": Reader.lists,
-    r"spanbridge show": Reader.shows,
+    r"spanbridge ls --status": Reader.lists_some,
+    r"spanbridge tail": Reader.follows,
+    r"spanbridge show ecba$": Reader.shows,
+    r"spanbridge show ecba --": Reader.looks,
     r"spanbridge export --to contextforge": Reader.exports,
     r"spanbridge convert": Reader.converts,
     r"spanbridge serve --config": Reader.serves_with_tls,
