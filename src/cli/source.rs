@@ -1,5 +1,7 @@
 //! Where commands read from: a running bridge over its API, or a data directory.
 
+mod lists;
+
 use std::env;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,6 +19,8 @@ use crate::span::json::Message;
 use crate::store::{Filter, Local, OpenOptions, Order, Store as _, Stored, TraceCursor};
 use crate::web::documents::Vocabulary;
 use crate::web::listing::{self, Listed};
+pub(super) use lists::Session;
+use lists::{Page, page_of_server, sessions_of_server};
 
 /// How long a busy bridge is asked again.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -407,68 +411,4 @@ fn tell_damage(id: TraceId, stored: Option<&Stored>) {
     for damaged in stored.iter().flat_map(|stored| &stored.damaged) {
         out::note(&format!("trace {id}: {damaged}; the damaged part is left out"));
     }
-}
-
-/// One session.
-#[derive(Debug, serde::Serialize, serde::Deserialize)]
-pub(super) struct Session {
-    pub(super) session: String,
-    /// How many traces name it.
-    pub(super) traces: u64,
-    /// Start of the first.
-    pub(super) start_unix_nano: u64,
-    /// End of the last; 0 if none says.
-    pub(super) end_unix_nano: u64,
-}
-
-#[derive(serde::Deserialize)]
-struct SessionsPage {
-    sessions: Vec<Session>,
-    next: Option<String>,
-}
-
-fn sessions_of_server(server: &Kind, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
-    let (mut sessions, mut after) = (Vec::new(), None::<String>);
-    loop {
-        let missing = limit.map_or(PAGE, |limit| limit.saturating_sub(sessions.len()).min(PAGE));
-        if missing == 0 {
-            return Ok(sessions);
-        }
-        let mut path = format!("/api/v1/sessions?limit={missing}");
-        if let Some(after) = &after {
-            path.push_str(&format!("&after={}", crate::web::percent_encoded(after)));
-        }
-        let body = server.get_ok(&path)?.unwrap_or_default();
-        let page: SessionsPage = serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))?;
-        sessions.extend(page.sessions);
-        match page.next {
-            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
-            _ => return Ok(sessions),
-        }
-    }
-}
-
-#[derive(serde::Deserialize)]
-struct Page {
-    traces: Vec<Listed>,
-    /// What the next page is asked for with.
-    next: Option<String>,
-}
-
-fn page_of_server(server: &Kind, filter: &Filter, summaries: bool, limit: usize, after: Option<&str>) -> Result<Page, Failure> {
-    let encoded = crate::web::percent_encoded;
-    let mut query = vec![format!("limit={limit}")];
-    query.extend(after.map(|after| format!("after={}", encoded(after))));
-    query.extend(filter.service.as_deref().map(|service| format!("service={}", encoded(service))));
-    query.extend(filter.session.as_deref().map(|session| format!("session={}", encoded(session))));
-    query.extend(filter.since.map(|nanos| format!("since={nanos}")));
-    query.extend(filter.until.map(|nanos| format!("until={nanos}")));
-    query.extend((!summaries).then(|| "summary=no".to_owned()));
-    query.extend(match filter.order {
-        Order::NewestFirst => None,
-        Order::OldestFirst => Some("order=oldest".to_owned()),
-        Order::LatestArrivalFirst => Some("order=arrival".to_owned()),
-    });
-    let body = server.get_ok(&format!("/api/v1/traces?{}", query.join("&")))?.unwrap_or_default();
-    serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))
 }

@@ -1,0 +1,69 @@
+//! Lists of traces and sessions, page by page from a server.
+
+use super::{Failure, Kind, PAGE};
+use crate::store::{Filter, Order};
+use crate::web::listing::Listed;
+
+/// One session.
+#[derive(Debug, serde::Serialize, serde::Deserialize)]
+pub(in crate::cli) struct Session {
+    pub(in crate::cli) session: String,
+    /// How many traces name it.
+    pub(in crate::cli) traces: u64,
+    /// Start of the first.
+    pub(in crate::cli) start_unix_nano: u64,
+    /// End of the last; 0 if none says.
+    pub(in crate::cli) end_unix_nano: u64,
+}
+
+#[derive(serde::Deserialize)]
+struct SessionsPage {
+    sessions: Vec<Session>,
+    next: Option<String>,
+}
+
+pub(super) fn sessions_of_server(server: &Kind, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
+    let (mut sessions, mut after) = (Vec::new(), None::<String>);
+    loop {
+        let missing = limit.map_or(PAGE, |limit| limit.saturating_sub(sessions.len()).min(PAGE));
+        if missing == 0 {
+            return Ok(sessions);
+        }
+        let mut path = format!("/api/v1/sessions?limit={missing}");
+        if let Some(after) = &after {
+            path.push_str(&format!("&after={}", crate::web::percent_encoded(after)));
+        }
+        let body = server.get_ok(&path)?.unwrap_or_default();
+        let page: SessionsPage = serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))?;
+        sessions.extend(page.sessions);
+        match page.next {
+            Some(next) if after.as_ref() != Some(&next) => after = Some(next),
+            _ => return Ok(sessions),
+        }
+    }
+}
+
+#[derive(serde::Deserialize)]
+pub(super) struct Page {
+    pub(super) traces: Vec<Listed>,
+    /// What the next page is asked for with.
+    pub(super) next: Option<String>,
+}
+
+pub(super) fn page_of_server(server: &Kind, filter: &Filter, summaries: bool, limit: usize, after: Option<&str>) -> Result<Page, Failure> {
+    let encoded = crate::web::percent_encoded;
+    let mut query = vec![format!("limit={limit}")];
+    query.extend(after.map(|after| format!("after={}", encoded(after))));
+    query.extend(filter.service.as_deref().map(|service| format!("service={}", encoded(service))));
+    query.extend(filter.session.as_deref().map(|session| format!("session={}", encoded(session))));
+    query.extend(filter.since.map(|nanos| format!("since={nanos}")));
+    query.extend(filter.until.map(|nanos| format!("until={nanos}")));
+    query.extend((!summaries).then(|| "summary=no".to_owned()));
+    query.extend(match filter.order {
+        Order::NewestFirst => None,
+        Order::OldestFirst => Some("order=oldest".to_owned()),
+        Order::LatestArrivalFirst => Some("order=arrival".to_owned()),
+    });
+    let body = server.get_ok(&format!("/api/v1/traces?{}", query.join("&")))?.unwrap_or_default();
+    serde_json::from_slice(&body).map_err(|error| server.unreadable(error.to_string()))
+}
