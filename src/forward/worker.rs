@@ -42,7 +42,8 @@ pub(super) struct Worker {
     end: watch::Receiver<Position>,
     folder: PathBuf,
     progress: Progress,
-    saved: Instant,
+    /// When the position was written last; `None`: not since the start.
+    saved: Option<Instant>,
 }
 
 impl Worker {
@@ -95,7 +96,7 @@ impl Worker {
             end,
             folder,
             progress,
-            saved: Instant::now(),
+            saved: None,
         })
     }
 
@@ -148,7 +149,7 @@ impl Worker {
             self.deliver(payload).await?;
         }
         self.move_to(next);
-        if self.saved.elapsed() >= SAVE {
+        if self.saved.is_none_or(|saved| saved.elapsed() >= SAVE) {
             self.save()?;
         }
         Ok(())
@@ -236,7 +237,7 @@ impl Worker {
             Health::Up => None,
             Health::Unknown => self.progress.last_error.clone(),
         };
-        self.saved = Instant::now();
+        self.saved = Some(Instant::now());
         let written = progress::read(&self.folder, &self.destination.name)?.unwrap_or_default();
         now_at.updated = written.updated;
         if written != now_at {

@@ -190,24 +190,7 @@ impl Story {
                 last = last.max(end);
             }
         }
-        // An agent's times are those of what it did.
-        for index in (0..self.drafts.len()).rev() {
-            let mark = marks.get(index).copied().unwrap_or_default();
-            if index != 0 && self.drafts.get(index).is_none_or(|draft| draft.operation.kind != Kind::Agent) {
-                continue;
-            }
-            let children = || self.drafts.iter().filter(|draft| index == 0 || draft.parent == Some(index));
-            let first = children().filter_map(|child| child.start).min();
-            let latest = children().filter_map(|child| child.end).max();
-            if let Some(draft) = self.drafts.get_mut(index) {
-                if mark.contains("start") {
-                    draft.start = first.or(draft.start).or(Some(last));
-                }
-                if mark.contains("end") {
-                    draft.end = latest.or(draft.end).or(draft.start);
-                }
-            }
-        }
+        self.settle_agents(&marks, last);
         for (draft, mark) in self.drafts.iter_mut().zip(&marks).filter(|(_, mark)| !mark.is_empty()) {
             draft.operation.unmapped.insert(TIMES_UNKNOWN.to_owned(), Value::from(*mark));
         }
@@ -215,6 +198,44 @@ impl Story {
         if unknown > 0 {
             let detail = format!("{unknown} operations have no times; the attribute {TIMES_UNKNOWN} marks the times that are stand-ins");
             self.note("$", NoteKind::TimeUnknown, detail);
+        }
+    }
+
+    /// An agent's times are those of what it did, the root's those of all.
+    fn settle_agents(&mut self, marks: &[&'static str], last: UnixNanos) {
+        let mut inside: Vec<(Option<UnixNanos>, Option<UnixNanos>)> = vec![(None, None); self.drafts.len()];
+        let hold = |inside: &mut [(Option<UnixNanos>, Option<UnixNanos>)], draft: &Draft, above: usize| {
+            if let Some((first, latest)) = inside.get_mut(above) {
+                *first = [*first, draft.start].into_iter().flatten().min();
+                *latest = [*latest, draft.end].into_iter().flatten().max();
+            }
+        };
+        // What stands before its parent is not settled again.
+        for (index, draft) in self.drafts.iter().enumerate() {
+            if let Some(above) = draft.parent.filter(|above| *above > index) {
+                hold(&mut inside, draft, above);
+            }
+        }
+        for index in (0..self.drafts.len()).rev() {
+            let mark = marks.get(index).copied().unwrap_or_default();
+            let (first, latest) = if index == 0 {
+                let starts = self.drafts.iter().filter_map(|draft| draft.start);
+                (starts.min(), self.drafts.iter().filter_map(|draft| draft.end).max())
+            } else {
+                inside.get(index).copied().unwrap_or_default()
+            };
+            let Some(draft) = self.drafts.get_mut(index) else { continue };
+            if index == 0 || draft.operation.kind == Kind::Agent {
+                if mark.contains("start") {
+                    draft.start = first.or(draft.start).or(Some(last));
+                }
+                if mark.contains("end") {
+                    draft.end = latest.or(draft.end).or(draft.start);
+                }
+            }
+            if let Some(above) = draft.parent.filter(|above| *above < index) {
+                hold(&mut inside, draft, above);
+            }
         }
     }
 
