@@ -641,3 +641,38 @@ fn odd_values_are_refused_or_come_back() {
     }
     assert!(refused > 100 && read > 100, "{refused} refused, {read} read");
 }
+
+/// A session of the corpus under another id, with its events in the same trace.
+fn session(id: &str) -> Value {
+    let mut document = parsed(&root().join("documents/synth/tracer-page-words.json"));
+    document["session_id"] = id.into();
+    document["metadata"]["told apart by"] = id.len().into();
+    document
+}
+
+#[test]
+fn sessions_that_name_one_trace_stay_two_documents() {
+    for ids in [["first", "second one"], ["", "third"]] {
+        let wanted = ids.map(session);
+        let text = wanted.each_ref().map(Value::to_string).join("\n");
+        let read = formats::disassemble(Some(format("synth")), &text).unwrap();
+        let (mut have, _) = written("synth", read.spans);
+        have.sort_by_key(|document| document["metadata"]["told apart by"].as_u64());
+        assert_eq!(have.as_slice(), wanted.as_slice());
+    }
+    let mut other = session("");
+    other["metadata"]["told apart by"] = "words".into();
+    let text = format!("{}\n{other}", session(""));
+    let read = formats::disassemble(Some(format("synth")), &text).unwrap();
+    assert_eq!(written("synth", read.spans).0.len(), 2, "sessions without an id");
+}
+
+#[test]
+fn a_step_may_tell_of_an_event_with_its_keys_in_another_order() {
+    let mut document = session("order");
+    let event = document["session_time_steps"][0]["events"][0].as_object_mut().unwrap();
+    let turned = event.clone().into_iter().rev().collect();
+    *event = turned;
+    let read = formats::disassemble(Some(format("synth")), &document.to_string()).unwrap();
+    assert_eq!(written("synth", read.spans).0, [document]);
+}

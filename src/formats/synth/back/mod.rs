@@ -16,6 +16,8 @@ mod calls;
 mod events;
 mod messages;
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value};
 
 use super::document::SessionTrace;
@@ -35,16 +37,13 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
         None => Vec::new(),
     };
     let history = if history.is_empty() { steps } else { history };
-    let recorded = metadata.get("trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
-    let of_event = || {
-        let mut ids = history
-            .iter()
-            .filter_map(|event| event.value.get("trace_id").and_then(Value::as_str));
-        ids.find_map(TraceId::from_hex)
+    // Several sessions may name one trace: only the session's own id tells them apart, and without one the words of the document.
+    let of_session = TraceId::from_hex(&session_id.replace('-', ""));
+    let own = || match session_id {
+        "" => at.value.to_string(),
+        named => named.to_owned(),
     };
-    let of_session = || TraceId::from_hex(&session_id.replace('-', ""));
-    let id = recorded.or_else(of_event).or_else(of_session);
-    let id = id.unwrap_or_else(|| trace_id("synth", session_id));
+    let id = of_session.unwrap_or_else(|| trace_id("synth", &own()));
     let mut story = Story::new("synth", id, written_form(at, &history));
     let said = messages::read(at)?;
     about_run(at, metadata, &mut story);
@@ -64,18 +63,15 @@ fn written_form(at: &At<'_>, history: &[At<'_>]) -> Value {
     written.unwrap_or_else(|| at.value.clone())
 }
 
-/// Steps count from 0, and their events stand in the history; gives the events of all steps.
+/// Steps count from 0 and have ids of their own, and what stands in them stands in the history; gives the events of all steps.
 fn check_steps<'a>(at: &At<'a>) -> Result<Vec<At<'a>>> {
     let mut out = Vec::new();
     let Some(steps) = at.some("session_time_steps") else {
         return Ok(out);
     };
-    let history = at
-        .some("event_history")
-        .map(|history| history.items())
-        .transpose()?
-        .unwrap_or_default();
-    let known: std::collections::HashSet<String> = history.iter().map(|event| event.value.to_string()).collect();
+    let events = known(at, "event_history")?;
+    let messages = known(at, "markov_blanket_message_history")?;
+    let mut ids = HashSet::new();
     for (index, step) in steps.items()?.into_iter().enumerate() {
         step.object()?;
         if let Some(number) = step.some("step_index")
@@ -83,14 +79,37 @@ fn check_steps<'a>(at: &At<'a>) -> Result<Vec<At<'a>>> {
         {
             return Err(number.refuse(format!("steps count from 0: expected {index}")));
         }
-        for event in step.some("events").map(|events| events.items()).transpose()?.unwrap_or_default() {
-            if !known.is_empty() && !known.contains(&event.value.to_string()) {
-                return Err(event.refuse("the event does not stand in `event_history`"));
-            }
-            out.push(event);
+        if let Some(id) = step.text_of("step_id")?.filter(|id| !id.is_empty())
+            && !ids.insert(id)
+        {
+            let place = step.get("step_id").unwrap_or(step);
+            return Err(place.refuse(format!("another step has the id `{id}`")));
         }
+        out.extend(in_history(&step, "events", &events, "event_history")?);
+        in_history(&step, "markov_blanket_messages", &messages, "markov_blanket_message_history")?;
     }
     Ok(out)
+}
+
+/// The members of a history, as text that does not depend on the order of keys.
+fn known(at: &At<'_>, key: &str) -> Result<HashSet<String>> {
+    let history = at.some(key).map(|history| history.items()).transpose()?.unwrap_or_default();
+    Ok(history.iter().map(|item| sorted(item.value)).collect())
+}
+
+/// The members of a step's list; an empty history says nothing of them.
+fn in_history<'a>(step: &At<'a>, key: &str, known: &HashSet<String>, history: &str) -> Result<Vec<At<'a>>> {
+    let list = step.some(key).map(|list| list.items()).transpose()?.unwrap_or_default();
+    match list.iter().find(|item| !known.is_empty() && !known.contains(&sorted(item.value))) {
+        Some(item) => Err(item.refuse(format!("this does not stand in `{history}`"))),
+        None => Ok(list),
+    }
+}
+
+fn sorted(value: &Value) -> String {
+    let mut value = value.clone();
+    value.sort_all_objects();
+    value.to_string()
 }
 
 /// Facts of the session go to the root.
