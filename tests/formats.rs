@@ -16,7 +16,7 @@ use spanbridge::formats::{FORMATS, Layout, Options};
 use spanbridge::operation::Kind;
 use spanbridge::run::{self, Run};
 use spanbridge::span::{LogRecord, Span};
-use support::{Case, Chance, cases};
+use support::{Case, Chance, cases, first_difference};
 
 /// Everything that is written of these runs, by file name.
 fn written(runs: &[Run], options: &Options) -> BTreeMap<String, String> {
@@ -67,16 +67,6 @@ fn is_expected(name: &str) -> bool {
     name.ends_with(".losses.json")
         || name.ends_with(".findings.json")
         || FORMATS.iter().any(|format| name.ends_with(&format!(".{}.json", format.id)))
-}
-
-fn first_difference(want: &str, have: &str) -> String {
-    let line = want.lines().zip(have.lines()).take_while(|(a, b)| a == b).count();
-    format!(
-        "line {}:\n    expected {}\n    but have {}",
-        line + 1,
-        want.lines().nth(line).unwrap_or("the end"),
-        have.lines().nth(line).unwrap_or("the end")
-    )
 }
 
 #[test]

@@ -74,6 +74,17 @@ fn load(folder: PathBuf) -> Case {
     }
 }
 
+/// The first line that differs, for people.
+pub(crate) fn first_difference(want: &str, have: &str) -> String {
+    let line = want.lines().zip(have.lines()).take_while(|(a, b)| a == b).count();
+    format!(
+        "line {}:\n    expected {}\n    but have {}",
+        line + 1,
+        want.lines().nth(line).unwrap_or("the end"),
+        have.lines().nth(line).unwrap_or("the end")
+    )
+}
+
 /// Numbers that look like chance and are the same on every run (xorshift).
 #[derive(Debug)]
 pub(crate) struct Chance(u64);
