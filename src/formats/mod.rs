@@ -1,6 +1,7 @@
 //! Runs to documents, document to spans: one folder a format. Formats never read attribute keys and never use one
 //! another.
 
+pub mod adk;
 pub mod atif;
 mod back;
 pub(crate) mod calls;
@@ -216,7 +217,7 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
 }
 
 /// Every format, in the order in which they are listed to people.
-pub const FORMATS: [AnyFormat; 8] = [
+pub const FORMATS: [AnyFormat; 9] = [
     AnyFormat::of::<contextforge::ContextForge>(Some(contextforge::back::read)),
     AnyFormat::of::<reflex::Reflex>(Some(reflex::back::read)),
     AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
@@ -225,11 +226,12 @@ pub const FORMATS: [AnyFormat; 8] = [
     AnyFormat::of::<messages::Messages>(None),
     AnyFormat::of::<atif::Atif>(None),
     AnyFormat::of::<deepeval::DeepEval>(None),
+    AnyFormat::of::<adk::Adk>(None),
 ];
 
 /// The format with this name.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
-    static LIST: [AnyFormat; 8] = FORMATS;
+    static LIST: [AnyFormat; 9] = FORMATS;
     LIST.iter().find(|format| format.id == id)
 }

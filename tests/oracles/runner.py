@@ -2,7 +2,7 @@
 import importlib.util, json, os, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMATS = ("contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif", "deepeval")
+FORMATS = ("contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif", "deepeval", "adk")
 
 # Formats whose packages do not go together with those of requirements.txt: they have an environment of their own.
 ELSEWHERE = {"deepeval": "deepeval", "adk": "google.adk"}

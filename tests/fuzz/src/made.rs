@@ -27,7 +27,9 @@ pub fn of(data: &[u8]) -> Made {
     made
 }
 
-const OPTIONS: [(&str, &[&str]); 16] = [
+const OPTIONS: [(&str, &[&str]); 18] = [
+    ("adk.intermediate", &["lists"]),
+    ("adk.subagents", &["cases"]),
     ("atif.subagents", &["files", "inline"]),
     ("contextforge.embeddings", &["retrieval"]),
     ("deepeval.cases", &["run", "conversation"]),
