@@ -49,9 +49,9 @@ pub(crate) fn result_value<'a>(run: &'a Run, results: &Results<'a>, given: Given
         None => step.and_then(|step| io::output(results, step)).unwrap_or_default(),
     };
     let says_no_more = |error: &str| match &value {
-        Json::Null => true,
         Json::Text(text) => text.trim().is_empty() || text.trim() == error.trim(),
-        _ => false,
+        // Null, and the empty object or list that some clients record beside the error.
+        other => other.is_empty(),
     };
     match failure.map(calls::error_text) {
         Some(error) if says_no_more(error) => (format!("Error: {error}").into(), failure),

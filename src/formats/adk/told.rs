@@ -93,24 +93,37 @@ impl<'a> Assembly<'a, '_> {
             draft.answer = Some(event::content("model", std::mem::take(&mut parts)));
         }
         let of_model = own.filter(|own| crate::transcript::is_model_call(own));
-        let (mut responses, mut called) = (Vec::new(), Vec::new());
+        let mut answered = Vec::with_capacity(piece.calls.len());
         for asked in &piece.calls {
-            parts.push(self.call(asked, span, ids, &mut responses));
-            if let Some(tool) = asked.tool.filter(|_| !self.cases && depth < NESTING_LIMIT) {
-                called.extend(self.scopes.remove(&Some(tool)).unwrap_or_default());
-            }
+            let (call, response) = self.call(asked, span, ids);
+            parts.push(call);
+            let inside = asked.tool.filter(|_| !self.cases && depth < NESTING_LIMIT);
+            let called = inside.and_then(|tool| self.scopes.remove(&Some(tool)));
+            answered.push((called.unwrap_or_default(), response));
         }
         let event = event::of_model(self.author(id), parts, of_model);
         if event.content.is_some() || !event.usage_metadata.is_empty() || !event.model_version.is_null() {
             draft.events.push(event);
         }
-        for scope in called {
-            self.called(draft, scope, ids, depth + 1);
+        // The responses of one event's calls stand in one event, but for those between which an agent speaks.
+        let mut responses = Vec::new();
+        for (called, response) in answered {
+            if !called.is_empty() {
+                self.respond(draft, id, &mut responses);
+            }
+            for scope in called {
+                self.called(draft, scope, ids, depth + 1);
+            }
+            responses.extend(response);
         }
+        self.respond(draft, id, &mut responses);
+    }
+
+    fn respond(&self, draft: &mut Draft<'a>, id: ScopeId, responses: &mut Vec<Object<'a>>) {
         if !responses.is_empty() {
             draft.events.push(Event {
                 author: self.author(id),
-                content: Some(event::content("user", responses)),
+                content: Some(event::content("user", std::mem::take(responses))),
                 ..Event::default()
             });
         }
@@ -156,8 +169,8 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    /// A call as a part; its last result joins the responses.
-    fn call(&mut self, asked: &Asked<'a>, span: Option<SpanId>, ids: &mut Ids<'a>, responses: &mut Vec<Object<'a>>) -> Object<'a> {
+    /// A call and its last result as parts.
+    fn call(&mut self, asked: &Asked<'a>, span: Option<SpanId>, ids: &mut Ids<'a>) -> (Object<'a>, Option<Object<'a>>) {
         let run = self.run;
         let id = ids.numbered(asked.id.clone(), ':');
         let (arguments, wrapped) = exchange::arguments(run, asked);
@@ -169,22 +182,22 @@ impl<'a> Assembly<'a, '_> {
             self.lost.add(span, format!("id of {}", asked.id), LossReason::Synthesized);
         }
         let name = exchange::name(run, asked);
-        if let Some(given) = asked.results.last() {
+        let response = asked.results.last().map(|given| {
             let (value, failure) = exchange::result_value(run, &self.results, *given);
             let is_text = matches!(value, Json::Text(_));
             let (response, wrapped) = event::response(id.clone(), name, value, failure);
-            responses.push(response);
             if wrapped {
                 self.lost.add(span, format!("response of {}", asked.id), LossReason::Coerced);
             }
             if failure.is_some() && !is_text {
                 self.lost.add(span, format!("error of {}", asked.id), LossReason::NoPlace);
             }
-        }
+            response
+        });
         if let Some(tool) = asked.tool.and_then(|tool| tool.of(run)) {
             self.step(tool);
         }
-        event::call(id, name, arguments)
+        (event::call(id, name, arguments), response)
     }
 }
 

@@ -97,8 +97,7 @@ impl<'a> Talk<'a> {
             lost.add(told::span(run, piece), "a result of no call", LossReason::NoPlace);
         }
         for round in &rounds.list {
-            let told = Told::of(source, round, &mut self.offered, lost);
-            self.told.extend(Some(told).filter(|told| !told.is_empty()));
+            self.told.push(Told::of(source, round, &mut self.offered, lost));
         }
         for step in pieces.rest.iter().filter_map(|id| id.of(run)) {
             lost.step(run, step);
@@ -124,6 +123,7 @@ impl<'a> Talk<'a> {
         {
             last.earlier.extend(last.output.replace(answer));
         }
+        self.told.retain(|told| !told.is_empty());
     }
 
     /// All that was said as one round: the run's question and its answer.
@@ -175,6 +175,7 @@ impl<'a> Talk<'a> {
             metadata.add_filled("history", history.drain(..).map(told::turn).collect::<Json<'_>>());
             metadata.add_filled("follows", before.replace(name.clone()));
             metadata.add_filled("models", told.models.into_iter().collect::<Json<'_>>());
+            metadata.add_filled("reasoning", told.thoughts.into_iter().collect::<Json<'_>>());
             metadata.add_filled("earlier_outputs", told.earlier.into_iter().collect::<Json<'_>>());
             if told.input.is_none() {
                 self.lost.add(told.span, "input", LossReason::Synthesized);

@@ -12,7 +12,7 @@
 //! | retrieval and reranking, also inside a tool | `retrieval_context`: the documents' texts, each once |
 //! | tokens and money of model calls, time from first to last operation | `input_token_count`, `output_token_count`, `token_cost`, `completion_time` |
 //! | trace, session, agent, models, system prompts, offered tools | `additional_metadata` |
-//! | words before the last ones, what was said before the run | `additional_metadata`: `earlier_outputs`, `history` |
+//! | words before the last ones, reasoning without calls, what was said before the run | `additional_metadata`: `earlier_outputs`, `reasoning`, `history` |
 //! | the case before in the same conversation | `additional_metadata.follows` |
 //! | resource, person, failure | `additional_metadata.run` of the run's first case |
 //!
@@ -32,8 +32,8 @@
 //!
 //! # What is lost
 //!
-//! Call ids, times of single operations, counts of single calls, earlier results of a call, other choices, opaque reasoning, reasoning
-//! without calls, queries and scores of retrievals, rewards and judgements, operations outside the conversation. Pictures, sounds and files
+//! Call ids, times of single operations, counts of single calls, earlier results of a call, other choices, opaque reasoning,
+//! queries and scores of retrievals, rewards and judgements, operations outside the conversation. Pictures, sounds and files
 //! become marked text. A run in which nobody said or called anything gives no case.
 
 mod assemble;

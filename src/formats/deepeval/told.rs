@@ -52,6 +52,8 @@ pub(super) struct Told<'a> {
     pub(super) retrieved: Vec<Text<'a>>,
     known: HashSet<Text<'a>>,
     pub(super) models: Vec<&'a str>,
+    /// What was thought beside no call.
+    pub(super) thoughts: Vec<Text<'a>>,
     pub(super) input_tokens: Option<u64>,
     pub(super) output_tokens: Option<u64>,
     pub(super) cost: Option<f64>,
@@ -102,10 +104,11 @@ impl<'a> Told<'a> {
             let words = words(message, span, lost);
             lost.opaque(message, span);
             let thoughts = io::reasoning(message).unwrap_or_default();
-            if piece.calls.is_empty() && !thoughts.is_empty() {
-                lost.add(span, "reasoning", LossReason::NoPlace);
+            if piece.calls.is_empty() {
+                self.thoughts.extend(Some(thoughts).filter(|thoughts| !thoughts.is_empty()));
+            } else {
+                join(&mut reasoning, thoughts);
             }
-            join(&mut reasoning, thoughts);
             if is_answer {
                 self.output = Some(words);
             } else if piece.calls.is_empty() {
@@ -218,6 +221,7 @@ impl<'a> Told<'a> {
         self.tools.extend(other.tools);
         self.retrieved
             .extend(other.retrieved.into_iter().filter(|text| self.known.insert(text.clone())));
+        self.thoughts.extend(other.thoughts);
         for model in other.models {
             if !self.models.contains(&model) {
                 self.models.push(model);
@@ -245,6 +249,7 @@ impl<'a> Told<'a> {
         let mut metadata = Object::new();
         metadata.add_filled("earlier_outputs", self.earlier.into_iter().collect::<Json<'_>>());
         metadata.add_filled("models", self.models.into_iter().collect::<Json<'_>>());
+        metadata.add_filled("reasoning", self.thoughts.into_iter().collect::<Json<'_>>());
         let is_told = self.output.is_some() || !self.tools.is_empty() || !self.retrieved.is_empty() || !metadata.is_empty();
         let answered = is_told.then(|| Turn {
             role: "assistant".into(),
