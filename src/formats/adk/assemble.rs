@@ -13,7 +13,7 @@ use crate::formats::lost::Lost;
 use crate::formats::rounds::{self, Round, Rounds};
 use crate::formats::{Assembled, LossReason, Options, calls, facts, io};
 use crate::hash::HashSet;
-use crate::operation::Kind;
+use crate::operation::{Kind, Message};
 use crate::run::Run;
 use crate::span::SpanId;
 use crate::transcript::{Piece, ScopeId, StepId, Transcript};
@@ -150,7 +150,7 @@ impl<'a> Assembly<'a, '_> {
         if list.is_empty() && asked.is_some() && answer.is_some() {
             list.push(Round::default());
         }
-        let mut prompts = Some(self.prompts(&of_rounds.prompts));
+        let mut prompts = Some(self.prompts(id, &of_rounds.prompts));
         let (mut ids, mut calls) = (Ids::default(), Ids::default());
         let last = list.len().saturating_sub(1);
         let mut out = Vec::with_capacity(list.len());
@@ -158,7 +158,9 @@ impl<'a> Assembly<'a, '_> {
             let is_old = round.is_old();
             let mut draft = Draft::default();
             if let Some(prompts) = prompts.take_if(|prompts| !is_old && !prompts.is_empty()) {
-                draft.agents.entry(self.author(id)).or_default().0 = prompts;
+                for (author, prompts) in prompts {
+                    draft.agents.entry(author).or_default().0 = prompts;
+                }
             }
             let said = round.answer();
             for (at, piece) in round.done.iter().enumerate() {
@@ -218,9 +220,10 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    pub(super) fn prompts(&mut self, prompts: &[(&'a crate::operation::Message, &Piece<'a>)]) -> Vec<Text<'a>> {
+    /// What the system said to each agent.
+    pub(super) fn prompts(&mut self, id: ScopeId, prompts: &[(&'a Message, &Piece<'a>)]) -> BTreeMap<Text<'a>, Vec<Text<'a>>> {
         let mut known = HashSet::default();
-        let mut out = Vec::new();
+        let mut out: BTreeMap<Text<'a>, Vec<Text<'a>>> = BTreeMap::new();
         for (message, piece) in prompts {
             let (words, has_media) = exchange::content(message);
             if has_media {
@@ -228,16 +231,20 @@ impl<'a> Assembly<'a, '_> {
                     .add(self.span(piece), "instructions: a part that is no text", LossReason::Coerced);
             }
             if known.insert(words.trim().to_owned()) {
-                out.push(words);
+                out.entry(self.author(id, Some(piece))).or_default().push(words);
             }
         }
         out
     }
 
-    pub(super) fn author(&self, id: ScopeId) -> Text<'a> {
-        let agent = self.run.scopes.get(id.index()).and_then(|scope| scope.agent.as_deref());
-        let agent = agent.or(self.run.agent.name.as_deref());
-        agent.filter(|name| !name.is_empty()).unwrap_or("unknown").into()
+    /// The agent whose operation a piece is: agents to which a run is passed on speak in one conversation.
+    pub(super) fn author(&self, id: ScopeId, piece: Option<&Piece<'a>>) -> Text<'a> {
+        let run = self.run;
+        let agent = |scope: usize| run.scopes.get(scope)?.agent.as_deref();
+        let step = piece.and_then(|piece| piece.step?.of(run));
+        let own = step.and_then(|step| step.operation.agent.name.as_deref().or_else(|| agent(step.scope)));
+        let name = own.or_else(|| agent(id.index())).or(run.agent.name.as_deref());
+        name.filter(|name| !name.is_empty()).unwrap_or("unknown").into()
     }
 
     pub(super) fn span(&self, piece: &Piece<'a>) -> Option<SpanId> {

@@ -143,3 +143,21 @@ fn what_the_reader_hides_is_named() {
     let found = violations(&bad);
     assert_eq!(found.0, 5, "{}", found.1);
 }
+
+#[test]
+fn agents_that_follow_one_another_author_their_events() {
+    let mut build = Build::new();
+    let root = build.agent("triage", None, 0, 9000);
+    let wanted = calling(vec![call("c1", "pass_on", json!({}))]);
+    let first = build.llm(root, 10, 20, &[user("Hi")], Some(wanted));
+    build.tool(first, 0, 30, 40, Ok("done".into()));
+    let other = build.llm(root, 50, 60, &[], Some(assistant("Hello.")));
+    build.op(other).agent.name = Some("billing".to_owned());
+    build.op(other).usage.input = Some(7);
+    let (document, _) = set(&build.run, &[]).unwrap();
+    let invocation = &document["eval_cases"][0]["conversation"][0];
+    assert_eq!(
+        told(invocation),
+        ["triage: function_call c1", "triage: function_response c1", "billing: "]
+    );
+}

@@ -32,7 +32,7 @@ impl<'a> Assembly<'a, '_> {
             match place {
                 Some(event) => event.content = Some(before),
                 None => draft.events.push(Event {
-                    author: self.author(id),
+                    author: self.author(id, None),
                     content: Some(before),
                     ..Event::default()
                 }),
@@ -58,7 +58,7 @@ impl<'a> Assembly<'a, '_> {
             self.step(own);
             let tools = &own.operation.tool_definitions;
             if !tools.is_empty() {
-                for name in draft.agents.entry(self.author(id)).or_default().1.add(tools) {
+                for name in draft.agents.entry(self.author(id, Some(piece))).or_default().1.add(tools) {
                     self.lost.add(span, format!("another definition of {name}"), LossReason::Ambiguous);
                 }
             }
@@ -101,7 +101,7 @@ impl<'a> Assembly<'a, '_> {
             let called = inside.and_then(|tool| self.scopes.remove(&Some(tool)));
             answered.push((called.unwrap_or_default(), response));
         }
-        let event = event::of_model(self.author(id), parts, of_model);
+        let event = event::of_model(self.author(id, Some(piece)), parts, of_model);
         if event.content.is_some() || !event.usage_metadata.is_empty() || !event.model_version.is_null() {
             draft.events.push(event);
         }
@@ -109,20 +109,20 @@ impl<'a> Assembly<'a, '_> {
         let mut responses = Vec::new();
         for (called, response) in answered {
             if !called.is_empty() {
-                self.respond(draft, id, &mut responses);
+                self.respond(draft, id, piece, &mut responses);
             }
             for scope in called {
                 self.called(draft, scope, ids, depth + 1);
             }
             responses.extend(response);
         }
-        self.respond(draft, id, &mut responses);
+        self.respond(draft, id, piece, &mut responses);
     }
 
-    fn respond(&self, draft: &mut Draft<'a>, id: ScopeId, responses: &mut Vec<Object<'a>>) {
+    fn respond(&self, draft: &mut Draft<'a>, id: ScopeId, piece: &Piece<'a>, responses: &mut Vec<Object<'a>>) {
         if !responses.is_empty() {
             draft.events.push(Event {
-                author: self.author(id),
+                author: self.author(id, Some(piece)),
                 content: Some(event::content("user", std::mem::take(responses))),
                 ..Event::default()
             });
@@ -134,9 +134,8 @@ impl<'a> Assembly<'a, '_> {
         let pieces = self.transcript.pieces(id);
         let of_rounds = Rounds::of(&pieces.list);
         self.beside(&of_rounds, &pieces.rest);
-        let prompts = self.prompts(&of_rounds.prompts);
-        if !prompts.is_empty() {
-            draft.agents.entry(self.author(id)).or_default().0.extend(prompts);
+        for (author, prompts) in self.prompts(id, &of_rounds.prompts) {
+            draft.agents.entry(author).or_default().0.extend(prompts);
         }
         for round in &of_rounds.list {
             let mut parts = Vec::new();
