@@ -34,6 +34,13 @@ pub(crate) fn arguments<'a>(run: &'a Run, asked: &Asked<'a>) -> (Object<'a>, boo
 
 /// A result as text, and why the tool failed. A failure without a result is `Error: ...`.
 pub(crate) fn result<'a>(run: &'a Run, results: &Results<'a>, given: Given<'a>) -> (Text<'a>, Option<&'a Failure>) {
+    let (value, failure) = result_value(run, results, given);
+    let text = if value.is_null() { Text::default() } else { value.into_text() };
+    (text, failure)
+}
+
+/// A result of any JSON type, and why the tool failed. A failure without a result is `Error: ...`.
+pub(crate) fn result_value<'a>(run: &'a Run, results: &Results<'a>, given: Given<'a>) -> (Json<'a>, Option<&'a Failure>) {
     let step: Option<&'a Step> = given.tool.and_then(|tool| tool.of(run));
     let of_step = || step.and_then(|step| step.operation.failure.as_ref());
     let failure = given.entry.and_then(|entry| entry.failure.as_ref()).or_else(of_step);
@@ -41,10 +48,14 @@ pub(crate) fn result<'a>(run: &'a Run, results: &Results<'a>, given: Given<'a>) 
         Some(value) => Json::from(value),
         None => step.and_then(|step| io::output(results, step)).unwrap_or_default(),
     };
-    let text = if value.is_null() { Text::default() } else { value.into_text() };
+    let says_no_more = |error: &str| match &value {
+        Json::Text(text) => text.trim().is_empty() || text.trim() == error.trim(),
+        // Null, and the empty object or list that some clients record beside the error.
+        other => other.is_empty(),
+    };
     match failure.map(calls::error_text) {
-        Some(error) if text.trim().is_empty() || text.trim() == error.trim() => (format!("Error: {error}").into(), failure),
-        _ => (text, failure),
+        Some(error) if says_no_more(error) => (format!("Error: {error}").into(), failure),
+        _ => (value, failure),
     }
 }
 

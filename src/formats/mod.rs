@@ -1,11 +1,13 @@
 //! Runs to documents, document to spans: one folder a format. Formats never read attribute keys and never use one
 //! another.
 
+pub mod adk;
 pub mod atif;
 mod back;
 pub(crate) mod calls;
 pub mod check;
 pub mod contextforge;
+pub mod deepeval;
 mod exchange;
 pub(crate) mod facts;
 mod ids;
@@ -15,11 +17,13 @@ pub mod json;
 mod json_from;
 mod json_read;
 pub mod loss;
+mod lost;
 pub mod messages;
 pub mod openreward;
 pub mod options;
 mod order;
 pub mod reflex;
+mod rounds;
 mod shape;
 pub mod synth;
 #[cfg(test)]
@@ -213,7 +217,7 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
 }
 
 /// Every format, in the order in which they are listed to people.
-pub const FORMATS: [AnyFormat; 7] = [
+pub const FORMATS: [AnyFormat; 9] = [
     AnyFormat::of::<contextforge::ContextForge>(Some(contextforge::back::read)),
     AnyFormat::of::<reflex::Reflex>(Some(reflex::back::read)),
     AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
@@ -221,11 +225,13 @@ pub const FORMATS: [AnyFormat; 7] = [
     AnyFormat::of::<invariant::Invariant>(Some(invariant::back::read)),
     AnyFormat::of::<messages::Messages>(None),
     AnyFormat::of::<atif::Atif>(None),
+    AnyFormat::of::<deepeval::DeepEval>(None),
+    AnyFormat::of::<adk::Adk>(None),
 ];
 
 /// The format with this name.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
-    static LIST: [AnyFormat; 7] = FORMATS;
+    static LIST: [AnyFormat; 9] = FORMATS;
     LIST.iter().find(|format| format.id == id)
 }

@@ -36,12 +36,15 @@ const WHOLE: [(&str, &str); 4] = [
 ];
 
 /// Options that write what is not written without them; words and results are divided at few and at many items.
-const MORE: [(&str, &str); 15] = [
+const MORE: [(&str, &str); 18] = [
     ("openreward.limit_msg_bytes", "200"),
     ("openreward.limit_think_bytes", "200"),
     ("openreward.limit_tool_result_bytes", "200"),
+    ("adk.intermediate", "lists"),
+    ("adk.subagents", "cases"),
     ("atif.subagents", "files"),
     ("contextforge.embeddings", "retrieval"),
+    ("deepeval.cases", "run"),
     ("invariant.container", "jsonl"),
     ("invariant.subagents", "own"),
     ("invariant.tools", "event"),

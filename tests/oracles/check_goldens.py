@@ -1,28 +1,37 @@
 #!/usr/bin/env python3
 """Loads the expected documents of hand-made cases in the real packages.
 
-usage: check_goldens.py CASE_DIR...      run with the Python that has requirements.txt
+usage: check_goldens.py [--formats a,b] CASE_DIR...      run with the Python that has requirements.txt; for the formats of
+                                                         requirements-evals.txt with that Python
 
 Every `<trace id>.<format>.json` must be accepted; a case that shows what a package refuses says so in `refused.json`:
 {"<trace id>.<format>.json": "a part of the refusal"}, and then the package must refuse it with these words."""
 import collections, json, os, sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from runner import FORMATS, verdicts
+from runner import FORMATS, missing, verdicts
 
 def main(folders):
+    chosen = FORMATS
+    if folders[:1] == ["--formats"]:
+        chosen, folders = folders[1].split(","), folders[2:]
     files, refusals = collections.defaultdict(list), {}
     for folder in folders:
         names = sorted(os.listdir(folder))
         if "refused.json" in names:
             with open(os.path.join(folder, "refused.json"), encoding="utf-8") as f:
                 for name, words in json.load(f).items():
+                    if name.split(".")[-2] not in chosen:
+                        continue
                     refusals[os.path.join(folder, name)] = words
         for name in names:
-            for fmt in FORMATS:
+            for fmt in chosen:
                 if name.endswith(f".{fmt}.json"):
                     files[fmt].append(os.path.join(folder, name))
     bad = seen = 0
-    for fmt in FORMATS:
+    for fmt in chosen:
+        if package := missing(fmt):
+            print(f"{fmt}: {len(files[fmt])} documents not loaded, {package} is not installed")
+            continue
         for path, ok, message in verdicts(fmt, files[fmt]):
             seen += 1
             words = refusals.pop(path, None)

@@ -1,8 +1,19 @@
 """Applies one check to many files in one process (the packages take seconds to import)."""
-import json, os, subprocess, sys
+import importlib.util, json, os, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMATS = ("contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif")
+FORMATS = ("contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif", "deepeval", "adk")
+
+# Formats whose packages do not go together with those of requirements.txt: they have an environment of their own.
+ELSEWHERE = {"deepeval": "deepeval", "adk": "google.adk"}
+
+def missing(fmt):
+    """The package that is not installed and without which documents of the format cannot be loaded."""
+    package = ELSEWHERE.get(fmt)
+    try:
+        return None if package is None or importlib.util.find_spec(package) else package
+    except ImportError:
+        return package
 
 def verdicts(fmt, files):
     """(path, accepted, message) of every file."""

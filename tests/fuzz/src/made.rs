@@ -27,9 +27,12 @@ pub fn of(data: &[u8]) -> Made {
     made
 }
 
-const OPTIONS: [(&str, &[&str]); 15] = [
+const OPTIONS: [(&str, &[&str]); 18] = [
+    ("adk.intermediate", &["lists"]),
+    ("adk.subagents", &["cases"]),
     ("atif.subagents", &["files", "inline"]),
     ("contextforge.embeddings", &["retrieval"]),
+    ("deepeval.cases", &["run", "conversation"]),
     ("invariant.container", &["push", "jsonl", "x"]),
     ("invariant.dataset", &["d"]),
     ("invariant.subagents", &["own"]),

@@ -1,0 +1,253 @@
+//! Runs to a set of cases.
+
+use std::collections::BTreeMap;
+
+use super::document::{EvalCase, EvalSet, Intermediate, Invocation};
+use super::event;
+use super::told::{Draft, details, lists};
+use crate::formats::calls::Results;
+use crate::formats::exchange;
+use crate::formats::ids::Ids;
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::lost::Lost;
+use crate::formats::rounds::{self, Round, Rounds};
+use crate::formats::{Assembled, LossReason, Options, calls, facts, io};
+use crate::hash::HashSet;
+use crate::operation::{Kind, Message};
+use crate::run::Run;
+use crate::span::SpanId;
+use crate::transcript::{Piece, ScopeId, StepId, Transcript};
+
+/// Facts that a case has a place for.
+const PLACED: [&str; 7] = ["tool_definitions", "tool_call_id", "model", "usage", "agent", "state", "error"];
+
+/// One set of all runs; none where nothing was said.
+pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<EvalSet<'a>>> {
+    let (mut lost, mut names, mut cases) = (Lost::new(&PLACED), Ids::default(), Vec::new());
+    let mut runs = runs.iter().filter(|run| run.has_agent_work()).peekable();
+    let Some(first) = runs.peek().copied() else { return Vec::new() };
+    for run in runs {
+        let transcript = Transcript::of(run);
+        let assembly = Assembly {
+            run,
+            lists: options.is("adk.intermediate", "lists"),
+            cases: options.is("adk.subagents", "cases"),
+            results: Results::of(run),
+            scopes: transcript.scopes_by_home(),
+            transcript,
+            lost: &mut lost,
+        };
+        assembly.of_run(&mut cases, &mut names);
+    }
+    if cases.is_empty() {
+        return Vec::new();
+    }
+    let document = EvalSet {
+        eval_set_id: first.trace_id.to_string().into(),
+        name: first.session_id.as_deref().map(Text::from),
+        eval_cases: cases,
+        creation_timestamp: event::seconds(first.started_at),
+    };
+    let losses = lost.finish();
+    vec![Assembled { document, losses }]
+}
+
+/// What all cases of a run need.
+pub(super) struct Assembly<'a, 'l> {
+    pub(super) run: &'a Run,
+    /// Calls, responses and words as lists instead of events.
+    pub(super) lists: bool,
+    /// Called agents as cases of their own instead of events.
+    pub(super) cases: bool,
+    pub(super) results: Results<'a>,
+    pub(super) transcript: Transcript<'a>,
+    /// Conversations that nothing tells of yet, by the tool that called the agent.
+    pub(super) scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
+    pub(super) lost: &'l mut Lost,
+}
+
+impl<'a> Assembly<'a, '_> {
+    fn of_run(mut self, cases: &mut Vec<EvalCase<'a>>, names: &mut Ids<'a>) {
+        let count = cases.len();
+        while let Some((_, scopes)) = self.scopes.pop_first() {
+            for scope in scopes {
+                let conversation = self.conversation(scope);
+                if conversation.is_empty() {
+                    continue;
+                }
+                let trace = self.run.trace_id.to_string();
+                let app = self.run.agent.name.as_deref().filter(|name| !name.is_empty());
+                let person = self.run.user_id.as_deref();
+                for (key, value) in [("app_name", app), ("user_id", person)] {
+                    if value.is_none() {
+                        self.lost.add(None, format!("session_input.{key}"), LossReason::Synthesized);
+                    }
+                }
+                let session_input = Object::from([
+                    ("app_name", app.unwrap_or("unknown").into()),
+                    ("user_id", person.unwrap_or("user").into()),
+                ]);
+                cases.push(EvalCase {
+                    eval_id: names.numbered(trace, ':'),
+                    conversation,
+                    session_input,
+                    creation_timestamp: event::seconds(self.run.started_at),
+                    final_session_state: Object::new(),
+                });
+            }
+        }
+        let about = facts::of_run_and_agent(self.run);
+        let placed = ["otel.trace_id", "agent", "user_id", "session_id"];
+        for (key, _) in about.iter().filter(|(key, _)| !placed.contains(key)) {
+            self.lost.fact(format!("run.{key}"));
+        }
+        let state = self.state();
+        if let Some(case) = cases.get_mut(count) {
+            case.session_input.add_filled("state", state.0);
+            case.final_session_state = state.1;
+        }
+    }
+
+    /// The state before the recorded changes, and after them.
+    fn state(&mut self) -> (Object<'a>, Object<'a>) {
+        let (mut before, mut after): (Object<'a>, Object<'a>) = Default::default();
+        let mut values: BTreeMap<&'a str, Option<Json<'a>>> = BTreeMap::new();
+        for step in &self.run.steps {
+            let Some(state) = &step.operation.state else { continue };
+            let Some(key) = state.key.as_deref() else {
+                self.lost
+                    .add(step.span_id, "state_change: a change without a key", LossReason::NoPlace);
+                continue;
+            };
+            if !values.contains_key(key)
+                && let Some(old) = state.old_value.as_ref().filter(|old| !old.is_null())
+            {
+                before.add(key, old);
+            }
+            values.insert(key, state.new_value.as_ref().map(Json::from));
+        }
+        for (key, value) in values {
+            after.add(key, value);
+        }
+        (before, after)
+    }
+
+    fn conversation(&mut self, id: ScopeId) -> Vec<Invocation<'a>> {
+        let run = self.run;
+        let Some(scope) = run.scopes.get(id.index()) else {
+            return Vec::new();
+        };
+        let is_first = id.index() == 0;
+        let pieces = self.transcript.pieces(id);
+        let of_rounds = Rounds::of(&pieces.list);
+        self.beside(&of_rounds, &pieces.rest);
+        let mut asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
+            Some(tool) => calls::arguments(run, tool).map(io::text),
+            None => rounds::outside(run.question.as_ref().filter(|_| is_first)),
+        };
+        let mut answer = rounds::outside(run.answer.as_ref().filter(|_| is_first));
+        let mut list = of_rounds.list;
+        if list.is_empty() && asked.is_some() && answer.is_some() {
+            list.push(Round::default());
+        }
+        let mut prompts = Some(self.prompts(id, &of_rounds.prompts));
+        let (mut ids, mut calls) = (Ids::default(), Ids::default());
+        let last = list.len().saturating_sub(1);
+        let mut out = Vec::with_capacity(list.len());
+        for (at, round) in list.iter().enumerate() {
+            let is_old = round.is_old();
+            let mut draft = Draft::default();
+            if let Some(prompts) = prompts.take_if(|prompts| !is_old && !prompts.is_empty()) {
+                for (author, prompts) in prompts {
+                    draft.agents.entry(author).or_default().0 = prompts;
+                }
+            }
+            let said = round.answer();
+            for (at, piece) in round.done.iter().enumerate() {
+                self.piece(&mut draft, id, piece, said == Some(at), &mut calls, 0);
+            }
+            if at == last
+                && !is_old
+                && let Some(answer) = answer.take()
+            {
+                self.answer(&mut draft, id, answer);
+            }
+            let mut parts = Vec::new();
+            for (message, piece) in &round.asked {
+                let span = self.span(piece);
+                self.lost.branch(piece, span);
+                parts.extend(event::parts(message, span, self.lost));
+            }
+            let begin = round.asked.first().map(|(_, piece)| *piece).or(round.done.first().copied());
+            let step = begin.and_then(|piece| piece.step).and_then(|step| step.of(run));
+            if parts.is_empty() && !is_old {
+                parts.extend(asked.take().map(event::text));
+            }
+            if parts.is_empty() {
+                self.lost
+                    .add(step.and_then(|step| step.span_id), "user_content", LossReason::Synthesized);
+                parts.push(event::text(""));
+            }
+            out.push(Invocation {
+                invocation_id: ids.numbered(step.map_or("", |step| &step.id), ':'),
+                user_content: event::content("user", parts),
+                final_response: draft.answer,
+                intermediate_data: if self.lists {
+                    lists(draft.events)
+                } else {
+                    Intermediate::Events {
+                        invocation_events: draft.events,
+                    }
+                },
+                creation_timestamp: event::seconds(begin.map_or(run.started_at, |piece| piece.at)),
+                app_details: details(draft.agents),
+            });
+        }
+        out
+    }
+
+    /// What stands outside the rounds.
+    pub(super) fn beside(&mut self, rounds: &Rounds<'a, '_>, rest: &[StepId]) {
+        for piece in &rounds.strays {
+            self.lost.add(self.span(piece), "a result of no call", LossReason::NoPlace);
+        }
+        for step in rest.iter().filter_map(|id| id.of(self.run)) {
+            self.lost.step(self.run, step);
+            let is_told = step.operation.state.is_some();
+            if !is_told && !matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
+                self.lost.add(step.span_id, step.operation.kind.name(), LossReason::NoPlace);
+            }
+        }
+    }
+
+    /// What the system said to each agent.
+    pub(super) fn prompts(&mut self, id: ScopeId, prompts: &[(&'a Message, &Piece<'a>)]) -> BTreeMap<Text<'a>, Vec<Text<'a>>> {
+        let mut known = HashSet::default();
+        let mut out: BTreeMap<Text<'a>, Vec<Text<'a>>> = BTreeMap::new();
+        for (message, piece) in prompts {
+            let (words, has_media) = exchange::content(message);
+            if has_media {
+                self.lost
+                    .add(self.span(piece), "instructions: a part that is no text", LossReason::Coerced);
+            }
+            if known.insert(words.trim().to_owned()) {
+                out.entry(self.author(id, Some(piece))).or_default().push(words);
+            }
+        }
+        out
+    }
+
+    /// The agent whose operation a piece is: agents to which a run is passed on speak in one conversation.
+    pub(super) fn author(&self, id: ScopeId, piece: Option<&Piece<'a>>) -> Text<'a> {
+        let run = self.run;
+        let agent = |scope: usize| run.scopes.get(scope)?.agent.as_deref();
+        let step = piece.and_then(|piece| piece.step?.of(run));
+        let own = step.and_then(|step| step.operation.agent.name.as_deref().or_else(|| agent(step.scope)));
+        let name = own.or_else(|| agent(id.index())).or(run.agent.name.as_deref());
+        name.filter(|name| !name.is_empty()).unwrap_or("unknown").into()
+    }
+
+    pub(super) fn span(&self, piece: &Piece<'a>) -> Option<SpanId> {
+        piece.step.and_then(|step| step.of(self.run))?.span_id
+    }
+}

@@ -1,0 +1,219 @@
+//! The rules of ADK's reader, whose own errors name no place.
+
+use serde_json::{Map, Value};
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::shape::Shape::{Any, Count, Flag, List, Maybe, Number, Object, Of, Text};
+use crate::formats::shape::{Record, may, need, repeated, shown};
+
+const SET: Record = Record {
+    what: "an eval set",
+    fields: &[
+        need("eval_set_id", Text),
+        need("eval_cases", List(&Of(&CASE))),
+        may("name", Maybe(&Text)),
+        may("description", Maybe(&Text)),
+        may("creation_timestamp", Number),
+    ],
+    others: None,
+};
+
+const CASE: Record = Record {
+    what: "an eval case",
+    fields: &[
+        need("eval_id", Text),
+        may("conversation", Maybe(&List(&Of(&INVOCATION)))),
+        may("conversation_scenario", Maybe(&Object)),
+        may("session_input", Maybe(&Of(&SESSION))),
+        may("creation_timestamp", Number),
+        may("final_session_state", Maybe(&Object)),
+    ],
+    others: None,
+};
+
+const SESSION: Record = Record {
+    what: "a session",
+    fields: &[need("app_name", Text), need("user_id", Text), may("state", Object)],
+    others: None,
+};
+
+const INVOCATION: Record = Record {
+    what: "an invocation",
+    fields: &[
+        need("user_content", Of(&CONTENT)),
+        may("invocation_id", Text),
+        may("final_response", Maybe(&Of(&CONTENT))),
+        may("intermediate_data", Maybe(&Object)),
+        may("creation_timestamp", Number),
+        may("duration", Maybe(&Number)),
+        may("model_duration", Maybe(&Number)),
+        may("tool_duration", Maybe(&Number)),
+        may("rubrics", Maybe(&List(&Object))),
+        may("app_details", Maybe(&Object)),
+    ],
+    others: Some("ADK refuses the whole file; leave it out"),
+};
+
+const EVENTS: Record = Record {
+    what: "a list of events",
+    fields: &[need("invocation_events", List(&Of(&EVENT)))],
+    others: Some("events stand alone, without the lists of calls and responses"),
+};
+
+const EVENT: Record = Record {
+    what: "an event",
+    fields: &[
+        need("author", Text),
+        may("content", Maybe(&Of(&CONTENT))),
+        may("usage_metadata", Maybe(&Object)),
+        may("model_version", Maybe(&Text)),
+    ],
+    others: None,
+};
+
+const LISTS: Record = Record {
+    what: "intermediate data",
+    fields: &[
+        may("tool_uses", List(&Of(&CALL))),
+        may("tool_responses", List(&Of(&RESPONSE))),
+        may("intermediate_responses", List(&List(&Any))),
+    ],
+    others: Some("ADK refuses the whole file; leave it out"),
+};
+
+const CONTENT: Record = Record {
+    what: "a content",
+    fields: &[may("role", Maybe(&Text)), may("parts", Maybe(&List(&Of(&PART))))],
+    others: Some("a content has a role and parts"),
+};
+
+const PART: Record = Record {
+    what: "a part",
+    fields: &[
+        may("text", Maybe(&Text)),
+        may("thought", Maybe(&Flag)),
+        may("function_call", Maybe(&Of(&CALL))),
+        may("function_response", Maybe(&Of(&RESPONSE))),
+    ],
+    others: None,
+};
+
+const CALL: Record = Record {
+    what: "a function call",
+    fields: &[may("id", Maybe(&Text)), may("name", Maybe(&Text)), may("args", Maybe(&Object))],
+    others: None,
+};
+
+const RESPONSE: Record = Record {
+    what: "a function response",
+    fields: &[may("id", Maybe(&Text)), may("name", Maybe(&Text)), may("response", Maybe(&Object))],
+    others: None,
+};
+
+const USAGE: [&str; 4] = [
+    "prompt_token_count",
+    "candidates_token_count",
+    "cached_content_token_count",
+    "total_token_count",
+];
+
+pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+    let Some(set) = document.as_object() else {
+        return found.add(
+            place,
+            format!("expected an eval set (an object with `eval_cases`), found {}", shown(document)),
+        );
+    };
+    // ADK takes both spellings of a key.
+    let set = snake(&Value::Object(set.clone()), 0);
+    let Some(set) = set.as_object() else { return };
+    SET.check(set, place, found);
+    let place = place.key("eval_cases");
+    let cases: Vec<&Value> = set.get("eval_cases").and_then(Value::as_array).into_iter().flatten().collect();
+    let ids = cases
+        .iter()
+        .enumerate()
+        .filter_map(|(at, case)| Some((at, case.get("eval_id")?.as_str()?)));
+    for (at, id) in repeated(ids) {
+        found.add(
+            place.item(at).key("eval_id"),
+            format!("a case before has the id {id:?}: every case needs an id of its own"),
+        );
+    }
+    for (at, case) in cases.iter().enumerate() {
+        let place = place.item(at);
+        let is_there = |key: &str| case.get(key).is_some_and(|value| !value.is_null());
+        if is_there("conversation") == is_there("conversation_scenario") {
+            found.add(
+                place,
+                "a case has either a conversation or a conversation_scenario: leave one out, or add one",
+            );
+        }
+        let place = place.key("conversation");
+        for (at, invocation) in case.get("conversation").and_then(Value::as_array).into_iter().flatten().enumerate() {
+            let place = place.item(at);
+            let place = place.key("intermediate_data");
+            if let Some(data) = invocation.get("intermediate_data").and_then(Value::as_object) {
+                intermediate(data, place, found);
+            }
+        }
+    }
+}
+
+fn intermediate(data: &Map<String, Value>, place: Place<'_>, found: &mut Violations) {
+    if !data.contains_key("invocation_events") {
+        return LISTS.check(data, place, found);
+    }
+    EVENTS.check(data, place, found);
+    let place = place.key("invocation_events");
+    for (at, event) in data
+        .get("invocation_events")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
+        let place = place.item(at);
+        let place = place.key("usage_metadata");
+        for key in USAGE {
+            if let Some(count) = event.get("usage_metadata").and_then(|usage| usage.get(key)) {
+                Maybe(&Count).check(count, place.key(key), found);
+            }
+        }
+    }
+}
+
+/// The same with keys in snake case, but for objects whose keys are data. Deeper values hold data only.
+fn snake(value: &Value, depth: usize) -> Value {
+    const DATA: [&str; 6] = [
+        "args",
+        "response",
+        "state",
+        "final_session_state",
+        "app_details",
+        "conversation_scenario",
+    ];
+    match value {
+        Value::Array(list) => list.iter().map(|item| snake(item, depth)).collect(),
+        Value::Object(map) if depth < 12 => {
+            let named = map.iter().map(|(key, value)| {
+                let key = snake_key(key);
+                let is_data = DATA.contains(&key.as_str());
+                (key, if is_data { value.clone() } else { snake(value, depth + 1) })
+            });
+            named.collect::<Map<_, _>>().into()
+        }
+        other => other.clone(),
+    }
+}
+
+fn snake_key(key: &str) -> String {
+    let mut out = String::with_capacity(key.len() + 4);
+    for letter in key.chars() {
+        if letter.is_ascii_uppercase() {
+            out.push('_');
+        }
+        out.push(letter.to_ascii_lowercase());
+    }
+    out
+}

@@ -1,0 +1,98 @@
+//! Google ADK's eval set (`*.evalset.json`), as `adk eval` and `local_eval_sets_manager.load_eval_set_from_file` of google-adk 2.13
+//! load it.
+//!
+//! | run | eval set |
+//! |---|---|
+//! | runs of a session | `eval_cases` of one set, at least one a run |
+//! | conversation of an agent | an eval case |
+//! | user's words and what followed; also what was said before the run | an invocation |
+//! | user's words; what the agent was asked, where no message says it | `user_content` |
+//! | last words, if they stand beside no calls; the answer that only an agent or chain holds | `final_response` |
+//! | words and calls before | `intermediate_data.invocation_events`: an event a model call, with `author`, `usage_metadata`, `model_version` |
+//! | reasoning | a part with `thought` |
+//! | tool's result, whenever it came | `function_response` in the event after the one with its call |
+//! | model call of the final response | an event without content |
+//! | tool, retrieval, memory that no model asked for | `function_call` and `function_response` |
+//! | agent that a tool called | events of its own author between call and response |
+//! | conversation of a judge or a guardrail | a case of its own |
+//! | system prompts, offered tools | `app_details`: the prompts in the case's first invocation of the run |
+//! | name of the run's agent, person | `session_input`: `app_name`, `user_id` |
+//! | changes of state | `session_input.state` before the first of each key, `final_session_state` after the last |
+//! | picture, sound, file with a URL | `file_data` |
+//!
+//! | option | |
+//! |---|---|
+//! | `adk.intermediate=events` | `InvocationEvents` (as without it) |
+//! | `adk.intermediate=lists` | `IntermediateData`: `tool_uses`, `tool_responses`, `intermediate_responses`; readers before 1.13 know only these |
+//! | `adk.subagents=events` | called agents in the events of the caller (as without it) |
+//! | `adk.subagents=cases` | called agents as cases of their own |
+//!
+//! ADK's metric `tool_trajectory_avg_score` compares all calls of `intermediate_data`, in which `AgentTool` leaves out what the called agent
+//! does: for it, write `adk.subagents=cases`.
+//!
+//! # What readers ruin
+//!
+//! Any error, such as arguments that are no object, shows as `TypeError: string indices must be integers`: the reader then takes the file
+//! for one of the old form. `spanbridge check` names the place.
+//!
+//! # What is lost
+//!
+//! Times but for starts of invocations, money, parameters, errors beside a result that is no text, earlier results of a call, other choices,
+//! opaque reasoning, rewards and judgements, the resource, operations outside the conversation. Bytes of pictures, sounds and files become
+//! marked text. A result that is no object is put into one, as `result`, an error as `error`: ADK does the same. A call id that stands in
+//! the case already gets a number. With `lists`, tokens and models are lost, too. A run in which nobody said or called anything gives no case.
+
+mod assemble;
+mod check;
+pub mod document;
+mod event;
+#[cfg(test)]
+mod tests;
+mod told;
+
+pub use document::EvalSet;
+
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::options::Values;
+use crate::formats::{Assembled, Choice, Format, Options};
+use crate::run::Run;
+
+/// The format.
+#[derive(Debug, Clone, Copy)]
+pub struct Adk;
+
+impl Format for Adk {
+    const ID: &'static str = "adk";
+    const HOLDS: &'static str = "Google ADK eval set: a case for each agent's conversation, with calls and final responses";
+    const LOSES: &'static str =
+        "times of operations, cost, parameters, rewards, judgements, the resource, operations outside the conversation";
+    const OPTIONS: &'static [Choice] = &[
+        Choice {
+            name: "adk.intermediate",
+            values: Values::Words(&["events", "lists"]),
+            default: "events",
+            meaning: "write what stands between question and answer as events, or as lists of calls and responses",
+            variable: None,
+        },
+        Choice {
+            name: "adk.subagents",
+            values: Values::Words(&["events", "cases"]),
+            default: "events",
+            meaning: "write agents that a tool called into the events of the caller, or as cases of their own",
+            variable: None,
+        },
+    ];
+    type Document<'a> = EvalSet<'a>;
+
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<EvalSet<'a>>> {
+        assemble::assemble(runs, options)
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+        for (place, document) in documents {
+            check::check(*place, document, found);
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! What is said and called between a question and its answer, as events.
+
+use std::collections::BTreeMap;
+
+use super::assemble::Assembly;
+use super::document::{Content, Event, Intermediate};
+use super::event;
+use crate::formats::LossReason;
+use crate::formats::exchange::{self, Offered};
+use crate::formats::ids::Ids;
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::rounds::{self, Rounds};
+use crate::run::Step;
+use crate::span::SpanId;
+use crate::transcript::{Asked, NESTING_LIMIT, Piece, PieceKind, ScopeId};
+
+/// What an invocation grows from.
+#[derive(Default)]
+pub(super) struct Draft<'a> {
+    pub(super) events: Vec<Event<'a>>,
+    pub(super) answer: Option<Content<'a>>,
+    /// Instructions and tools by agent.
+    pub(super) agents: BTreeMap<Text<'a>, (Vec<Text<'a>>, Offered<'a>)>,
+}
+
+impl<'a> Assembly<'a, '_> {
+    /// The answer that only an agent or chain holds; the words that stood there become an event.
+    pub(super) fn answer(&mut self, draft: &mut Draft<'a>, id: ScopeId, words: Text<'a>) {
+        let new = event::content("model", vec![event::text(words)]);
+        if let Some(before) = draft.answer.replace(new.clone()).filter(|before| *before != new) {
+            let place = draft.events.iter_mut().rev().find(|event| event.content.is_none());
+            match place {
+                Some(event) => event.content = Some(before),
+                None => draft.events.push(Event {
+                    author: self.author(id, None),
+                    content: Some(before),
+                    ..Event::default()
+                }),
+            }
+        }
+    }
+
+    /// A piece as events; `is_answer`: its words are the final response.
+    pub(super) fn piece(
+        &mut self,
+        draft: &mut Draft<'a>,
+        id: ScopeId,
+        piece: &Piece<'a>,
+        is_answer: bool,
+        ids: &mut Ids<'a>,
+        depth: usize,
+    ) {
+        let (run, span) = (self.run, self.span(piece));
+        self.lost.branch(piece, span);
+        let is_message = matches!(piece.kind, PieceKind::Message(_));
+        let own = piece.step.and_then(|step| step.of(run)).filter(|_| !is_message);
+        if let Some(own) = own {
+            self.step(own);
+            let tools = &own.operation.tool_definitions;
+            if !tools.is_empty() {
+                for name in draft.agents.entry(self.author(id, Some(piece))).or_default().1.add(tools) {
+                    self.lost.add(span, format!("another definition of {name}"), LossReason::Ambiguous);
+                }
+            }
+        }
+        match piece.kind {
+            PieceKind::UserWords | PieceKind::AgentWords => {
+                let kind = own.map_or("words", |own| own.operation.kind.name());
+                return self.lost.add(span, format!("{kind}: its words"), LossReason::NoPlace);
+            }
+            PieceKind::SilentTurn => self.lost.add(span, "a model call without recorded words", LossReason::NoPlace),
+            PieceKind::Unasked if own.is_none() => {
+                for asked in &piece.calls {
+                    let what = format!("the result of {}, which nothing calls", asked.id);
+                    self.lost.add(None, what, LossReason::NoPlace);
+                }
+                return;
+            }
+            PieceKind::Unasked => {
+                let kind = own.map_or("words", |own| own.operation.kind.name());
+                self.lost.add(
+                    span,
+                    format!("function_call: no model asked for this {kind}"),
+                    LossReason::Synthesized,
+                );
+            }
+            _ => {}
+        }
+        let mut parts = rounds::said(piece)
+            .map(|message| event::parts(message, span, self.lost))
+            .unwrap_or_default();
+        if is_answer {
+            draft.answer = Some(event::content("model", std::mem::take(&mut parts)));
+        }
+        let of_model = own.filter(|own| crate::transcript::is_model_call(own));
+        let mut answered = Vec::with_capacity(piece.calls.len());
+        for asked in &piece.calls {
+            let (call, response) = self.call(asked, span, ids);
+            parts.push(call);
+            let inside = asked.tool.filter(|_| !self.cases && depth < NESTING_LIMIT);
+            let called = inside.and_then(|tool| self.scopes.remove(&Some(tool)));
+            answered.push((called.unwrap_or_default(), response));
+        }
+        let event = event::of_model(self.author(id, Some(piece)), parts, of_model);
+        if event.content.is_some() || !event.usage_metadata.is_empty() || !event.model_version.is_null() {
+            draft.events.push(event);
+        }
+        // The responses of one event's calls stand in one event, but for those between which an agent speaks.
+        let mut responses = Vec::new();
+        for (called, response) in answered {
+            if !called.is_empty() {
+                self.respond(draft, id, piece, &mut responses);
+            }
+            for scope in called {
+                self.called(draft, scope, ids, depth + 1);
+            }
+            responses.extend(response);
+        }
+        self.respond(draft, id, piece, &mut responses);
+    }
+
+    fn respond(&self, draft: &mut Draft<'a>, id: ScopeId, piece: &Piece<'a>, responses: &mut Vec<Object<'a>>) {
+        if !responses.is_empty() {
+            draft.events.push(Event {
+                author: self.author(id, Some(piece)),
+                content: Some(event::content("user", std::mem::take(responses))),
+                ..Event::default()
+            });
+        }
+    }
+
+    /// The conversation of an agent that a tool called, as events of its own.
+    fn called(&mut self, draft: &mut Draft<'a>, id: ScopeId, ids: &mut Ids<'a>, depth: usize) {
+        let pieces = self.transcript.pieces(id);
+        let of_rounds = Rounds::of(&pieces.list);
+        self.beside(&of_rounds, &pieces.rest);
+        for (author, prompts) in self.prompts(id, &of_rounds.prompts) {
+            draft.agents.entry(author).or_default().0.extend(prompts);
+        }
+        for round in &of_rounds.list {
+            let mut parts = Vec::new();
+            for (message, piece) in &round.asked {
+                let span = self.span(piece);
+                parts.extend(event::parts(message, span, self.lost));
+            }
+            if !parts.is_empty() {
+                draft.events.push(Event {
+                    author: "user".into(),
+                    content: Some(event::content("user", parts)),
+                    ..Event::default()
+                });
+            }
+            for piece in &round.done {
+                self.piece(draft, id, piece, false, ids, depth);
+            }
+        }
+    }
+
+    fn step(&mut self, step: &'a Step) {
+        self.lost.step(self.run, step);
+        if step.operation.usage.cache_write.is_some() {
+            self.lost.fact("usage.cache_write");
+        }
+        self.lost.fact("times of events");
+        if self.lists && crate::transcript::is_model_call(step) {
+            self.lost.fact("usage");
+            self.lost.fact("model");
+        }
+    }
+
+    /// A call and its last result as parts.
+    fn call(&mut self, asked: &Asked<'a>, span: Option<SpanId>, ids: &mut Ids<'a>) -> (Object<'a>, Option<Object<'a>>) {
+        let run = self.run;
+        let id = ids.numbered(asked.id.clone(), ':');
+        let (arguments, wrapped) = exchange::arguments(run, asked);
+        self.lost.call(asked, wrapped, span);
+        if id != asked.id {
+            self.lost.add(span, format!("id of {}", asked.id), LossReason::Coerced);
+        }
+        if asked.is_made && asked.call.is_some() {
+            self.lost.add(span, format!("id of {}", asked.id), LossReason::Synthesized);
+        }
+        let name = exchange::name(run, asked);
+        let response = asked.results.last().map(|given| {
+            let (value, failure) = exchange::result_value(run, &self.results, *given);
+            let is_text = matches!(value, Json::Text(_));
+            let (response, wrapped) = event::response(id.clone(), name, value, failure);
+            if wrapped {
+                self.lost.add(span, format!("response of {}", asked.id), LossReason::Coerced);
+            }
+            if failure.is_some() && !is_text {
+                self.lost.add(span, format!("error of {}", asked.id), LossReason::NoPlace);
+            }
+            response
+        });
+        if let Some(tool) = asked.tool.and_then(|tool| tool.of(run)) {
+            self.step(tool);
+        }
+        (event::call(id, name, arguments), response)
+    }
+}
+
+/// Events as lists of calls, responses and words.
+pub(super) fn lists(events: Vec<Event<'_>>) -> Intermediate<'_> {
+    let (mut tool_uses, mut tool_responses, mut intermediate_responses) = (Vec::new(), Vec::new(), Vec::new());
+    for event in events {
+        let Some(content) = event.content else { continue };
+        let mut words = Vec::new();
+        for mut part in content.parts {
+            if let Some(Json::Object(call)) = part.remove("function_call") {
+                tool_uses.push(call);
+            } else if let Some(Json::Object(response)) = part.remove("function_response") {
+                tool_responses.push(response);
+            } else {
+                words.push(part);
+            }
+        }
+        if !words.is_empty() {
+            intermediate_responses.push((event.author, words));
+        }
+    }
+    Intermediate::Lists {
+        tool_uses,
+        tool_responses,
+        intermediate_responses,
+    }
+}
+
+/// Instructions and tools as ADK has them.
+pub(super) fn details<'a>(agents: BTreeMap<Text<'a>, (Vec<Text<'a>>, Offered<'a>)>) -> Object<'a> {
+    let mut out = Object::new();
+    for (name, (prompts, tools)) in agents {
+        let mut agent = Object::from([("name", name.clone().into())]);
+        if !prompts.is_empty() {
+            agent.add("instructions", prompts.join("\n\n"));
+        }
+        agent.add_filled("tool_declarations", tools.list());
+        out.add(name, agent);
+    }
+    if out.is_empty() {
+        return out;
+    }
+    Object::from([("agent_details", out.into())])
+}

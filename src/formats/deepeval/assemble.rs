@@ -1,0 +1,226 @@
+//! Runs to cases.
+
+use super::document::{Case, Conversation, Single};
+use super::told::{self, Source, Told};
+use crate::formats::exchange::Offered;
+use crate::formats::ids::Ids;
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::lost::Lost;
+use crate::formats::rounds::{self, Rounds};
+use crate::formats::{Assembled, Loss, LossReason, Options, calls, facts, io};
+use crate::operation::Kind;
+use crate::run::{Run, Scope};
+use crate::transcript::{Pieces, Transcript};
+
+/// Facts that a case has a place for.
+const PLACED: [&str; 5] = ["tool_definitions", "tool_call_id", "model", "agent", "error"];
+
+/// The cases of a run.
+pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<'a>>> {
+    let (source, transcript) = (Source::of(run), Transcript::of(run));
+    let is_run = options.is("deepeval.cases", "run");
+    let mut talks: Vec<Talk<'a>> = Vec::new();
+    let mut left: Vec<Loss> = Vec::new();
+    for (id, _) in transcript.homes() {
+        let Some(scope) = run.scopes.get(id.index()) else { continue };
+        if is_run && scope.aside && !scope.conversation.is_empty() {
+            let name = scope.agent.as_deref().unwrap_or("an agent");
+            left.push(Loss::new(None, format!("the conversation of {name}"), LossReason::NoPlace));
+            continue;
+        }
+        let mut talk = talks.pop_if(|_| is_run).unwrap_or_else(|| Talk::new(scope));
+        let said = talk.told.len();
+        talk.scope(&source, &transcript.pieces(id));
+        let is_first = id.index() == 0;
+        let asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
+            Some(tool) => calls::arguments(run, tool).map(io::text),
+            None => rounds::outside(run.question.as_ref().filter(|_| is_first)),
+        };
+        let answer = rounds::outside(run.answer.as_ref().filter(|_| is_first));
+        talk.outside(said, asked, answer);
+        talks.push(talk);
+    }
+    let mut cases = Vec::new();
+    let mut names = Ids::default();
+    for talk in talks {
+        if talk.told.is_empty() {
+            left.extend(talk.lost.finish());
+            continue;
+        }
+        match options.get("deepeval.cases") {
+            Some("conversation") => cases.push(talk.conversation(run, &mut names)),
+            Some("run") => cases.extend(talk.one(run).singles(run, &mut names)),
+            _ => cases.extend(talk.singles(run, &mut names)),
+        }
+    }
+    if let Some(first) = cases.first_mut() {
+        let metadata = match &mut first.document {
+            Case::Single(case) => &mut case.additional_metadata,
+            Case::Conversation(case) => &mut case.additional_metadata,
+        };
+        metadata.add_filled("run", facts::of_run_and_agent(run));
+        first.losses.extend(left);
+    }
+    cases
+}
+
+/// An agent's conversation.
+struct Talk<'a> {
+    agent: Option<&'a str>,
+    system: Vec<Text<'a>>,
+    offered: Offered<'a>,
+    told: Vec<Told<'a>>,
+    lost: Lost,
+}
+
+impl<'a> Talk<'a> {
+    fn new(scope: &'a Scope) -> Self {
+        Self {
+            agent: scope.agent.as_deref(),
+            system: Vec::new(),
+            offered: Offered::default(),
+            told: Vec::new(),
+            lost: Lost::new(&PLACED),
+        }
+    }
+
+    fn scope(&mut self, source: &Source<'a>, pieces: &Pieces<'a>) {
+        let (run, lost) = (source.run, &mut self.lost);
+        let rounds = Rounds::of(&pieces.list);
+        for (message, piece) in &rounds.prompts {
+            let words = told::words(message, told::span(run, piece), lost);
+            if !self.system.iter().any(|known| told::same(known, &words)) {
+                self.system.push(words);
+            }
+        }
+        for piece in &rounds.strays {
+            lost.add(told::span(run, piece), "a result of no call", LossReason::NoPlace);
+        }
+        for round in &rounds.list {
+            self.told.push(Told::of(source, round, &mut self.offered, lost));
+        }
+        for step in pieces.rest.iter().filter_map(|id| id.of(run)) {
+            lost.step(run, step);
+            let is_told = told::is_search(step) && step.inside_tool.is_some();
+            if !is_told && !matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
+                lost.add(step.span_id, step.operation.kind.name(), LossReason::NoPlace);
+            }
+        }
+    }
+
+    /// A question and an answer that no message from this place on holds.
+    fn outside(&mut self, from: usize, asked: Option<Text<'a>>, answer: Option<Text<'a>>) {
+        if self.told.len() == from && asked.is_some() && answer.is_some() {
+            self.told.push(Told::default());
+        }
+        let new = || |told: &&mut Told<'a>| !told.is_old;
+        if let Some(first) = self.told.iter_mut().skip(from).find(new()).filter(|first| first.input.is_none()) {
+            first.input = asked;
+        }
+        let last = self.told.iter_mut().skip(from).next_back().filter(new());
+        if let (Some(last), Some(answer)) = (last, answer)
+            && !last.output.as_ref().is_some_and(|output| told::same(output, &answer))
+        {
+            last.earlier.extend(last.output.replace(answer));
+        }
+        self.told.retain(|told| !told.is_empty());
+    }
+
+    /// All that was said as one round: the run's question and its answer.
+    fn one(mut self, run: &'a Run) -> Self {
+        let mut whole = Told::default();
+        for told in self.told {
+            whole.join(told);
+        }
+        if let Some(question) = &run.question {
+            whole.input = Some(io::text(&question.content))
+                .filter(|words| !words.trim().is_empty())
+                .or(whole.input);
+        }
+        if let Some(answer) = &run.answer {
+            let words = io::text(&answer.content);
+            whole.earlier.retain(|earlier| !told::same(earlier, &words));
+            if !whole.output.as_ref().is_some_and(|output| told::same(output, &words)) {
+                whole.earlier.extend(whole.output.replace(words));
+            }
+        }
+        self.told = vec![whole];
+        self.agent = run.agent.name.as_deref();
+        self
+    }
+
+    fn metadata(&self, run: &'a Run) -> Object<'a> {
+        let mut out = Object::from([("trace_id", run.trace_id.to_string().into())]);
+        out.add_filled("session_id", run.session_id.as_deref());
+        out.add_filled("agent", self.agent);
+        out.add_filled("system", self.system.iter().cloned().collect::<Json<'_>>());
+        out.add_filled("tools", self.offered.list());
+        out
+    }
+
+    /// A case a round. What was said before the run stands with the first one.
+    fn singles(mut self, run: &'a Run, names: &mut Ids<'a>) -> Vec<Assembled<Case<'a>>> {
+        let metadata = self.metadata(run);
+        let (old, new): (Vec<_>, Vec<_>) = std::mem::take(&mut self.told).into_iter().partition(|told| told.is_old);
+        let new = if new.is_empty() { vec![Told::default()] } else { new };
+        let mut history: Vec<_> = old.into_iter().flat_map(Told::turns).collect();
+        if !history.is_empty() {
+            self.lost.add(None, "what was said before the run", LossReason::Coerced);
+        }
+        let mut cases: Vec<Assembled<Case<'a>>> = Vec::new();
+        let mut before: Option<Text<'a>> = None;
+        for told in new {
+            let name = names.numbered(run.trace_id.to_string(), ':');
+            let mut metadata = metadata.clone();
+            metadata.add_filled("history", history.drain(..).map(told::turn).collect::<Json<'_>>());
+            metadata.add_filled("follows", before.replace(name.clone()));
+            metadata.add_filled("models", told.models.into_iter().collect::<Json<'_>>());
+            metadata.add_filled("reasoning", told.thoughts.into_iter().collect::<Json<'_>>());
+            metadata.add_filled("earlier_outputs", told.earlier.into_iter().collect::<Json<'_>>());
+            if told.input.is_none() {
+                self.lost.add(told.span, "input", LossReason::Synthesized);
+            }
+            #[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
+            let seconds = told.from.zip(told.to).map(|(from, to)| to.0.saturating_sub(from.0) as f64 / 1e9);
+            let document = Case::Single(Single {
+                name,
+                input: told.input.unwrap_or_default(),
+                actual_output: told.output,
+                tools_called: told.tools,
+                retrieval_context: told.retrieved,
+                input_token_count: told.input_tokens,
+                output_token_count: told.output_tokens,
+                token_cost: told.cost.into(),
+                completion_time: seconds.into(),
+                additional_metadata: metadata,
+            });
+            cases.push(Assembled {
+                document,
+                losses: Vec::new(),
+            });
+        }
+        if let Some(first) = cases.first_mut() {
+            first.losses = self.lost.finish();
+        }
+        cases
+    }
+
+    /// The whole conversation as a case of many turns.
+    fn conversation(mut self, run: &'a Run, names: &mut Ids<'a>) -> Assembled<Case<'a>> {
+        let metadata = self.metadata(run);
+        for counted in ["usage", "cost", "times"] {
+            self.lost.fact(counted);
+        }
+        let inputs = self.told.iter().filter_map(|told| told.input.clone());
+        let scenario = inputs.chain(self.agent.map(Text::from)).find(|words| !words.trim().is_empty());
+        self.lost.add(None, "scenario", LossReason::Synthesized);
+        let document = Case::Conversation(Conversation {
+            name: names.numbered(run.trace_id.to_string(), ':'),
+            scenario: scenario.unwrap_or_else(|| "unknown".into()),
+            turns: self.told.into_iter().flat_map(Told::turns).collect(),
+            additional_metadata: metadata,
+        });
+        let losses = self.lost.finish();
+        Assembled { document, losses }
+    }
+}

@@ -1,0 +1,106 @@
+//! The rules of DeepEval's readers.
+
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::shape::Shape::{Any, Count, Either, List, Maybe, Number, Object, Of, Text, Word};
+use crate::formats::shape::{Record, may, need, shown};
+
+const SINGLE: Record = Record {
+    what: "a test case",
+    fields: &[
+        need("input", Text),
+        need("actual_output", Maybe(&Text)),
+        may("expected_output", Maybe(&Text)),
+        may("tools_called", List(&Of(&CALL))),
+        may("expected_tools", List(&Of(&CALL))),
+        may("context", Maybe(&List(&Text))),
+        may("retrieval_context", Maybe(&List(&Text))),
+        may("name", Maybe(&Text)),
+        may("comments", Maybe(&Text)),
+        may("input_token_count", Maybe(&Count)),
+        may("output_token_count", Maybe(&Count)),
+        may("token_cost", Maybe(&Number)),
+        may("completion_time", Maybe(&Number)),
+        may("additional_metadata", Maybe(&Object)),
+    ],
+    others: None,
+};
+
+const CONVERSATION: Record = Record {
+    what: "a conversation",
+    fields: &[
+        need("scenario", Text),
+        need("turns", List(&Of(&TURN))),
+        may("expected_outcome", Maybe(&Text)),
+        may("context", Maybe(&List(&Text))),
+        may("name", Maybe(&Text)),
+        may("additional_metadata", Maybe(&Object)),
+    ],
+    others: None,
+};
+
+const TURN: Record = Record {
+    what: "a turn",
+    fields: &[
+        need("role", Word(&["user", "assistant"])),
+        need("content", Text),
+        may("tools_called", Maybe(&List(&Of(&CALL)))),
+        may("retrieval_context", Maybe(&List(&Text))),
+        may("additional_metadata", Maybe(&Object)),
+    ],
+    others: None,
+};
+
+const CALL: Record = Record {
+    what: "a tool call",
+    fields: &[
+        need("name", Text),
+        may("input_parameters", Maybe(&Object)),
+        may("output", Any),
+        may("reasoning", Maybe(&Text)),
+        may("description", Maybe(&Text)),
+        may("type", Either(&[Word(&["FUNCTION", "MCP"])])),
+    ],
+    others: None,
+};
+
+pub(super) fn check(documents: &[(Place<'_>, &Value)], found: &mut Violations) {
+    let mut first: Option<bool> = None;
+    for (place, document) in documents {
+        // A file of the JSON reader is one list.
+        let Some(list) = document.as_array() else {
+            case(*place, document, &mut first, found);
+            continue;
+        };
+        for (index, item) in list.iter().enumerate() {
+            case(place.item(index), item, &mut first, found);
+        }
+    }
+}
+
+fn case(place: Place<'_>, document: &Value, first: &mut Option<bool>, found: &mut Violations) {
+    let Some(case) = document.as_object() else {
+        return found.add(
+            place,
+            format!("expected a test case (an object with `input`), found {}", shown(document)),
+        );
+    };
+    let many = case.contains_key("turns") || case.contains_key("scenario");
+    if *first.get_or_insert(many) != many {
+        found.add(
+            place,
+            "single test cases and conversations stand in one file: DeepEval refuses that; write two files",
+        );
+    }
+    if !many {
+        return SINGLE.check(case, place, found);
+    }
+    CONVERSATION.check(case, place, found);
+    if case.get("scenario").and_then(Value::as_str).is_some_and(str::is_empty) {
+        found.add(
+            place.key("scenario"),
+            "the scenario is empty: readers take the case for a single one; say what the conversation is about",
+        );
+    }
+}

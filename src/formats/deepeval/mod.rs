@@ -1,0 +1,83 @@
+//! DeepEval test cases, as its dataset readers load them: `add_goldens_from_jsonl_file` reads what `convert` writes,
+//! `add_test_cases_from_json_file` a list of it (`jq -s .`, or `?documents=array` of the server).
+//!
+//! | run | test case (`LLMTestCase`) |
+//! |---|---|
+//! | round of an agent's conversation: a user's words and what followed | a case; a sub-agent's rounds are cases of their own |
+//! | user's words; what the agent was asked, where no message says it | `input` |
+//! | last words, if they stand beside no calls; the answer that only an agent or chain holds | `actual_output`, null where nothing was answered |
+//! | call of a tool, also one that no model asked for | `tools_called`: `name`, `input_parameters`, `output` (the last result) |
+//! | failed tool without a result | output `Error: ...` |
+//! | reasoning and words beside calls | `reasoning` of the first of these calls |
+//! | retrieval and reranking, also inside a tool | `retrieval_context`: the documents' texts, each once |
+//! | tokens and money of model calls, time from first to last operation | `input_token_count`, `output_token_count`, `token_cost`, `completion_time` |
+//! | trace, session, agent, models, system prompts, offered tools | `additional_metadata` |
+//! | words before the last ones, reasoning without calls, what was said before the run | `additional_metadata`: `earlier_outputs`, `reasoning`, `history` |
+//! | the case before in the same conversation | `additional_metadata.follows` |
+//! | resource, person, failure | `additional_metadata.run` of the run's first case |
+//!
+//! | option | |
+//! |---|---|
+//! | `deepeval.cases=round` | a case a round (as without it) |
+//! | `deepeval.cases=run` | one case a run: its question, its answer, the calls of all agents |
+//! | `deepeval.cases=conversation` | `ConversationalTestCase`: `scenario` and `turns`, one an agent's conversation |
+//!
+//! One file holds single cases or conversations: DeepEval refuses a mix. The scenario of a conversation is its first question.
+//!
+//! # What readers ruin
+//!
+//! The JSON reader keeps `input`, `actual_output`, and, where it is told their names, `tools_called` and `retrieval_context`; it
+//! drops counts, money, names and metadata. The JSONL reader keeps all but `completion_time`. Neither can tell a tool's error from its
+//! result.
+//!
+//! # What is lost
+//!
+//! Call ids, times of single operations, counts of single calls, earlier results of a call, other choices, opaque reasoning,
+//! queries and scores of retrievals, rewards and judgements, operations outside the conversation. Pictures, sounds and files
+//! become marked text. A run in which nobody said or called anything gives no case.
+
+mod assemble;
+mod check;
+pub mod document;
+#[cfg(test)]
+mod tests;
+mod told;
+
+pub use document::Case;
+
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::options::Values;
+use crate::formats::{Assembled, Choice, Format, Options};
+use crate::run::Run;
+
+/// The format.
+#[derive(Debug, Clone, Copy)]
+pub struct DeepEval;
+
+impl Format for DeepEval {
+    const ID: &'static str = "deepeval";
+    const HOLDS: &'static str = "DeepEval test cases: question, answer, called tools and retrieved texts, for regression tests";
+    const LOSES: &'static str =
+        "call ids, times of operations, errors beside a result, rewards, judgements, operations outside the conversation";
+    const OPTIONS: &'static [Choice] = &[Choice {
+        name: "deepeval.cases",
+        values: Values::Words(&["round", "run", "conversation"]),
+        default: "round",
+        meaning: "write a case for each question, for each run, or for each agent's conversation",
+        variable: None,
+    }];
+    type Document<'a> = Case<'a>;
+
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Case<'a>>> {
+        runs.iter()
+            .filter(|run| run.has_agent_work())
+            .flat_map(|run| assemble::of_run(run, options))
+            .collect()
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+        check::check(documents, found);
+    }
+}

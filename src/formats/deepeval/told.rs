@@ -1,0 +1,310 @@
+//! A round of a conversation as a case tells it.
+
+use super::document::Turn;
+use crate::formats::calls::Results;
+use crate::formats::exchange::{self, Offered};
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::lost::Lost;
+use crate::formats::rounds::{self, Round};
+use crate::formats::{LossReason, calls, io};
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Kind, Message};
+use crate::run::{Run, Step};
+use crate::span::{SpanId, UnixNanos};
+use crate::transcript::{Asked, Piece, PieceKind};
+
+/// What a run's cases are told with.
+pub(super) struct Source<'a> {
+    pub(super) run: &'a Run,
+    results: Results<'a>,
+    /// Searches that ran inside a tool, by the tool.
+    searches: HashMap<usize, Vec<&'a Step>>,
+}
+
+impl<'a> Source<'a> {
+    pub(super) fn of(run: &'a Run) -> Self {
+        let mut searches: HashMap<usize, Vec<&'a Step>> = HashMap::default();
+        for step in run.steps.iter().filter(|step| is_search(step)) {
+            if let Some(tool) = step.inside_tool {
+                searches.entry(tool).or_default().push(step);
+            }
+        }
+        Self {
+            run,
+            results: Results::of(run),
+            searches,
+        }
+    }
+}
+
+pub(super) fn is_search(step: &Step) -> bool {
+    matches!(step.operation.kind, Kind::Retrieval | Kind::Rerank)
+}
+
+/// What was asked, done and answered.
+#[derive(Default)]
+pub(super) struct Told<'a> {
+    pub(super) input: Option<Text<'a>>,
+    pub(super) output: Option<Text<'a>>,
+    /// Other words that stand beside no call.
+    pub(super) earlier: Vec<Text<'a>>,
+    pub(super) tools: Vec<Object<'a>>,
+    pub(super) retrieved: Vec<Text<'a>>,
+    known: HashSet<Text<'a>>,
+    pub(super) models: Vec<&'a str>,
+    /// What was thought beside no call.
+    pub(super) thoughts: Vec<Text<'a>>,
+    pub(super) input_tokens: Option<u64>,
+    pub(super) output_tokens: Option<u64>,
+    pub(super) cost: Option<f64>,
+    pub(super) from: Option<UnixNanos>,
+    pub(super) to: Option<UnixNanos>,
+    /// It was said before the run.
+    pub(super) is_old: bool,
+    pub(super) span: Option<SpanId>,
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn of(source: &Source<'a>, round: &Round<'a, '_>, offered: &mut Offered<'a>, lost: &mut Lost) -> Self {
+        let mut told = Self {
+            is_old: round.is_old(),
+            ..Self::default()
+        };
+        for (message, piece) in &round.asked {
+            let span = span(source.run, piece);
+            lost.branch(piece, span);
+            if let crate::operation::Role::Other(word) = &message.role {
+                lost.add(span, format!("role {word}"), LossReason::Coerced);
+            }
+            let words = words(message, span, lost);
+            join(&mut told.input, words);
+        }
+        let answer = round.answer();
+        for (at, piece) in round.done.iter().enumerate() {
+            told.piece(source, piece, answer == Some(at), offered, lost);
+        }
+        told
+    }
+
+    fn piece(&mut self, source: &Source<'a>, piece: &Piece<'a>, is_answer: bool, offered: &mut Offered<'a>, lost: &mut Lost) {
+        let run = source.run;
+        let own = piece.step.and_then(|step| step.of(run));
+        let span = own.and_then(|own| own.span_id);
+        self.span = self.span.or(span);
+        lost.branch(piece, span);
+        let is_message = matches!(piece.kind, PieceKind::Message(_));
+        if let Some(own) = own.filter(|_| !is_message) {
+            self.step(run, own, lost);
+            for name in offered.add(&own.operation.tool_definitions) {
+                lost.add(span, format!("another definition of {name}"), LossReason::Ambiguous);
+            }
+        }
+        let mut reasoning = None;
+        if let Some(message) = rounds::said(piece) {
+            let words = words(message, span, lost);
+            lost.opaque(message, span);
+            let thoughts = io::reasoning(message).unwrap_or_default();
+            if piece.calls.is_empty() {
+                self.thoughts.extend(Some(thoughts).filter(|thoughts| !thoughts.is_empty()));
+            } else {
+                join(&mut reasoning, thoughts);
+            }
+            if is_answer {
+                self.output = Some(words);
+            } else if piece.calls.is_empty() {
+                self.earlier.extend(Some(words).filter(|words| !words.trim().is_empty()));
+            } else if !words.trim().is_empty() {
+                lost.add(span, "words beside calls became their reasoning", LossReason::Coerced);
+                join(&mut reasoning, words);
+            }
+        }
+        match piece.kind {
+            PieceKind::SilentTurn => lost.add(span, "a model call without recorded words", LossReason::NoPlace),
+            PieceKind::UserWords | PieceKind::AgentWords => {
+                let kind = own.map_or("words", |own| own.operation.kind.name());
+                lost.add(span, format!("{kind}: its words"), LossReason::NoPlace);
+            }
+            PieceKind::Unasked if own.is_some_and(is_search) => {
+                own.into_iter().for_each(|own| self.search(source, own, lost));
+                return;
+            }
+            _ => {}
+        }
+        for asked in &piece.calls {
+            self.call(source, asked, reasoning.take().filter(|words| !words.is_empty()), span, lost);
+        }
+    }
+
+    /// The counts and facts of an operation.
+    fn step(&mut self, run: &'a Run, own: &'a Step, lost: &mut Lost) {
+        lost.step(run, own);
+        let operation = &own.operation;
+        if let Some(model) = operation.model.name()
+            && !self.models.contains(&model)
+        {
+            self.models.push(model);
+        }
+        if crate::transcript::is_model_call(own) {
+            add(&mut self.input_tokens, operation.usage.input);
+            add(&mut self.output_tokens, operation.usage.output);
+            let cost = operation.cost.total.filter(|cost| cost.is_finite());
+            self.cost = cost.map(|cost| self.cost.unwrap_or_default() + cost).or(self.cost);
+        }
+        self.from = Some(self.from.map_or(own.started_at, |from| from.min(own.started_at)));
+        self.to = self.to.max(Some(own.end_or_start()));
+    }
+
+    fn call(&mut self, source: &Source<'a>, asked: &Asked<'a>, reasoning: Option<Text<'a>>, span: Option<SpanId>, lost: &mut Lost) {
+        let run = source.run;
+        if asked.call.is_none() && asked.tool.is_none() {
+            let what = format!("the result of {}, which nothing calls", asked.id);
+            return lost.add(span, what, LossReason::NoPlace);
+        }
+        let (arguments, wrapped) = exchange::arguments(run, asked);
+        lost.call(asked, wrapped, span);
+        lost.fact("ids of calls");
+        let mut call = Object::from([("name", exchange::name(run, asked).into()), ("input_parameters", arguments.into())]);
+        if let Some(given) = asked.results.last() {
+            let (output, failure) = exchange::result_value(run, &source.results, *given);
+            call.add("output", output);
+            if failure.is_some() {
+                lost.add(span, format!("error of {}", asked.id), LossReason::Coerced);
+            }
+        }
+        call.add_filled("reasoning", reasoning);
+        self.tools.push(call);
+        let Some(tool) = asked.tool else { return };
+        tool.of(run).into_iter().for_each(|tool| self.step(run, tool, lost));
+        for search in source.searches.get(&tool.index()).into_iter().flatten() {
+            self.search(source, search, lost);
+        }
+    }
+
+    fn search(&mut self, source: &Source<'a>, own: &'a Step, lost: &mut Lost) {
+        if io::input(source.run, own).is_some() {
+            lost.add(own.span_id, "retrieval: its query", LossReason::NoPlace);
+        }
+        let found = own.operation.search.as_ref().and_then(|search| search.documents.as_ref());
+        let mut texts: Vec<Text<'a>> = Vec::new();
+        match found {
+            Some(list) => {
+                texts.extend(list.iter().filter_map(|found| found.content.as_deref()).map(Text::from));
+                if list
+                    .iter()
+                    .any(|found| found.score.is_some() || found.id.is_some() || !found.metadata.is_empty())
+                {
+                    lost.fact("ids, scores and metadata of documents");
+                }
+            }
+            None => texts.extend(io::output(&source.results, own).map(Json::into_text)),
+        }
+        if let Some(failure) = &own.operation.failure {
+            lost.add(
+                own.span_id,
+                format!("error of retrieval: {}", calls::error_text(failure)),
+                LossReason::NoPlace,
+            );
+        }
+        let new = texts.into_iter().filter(|text| self.known.insert(text.clone()));
+        self.retrieved.extend(new);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.input.is_none() && self.output.is_none() && [self.tools.len(), self.earlier.len(), self.retrieved.len()] == [0; 3]
+    }
+
+    /// Another round of the same run as a part of this one.
+    pub(super) fn join(&mut self, other: Self) {
+        self.input = self.input.take().or(other.input);
+        let before = other.output.and_then(|output| self.output.replace(output));
+        self.earlier.extend(before.into_iter().chain(other.earlier));
+        self.tools.extend(other.tools);
+        self.retrieved
+            .extend(other.retrieved.into_iter().filter(|text| self.known.insert(text.clone())));
+        self.thoughts.extend(other.thoughts);
+        for model in other.models {
+            if !self.models.contains(&model) {
+                self.models.push(model);
+            }
+        }
+        for (sum, count) in [
+            (&mut self.input_tokens, other.input_tokens),
+            (&mut self.output_tokens, other.output_tokens),
+        ] {
+            add(sum, count);
+        }
+        self.cost = other.cost.map(|cost| self.cost.unwrap_or_default() + cost).or(self.cost);
+        self.from = self.from.into_iter().chain(other.from).min();
+        self.to = self.to.max(other.to);
+        self.span = self.span.or(other.span);
+    }
+
+    /// The round as turns of a conversation.
+    pub(super) fn turns(self) -> impl Iterator<Item = Turn<'a>> {
+        let asked = self.input.map(|content| Turn {
+            role: "user".into(),
+            content,
+            ..Turn::default()
+        });
+        let mut metadata = Object::new();
+        metadata.add_filled("earlier_outputs", self.earlier.into_iter().collect::<Json<'_>>());
+        metadata.add_filled("models", self.models.into_iter().collect::<Json<'_>>());
+        metadata.add_filled("reasoning", self.thoughts.into_iter().collect::<Json<'_>>());
+        let is_told = self.output.is_some() || !self.tools.is_empty() || !self.retrieved.is_empty() || !metadata.is_empty();
+        let answered = is_told.then(|| Turn {
+            role: "assistant".into(),
+            content: self.output.unwrap_or_default(),
+            tools_called: self.tools,
+            retrieval_context: self.retrieved,
+            additional_metadata: metadata,
+        });
+        asked.into_iter().chain(answered)
+    }
+}
+
+/// A turn as a value of metadata.
+pub(super) fn turn(turn: Turn<'_>) -> Json<'_> {
+    let mut out = Object::from([("role", turn.role.into()), ("content", turn.content.into())]);
+    out.add_filled("tools_called", turn.tools_called.into_iter().collect::<Json<'_>>());
+    out.add_filled("retrieval_context", turn.retrieval_context.into_iter().collect::<Json<'_>>());
+    out.add_filled("additional_metadata", turn.additional_metadata);
+    out.into()
+}
+
+/// Adds a count that is known.
+fn add(sum: &mut Option<u64>, count: Option<u64>) {
+    *sum = count.map(|count| sum.unwrap_or_default().saturating_add(count)).or(*sum);
+}
+
+/// The words of a message.
+pub(super) fn words<'a>(message: &'a Message, span: Option<SpanId>, lost: &mut Lost) -> Text<'a> {
+    let (words, has_media) = exchange::content(message);
+    if has_media {
+        lost.add(span, "content: a part that is no text", LossReason::Coerced);
+    }
+    words
+}
+
+pub(super) fn span(run: &Run, piece: &Piece<'_>) -> Option<SpanId> {
+    piece.step.and_then(|step| step.of(run))?.span_id
+}
+
+/// Puts words after others.
+pub(super) fn join<'a>(before: &mut Option<Text<'a>>, after: Text<'a>) {
+    match before {
+        Some(before) if !before.trim().is_empty() => {
+            if !after.trim().is_empty() {
+                let text = before.to_mut();
+                text.push_str("\n\n");
+                text.push_str(&after);
+            }
+        }
+        _ if after.trim().is_empty() => {}
+        _ => *before = Some(after),
+    }
+}
+
+/// Whether two texts say the same.
+pub(super) fn same(one: &str, other: &str) -> bool {
+    one.trim() == other.trim()
+}
