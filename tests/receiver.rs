@@ -862,7 +862,16 @@ fn the_api_answers_documents_and_open_rewards_blocks() {
     assert!(String::from_utf8_lossy(&only.body).contains(&id(1).to_string()));
     assert!(!String::from_utf8_lossy(&only.body).contains(&id(2).to_string()));
 
-    for format in ["contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif"] {
+    for format in [
+        "contextforge",
+        "reflex",
+        "openreward",
+        "synth",
+        "invariant",
+        "messages",
+        "atif",
+        "inspect",
+    ] {
         let answer = bridge.get(&format!("/api/v1/traces/{}/{format}", id(1)));
         assert_eq!(
             (answer.status, answer.header("content-type")),

@@ -9,6 +9,7 @@ pub mod contextforge;
 mod exchange;
 pub(crate) mod facts;
 mod ids;
+pub mod inspect;
 pub mod invariant;
 pub(crate) mod io;
 pub mod json;
@@ -25,6 +26,7 @@ pub mod synth;
 #[cfg(test)]
 mod testing;
 mod text;
+mod thread;
 pub(crate) mod told;
 
 #[cfg(test)]
@@ -213,7 +215,7 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
 }
 
 /// Every format, in the order in which they are listed to people.
-pub const FORMATS: [AnyFormat; 7] = [
+pub const FORMATS: [AnyFormat; 8] = [
     AnyFormat::of::<contextforge::ContextForge>(Some(contextforge::back::read)),
     AnyFormat::of::<reflex::Reflex>(Some(reflex::back::read)),
     AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
@@ -221,11 +223,12 @@ pub const FORMATS: [AnyFormat; 7] = [
     AnyFormat::of::<invariant::Invariant>(Some(invariant::back::read)),
     AnyFormat::of::<messages::Messages>(None),
     AnyFormat::of::<atif::Atif>(None),
+    AnyFormat::of::<inspect::Inspect>(None),
 ];
 
 /// The format with this name.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
-    static LIST: [AnyFormat; 7] = FORMATS;
+    static LIST: [AnyFormat; 8] = FORMATS;
     LIST.iter().find(|format| format.id == id)
 }
