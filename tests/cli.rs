@@ -227,7 +227,7 @@ fn calls_at_fault_end_with_two() {
     for (arguments, words) in [
         (
             vec!["convert", "--to", "parquet", "x"],
-            "the formats are contextforge, reflex, openreward, synth, invariant, messages, atif, inspect",
+            "the formats are contextforge, reflex, openreward, synth, invariant, messages, atif, inspect, verifiers",
         ),
         (vec!["convert", "--to", "reflex"], "required"),
         (vec!["convert", "--to", "reflex", "--option", "x", "-"], "NAME=VALUE"),

@@ -871,6 +871,7 @@ fn the_api_answers_documents_and_open_rewards_blocks() {
         "messages",
         "atif",
         "inspect",
+        "verifiers",
     ] {
         let answer = bridge.get(&format!("/api/v1/traces/{}/{format}", id(1)));
         assert_eq!(

@@ -28,6 +28,7 @@ mod testing;
 mod text;
 mod thread;
 pub(crate) mod told;
+pub mod verifiers;
 
 #[cfg(test)]
 mod testing_blocks;
@@ -215,7 +216,7 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
 }
 
 /// Every format, in the order in which they are listed to people.
-pub const FORMATS: [AnyFormat; 8] = [
+pub const FORMATS: [AnyFormat; 9] = [
     AnyFormat::of::<contextforge::ContextForge>(Some(contextforge::back::read)),
     AnyFormat::of::<reflex::Reflex>(Some(reflex::back::read)),
     AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
@@ -224,11 +225,12 @@ pub const FORMATS: [AnyFormat; 8] = [
     AnyFormat::of::<messages::Messages>(None),
     AnyFormat::of::<atif::Atif>(None),
     AnyFormat::of::<inspect::Inspect>(None),
+    AnyFormat::of::<verifiers::Verifiers>(None),
 ];
 
 /// The format with this name.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
-    static LIST: [AnyFormat; 8] = FORMATS;
+    static LIST: [AnyFormat; 9] = FORMATS;
     LIST.iter().find(|format| format.id == id)
 }

@@ -2,7 +2,7 @@
 import json, os, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMATS = ("contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif")
+FORMATS = ("contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif", "inspect", "verifiers")
 
 def verdicts(fmt, files):
     """(path, accepted, message) of every file."""

@@ -6,7 +6,9 @@ use std::sync::LazyLock;
 use serde_json::Value;
 use spanbridge::dialect::Registry;
 use spanbridge::formats::openreward::{limits::Limits, rules};
-use spanbridge::formats::{FORMATS, Format, Layout, Options, atif, contextforge, inspect, invariant, messages, openreward, reflex, synth};
+use spanbridge::formats::{
+    FORMATS, Format, Layout, Options, atif, contextforge, inspect, invariant, messages, openreward, reflex, synth, verifiers,
+};
 use spanbridge::run::{self, EntryKind, Run};
 use spanbridge::span::{LogRecord, Span};
 use spanbridge::web::listing::Summary;
@@ -60,6 +62,7 @@ fn written(spans: Vec<Span>, logs: Vec<LogRecord>, options: &Options) -> Vec<Str
         readable::<messages::Messages>(one, options, &mut out);
         readable::<atif::Atif>(one, options, &mut out);
         readable::<inspect::Inspect>(one, options, &mut out);
+        readable::<verifiers::Verifiers>(one, options, &mut out);
     }
     let working: Vec<Run> = runs.into_iter().filter(Run::has_agent_work).collect();
     if working.len() > 1 {
