@@ -66,6 +66,8 @@ pub trait Format {
     const LOSES: &'static str;
     /// What the caller can choose.
     const OPTIONS: &'static [Choice] = &[];
+    /// What a document is written to a file as, if readers want it packed.
+    const CONTAINER: Option<Container> = None;
     /// The document; it borrows what the runs hold.
     type Document<'a>: Serialize + DeserializeOwned;
 
@@ -84,6 +86,15 @@ pub trait Format {
     }
 }
 
+/// Documents packed for readers that want files: a zip, for example.
+#[derive(Debug, Clone, Copy)]
+pub struct Container {
+    /// How the file's name ends, instead of `json`.
+    pub ending: &'static str,
+    /// A document's JSON text to the bytes of the file. `Err` says what cannot be packed.
+    pub pack: fn(&str) -> Result<Vec<u8>, String>,
+}
+
 /// A format whose document type is hidden: what command line, HTTP and tests go by.
 #[derive(Debug, Clone, Copy)]
 pub struct AnyFormat {
@@ -95,6 +106,8 @@ pub struct AnyFormat {
     pub loses: &'static str,
     /// What the caller can choose.
     pub options: &'static [Choice],
+    /// What a document is written to a file as, if readers want it packed.
+    pub container: Option<Container>,
     assemble: fn(&[Run], &Options, Layout) -> Vec<Assembled<String>>,
     write: fn(&[Run], &Options, Sequence, &mut dyn Write) -> IoResult<()>,
     values: fn(&[Run], &Options) -> Vec<Assembled<Value>>,
@@ -129,6 +142,7 @@ impl AnyFormat {
             holds: F::HOLDS,
             loses: F::LOSES,
             options: F::OPTIONS,
+            container: F::CONTAINER,
             assemble: assemble_text::<F>,
             write: write_documents::<F>,
             values: values::<F>,

@@ -117,7 +117,12 @@ impl<'a> Thread<'a> {
 
     fn item(&mut self, run: &'a Run, results: &Results<'a>, piece: Piece<'a>, said: &HashSet<Text<'a>>) {
         let step = piece.step.and_then(|step| step.of(run));
-        let before = if piece.branch { self.branch(step, &piece) } else { self.tip };
+        let before = match piece.kind {
+            _ if piece.branch => self.branch(step),
+            // It stands at its time, after messages of calls that began before it ended.
+            PieceKind::SilentTurn => self.shared(step).or(self.tip),
+            _ => self.tip,
+        };
         let is_new = |text: &Text<'_>| !text.trim().is_empty() && !said.contains(text.trim());
         let words = match piece.kind {
             PieceKind::Message(message) if message.is_blank() => None,
@@ -180,25 +185,26 @@ impl<'a> Thread<'a> {
         index
     }
 
-    /// The message after which a branch begins: the last one that the model call's input shares with those that are known.
-    fn branch(&mut self, step: Option<&'a Step>, piece: &Piece<'a>) -> Option<usize> {
-        let input = step.and_then(|step| step.operation.input_messages.as_deref());
-        let mut shared = None;
-        if let (Some(after), Some(input)) = (&self.after, input) {
-            for message in input {
-                match after.get(&(shared, key(message))) {
-                    Some(next) => shared = Some(*next),
-                    None if matches!(message.role, Role::System | Role::Developer) => {}
-                    None => break,
-                }
+    /// The last message that a model call's input shares with those that are known, where histories branch.
+    fn shared(&self, step: Option<&'a Step>) -> Option<usize> {
+        let input = step?.operation.input_messages.as_deref()?;
+        let (after, mut shared) = (self.after.as_ref()?, None);
+        for message in input {
+            match after.get(&(shared, key(message))) {
+                Some(next) => shared = Some(*next),
+                None if matches!(message.role, Role::System | Role::Developer) => {}
+                None => break,
             }
         }
+        shared
+    }
+
+    /// The message after which a branch begins.
+    fn branch(&mut self, step: Option<&'a Step>) -> Option<usize> {
+        let shared = self.shared(step);
         if shared.is_none() {
             let span = step.and_then(|step| step.span_id);
-            let what = match piece.kind {
-                PieceKind::Turn(_) => "what this turn follows: the history was edited before it",
-                _ => "what this message follows: the history was edited before it",
-            };
+            let what = "what a message follows: the history was edited before it";
             self.losses.push(Loss::new(span, what, LossReason::Ambiguous));
         }
         shared.or(self.tip)

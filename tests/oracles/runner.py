@@ -1,12 +1,23 @@
 """Applies one check to many files in one process (the packages take seconds to import)."""
-import json, os, subprocess, sys
+import importlib.util, json, os, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 FORMATS = ("contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif", "inspect", "verifiers")
 
+# Packages that stand in requirements-evals.txt: an environment has these or those of requirements.txt.
+NEEDED = {"inspect": "inspect_ai"}
+
+def missing(fmt):
+    """The package that this format's check needs and this Python does not have."""
+    package = NEEDED.get(fmt)
+    return package if package and importlib.util.find_spec(package) is None else None
+
 def verdicts(fmt, files):
     """(path, accepted, message) of every file."""
     if not files:
+        return []
+    if missing(fmt):
+        print(f"skipped: {len(files)} documents of {fmt}, since {missing(fmt)} is not installed")
         return []
     runner = os.path.join(os.path.dirname(HERE), "judge", "oracle_runner.py")
     done = subprocess.run([sys.executable, runner, HERE, fmt], input="".join(f + "\n" for f in files),

@@ -114,7 +114,6 @@ impl<'a, 't> Events<'a, 't> {
         self.list.push(event);
         self.open.push(self.span(id));
         let is_call = |item: &Item<'_>| matches!(item.piece.kind, PieceKind::Turn(_) | PieceKind::SilentTurn);
-        let last = thread.items.iter().rposition(is_call);
         let others = thread.rest.iter().filter(|rest| Some(rest.index()) != scope.step);
         let mut others = others.filter_map(|rest| Some((*rest, rest.of(run)?.started_at))).peekable();
         for (at, item) in thread.items.iter().enumerate() {
@@ -125,10 +124,7 @@ impl<'a, 't> Events<'a, 't> {
             }
             self.item(talk, at, item, depth);
             // Messages that no model read stand in no model event.
-            if let Some(node) = item
-                .node
-                .filter(|_| depth > 0 && !is_call(item) && last.is_none_or(|last| at > last))
-            {
+            if let Some(node) = item.node.filter(|node| !is_call(item) && talk.is_untold(*node, depth == 0)) {
                 let mut event = self.event("info", item.piece.at);
                 event.add("source", "message");
                 event.add("data", talk.message(run, node).unwrap_or_default());

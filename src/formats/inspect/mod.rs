@@ -19,6 +19,10 @@
 //! | rewards, response ids, evidence, all else | `metadata` of the event |
 //! | reasoning, pictures, sounds, films | parts of the content; those that Inspect has no type for as `data` |
 //!
+//! On standard output and over HTTP a log is JSON. `convert --output` and `export --output` write files as Inspect itself does:
+//! `<trace>.inspect.eval`, a zip of `header.json`, `samples/<id>_epoch_1.json`, `summaries.json` and `_journal/start.json`. Scout
+//! reads no other files.
+//!
 //! # What is lost
 //!
 //! Times keep microseconds. Arguments that are no object are put into one, as `input`. A call id that stands in the conversation
@@ -27,6 +31,8 @@
 
 mod assemble;
 mod check;
+#[cfg(feature = "server")]
+mod container;
 pub mod document;
 mod events;
 mod message;
@@ -51,6 +57,11 @@ impl Format for Inspect {
     const ID: &'static str = "inspect";
     const HOLDS: &'static str = "Inspect AI eval log: messages, model and tool events, spans of agents, scores, for Inspect View and Scout";
     const LOSES: &'static str = "nanoseconds (times keep microseconds)";
+    #[cfg(feature = "server")]
+    const CONTAINER: Option<crate::formats::Container> = Some(crate::formats::Container {
+        ending: "eval",
+        pack: container::pack,
+    });
     type Document<'a> = EvalLog<'a>;
 
     fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<EvalLog<'a>>> {

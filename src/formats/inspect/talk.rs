@@ -25,6 +25,10 @@ pub(super) struct Talk<'a> {
     first: usize,
     /// For each message the first one of its row, in which each follows the one before.
     rows: Vec<usize>,
+    /// For each message whether a model read it.
+    read: Vec<bool>,
+    /// For each message whether it is in the conversation at the end.
+    stays: Vec<bool>,
     /// The messages that hold results, by item and call.
     results: HashMap<(usize, usize), usize>,
 }
@@ -108,12 +112,34 @@ impl<'a> Talk<'a> {
                 let _ = results.insert((item, *call), at);
             }
         }
+        let mut read = vec![false; rows.len()];
+        let is_call = |item: &&Item<'_>| matches!(item.piece.kind, PieceKind::Turn(_) | PieceKind::SilentTurn);
+        for item in thread.items.iter().filter(is_call) {
+            let mut next = item.before;
+            while let Some(unread) = next.and_then(|at| read.get_mut(at)).filter(|read| !**read) {
+                *unread = true;
+                next = next.and_then(|at| thread.nodes.get(at)?.parent);
+            }
+        }
+        let mut stays = vec![false; rows.len()];
+        for at in thread.path(thread.tip()) {
+            stays.get_mut(at).into_iter().for_each(|stays| *stays = true);
+        }
         Self {
             thread,
             first,
             rows,
+            read,
+            stays,
             results,
         }
+    }
+
+    /// Whether a message came in that stands in no model event and, at the end of an outermost conversation, not there either.
+    pub(super) fn is_untold(&self, node: usize, is_outermost: bool) -> bool {
+        let is_read = self.read.get(node).copied().unwrap_or_default();
+        let stays = self.stays.get(node).copied().unwrap_or_default();
+        !is_read && !(is_outermost && stays)
     }
 
     fn id(&self, run: &Run, at: usize) -> Text<'a> {
