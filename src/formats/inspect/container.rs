@@ -75,6 +75,7 @@ fn zipped(files: &[(String, Value)]) -> Result<Vec<u8>, rawzip::Error> {
 }
 
 #[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a test")]
 mod tests {
     use super::*;
 

@@ -139,7 +139,7 @@ impl<'a> Talk<'a> {
     pub(super) fn is_untold(&self, node: usize, is_outermost: bool) -> bool {
         let is_read = self.read.get(node).copied().unwrap_or_default();
         let stays = self.stays.get(node).copied().unwrap_or_default();
-        !is_read && !(is_outermost && stays)
+        !(is_read || is_outermost && stays)
     }
 
     fn id(&self, run: &Run, at: usize) -> Text<'a> {
