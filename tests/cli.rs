@@ -227,7 +227,7 @@ fn calls_at_fault_end_with_two() {
     for (arguments, words) in [
         (
             vec!["convert", "--to", "parquet", "x"],
-            "the formats are contextforge, reflex, openreward, synth, invariant, messages, atif, deepeval, adk",
+            "the formats are contextforge, reflex, openreward, synth, invariant, messages, atif, inspect, verifiers, deepeval, adk",
         ),
         (vec!["convert", "--to", "reflex"], "required"),
         (vec!["convert", "--to", "reflex", "--option", "x", "-"], "NAME=VALUE"),
@@ -442,6 +442,10 @@ fn export_equals_convert_byte_for_byte() {
                     let list: Vec<Value> = serde_json::from_slice(&body).expect("an array");
                     let wanted: Value = serde_json::from_slice(&wanted).expect("JSON");
                     assert!(list.contains(&wanted), "{case} {name} over HTTP");
+                } else if let Some(container) = format.container {
+                    // Files are packed, answers are JSON.
+                    let packed = (container.pack)(std::str::from_utf8(&body).expect("text")).expect("packed");
+                    assert!(packed == wanted, "{case} {name} over HTTP");
                 } else {
                     assert!(body == wanted, "{case} {name} over HTTP");
                 }

@@ -870,6 +870,8 @@ fn the_api_answers_documents_and_open_rewards_blocks() {
         "invariant",
         "messages",
         "atif",
+        "inspect",
+        "verifiers",
         "deepeval",
         "adk",
     ] {

@@ -232,12 +232,20 @@ impl Writer {
         let Some(directory) = &self.output else {
             return out::json(text).map_err(|source| Failure::Output { source });
         };
+        let container = self.format.container;
+        let ending = container.map_or("json", |container| container.ending);
         let file = match index {
-            0 => format!("{name}.{}.json", self.format.id),
-            more => format!("{name}.{}.{}.json", more + 1, self.format.id),
+            0 => format!("{name}.{}.{ending}", self.format.id),
+            more => format!("{name}.{}.{}.{ending}", more + 1, self.format.id),
         };
         let path = directory.join(file);
-        fs::write(&path, format!("{text}\n")).map_err(|source| Failure::Write { path, source })
+        let bytes = match container {
+            None => Ok(format!("{text}\n").into_bytes()),
+            Some(container) => (container.pack)(text).map_err(io::Error::other),
+        };
+        bytes
+            .and_then(|bytes| fs::write(&path, bytes))
+            .map_err(|source| Failure::Write { path, source })
     }
 
     pub(super) fn note_loss(&mut self, line: impl FnOnce() -> serde_json::Value) -> Result<(), Failure> {

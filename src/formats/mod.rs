@@ -11,6 +11,7 @@ pub mod deepeval;
 mod exchange;
 pub(crate) mod facts;
 mod ids;
+pub mod inspect;
 pub mod invariant;
 pub(crate) mod io;
 pub mod json;
@@ -29,7 +30,9 @@ pub mod synth;
 #[cfg(test)]
 mod testing;
 mod text;
+mod thread;
 pub(crate) mod told;
+pub mod verifiers;
 
 #[cfg(test)]
 mod testing_blocks;
@@ -67,6 +70,8 @@ pub trait Format {
     const LOSES: &'static str;
     /// What the caller can choose.
     const OPTIONS: &'static [Choice] = &[];
+    /// What a document is written to a file as, if readers want it packed.
+    const CONTAINER: Option<Container> = None;
     /// The document; it borrows what the runs hold.
     type Document<'a>: Serialize + DeserializeOwned;
 
@@ -85,6 +90,15 @@ pub trait Format {
     }
 }
 
+/// Documents packed for readers that want files: a zip, for example.
+#[derive(Debug, Clone, Copy)]
+pub struct Container {
+    /// How the file's name ends, instead of `json`.
+    pub ending: &'static str,
+    /// A document's JSON text to the bytes of the file. `Err` says what cannot be packed.
+    pub pack: fn(&str) -> Result<Vec<u8>, String>,
+}
+
 /// A format whose document type is hidden: what command line, HTTP and tests go by.
 #[derive(Debug, Clone, Copy)]
 pub struct AnyFormat {
@@ -96,6 +110,8 @@ pub struct AnyFormat {
     pub loses: &'static str,
     /// What the caller can choose.
     pub options: &'static [Choice],
+    /// What a document is written to a file as, if readers want it packed.
+    pub container: Option<Container>,
     assemble: fn(&[Run], &Options, Layout) -> Vec<Assembled<String>>,
     write: fn(&[Run], &Options, Sequence, &mut dyn Write) -> IoResult<()>,
     values: fn(&[Run], &Options) -> Vec<Assembled<Value>>,
@@ -130,6 +146,7 @@ impl AnyFormat {
             holds: F::HOLDS,
             loses: F::LOSES,
             options: F::OPTIONS,
+            container: F::CONTAINER,
             assemble: assemble_text::<F>,
             write: write_documents::<F>,
             values: values::<F>,
@@ -217,7 +234,7 @@ fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> 
 }
 
 /// Every format, in the order in which they are listed to people.
-pub const FORMATS: [AnyFormat; 9] = [
+pub const FORMATS: [AnyFormat; 11] = [
     AnyFormat::of::<contextforge::ContextForge>(Some(contextforge::back::read)),
     AnyFormat::of::<reflex::Reflex>(Some(reflex::back::read)),
     AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
@@ -225,6 +242,8 @@ pub const FORMATS: [AnyFormat; 9] = [
     AnyFormat::of::<invariant::Invariant>(Some(invariant::back::read)),
     AnyFormat::of::<messages::Messages>(None),
     AnyFormat::of::<atif::Atif>(None),
+    AnyFormat::of::<inspect::Inspect>(None),
+    AnyFormat::of::<verifiers::Verifiers>(None),
     AnyFormat::of::<deepeval::DeepEval>(None),
     AnyFormat::of::<adk::Adk>(None),
 ];
@@ -232,6 +251,6 @@ pub const FORMATS: [AnyFormat; 9] = [
 /// The format with this name.
 #[must_use]
 pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
-    static LIST: [AnyFormat; 9] = FORMATS;
+    static LIST: [AnyFormat; 11] = FORMATS;
     LIST.iter().find(|format| format.id == id)
 }

@@ -86,7 +86,17 @@ fn a_written_trace_is_a_run_in_every_format() {
     ] {
         assert!(said.contains(words), "{words} in {said}");
     }
-    for format in ["contextforge", "reflex", "synth", "invariant", "atif", "deepeval", "adk"] {
+    for format in [
+        "contextforge",
+        "reflex",
+        "synth",
+        "invariant",
+        "atif",
+        "inspect",
+        "verifiers",
+        "deepeval",
+        "adk",
+    ] {
         assert!(of(format).to_string().contains("twenty-two"), "{format}: {}", of(format));
     }
     let listed = client.get("/api/v1/traces").json();

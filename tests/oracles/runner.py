@@ -2,10 +2,10 @@
 import importlib.util, json, os, subprocess, sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-FORMATS = ("contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif", "deepeval", "adk")
+FORMATS = ("contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif", "inspect", "verifiers", "deepeval", "adk")
 
 # Formats whose packages do not go together with those of requirements.txt: they have an environment of their own.
-ELSEWHERE = {"deepeval": "deepeval", "adk": "google.adk"}
+ELSEWHERE = {"inspect": "inspect_ai", "deepeval": "deepeval", "adk": "google.adk"}
 
 def missing(fmt):
     """The package that is not installed and without which documents of the format cannot be loaded."""
@@ -18,6 +18,9 @@ def missing(fmt):
 def verdicts(fmt, files):
     """(path, accepted, message) of every file."""
     if not files:
+        return []
+    if missing(fmt):
+        print(f"skipped: {len(files)} documents of {fmt}, since {missing(fmt)} is not installed")
         return []
     runner = os.path.join(os.path.dirname(HERE), "judge", "oracle_runner.py")
     done = subprocess.run([sys.executable, runner, HERE, fmt], input="".join(f + "\n" for f in files),

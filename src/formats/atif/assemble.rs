@@ -9,7 +9,7 @@ use crate::formats::exchange::{self, Offered};
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::told::Told;
-use crate::formats::{Assembled, Loss, LossReason, Options, facts};
+use crate::formats::{Assembled, Loss, LossReason, Options, facts, thread};
 use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::run::{Run, Said};
@@ -155,7 +155,7 @@ impl<'a> Assembly<'a, '_> {
     fn fill(&mut self, draft: &mut Draft<'a>, scopes: &[ScopeId], depth: usize) {
         for scope in scopes {
             let pieces = self.transcript.pieces(*scope);
-            let said = step::said(&pieces.list);
+            let said = thread::said(&pieces.list);
             for piece in &pieces.list {
                 self.piece(draft, piece, &said, depth);
             }

@@ -3,9 +3,8 @@
 use super::assemble::Draft;
 use super::document::Step;
 use crate::formats::calls::{self, Results};
-use crate::formats::json::{Json, Object, Text, trimmed};
-use crate::formats::{Loss, LossReason, exchange, facts, io};
-use crate::hash::HashSet;
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::{Loss, LossReason, exchange, facts, io, thread};
 use crate::operation::message::Media;
 use crate::operation::{Kind, Message, Part, Role};
 use crate::run::{self, Run, Said};
@@ -74,8 +73,8 @@ pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draf
             step
         }
         PieceKind::SilentTurn | PieceKind::Unasked => new("agent", "".into(), piece.at),
-        PieceKind::UserWords => new("user", words(run, results, own?, true)?, piece.at),
-        PieceKind::AgentWords => new("agent", words(run, results, own?, false)?, piece.at),
+        PieceKind::UserWords => new("user", thread::told(run, results, own?, true)?.into(), piece.at),
+        PieceKind::AgentWords => new("agent", thread::told(run, results, own?, false)?.into(), piece.at),
     };
     if piece.branch {
         step.extra.add("branch", true);
@@ -99,34 +98,6 @@ pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draf
         step.extra.extend(said);
     }
     Some(step)
-}
-
-/// The words of messages, where an operation may tell some of them again.
-pub(super) fn said<'a>(pieces: &[Piece<'a>]) -> HashSet<Text<'a>> {
-    if !pieces
-        .iter()
-        .any(|piece| matches!(piece.kind, PieceKind::UserWords | PieceKind::AgentWords))
-    {
-        return HashSet::default();
-    }
-    let words = pieces.iter().filter_map(|piece| match piece.kind {
-        PieceKind::Message(message) | PieceKind::Turn(message) => Some(trimmed(exchange::content(message).0)),
-        _ => None,
-    });
-    words.collect()
-}
-
-/// What a person or the agent said, as the operation itself tells.
-fn words<'a>(run: &'a Run, results: &Results<'a>, step: &'a run::Step, is_user: bool) -> Option<Json<'a>> {
-    let (input, output) = (io::input(run, step), io::output(results, step));
-    let said = match (step.operation.kind, is_user) {
-        // What was asked is no answer.
-        (Kind::Interrupt, _) => output,
-        (_, true) => input.or(output),
-        (_, false) => output.or(input),
-    };
-    let text = said.filter(|said| !said.is_null())?.into_text();
-    (!text.trim().is_empty()).then_some(text.into())
 }
 
 /// Text; a list of parts where an image has a URL.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use spanbridge::dialect::Registry;
 use spanbridge::formats::openreward::{limits::Limits, rules};
 use spanbridge::formats::{
-    FORMATS, Format, Layout, Options, adk, atif, contextforge, deepeval, invariant, messages, openreward, reflex, synth,
+    FORMATS, Format, Layout, Options, adk, atif, contextforge, deepeval, inspect, invariant, messages, openreward, reflex, synth, verifiers,
 };
 use spanbridge::run::{self, EntryKind, Run};
 use spanbridge::span::{LogRecord, Span};
@@ -61,6 +61,8 @@ fn written(spans: Vec<Span>, logs: Vec<LogRecord>, options: &Options) -> Vec<Str
         readable::<invariant::Invariant>(one, options, &mut out);
         readable::<messages::Messages>(one, options, &mut out);
         readable::<atif::Atif>(one, options, &mut out);
+        readable::<inspect::Inspect>(one, options, &mut out);
+        readable::<verifiers::Verifiers>(one, options, &mut out);
         readable::<deepeval::DeepEval>(one, options, &mut out);
         readable::<adk::Adk>(one, options, &mut out);
     }

@@ -1,0 +1,350 @@
+//! The types that Inspect's reader demands, and what has to stand behind what.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::shape::Shape::{Any, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Time, Word};
+use crate::formats::shape::{Record, Shape, may, need, shown};
+
+const LOG: Record = Record {
+    what: "an eval log",
+    fields: &[
+        may("version", Int),
+        may("status", Word(&["started", "success", "cancelled", "error"])),
+        need("eval", Of(&SPEC)),
+        may("plan", Object),
+        may("results", Maybe(&Object)),
+        may("stats", Of(&STATS)),
+        may("error", Maybe(&Of(&ERROR))),
+        may("samples", Maybe(&List(&Of(&SAMPLE)))),
+    ],
+    others: None,
+};
+
+const SPEC: Record = Record {
+    what: "an eval",
+    fields: &[
+        may("eval_id", Text),
+        may("run_id", Text),
+        need("created", Time),
+        need("task", Text),
+        may("task_id", Text),
+        may("task_version", Either(&[Int, Text])),
+        need("dataset", Object),
+        need("model", Text),
+        need("config", Object),
+        may("packages", Object),
+        may("metadata", Maybe(&Object)),
+    ],
+    others: None,
+};
+
+const STATS: Record = Record {
+    what: "stats",
+    fields: &[may("started_at", Text), may("completed_at", Text), may("model_usage", Object)],
+    others: None,
+};
+
+const ERROR: Record = Record {
+    what: "an error",
+    fields: &[need("message", Text), need("traceback", Text), need("traceback_ansi", Text)],
+    others: None,
+};
+
+const SAMPLE: Record = Record {
+    what: "a sample",
+    fields: &[
+        need("id", Either(&[Int, Text])),
+        need("epoch", Int),
+        need("input", Either(&[Text, List(&Of(&MESSAGE))])),
+        need("target", Either(&[Text, List(&Text)])),
+        may("messages", List(&Of(&MESSAGE))),
+        may("output", Of(&OUTPUT)),
+        may("scores", Maybe(&Object)),
+        may("metadata", Object),
+        may("events", List(&Object)),
+        may("model_usage", Object),
+        may("started_at", Maybe(&Time)),
+        may("completed_at", Maybe(&Time)),
+        may("total_time", Maybe(&Number)),
+        may("uuid", Maybe(&Text)),
+        may("error", Maybe(&Of(&ERROR))),
+        may("events_data", Maybe(&Of(&POOL))),
+    ],
+    others: None,
+};
+
+const POOL: Record = Record {
+    what: "pooled data",
+    fields: &[need("messages", List(&Of(&MESSAGE))), need("calls", List(&Any))],
+    others: None,
+};
+
+const MESSAGE: Record = Record {
+    what: "a message",
+    fields: &[
+        need("role", Word(&["system", "user", "assistant", "tool"])),
+        need("content", Either(&[Text, List(&Of(&PART))])),
+        may("id", Maybe(&Text)),
+        may("source", Maybe(&Word(&["input", "generate", "operator"]))),
+        may("metadata", Maybe(&Object)),
+        may("tool_calls", Maybe(&List(&Of(&CALL)))),
+        may("model", Maybe(&Text)),
+        may("function", Maybe(&Text)),
+        may("error", Maybe(&Of(&TOOL_ERROR))),
+    ],
+    others: None,
+};
+
+const PART: Record = Record {
+    what: "a part",
+    fields: &[need(
+        "type",
+        Word(&["text", "reasoning", "image", "audio", "video", "data", "tool_use", "document"]),
+    )],
+    others: None,
+};
+
+const CALL: Record = Record {
+    what: "a tool call",
+    fields: &[need("id", Text), need("function", Text), need("arguments", Object)],
+    others: None,
+};
+
+const TOOL_ERROR: Record = Record {
+    what: "a tool's error",
+    fields: &[
+        need(
+            "type",
+            Word(&[
+                "parsing",
+                "timeout",
+                "unicode_decode",
+                "permission",
+                "file_not_found",
+                "is_a_directory",
+                "limit",
+                "approval",
+                "cancelled",
+                "sandbox_unavailable",
+                "unknown",
+                "output_limit",
+            ]),
+        ),
+        need("message", Text),
+    ],
+    others: None,
+};
+
+const OUTPUT: Record = Record {
+    what: "an output",
+    fields: &[
+        may("model", Text),
+        may("choices", List(&Of(&CHOICE))),
+        may("usage", Maybe(&Of(&USAGE))),
+        may("time", Maybe(&Number)),
+        may("error", Maybe(&Text)),
+    ],
+    others: None,
+};
+
+const CHOICE: Record = Record {
+    what: "a choice",
+    fields: &[
+        need("message", Of(&MESSAGE)),
+        may(
+            "stop_reason",
+            Word(&["stop", "max_tokens", "model_length", "tool_calls", "content_filter", "unknown"]),
+        ),
+    ],
+    others: None,
+};
+
+const USAGE: Record = Record {
+    what: "usage",
+    fields: &[
+        may("input_tokens", Int),
+        may("output_tokens", Int),
+        may("total_tokens", Int),
+        may("input_tokens_cache_write", Maybe(&Int)),
+        may("input_tokens_cache_read", Maybe(&Int)),
+        may("reasoning_tokens", Maybe(&Int)),
+        may("total_cost", Maybe(&Number)),
+    ],
+    others: None,
+};
+
+/// What every event may have.
+const EVENT: Record = Record {
+    what: "an event",
+    fields: &[
+        may("uuid", Maybe(&Text)),
+        may("span_id", Maybe(&Text)),
+        may("timestamp", Time),
+        may("working_start", Number),
+        may("completed", Maybe(&Time)),
+        may("metadata", Maybe(&Object)),
+        may("pending", Maybe(&Flag)),
+    ],
+    others: None,
+};
+
+/// Events whose fields are known, by their name.
+const EVENTS: [(&str, Record); 7] = [
+    (
+        "model",
+        Record {
+            what: "a model event",
+            fields: &[
+                need("model", Text),
+                need("input", List(&Of(&MESSAGE))),
+                may("input_refs", Maybe(&List(&List(&Count)))),
+                need("tools", List(&Of(&TOOL))),
+                need("tool_choice", TOOL_CHOICE),
+                need("config", Object),
+                need("output", Of(&OUTPUT)),
+                may("error", Maybe(&Text)),
+            ],
+            others: None,
+        },
+    ),
+    (
+        "tool",
+        Record {
+            what: "a tool event",
+            fields: &[
+                need("id", Text),
+                need("function", Text),
+                need("arguments", Object),
+                may("error", Maybe(&Of(&TOOL_ERROR))),
+                may("failed", Maybe(&Flag)),
+                may("agent_span_id", Maybe(&Text)),
+            ],
+            others: None,
+        },
+    ),
+    (
+        "span_begin",
+        Record {
+            what: "the beginning of a span",
+            fields: &[
+                need("id", Text),
+                may("parent_id", Maybe(&Text)),
+                may("type", Maybe(&Text)),
+                need("name", Text),
+            ],
+            others: None,
+        },
+    ),
+    (
+        "span_end",
+        Record {
+            what: "the end of a span",
+            fields: &[need("id", Text)],
+            others: None,
+        },
+    ),
+    (
+        "info",
+        Record {
+            what: "an info event",
+            fields: &[may("source", Maybe(&Text)), need("data", Any)],
+            others: None,
+        },
+    ),
+    (
+        "score",
+        Record {
+            what: "a score event",
+            fields: &[need("score", Object), may("intermediate", Flag)],
+            others: None,
+        },
+    ),
+    (
+        "error",
+        Record {
+            what: "an error event",
+            fields: &[need("error", Of(&ERROR))],
+            others: None,
+        },
+    ),
+];
+
+/// Kinds of events that other writers use.
+const MORE: [&str; 16] = [
+    "sample_init",
+    "sample_limit",
+    "sandbox",
+    "state",
+    "store",
+    "anchor",
+    "approval",
+    "branch",
+    "checkpoint",
+    "compaction",
+    "input",
+    "interrupt",
+    "score_edit",
+    "logger",
+    "step",
+    "subtask",
+];
+
+const TOOL: Record = Record {
+    what: "a tool",
+    fields: &[need("name", Text), need("description", Text), may("parameters", Object)],
+    others: None,
+};
+
+const TOOL_CHOICE: Shape = Either(&[Text, Object]);
+
+pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+    let Some(log) = document.as_object() else {
+        found.add(place, format!("expected an eval log (an object), found {}", shown(document)));
+        return;
+    };
+    LOG.check(log, place, found);
+    if log.get("version").and_then(Value::as_f64).is_some_and(|version| version > 2.0) {
+        found.add(place.key("version"), "readers know versions up to 2: write 2");
+    }
+    let samples = place.key("samples");
+    let list = log.get("samples").and_then(Value::as_array);
+    for (index, sample) in list.into_iter().flatten().enumerate() {
+        let place = samples.item(index);
+        let pool = sample.get("events_data").and_then(|data| data.get("messages")?.as_array());
+        let all = place.key("events");
+        let events = sample.get("events").and_then(Value::as_array);
+        let mut open: HashSet<&str> = HashSet::new();
+        for (index, event) in events.into_iter().flatten().enumerate() {
+            one_event(all.item(index), event, pool.map_or(0, Vec::len), &mut open, found);
+        }
+    }
+}
+
+fn one_event<'v>(place: Place<'_>, event: &'v Value, pool: usize, open: &mut HashSet<&'v str>, found: &mut Violations) {
+    let Some(map) = event.as_object() else { return };
+    EVENT.check(map, place, found);
+    let kind = map.get("event").and_then(Value::as_str).unwrap_or_default();
+    match EVENTS.iter().find(|(name, _)| *name == kind) {
+        Some((_, record)) => record.check(map, place, found),
+        None if MORE.contains(&kind) => {}
+        None => found.add(place.key("event"), format!("readers know no event of the kind {kind:?}")),
+    }
+    let refs = map.get("input_refs").and_then(Value::as_array);
+    for (index, range) in refs.into_iter().flatten().enumerate() {
+        let bounds: Vec<u64> = range.as_array().into_iter().flatten().filter_map(Value::as_u64).collect();
+        let fits = matches!(bounds.as_slice(), [from, to] if from < to && usize::try_from(*to).is_ok_and(|to| to <= pool));
+        if !fits {
+            let message = format!("expected a first and an end place among the {pool} messages of `events_data`");
+            found.add(place.key("input_refs").item(index), message);
+        }
+    }
+    let id = map.get("id").and_then(Value::as_str);
+    match (kind, id) {
+        ("span_begin", Some(id)) if !open.insert(id) => found.add(place.key("id"), "a span of this id began before"),
+        ("span_end", Some(id)) if !open.contains(id) => found.add(place.key("id"), "no span of this id began before"),
+        _ => {}
+    }
+}

@@ -1,0 +1,332 @@
+//! What happened, in causal order: agents as spans, model calls, tools, all else as information.
+
+use std::collections::BTreeMap;
+
+use super::message;
+use super::model::{self, Usage};
+use super::talk::{Talk, Telling};
+use crate::formats::ids::Ids;
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::thread::Item;
+use crate::formats::{Loss, LossReason, calls, exchange, facts};
+use crate::operation::Kind;
+use crate::run::{Run, Step};
+use crate::span::UnixNanos;
+use crate::transcript::{Asked, Given, NESTING_LIMIT, PieceKind, ScopeId, StepId};
+
+/// Facts with a place of their own in a model event.
+const PLACED: [&str; 4] = ["model", "usage", "parameters", "tool_definitions"];
+
+/// The list of events under construction.
+pub(super) struct Events<'a, 't> {
+    telling: &'t Telling<'a>,
+    run: &'a Run,
+    /// Conversations that no event tells of yet, by the tool that called the agent.
+    scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
+    pub(super) list: Vec<Object<'a>>,
+    pub(super) losses: Vec<Loss>,
+    /// What the last model call of an outermost agent said.
+    pub(super) output: Object<'a>,
+    /// The spans that are open.
+    open: Vec<Text<'a>>,
+    /// The span of each scope.
+    spans: Vec<Text<'a>>,
+}
+
+#[expect(clippy::cast_precision_loss, reason = "microseconds fit")]
+pub(super) fn seconds(from: UnixNanos, to: UnixNanos) -> f64 {
+    (to.0.saturating_sub(from.0) / 1_000) as f64 / 1e6
+}
+
+fn times(event: &mut Object<'_>, step: &Step) {
+    match step.ended_at {
+        Some(end) => {
+            event.add("completed", end.rfc3339_micros());
+            event.add("working_time", seconds(step.started_at, end));
+        }
+        None => event.add("pending", true),
+    }
+}
+
+impl<'a, 't> Events<'a, 't> {
+    pub(super) fn new(telling: &'t Telling<'a>, scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>) -> Self {
+        let (run, mut ids) = (telling.run, Ids::default());
+        let spans = run.scopes.iter().map(|scope| {
+            let step = scope.step.and_then(|step| run.steps.get(step));
+            ids.numbered(step.map_or("scope", |step| &step.id), '-')
+        });
+        Self {
+            spans: spans.collect(),
+            telling,
+            run,
+            scopes,
+            list: Vec::new(),
+            losses: Vec::new(),
+            output: Object::new(),
+            open: Vec::new(),
+        }
+    }
+
+    /// The rest: agents whose calling tool is told nowhere, and why the run failed.
+    pub(super) fn finish(&mut self) {
+        while let Some((_, left)) = self.scopes.pop_first() {
+            left.into_iter().for_each(|scope| self.scope(scope, 1));
+        }
+        if let Some(failed) = &self.run.failure {
+            let mut event = self.event("error", self.run.ended_at.unwrap_or(self.run.started_at));
+            event.add("error", message::eval_error(&failed.failure));
+            event.add("metadata", Object::from([("span_id", failed.span_id.to_string().into())]));
+            self.list.push(event);
+        }
+    }
+
+    fn event(&self, kind: &'static str, at: UnixNanos) -> Object<'a> {
+        let mut event = Object::from([("event", kind.into())]);
+        event.add("uuid", format!("{}-event-{}", self.run.trace_id, self.list.len()));
+        event.add_filled("span_id", self.open.last().cloned());
+        event.add("timestamp", at.rfc3339_micros());
+        event.add("working_start", seconds(self.run.started_at, at));
+        event
+    }
+
+    fn span(&self, scope: ScopeId) -> Text<'a> {
+        self.spans.get(scope.index()).cloned().unwrap_or_default()
+    }
+
+    /// An agent's conversation, as a span.
+    pub(super) fn scope(&mut self, id: ScopeId, depth: usize) {
+        let (telling, run) = (self.telling, self.run);
+        let (Some(scope), Some(talk)) = (run.scopes.get(id.index()), telling.talk(id)) else {
+            return;
+        };
+        let step = scope.step.and_then(|step| run.steps.get(step));
+        let thread = &talk.thread;
+        self.losses.extend(thread.losses.iter().cloned());
+        let first = thread.nodes.first().map(|node| node.at);
+        let begin = step.map(|step| step.started_at).or(first).unwrap_or(run.started_at);
+        let mut event = self.event("span_begin", begin);
+        event.add("id", self.span(id));
+        event.add_filled("parent_id", self.open.last().cloned());
+        event.add("type", if scope.aside { "aside" } else { "agent" });
+        let name = scope.agent.as_deref().or_else(|| step.map(|step| step.operation.name.as_str()));
+        event.add("name", name.unwrap_or("agent"));
+        event.add_filled("metadata", step.map(|step| self.about(step)));
+        self.list.push(event);
+        self.open.push(self.span(id));
+        let is_call = |item: &Item<'_>| matches!(item.piece.kind, PieceKind::Turn(_) | PieceKind::SilentTurn);
+        let others = thread.rest.iter().filter(|rest| Some(rest.index()) != scope.step);
+        let mut others = others.filter_map(|rest| Some((*rest, rest.of(run)?.started_at))).peekable();
+        for (at, item) in thread.items.iter().enumerate() {
+            let own = item.piece.step.and_then(|step| step.of(run));
+            let begin = own.map_or(item.piece.at, |step| step.started_at);
+            while let Some((earlier, _)) = others.next_if(|(_, at)| *at < begin) {
+                self.operation(earlier);
+            }
+            self.item(talk, at, item, depth);
+            // Messages that no model read stand in no model event.
+            if let Some(node) = item.node.filter(|node| !is_call(item) && talk.is_untold(*node, depth == 0)) {
+                let mut event = self.event("info", item.piece.at);
+                event.add("source", "message");
+                event.add("data", talk.message(run, node).unwrap_or_default());
+                self.list.push(event);
+            }
+        }
+        others.for_each(|(rest, _)| self.operation(rest));
+        step.into_iter().for_each(|step| self.scores(step));
+        let end = step
+            .map(Step::end_or_start)
+            .or_else(|| self.list.last().and(thread.nodes.last()).map(|node| node.at));
+        let _ = self.open.pop();
+        let mut event = self.event("span_end", end.unwrap_or(begin));
+        event.add("id", self.span(id));
+        self.list.push(event);
+    }
+
+    /// What an agent or a chain says: its words only where the conversations do not hold them.
+    fn about(&self, step: &'a Step) -> Object<'a> {
+        let mut out = Object::new();
+        if self.telling.told.untold(&step.operation).is_some() {
+            out = facts::in_and_out(self.run, &self.telling.results, step);
+        }
+        out.extend(facts::all(self.run, step));
+        out
+    }
+
+    fn item(&mut self, talk: &'t Talk<'a>, at: usize, item: &'t Item<'a>, depth: usize) {
+        let piece = &item.piece;
+        let step = piece.step.and_then(|step| step.of(self.run));
+        match piece.kind {
+            PieceKind::Message(_) => {}
+            PieceKind::Turn(_) | PieceKind::SilentTurn => {
+                // What no span tells of was said before the run.
+                step.into_iter().for_each(|step| self.model(talk, item, step, depth));
+            }
+            PieceKind::Unasked if step.is_none() => {
+                let mut event = self.event("info", piece.at);
+                event.add("source", "result without a call");
+                let ids = piece.calls.iter().map(|asked| asked.id.clone());
+                event.add("data", ids.collect::<Json<'_>>());
+                self.list.push(event);
+            }
+            PieceKind::Unasked => {}
+            PieceKind::UserWords | PieceKind::AgentWords => piece.step.into_iter().for_each(|step| self.operation(step)),
+        }
+        for (call, (asked, id)) in piece.calls.iter().zip(&item.ids).enumerate() {
+            let (arguments, wrapped) = exchange::arguments(self.run, asked);
+            if wrapped {
+                let span = step.and_then(|step| step.span_id);
+                let what = format!("tool_calls[{}].arguments", asked.id);
+                self.losses.push(Loss::new(span, what, LossReason::Coerced));
+            }
+            let is_old = matches!(piece.kind, PieceKind::Message(_)) || piece.step.is_none() && piece.kind == PieceKind::Unasked;
+            let ran = |given: &&Given<'_>| !is_old || given.tool.is_some();
+            let given: Vec<Given<'a>> = asked.results.iter().filter(ran).copied().collect();
+            let last = talk.result_id(self.run, at, call);
+            for (number, one) in given.iter().enumerate() {
+                let id = (id.clone(), last.clone().filter(|_| number + 1 == given.len()));
+                self.tool(asked, arguments.clone(), id, one.tool, Some(*one), depth);
+            }
+            if let (true, Some(running)) = (given.is_empty(), asked.tool) {
+                self.tool(asked, arguments, (id.clone(), None), Some(running), None, depth);
+            }
+        }
+    }
+
+    fn model(&mut self, talk: &Talk<'a>, item: &Item<'a>, step: &'a Step, depth: usize) {
+        let operation = &*step.operation;
+        let name = model::name(operation);
+        let mut event = self.event("model", step.started_at);
+        event.add("model", name.clone());
+        event.add("input", Json::List(Vec::new()));
+        event.add("input_refs", talk.input(item.before));
+        let tools = operation.tool_definitions.iter().filter(|tool| !tool.name.is_empty());
+        event.add("tools", tools.map(model::tool).collect::<Json<'_>>());
+        let (config, others) = model::config(&operation.parameters);
+        event.add("tool_choice", model::tool_choice(&operation.parameters));
+        event.add("config", config);
+        let mut output = Object::from([("model", name.into())]);
+        let mut choices = Vec::new();
+        if let (PieceKind::Turn(said), Some(node)) = (item.piece.kind, item.node) {
+            let first = talk.message(self.run, node).map(|message| (message, said));
+            let more = operation
+                .output_messages
+                .as_deref()
+                .and_then(|list| list.get(1..))
+                .unwrap_or_default();
+            for (message, said) in first.into_iter().chain(more.iter().map(|said| (message::of_choice(said), said))) {
+                let reason = said.finish_reason.as_deref().or(operation.finish_reason.as_deref());
+                let choice = [("message", message.into()), ("stop_reason", model::stop_reason(reason).into())];
+                choices.push(Json::from(Object::from(choice)));
+            }
+        }
+        output.add("choices", Json::List(choices));
+        output.add_filled("usage", Usage::of(operation).object());
+        output.add_filled("time", step.ended_at.map(|end| seconds(step.started_at, end)));
+        if depth == 0 {
+            self.output = output.clone();
+        }
+        event.add("output", output);
+        if let Some(failure) = &operation.failure {
+            event.add_filled("error", message::eval_error(failure).remove("message").unwrap_or_default());
+            event.add_filled("traceback", failure.stacktrace.as_deref());
+        }
+        times(&mut event, step);
+        let mut more = facts::all(self.run, step);
+        more.retain(|key, _| !PLACED.contains(&key));
+        if item.piece.kind == PieceKind::SilentTurn {
+            more.add("content_captured", false);
+        }
+        more.add_filled("parameters", others);
+        event.add_filled("metadata", more);
+        self.list.push(event);
+        self.scores(step);
+    }
+
+    /// A tool that ran, or runs. `id`: that of the call, and of the message that holds the result.
+    fn tool(
+        &mut self,
+        asked: &Asked<'a>,
+        arguments: Object<'a>,
+        id: (Text<'a>, Option<Text<'a>>),
+        tool: Option<StepId>,
+        given: Option<Given<'a>>,
+        depth: usize,
+    ) {
+        let run = self.run;
+        let step = tool.and_then(|tool| tool.of(run));
+        let at = step.map(|step| step.started_at).or(given.map(|given| given.at));
+        let mut event = self.event("tool", at.unwrap_or(run.started_at));
+        event.add("id", id.0);
+        event.add("function", exchange::name(run, asked));
+        event.add("arguments", arguments);
+        let mut failed = None;
+        if let Some(given) = given {
+            let (text, failure) = exchange::result(run, &self.telling.results, given);
+            event.add("result", text);
+            failed = failure;
+        }
+        if let Some(failure) = failed {
+            event.add("error", message::tool_error(failure));
+            event.add("failed", true);
+        }
+        event.add_filled("message_id", id.1);
+        let below = (depth < NESTING_LIMIT)
+            .then(|| self.scopes.remove(&tool.filter(|_| step.is_some())))
+            .flatten();
+        let below = below.filter(|_| tool.is_some()).unwrap_or_default();
+        if let Some(first) = below.first() {
+            event.add_filled("agent", run.scopes.get(first.index()).and_then(|scope| scope.agent.as_deref()));
+            event.add("agent_span_id", self.span(*first));
+        }
+        match step {
+            Some(step) => {
+                times(&mut event, step);
+                let mut more = facts::all(run, step);
+                more.insert("span_id", &step.id);
+                if step.operation.kind != Kind::Tool {
+                    more.insert("kind", step.operation.kind.name());
+                }
+                event.add("metadata", more);
+            }
+            None => event.add("metadata", Object::from([("observed", "messages".into())])),
+        }
+        self.list.push(event);
+        step.into_iter().for_each(|step| self.scores(step));
+        below.into_iter().for_each(|scope| self.scope(scope, depth + 1));
+    }
+
+    /// Judgements that an operation holds.
+    fn scores(&mut self, step: &'a Step) {
+        for evaluation in &step.operation.evaluations {
+            let Some(score) = message::score(evaluation) else { continue };
+            let mut event = self.event("score", step.end_or_start());
+            event.add("score", score);
+            event.add_filled("scorer", evaluation.name.as_deref());
+            event.add("intermediate", true);
+            self.list.push(event);
+        }
+    }
+
+    /// An operation that no model call and no tool tells of.
+    fn operation(&mut self, id: StepId) {
+        let Some(step) = id.of(self.run) else { return };
+        let hands_on = matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
+        let mut said = self.about(step);
+        if !hands_on {
+            let whole = facts::in_and_out(self.run, &self.telling.results, step);
+            said.extend(whole);
+        }
+        if !hands_on || !said.is_empty() {
+            let mut event = self.event("info", step.started_at);
+            event.add("source", step.operation.kind.name());
+            let mut data = facts::identity(step);
+            if step.operation.kind == Kind::Tool {
+                data.insert("name", calls::tool_name(self.run, step));
+            }
+            data.extend(said);
+            event.add("data", data);
+            self.list.push(event);
+        }
+        self.scores(step);
+    }
+}

@@ -1,0 +1,76 @@
+//! Inspect AI's eval log, version 2: one log a trace, with one sample, as `inspect view`, `read_eval_log` and Inspect Scout read it.
+//!
+//! | run | log |
+//! |---|---|
+//! | agent, first model, framework, resource, person | `eval`: `task`, `model`, `packages`, `metadata` |
+//! | trace, session | `eval.eval_id`, sample's `id` and `uuid`; `eval.run_id` |
+//! | messages before the first turn | `input`: text, if a person alone spoke |
+//! | conversation as it was at the end | `messages`; edited histories in the inputs of model events |
+//! | model call | `model` event: `input_refs` into `events_data.messages`, `tools`, `config`, `output`, times, error |
+//! | tokens, money | `usage` of the output, sums by model in `model_usage`; input without what a cache took or gave |
+//! | other choices | `output.choices` |
+//! | tool that ran, each attempt | `tool` event: arguments, result, error, times |
+//! | agent, sub-agent | `span_begin` and `span_end`; those of a tool follow its event, which names them in `agent_span_id` |
+//! | retrieval, memory, handoff on its own | `tool` event with `metadata.kind` |
+//! | guardrail, embedding, state, prompt and the like | `info` event |
+//! | judgements | `scores` of the sample, `score` events |
+//! | recorded ideal | `target` |
+//! | failure of the run | `error` of log and sample, `error` event |
+//! | rewards, response ids, evidence, all else | `metadata` of the event |
+//! | reasoning, pictures, sounds, films | parts of the content; those that Inspect has no type for as `data` |
+//!
+//! On standard output and over HTTP a log is JSON. `convert --output` and `export --output` write files as Inspect itself does:
+//! `<trace>.inspect.eval`, a zip of `header.json`, `samples/<id>_epoch_1.json`, `summaries.json` and `_journal/start.json`. Scout
+//! reads no other files.
+//!
+//! # What is lost
+//!
+//! Times keep microseconds. Arguments that are no object are put into one, as `input`. A call id that stands in the conversation
+//! already gets a number. Where no model or agent is named stands `unknown`. A tool's schema that readers refuse stands in the
+//! `options` of the tool.
+
+mod assemble;
+mod check;
+#[cfg(feature = "server")]
+mod container;
+pub mod document;
+mod events;
+mod message;
+mod model;
+mod talk;
+#[cfg(test)]
+mod tests;
+
+pub use document::EvalLog;
+
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::{Assembled, Format, Options};
+use crate::run::Run;
+
+/// The format.
+#[derive(Debug, Clone, Copy)]
+pub struct Inspect;
+
+impl Format for Inspect {
+    const ID: &'static str = "inspect";
+    const HOLDS: &'static str = "Inspect AI eval log: messages, model and tool events, spans of agents, scores, for Inspect View and Scout";
+    const LOSES: &'static str = "nanoseconds (times keep microseconds)";
+    #[cfg(feature = "server")]
+    const CONTAINER: Option<crate::formats::Container> = Some(crate::formats::Container {
+        ending: "eval",
+        pack: container::pack,
+    });
+    type Document<'a> = EvalLog<'a>;
+
+    fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<EvalLog<'a>>> {
+        runs.iter().filter(|run| run.has_agent_work()).map(assemble::of_run).collect()
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+        for (place, document) in documents {
+            check::check(*place, document, found);
+        }
+    }
+}

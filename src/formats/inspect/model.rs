@@ -1,0 +1,213 @@
+//! What a model call was given, what it cost and why it stopped.
+
+use serde_json::{Map, Value};
+
+use crate::formats::json::{Json, Object, Text};
+use crate::operation::{Cost, Operation, TokenCount, ToolDefinition};
+
+/// Parameters that have a field of their own, with their other names.
+const CONFIG: [(&str, &[&str], Wanted); 12] = [
+    ("temperature", &["temperature"], Wanted::Number),
+    ("top_p", &["top_p"], Wanted::Number),
+    (
+        "max_tokens",
+        &["max_tokens", "max_completion_tokens", "max_output_tokens"],
+        Wanted::Count,
+    ),
+    ("stop_seqs", &["stop", "stop_sequences"], Wanted::Texts),
+    ("frequency_penalty", &["frequency_penalty"], Wanted::Number),
+    ("presence_penalty", &["presence_penalty"], Wanted::Number),
+    ("seed", &["seed"], Wanted::Count),
+    ("top_k", &["top_k"], Wanted::Count),
+    ("num_choices", &["n", "choice_count", "choice.count"], Wanted::Count),
+    ("top_logprobs", &["top_logprobs"], Wanted::Count),
+    ("parallel_tool_calls", &["parallel_tool_calls"], Wanted::Flag),
+    ("reasoning_effort", &["reasoning_effort"], Wanted::Effort),
+];
+
+#[derive(Debug, Clone, Copy)]
+enum Wanted {
+    Number,
+    Count,
+    Flag,
+    Texts,
+    Effort,
+}
+
+const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+impl Wanted {
+    fn has(self, value: &Value) -> bool {
+        match self {
+            Self::Number => value.is_number(),
+            Self::Count => value.is_u64() || value.is_i64(),
+            Self::Flag => value.is_boolean(),
+            Self::Texts => is_list_of(value, Value::is_string),
+            Self::Effort => value.as_str().is_some_and(|word| EFFORTS.contains(&word)),
+        }
+    }
+}
+
+/// The parameters with a field of their own, and the others.
+pub(super) fn config(parameters: &Map<String, Value>) -> (Object<'_>, Object<'_>) {
+    let (mut config, mut others) = (Object::new(), Object::new());
+    for (key, value) in parameters {
+        let place = CONFIG.iter().find(|(_, names, _)| names.contains(&key.as_str()));
+        match place {
+            Some((name, _, wanted)) if wanted.has(value) && !config.contains_key(name) => config.add(*name, value),
+            _ => others.add(key, value),
+        }
+    }
+    (config, others)
+}
+
+/// Which tools a model was to prefer.
+pub(super) fn tool_choice(parameters: &Map<String, Value>) -> Json<'_> {
+    let choice = parameters.get("tool_choice");
+    let function = choice.and_then(|choice| choice.get("function").unwrap_or(choice).get("name")?.as_str());
+    match (function, choice.and_then(Value::as_str)) {
+        (Some(name), _) => Object::from([("name", name.into())]).into(),
+        (_, Some("required" | "any")) => "any".into(),
+        (_, Some("none")) => "none".into(),
+        _ => "auto".into(),
+    }
+}
+
+/// A tool. Readers refuse schemas whose fields have other types than theirs: such a one stands in the options, whole.
+pub(super) fn tool(tool: &ToolDefinition) -> Object<'_> {
+    let description = tool.description.as_deref().unwrap_or_default();
+    let mut out = Object::from([("name", (&tool.name).into()), ("description", description.into())]);
+    let schema = tool.parameters.as_ref();
+    let is_object = |schema: &Value| schema.get("type").is_none_or(|kind| kind == "object");
+    match schema.filter(|schema| is_object(schema) && fits(schema)) {
+        Some(Value::Object(map)) => {
+            let mut parameters = Object::from([("type", "object".into())]);
+            parameters.extend(Object::from(map));
+            // Where it is null readers want it left out.
+            parameters.retain(|key, value| key == "default" || !value.is_null());
+            out.add("parameters", parameters);
+        }
+        _ => {
+            out.add(
+                "parameters",
+                Object::from([("type", "object".into()), ("properties", Object::new().into())]),
+            );
+            let given = schema.filter(|schema| !schema.is_null());
+            out.add_filled("options", given.map(|schema| Object::from([("parameters", schema.into())])));
+        }
+    }
+    out
+}
+
+fn is_list_of(value: &Value, holds: impl Fn(&Value) -> bool) -> bool {
+    value.as_array().is_some_and(|list| list.iter().all(holds))
+}
+
+/// Whether the fields of a JSON schema that readers know have the types that they know.
+fn fits(schema: &Value) -> bool {
+    const TYPES: [&str; 7] = ["string", "integer", "number", "boolean", "array", "object", "null"];
+    let is_type = |kind: &Value| kind.as_str().is_some_and(|kind| TYPES.contains(&kind));
+    let Some(map) = schema.as_object() else { return false };
+    map.iter()
+        .filter(|(_, value)| !value.is_null())
+        .all(|(key, value)| match key.as_str() {
+            "type" => is_type(value) || is_list_of(value, is_type),
+            "format" | "description" | "pattern" => value.is_string(),
+            "enum" | "examples" => value.is_array(),
+            "items" => fits(value),
+            "properties" => value.as_object().is_some_and(|map| map.values().all(fits)),
+            "additionalProperties" => value.is_boolean() || fits(value),
+            "anyOf" => is_list_of(value, fits),
+            "required" => is_list_of(value, Value::is_string),
+            "minLength" | "maxLength" => value.is_u64() || value.is_i64(),
+            "minimum" | "maximum" => value.is_number(),
+            _ => true,
+        })
+}
+
+/// Why the model stopped, in Inspect's words.
+pub(super) fn stop_reason(reason: Option<&str>) -> &'static str {
+    let word = reason.unwrap_or_default().to_ascii_lowercase();
+    match word.rsplit('.').next().unwrap_or_default() {
+        "stop" | "end_turn" | "stop_sequence" | "completed" | "complete" | "finished" | "eos" => "stop",
+        "length" | "max_tokens" | "max_output_tokens" => "max_tokens",
+        "model_length" | "model_context_window_exceeded" => "model_length",
+        "tool_calls" | "tool_call" | "tool_use" | "tool-calls" | "function_call" => "tool_calls",
+        "content_filter" | "content-filter" | "safety" | "refusal" => "content_filter",
+        _ => "unknown",
+    }
+}
+
+/// Tokens and money, which add up.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Usage {
+    tokens: TokenCount,
+    cost: Option<f64>,
+}
+
+impl Usage {
+    pub(super) fn of(operation: &Operation) -> Self {
+        let Cost { total, .. } = operation.cost;
+        let tokens = TokenCount {
+            total: operation.usage.sum(),
+            ..operation.usage
+        };
+        Self {
+            tokens,
+            cost: total.filter(|cost| cost.is_finite()),
+        }
+    }
+
+    pub(super) fn add(&mut self, other: Self) {
+        let add = |sum: &mut Option<u64>, count: Option<u64>| {
+            if let Some(count) = count {
+                *sum = Some(sum.unwrap_or(0).saturating_add(count));
+            }
+        };
+        // What was read from a cache counts apart: a sum of both is wrong where a call's counts do not fit together.
+        add(
+            &mut self.tokens.input,
+            other.full_rate().map(|rate| rate.saturating_add(other.cached())),
+        );
+        add(&mut self.tokens.output, other.tokens.output);
+        add(&mut self.tokens.total, other.tokens.total);
+        add(&mut self.tokens.cache_read, other.tokens.cache_read);
+        add(&mut self.tokens.cache_write, other.tokens.cache_write);
+        add(&mut self.tokens.reasoning, other.tokens.reasoning);
+        if let Some(cost) = other.cost {
+            self.cost = Some(self.cost.unwrap_or_default() + cost);
+        }
+    }
+
+    fn cached(&self) -> u64 {
+        let (read, write) = (self.tokens.cache_read, self.tokens.cache_write);
+        read.unwrap_or(0).saturating_add(write.unwrap_or(0))
+    }
+
+    /// Input without what a cache took or gave; all of it where the counts do not fit together.
+    fn full_rate(&self) -> Option<u64> {
+        self.tokens.input.map(|input| input.checked_sub(self.cached()).unwrap_or(input))
+    }
+
+    /// Empty where nothing was recorded.
+    pub(super) fn object<'a>(self) -> Object<'a> {
+        let mut out = Object::new();
+        for (key, count) in [
+            ("input_tokens", self.full_rate()),
+            ("output_tokens", self.tokens.output),
+            ("total_tokens", self.tokens.total),
+            ("input_tokens_cache_write", self.tokens.cache_write),
+            ("input_tokens_cache_read", self.tokens.cache_read),
+            ("reasoning_tokens", self.tokens.reasoning),
+        ] {
+            out.add_filled(key, count);
+        }
+        out.add_filled("total_cost", self.cost);
+        out
+    }
+}
+
+/// The model, as events and usage name it.
+pub(super) fn name(operation: &Operation) -> Text<'_> {
+    operation.model.name().filter(|name| !name.is_empty()).unwrap_or("unknown").into()
+}

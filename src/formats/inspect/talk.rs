@@ -1,0 +1,171 @@
+//! A scope's messages among those of all scopes, which model events name by their place.
+
+use super::message;
+use crate::formats::calls::Results;
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::thread::{Item, Thread, Words};
+use crate::formats::told::Told;
+use crate::hash::HashMap;
+use crate::run::Run;
+use crate::transcript::{PieceKind, ScopeId, Transcript};
+
+/// What the lists of a log are made of.
+pub(super) struct Telling<'a> {
+    pub(super) run: &'a Run,
+    pub(super) results: Results<'a>,
+    pub(super) told: Told<'a>,
+    /// By scope.
+    talks: Vec<Talk<'a>>,
+}
+
+/// A scope's thread.
+pub(super) struct Talk<'a> {
+    pub(super) thread: Thread<'a>,
+    /// The place of its first message.
+    first: usize,
+    /// For each message the first one of its row, in which each follows the one before.
+    rows: Vec<usize>,
+    /// For each message whether a model read it.
+    read: Vec<bool>,
+    /// For each message whether it is in the conversation at the end.
+    stays: Vec<bool>,
+    /// The messages that hold results, by item and call.
+    results: HashMap<(usize, usize), usize>,
+}
+
+impl<'a> Telling<'a> {
+    /// `main`: the scopes around whose conversations the run's question and answer stand.
+    pub(super) fn of(run: &'a Run, transcript: &Transcript<'a>, main: &[ScopeId]) -> Self {
+        let (results, mut first) = (Results::of(run), 0);
+        let mut talks = Vec::with_capacity(run.scopes.len());
+        for (scope, _) in transcript.homes() {
+            let outside = |is_here: bool| move |said: &&crate::run::Said| is_here && !said.in_conversation;
+            let question = run.question.as_ref().filter(outside(main.first() == Some(&scope)));
+            let answer = run.answer.as_ref().filter(outside(main.last() == Some(&scope)));
+            let thread = Thread::of(run, &results, transcript.pieces(scope), question, answer);
+            let talk = Talk::of(thread, first);
+            first += talk.thread.nodes.len();
+            talks.push(talk);
+        }
+        Self {
+            run,
+            results,
+            told: Told::of(run),
+            talks,
+        }
+    }
+
+    pub(super) fn talk(&self, scope: ScopeId) -> Option<&Talk<'a>> {
+        self.talks.get(scope.index())
+    }
+
+    /// The messages of all scopes.
+    pub(super) fn pool(&self) -> Json<'a> {
+        let messages = self
+            .talks
+            .iter()
+            .flat_map(|talk| (0..talk.thread.nodes.len()).filter_map(|at| talk.message(self.run, at)));
+        messages.collect()
+    }
+
+    /// The conversation of a scope as it was at the end.
+    pub(super) fn messages(&self, scope: ScopeId) -> Vec<Object<'a>> {
+        let Some(talk) = self.talk(scope) else { return Vec::new() };
+        let path = talk.thread.path(talk.thread.tip()).into_iter();
+        path.filter_map(|at| talk.message(self.run, at)).collect()
+    }
+
+    /// What a person or a program gave before the first turn: text, if a person alone spoke.
+    pub(super) fn input(&self, main: &[ScopeId]) -> Json<'a> {
+        for talk in main.iter().filter_map(|scope| self.talk(*scope)) {
+            let is_work = |item: &Item<'_>| matches!(item.piece.kind, PieceKind::Turn(_) | PieceKind::SilentTurn | PieceKind::Unasked);
+            let first = talk.thread.items.iter().position(is_work).unwrap_or(usize::MAX);
+            let is_before = |item: Option<usize>, at: usize| item.map_or(at == 0, |item| item < first);
+            let nodes = talk.thread.nodes.iter().enumerate();
+            let count = nodes.take_while(|(at, node)| is_before(node.item, *at)).count();
+            let list: Vec<_> = (0..count).filter_map(|at| talk.message(self.run, at)).collect();
+            if let [only] = list.as_slice()
+                && only.get("role").is_some_and(|role| role.as_str() == Some("user"))
+                && let Some(words) = only.get("content").filter(|content| content.as_str().is_some())
+            {
+                return words.into_owned();
+            }
+            if !list.is_empty() {
+                return list.into_iter().collect();
+            }
+        }
+        Json::Null
+    }
+}
+
+impl<'a> Talk<'a> {
+    fn of(thread: Thread<'a>, first: usize) -> Self {
+        let mut rows: Vec<usize> = Vec::with_capacity(thread.nodes.len());
+        let mut results = HashMap::default();
+        for (at, node) in thread.nodes.iter().enumerate() {
+            let row = node
+                .parent
+                .filter(|parent| parent + 1 == at)
+                .and_then(|parent| rows.get(parent).copied());
+            rows.push(row.unwrap_or(at));
+            if let (Words::Result { call, .. }, Some(item)) = (&node.words, node.item) {
+                let _ = results.insert((item, *call), at);
+            }
+        }
+        let mut read = vec![false; rows.len()];
+        let is_call = |item: &&Item<'_>| matches!(item.piece.kind, PieceKind::Turn(_) | PieceKind::SilentTurn);
+        for item in thread.items.iter().filter(is_call) {
+            let mut next = item.before;
+            while let Some(unread) = next.and_then(|at| read.get_mut(at)).filter(|read| !**read) {
+                *unread = true;
+                next = next.and_then(|at| thread.nodes.get(at)?.parent);
+            }
+        }
+        let mut stays = vec![false; rows.len()];
+        for at in thread.path(thread.tip()) {
+            stays.get_mut(at).into_iter().for_each(|stays| *stays = true);
+        }
+        Self {
+            thread,
+            first,
+            rows,
+            read,
+            stays,
+            results,
+        }
+    }
+
+    /// Whether a message came in that stands in no model event and, at the end of an outermost conversation, not there either.
+    pub(super) fn is_untold(&self, node: usize, is_outermost: bool) -> bool {
+        let is_read = self.read.get(node).copied().unwrap_or_default();
+        let stays = self.stays.get(node).copied().unwrap_or_default();
+        !(is_read || is_outermost && stays)
+    }
+
+    fn id(&self, run: &Run, at: usize) -> Text<'a> {
+        format!("{}-{}", run.trace_id, self.first + at).into()
+    }
+
+    pub(super) fn message(&self, run: &'a Run, at: usize) -> Option<Object<'a>> {
+        let node = self.thread.nodes.get(at)?;
+        Some(message::of_node(run, &self.thread, node, self.id(run, at)))
+    }
+
+    /// The id of the message that holds the result of a call.
+    pub(super) fn result_id(&self, run: &Run, item: usize, call: usize) -> Option<Text<'a>> {
+        self.results.get(&(item, call)).map(|at| self.id(run, *at))
+    }
+
+    /// The messages up to this one, as ranges of places.
+    pub(super) fn input(&self, last: Option<usize>) -> Json<'a> {
+        let (mut ranges, mut next) = (Vec::new(), last);
+        while let Some(end) = next {
+            let Some(begin) = self.rows.get(end).copied() else { break };
+            let range = [self.first + begin, self.first + end + 1];
+            ranges.push(Json::List(range.into_iter().map(Json::from).collect()));
+            next = self.thread.nodes.get(begin).and_then(|node| node.parent);
+        }
+        ranges.reverse();
+        Json::List(ranges)
+    }
+}

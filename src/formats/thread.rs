@@ -1,0 +1,258 @@
+//! A scope's conversation as a graph of messages: each message once, with the one that it follows. Where a history was edited
+//! or cut, a branch begins.
+
+use super::calls::Results;
+use super::ids::Ids;
+use super::json::{Json, Text, trimmed};
+use super::{Loss, LossReason, exchange, io};
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Failure, Kind, Message, Role};
+use crate::run::{self, Run, Step};
+use crate::span::UnixNanos;
+use crate::transcript::{Asked, Piece, PieceKind, Pieces, StepId};
+
+/// A conversation.
+#[derive(Debug, Default)]
+pub(crate) struct Thread<'a> {
+    /// A message stands behind the one that it follows.
+    pub(crate) nodes: Vec<Node<'a>>,
+    /// What was said and done, in order.
+    pub(crate) items: Vec<Item<'a>>,
+    /// Operations that nothing here tells of.
+    pub(crate) rest: Vec<StepId>,
+    pub(crate) losses: Vec<Loss>,
+    ids: Ids<'a>,
+    /// The messages that follow a message; filled where histories branch.
+    after: Option<HashMap<(Option<usize>, String), usize>>,
+    tip: Option<usize>,
+}
+
+/// A piece of the conversation.
+#[derive(Debug)]
+pub(crate) struct Item<'a> {
+    pub(crate) piece: Piece<'a>,
+    /// The message that it is; `None` where it is no message that a model reads.
+    pub(crate) node: Option<usize>,
+    /// The message that it follows: with it the input of a model call ends.
+    pub(crate) before: Option<usize>,
+    /// The ids of its calls: each once in the thread.
+    pub(crate) ids: Vec<Text<'a>>,
+}
+
+/// A message.
+#[derive(Debug)]
+pub(crate) struct Node<'a> {
+    /// The message that it follows.
+    pub(crate) parent: Option<usize>,
+    pub(crate) words: Words<'a>,
+    pub(crate) at: UnixNanos,
+    /// The item that it stands in; `None` for words that only an agent or a chain holds.
+    pub(crate) item: Option<usize>,
+}
+
+/// What a message is.
+#[derive(Debug)]
+pub(crate) enum Words<'a> {
+    /// It came as input.
+    Input(&'a Message),
+    /// A model call said it.
+    Turn(&'a Message),
+    /// An operation alone tells it.
+    Told { is_user: bool, text: Text<'a> },
+    /// What came back from a call of its item.
+    Result {
+        call: usize,
+        text: Text<'a>,
+        failure: Option<&'a Failure>,
+    },
+}
+
+impl<'a> Thread<'a> {
+    /// The thread of these pieces. `question` and `answer` stand around them: words that no message holds.
+    pub(crate) fn of(
+        run: &'a Run,
+        results: &Results<'a>,
+        pieces: Pieces<'a>,
+        question: Option<&'a run::Said>,
+        answer: Option<&'a run::Said>,
+    ) -> Self {
+        let mut this = Self {
+            rest: pieces.rest,
+            ..Self::default()
+        };
+        if pieces.list.iter().any(|piece| piece.branch) {
+            this.after = Some(HashMap::default());
+        }
+        let said = said(&pieces.list);
+        question.into_iter().for_each(|said| this.around(said, true));
+        for piece in pieces.list {
+            this.item(run, results, piece, &said);
+        }
+        answer.into_iter().for_each(|said| this.around(said, false));
+        this
+    }
+
+    /// The last message.
+    pub(crate) fn tip(&self) -> Option<usize> {
+        self.tip
+    }
+
+    /// The messages from the first one to this one.
+    pub(crate) fn path(&self, to: Option<usize>) -> Vec<usize> {
+        let mut path: Vec<usize> = std::iter::successors(to, |at| self.nodes.get(*at)?.parent).collect();
+        path.reverse();
+        path
+    }
+
+    /// The call of a node's item.
+    pub(crate) fn asked(&self, node: &Node<'a>, call: usize) -> Option<(&Asked<'a>, &Text<'a>)> {
+        let item = self.items.get(node.item?)?;
+        item.piece.calls.get(call).zip(item.ids.get(call))
+    }
+
+    fn around(&mut self, said: &'a run::Said, is_user: bool) {
+        let text = io::text(&said.content);
+        self.node(self.tip, Words::Told { is_user, text }, said.at, None);
+    }
+
+    fn item(&mut self, run: &'a Run, results: &Results<'a>, piece: Piece<'a>, said: &HashSet<Text<'a>>) {
+        let step = piece.step.and_then(|step| step.of(run));
+        let before = match piece.kind {
+            _ if piece.branch => self.branch(step),
+            // It stands at its time, after messages of calls that began before it ended.
+            PieceKind::SilentTurn => self.shared(step).or(self.tip),
+            _ => self.tip,
+        };
+        let is_new = |text: &Text<'_>| !text.trim().is_empty() && !said.contains(text.trim());
+        let words = match piece.kind {
+            PieceKind::Message(message) if message.is_blank() => None,
+            PieceKind::Message(message) => Some(Words::Input(message)),
+            PieceKind::Turn(message) => Some(Words::Turn(message)),
+            PieceKind::SilentTurn | PieceKind::Unasked => None,
+            PieceKind::UserWords | PieceKind::AgentWords => {
+                let is_user = piece.kind == PieceKind::UserWords;
+                let text = step.and_then(|step| told(run, results, step, is_user)).filter(is_new);
+                text.map(|text| Words::Told { is_user, text })
+            }
+        };
+        let ids = piece.calls.iter().map(|asked| self.id(asked, step)).collect();
+        let (at, item) = (piece.at, self.items.len());
+        // A result whose call nobody knows: a model read it all the same.
+        let is_stray = piece.kind == PieceKind::Unasked && step.is_none();
+        let answers = words.is_some() || is_stray;
+        let node = words.map(|words| self.node(before, words, at, Some(item)));
+        let given = piece.calls.iter().enumerate().filter_map(|(call, asked)| {
+            let last = asked.results.last().filter(|_| answers)?;
+            let (text, failure) = exchange::result(run, results, *last);
+            Some((Words::Result { call, text, failure }, last.at))
+        });
+        let given: Vec<_> = given.collect();
+        self.items.push(Item { piece, node, before, ids });
+        for (words, at) in given {
+            self.node(self.tip, words, at, Some(item));
+        }
+    }
+
+    fn id(&mut self, asked: &Asked<'a>, step: Option<&Step>) -> Text<'a> {
+        let id = self.ids.numbered(asked.id.clone(), ':');
+        let is_nameless = asked.call.is_none() && asked.tool.is_none();
+        for (happened, what, reason) in [
+            (id != asked.id, "id", LossReason::Coerced),
+            (asked.is_made && asked.call.is_some(), "id", LossReason::Synthesized),
+            (is_nameless, "function", LossReason::Synthesized),
+        ] {
+            if happened {
+                let span = step.and_then(|step| step.span_id);
+                self.losses
+                    .push(Loss::new(span, format!("tool_calls[{}].{what}", asked.id), reason));
+            }
+        }
+        id
+    }
+
+    fn node(&mut self, parent: Option<usize>, words: Words<'a>, at: UnixNanos, item: Option<usize>) -> usize {
+        let index = self.nodes.len();
+        if let Some(after) = &mut self.after {
+            let key = match &words {
+                Words::Input(message) | Words::Turn(message) => key(message),
+                Words::Told { is_user, text } => key_of(if *is_user { "user" } else { "assistant" }, text),
+                Words::Result { text, .. } => key_of("tool", text),
+            };
+            let _ = after.entry((parent, key)).or_insert(index);
+        }
+        self.nodes.push(Node { parent, words, at, item });
+        self.tip = Some(index);
+        index
+    }
+
+    /// The last message that a model call's input shares with those that are known, where histories branch.
+    fn shared(&self, step: Option<&'a Step>) -> Option<usize> {
+        let input = step?.operation.input_messages.as_deref()?;
+        let (after, mut shared) = (self.after.as_ref()?, None);
+        for message in input {
+            match after.get(&(shared, key(message))) {
+                Some(next) => shared = Some(*next),
+                None if matches!(message.role, Role::System | Role::Developer) => {}
+                None => break,
+            }
+        }
+        shared
+    }
+
+    /// The message after which a branch begins.
+    fn branch(&mut self, step: Option<&'a Step>) -> Option<usize> {
+        let shared = self.shared(step);
+        if shared.is_none() {
+            let span = step.and_then(|step| step.span_id);
+            let what = "what a message follows: the history was edited before it";
+            self.losses.push(Loss::new(span, what, LossReason::Ambiguous));
+        }
+        shared.or(self.tip)
+    }
+}
+
+/// What tells a message from others after the same one.
+fn key(message: &Message) -> String {
+    let role = match &message.role {
+        Role::Developer => "system",
+        role => role.name(),
+    };
+    let mut key = key_of(role, &exchange::content(message).0);
+    for call in &message.tool_calls {
+        key.push('\n');
+        key.push_str(call.id.as_deref().unwrap_or(&call.name));
+    }
+    key
+}
+
+fn key_of(role: &str, text: &str) -> String {
+    format!("{role} {}", text.trim())
+}
+
+/// The words of messages, where an operation may tell some of them again.
+pub(crate) fn said<'a>(pieces: &[Piece<'a>]) -> HashSet<Text<'a>> {
+    if !pieces
+        .iter()
+        .any(|piece| matches!(piece.kind, PieceKind::UserWords | PieceKind::AgentWords))
+    {
+        return HashSet::default();
+    }
+    let words = pieces.iter().filter_map(|piece| match piece.kind {
+        PieceKind::Message(message) | PieceKind::Turn(message) => Some(trimmed(exchange::content(message).0)),
+        _ => None,
+    });
+    words.collect()
+}
+
+/// What a person or the agent said, as the operation itself tells.
+pub(crate) fn told<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, is_user: bool) -> Option<Text<'a>> {
+    let (input, output) = (io::input(run, step), io::output(results, step));
+    let said = match (step.operation.kind, is_user) {
+        // What was asked is no answer.
+        (Kind::Interrupt, _) => output,
+        (_, true) => input.or(output),
+        (_, false) => output.or(input),
+    };
+    let text = said.filter(|said| !said.is_null()).map(Json::into_text)?;
+    (!text.trim().is_empty()).then_some(text)
+}

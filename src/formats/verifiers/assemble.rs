@@ -1,0 +1,344 @@
+//! A run to an episode.
+
+use super::call;
+use super::document::{Episode, MessageNode, Trace, VERIFIERS};
+use super::node::{self, Tokens};
+use crate::formats::calls::{self, Results};
+use crate::formats::exchange::{self, Offered};
+use crate::formats::ids::Ids;
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::thread::{Thread, Words};
+use crate::formats::told::Told;
+use crate::formats::{Assembled, Loss, LossReason, facts};
+use crate::hash::HashMap;
+use crate::operation::Kind;
+use crate::run::{Run, Said, Step};
+use crate::transcript::{Given, PieceKind, ScopeId, StepId, Transcript};
+
+/// The run's episode.
+pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
+    let transcript = Transcript::of(run);
+    let homes = transcript.homes();
+    let is_aside = |scope: &ScopeId| run.scopes.get(scope.index()).is_some_and(|scope| scope.aside);
+    let main: Vec<ScopeId> = homes
+        .iter()
+        .filter(|(id, home)| home.is_none() && !is_aside(id))
+        .map(|(id, _)| *id)
+        .collect();
+    let (first, last) = (main.first().copied(), main.last().copied());
+    let fallback = homes.first().map(|(id, _)| *id);
+    let mut graph = Graph {
+        run,
+        results: Results::of(run),
+        told: Told::of(run),
+        nodes: Vec::new(),
+        calls: Vec::new(),
+        info: Object::from([("run", facts::of_run_and_agent(run).into())]),
+        tools: Offered::default(),
+        losses: Vec::new(),
+        answered: HashMap::default(),
+    };
+    let mut ends: Vec<(StepId, usize)> = Vec::new();
+    let mut reply = None;
+    for (scope, home) in homes {
+        let outside = |is_here: bool| move |said: &&Said| is_here && !said.in_conversation;
+        let question = run.question.as_ref().filter(outside(Some(scope) == first.or(fallback)));
+        let answer = run.answer.as_ref().filter(outside(Some(scope) == last.or(fallback)));
+        let thread = Thread::of(run, &graph.results, transcript.pieces(scope), question, answer);
+        let end = graph.scope(scope, home, thread);
+        match (home, end) {
+            (Some(tool), Some(end)) => ends.push((tool, end)),
+            (None, Some(end)) if !is_aside(&scope) => reply = graph.words(end),
+            _ => {}
+        }
+    }
+    let has_others = !ends.is_empty();
+    for (tool, end) in ends {
+        let place = graph.answered.get(&tool).and_then(|place| graph.nodes.get_mut(*place));
+        if let Some(node) = place {
+            let link = [("node", end.into()), ("type", "subagent_return".into())];
+            node.semantic_parents.push(Object::from(link));
+        }
+    }
+    let Graph {
+        nodes,
+        calls,
+        info,
+        tools,
+        losses,
+        ..
+    } = graph;
+    let trace = Text::from(run.trace_id.to_string());
+    let failure = run.failure.as_ref().map(|failed| call::error(&failed.failure));
+    let errors: Vec<Object<'_>> = failure.into_iter().collect();
+    let ok = errors.is_empty() && run.ended_at.is_some();
+    let task = task(run, &nodes);
+    let name = run.agent.name.as_deref().filter(|name| !name.is_empty());
+    let model = run.steps.iter().find_map(|step| step.operation.model.name());
+    let mut agent = Object::from([("config", facts::filled([("model", model.into())]).into())]);
+    agent.add("name", name.unwrap_or("agent"));
+    let mut timing = Object::from([("start", call::seconds(run.started_at).into())]);
+    timing.add_filled("agent", run.ended_at.map(|end| call::span(run.started_at, end)));
+    let (rewards, metrics) = scores(run);
+    let document = Episode {
+        id: trace.clone(),
+        env: Object::from([("id", name.unwrap_or_default().into())]),
+        task: task.clone(),
+        ok,
+        errors: errors.clone(),
+        traces: vec![Trace {
+            version: 1,
+            id: trace,
+            verifiers: Object::from([("version", VERIFIERS.into())]),
+            task,
+            agent,
+            tools: call::tools(&tools),
+            nodes,
+            calls,
+            rewards,
+            metrics,
+            info,
+            root_reply: reply.filter(|_| has_others),
+            is_completed: run.ended_at.is_some(),
+            ok,
+            errors,
+            timing,
+        }],
+    };
+    Assembled { document, losses }
+}
+
+/// What the agent was to do, as its first messages say.
+fn task<'a>(run: &'a Run, nodes: &[MessageNode<'a>]) -> Object<'a> {
+    let said = |role: &str| {
+        let mut nodes = nodes.iter().take_while(|node| !node.sampled).map(|node| &node.message);
+        let message = nodes.find(|message| message.get("role").is_some_and(|have| have.as_str() == Some(role)))?;
+        message.get("content")?.as_str().map(str::to_owned)
+    };
+    let task = run
+        .steps
+        .iter()
+        .map(|step| &step.operation.task)
+        .find(|task| task.description.is_some());
+    let data = facts::filled([
+        ("id", run.trace_id.to_string().into()),
+        ("name", run.agent.name.as_deref().into()),
+        ("description", task.and_then(|task| task.description.as_deref()).into()),
+        ("prompt", said("user").into()),
+        ("system_prompt", said("system").into()),
+    ]);
+    Object::from([("type", "Recorded".into()), ("data", data.into())])
+}
+
+/// The run's reward, else the sum of those of its steps, and judgements with a number.
+fn scores(run: &Run) -> (Object<'_>, Object<'_>) {
+    let (mut metrics, mut ids) = (Object::new(), Ids::default());
+    let rewards = run.steps.iter().map(|step| step.operation.training.reward);
+    let sum = rewards
+        .flatten()
+        .filter(|reward| reward.is_finite())
+        .reduce(|sum, reward| sum + reward);
+    // The whole run's own reward is no part of a sum.
+    let whole = run.root.and_then(|root| run.steps.get(root)?.operation.training.reward);
+    let reward = whole.filter(|reward| reward.is_finite()).or(sum);
+    for operation in run.steps.iter().map(|step| &step.operation) {
+        for evaluation in &operation.evaluations {
+            if let Some(score) = evaluation.score.filter(|score| score.is_finite()) {
+                let name = ids.numbered(evaluation.name.as_deref().unwrap_or(&operation.name), ':');
+                metrics.add(name, score);
+            }
+        }
+    }
+    let reward = reward.map(|reward: f64| Object::from([("score", reward.into()), ("weight", 1.0.into())]));
+    (facts::filled([("reward", reward.into())]), metrics)
+}
+
+/// The graph under construction.
+struct Graph<'a> {
+    run: &'a Run,
+    results: Results<'a>,
+    told: Told<'a>,
+    nodes: Vec<MessageNode<'a>>,
+    calls: Vec<Object<'a>>,
+    info: Object<'a>,
+    tools: Offered<'a>,
+    losses: Vec<Loss>,
+    /// The messages that hold what tools gave back.
+    answered: HashMap<StepId, usize>,
+}
+
+impl<'a> Graph<'a> {
+    fn words(&self, node: usize) -> Option<Text<'a>> {
+        let message = &self.nodes.get(node)?.message;
+        let content = message.get("content").map(std::borrow::Cow::into_owned)?;
+        matches!(content, Json::Text(_)).then(|| content.into_text())
+    }
+
+    /// The messages of a scope. Its last one.
+    fn scope(&mut self, id: ScopeId, home: Option<StepId>, mut thread: Thread<'a>) -> Option<usize> {
+        let (run, first) = (self.run, self.nodes.len());
+        self.losses.append(&mut thread.losses);
+        let mut offered = Offered::default();
+        for operation in thread.items.iter().filter_map(|item| Some(&item.piece.step?.of(run)?.operation)) {
+            let _ = offered.add(&operation.tool_definitions);
+            for name in self.tools.add(&operation.tool_definitions) {
+                self.losses
+                    .push(Loss::new(None, format!("another definition of {name}"), LossReason::Ambiguous));
+            }
+        }
+        let mut tokens: HashMap<usize, Tokens> = HashMap::default();
+        for (at, node) in thread.nodes.iter().enumerate() {
+            let item = node.item.and_then(|item| thread.items.get(item));
+            let step = item.and_then(|item| item.piece.step?.of(run));
+            let turn = step.filter(|_| matches!(node.words, Words::Turn(_)));
+            let mut written = MessageNode {
+                parent: node.parent.map(|parent| first + parent),
+                message: node::message(run, &thread, node, &mut self.losses),
+                sampled: turn.is_some(),
+                timestamp: call::seconds(node.at),
+                ..MessageNode::default()
+            };
+            if node.parent.is_none() {
+                written.tools = call::tools(&offered);
+            }
+            if let Some((own, step)) = turn.and_then(|step| Some((Tokens::of(step)?, step))) {
+                let before = std::iter::successors(node.parent, |at| thread.nodes.get(*at)?.parent).find_map(|at| tokens.get(&at));
+                match own.added(before) {
+                    Some((ids, mask, logprobs)) => {
+                        (written.token_ids, written.mask, written.logprobs) = (ids, mask, logprobs);
+                        let _ = tokens.insert(at, own);
+                    }
+                    None => self.losses.push(Loss::new(
+                        step.span_id,
+                        "token_ids: the prompt is no continuation",
+                        LossReason::NoPlace,
+                    )),
+                }
+            }
+            if let Words::Result { call, .. } = &node.words
+                && let Some(tool) = thread.asked(node, *call).and_then(|(asked, _)| asked.tool)
+            {
+                let _ = self.answered.insert(tool, first + at);
+            }
+            self.nodes.push(written);
+        }
+        self.agent(id, home, first);
+        for item in &thread.items {
+            let step = item.piece.step.and_then(|step| step.of(run));
+            let place = item.node.map(|node| first + node);
+            match (item.piece.kind, step) {
+                (PieceKind::Turn(_) | PieceKind::SilentTurn, Some(step)) => {
+                    let is_placed = item.node.is_some_and(|node| tokens.contains_key(&node));
+                    self.call(step, place, is_placed.then(|| tokens.get(&item.node?)).flatten());
+                }
+                (PieceKind::Unasked, Some(step)) | (PieceKind::UserWords | PieceKind::AgentWords, Some(step)) => {
+                    self.operation(step, place, item.piece.kind == PieceKind::Unasked);
+                }
+                _ => {}
+            }
+            if item.piece.kind != PieceKind::Unasked {
+                for asked in &item.piece.calls {
+                    let count = asked.results.len();
+                    for (number, given) in asked.results.iter().enumerate() {
+                        self.result(given, number + 1 < count);
+                    }
+                }
+            }
+        }
+        let own = run.scopes.get(id.index()).and_then(|scope| scope.step);
+        let rest = thread.rest.iter().filter(|rest| Some(rest.index()) != own);
+        rest.filter_map(|rest| rest.of(run))
+            .for_each(|step| self.operation(step, None, false));
+        thread.tip().map(|tip| first + tip)
+    }
+
+    /// Whose messages begin here.
+    fn agent(&mut self, id: ScopeId, home: Option<StepId>, first: usize) {
+        let run = self.run;
+        let Some(scope) = run.scopes.get(id.index()) else { return };
+        let step = scope.step.and_then(|step| run.steps.get(step));
+        let mut about = facts::filled([("name", scope.agent.as_deref().into())]);
+        if first < self.nodes.len() {
+            about.add("first_node", first);
+            about.add("last_node", self.nodes.len() - 1);
+        }
+        if scope.aside {
+            about.add("aside", true);
+        }
+        let called_by = home.and_then(|tool| tool.of(run));
+        about.add_filled("called_by", called_by.map(|tool| tool.id.as_str()));
+        if let Some(step) = step {
+            about.extend(self.about(step));
+        }
+        self.info.push("agents", about);
+    }
+
+    /// What an operation says beside its words; these only where the conversations do not hold them.
+    fn about(&self, step: &'a Step) -> Object<'a> {
+        let mut out = facts::identity(step);
+        out.remove("name").into_iter().for_each(|name| out.insert("operation", name));
+        if self.told.untold(&step.operation).is_some() {
+            out.extend(facts::in_and_out(self.run, &self.results, step));
+        }
+        out.extend(facts::all(self.run, step));
+        out
+    }
+
+    fn call(&mut self, step: &'a Step, node: Option<usize>, tokens: Option<&Tokens>) {
+        let mut written = Object::new();
+        written.add_filled("node", node);
+        let left = call::fill(&mut written, self.run, step, tokens);
+        let number = self.calls.len();
+        self.calls.push(written);
+        let mut about = Object::from([("call", number.into())]);
+        about.add_filled("span_id", step.span_id.map(|span| span.to_string()));
+        about.extend(left);
+        self.info.push("model_calls", about);
+    }
+
+    /// What a tool's message does not hold.
+    fn result(&mut self, given: &Given<'a>, is_earlier: bool) {
+        let step = given.tool.and_then(|tool| tool.of(self.run));
+        let (text, failure) = exchange::result(self.run, &self.results, *given);
+        let mut about = Object::new();
+        if let Some(tool) = given.tool.filter(|_| !is_earlier) {
+            about.add_filled("node", self.answered.get(&tool).copied());
+        }
+        if is_earlier {
+            about.add("content", text);
+        }
+        if let Some(step) = step {
+            about.extend(facts::identity(step));
+            about.insert("name", calls::tool_name(self.run, step));
+            about.extend(facts::all(self.run, step));
+        }
+        about.insert_filled("error", failure.map(facts::error));
+        if !about.is_empty() {
+            self.info.push("results", about);
+        }
+    }
+
+    /// An operation that no message tells of, or not whole.
+    fn operation(&mut self, step: &'a Step, node: Option<usize>, is_unasked: bool) {
+        let hands_on = matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
+        let mut said = Object::new();
+        if !hands_on || self.told.untold(&step.operation).is_some() {
+            said = facts::in_and_out(self.run, &self.results, step);
+        }
+        said.extend(facts::all(self.run, step));
+        if hands_on && said.is_empty() {
+            return;
+        }
+        let mut shown = Object::new();
+        shown.add_filled("node", node);
+        shown.extend(facts::identity(step));
+        if step.operation.kind == Kind::Tool {
+            shown.insert("name", calls::tool_name(self.run, step));
+        }
+        shown.extend(said);
+        if is_unasked {
+            shown.insert("asked_for", false);
+        }
+        self.info.push("operations", shown);
+    }
+}

@@ -1,0 +1,256 @@
+//! The types that verifiers' reader demands, and that the graph is one.
+
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::shape::Shape::{Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
+use crate::formats::shape::{Field, Record, Shape, may, need, shown};
+
+const EPISODE: Record = Record {
+    what: "an episode",
+    fields: &[
+        may("id", Text),
+        may("env", Object),
+        need("task", Of(&TASK)),
+        may("ok", Flag),
+        may("errors", List(&Of(&ERROR))),
+        need("traces", List(&Of(&TRACE))),
+    ],
+    others: None,
+};
+
+const TASK: Record = Record {
+    what: "a task",
+    fields: &[need("type", Text), need("data", Object)],
+    others: None,
+};
+
+const ERROR: Record = Record {
+    what: "an error",
+    fields: &[need("type", Text), need("message", Text), may("traceback", Maybe(&Text))],
+    others: None,
+};
+
+const TRACE: Record = Record {
+    what: "a trace",
+    fields: &[
+        may("version", Int),
+        may("id", Text),
+        need("task", Of(&TASK)),
+        need("agent", Of(&AGENT)),
+        may("tools", List(&Of(&TOOL))),
+        may("nodes", List(&Of(&NODE))),
+        may("calls", List(&Of(&CALL))),
+        may("rewards", Object),
+        may("metrics", Object),
+        may("info", Object),
+        may("root_reply", Maybe(&Text)),
+        may("is_completed", Flag),
+        may("ok", Flag),
+        may("stop_condition", Maybe(&Text)),
+        may("errors", List(&Of(&ERROR))),
+        may("timing", Object),
+    ],
+    others: None,
+};
+
+const AGENT: Record = Record {
+    what: "an agent",
+    fields: &[need("config", Object), may("name", Text)],
+    others: None,
+};
+
+const TOOL: Record = Record {
+    what: "a tool",
+    fields: &[need("name", Text), may("description", Text), may("parameters", Object)],
+    others: None,
+};
+
+const NODE: Record = Record {
+    what: "a node",
+    fields: &[
+        may("parent", Maybe(&Count)),
+        may("tools", List(&Of(&TOOL))),
+        may("semantic_parents", List(&Of(&LINK))),
+        need("message", Object),
+        may("sampled", Flag),
+        may("timestamp", Number),
+        may("token_ids", List(&Int)),
+        may("mask", List(&Flag)),
+        may("logprobs", List(&Number)),
+    ],
+    others: None,
+};
+
+const LINK: Record = Record {
+    what: "a link",
+    fields: &[need("node", Count), need("type", Text)],
+    others: Some("readers refuse the link for it"),
+};
+
+const CALL: Record = Record {
+    what: "a model call",
+    fields: &[
+        may("node", Maybe(&Count)),
+        may("model", Maybe(&Text)),
+        may("sampling", Maybe(&Object)),
+        may("finish_reason", Maybe(&Word(&["stop", "length", "tool_calls"]))),
+        may("usage", Maybe(&Of(&USAGE))),
+        may("time", Of(&TIME)),
+        may("error", Maybe(&Of(&ERROR))),
+    ],
+    others: None,
+};
+
+const USAGE: Record = Record {
+    what: "usage",
+    fields: &[
+        need("prompt_tokens", Int),
+        need("completion_tokens", Int),
+        may("cached_input_tokens", Maybe(&Int)),
+        may("reasoning_tokens", Maybe(&Int)),
+        may("cost", Maybe(&Number)),
+    ],
+    others: None,
+};
+
+const TIME: Record = Record {
+    what: "a time",
+    fields: &[may("start", Number), may("end", Number)],
+    others: None,
+};
+
+const PARTS: Shape = Either(&[Text, List(&Of(&PART))]);
+
+const PART: Record = Record {
+    what: "a part",
+    fields: &[
+        need("type", Word(&["text", "image_url"])),
+        may("text", Text),
+        may("image_url", Object),
+    ],
+    others: None,
+};
+
+/// Messages by their role.
+const MESSAGES: [(&str, Record); 4] = [
+    ("system", said("a system message")),
+    ("user", said("a user message")),
+    (
+        "assistant",
+        Record {
+            what: "an assistant message",
+            fields: &[
+                may("content", Maybe(&Text)),
+                may("reasoning_content", Maybe(&Text)),
+                may("tool_calls", Maybe(&List(&Of(&TOOL_CALL)))),
+                may("provider_state", Maybe(&List(&Object))),
+            ],
+            others: None,
+        },
+    ),
+    (
+        "tool",
+        Record {
+            what: "a tool message",
+            fields: &[need("tool_call_id", Text), need("content", PARTS), may("name", Maybe(&Text))],
+            others: None,
+        },
+    ),
+];
+
+const SAID: &[Field] = &[need("content", PARTS)];
+
+const fn said(what: &'static str) -> Record {
+    Record {
+        what,
+        fields: SAID,
+        others: None,
+    }
+}
+
+const TOOL_CALL: Record = Record {
+    what: "a tool call",
+    fields: &[
+        need("id", Text),
+        may("type", Word(&["function", "custom"])),
+        need("name", Text),
+        need("arguments", Text),
+    ],
+    others: None,
+};
+
+pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+    let Some(episode) = document.as_object() else {
+        found.add(place, format!("expected an episode (an object), found {}", shown(document)));
+        return;
+    };
+    EPISODE.check(episode, place, found);
+    let traces = place.key("traces");
+    let list = episode.get("traces").and_then(Value::as_array);
+    for (index, trace) in list.into_iter().flatten().enumerate() {
+        one_trace(traces.item(index), trace, found);
+    }
+}
+
+fn one_trace(place: Place<'_>, trace: &Value, found: &mut Violations) {
+    if trace.get("version").and_then(Value::as_f64).is_some_and(|version| version != 1.0) {
+        found.add(place.key("version"), "readers know version 1");
+    }
+    let list = |name: &str| trace.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let all = place.key("nodes");
+    let nodes = list("nodes");
+    let is_node = |value: &Value, below: usize| {
+        value
+            .as_u64()
+            .is_some_and(|index| usize::try_from(index).is_ok_and(|index| index < below))
+    };
+    for (index, node) in nodes.iter().enumerate() {
+        let place = all.item(index);
+        if node
+            .get("parent")
+            .is_some_and(|parent| !parent.is_null() && !is_node(parent, index))
+        {
+            found.add(place.key("parent"), "expected the place of a node before this one");
+        }
+        for (at, link) in node
+            .get("semantic_parents")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .enumerate()
+        {
+            if link.get("node").is_some_and(|linked| !is_node(linked, nodes.len())) {
+                found.add(place.key("semantic_parents").item(at), "there is no such node");
+            }
+        }
+        let count = |name: &str| node.get(name).and_then(Value::as_array).map_or(0, Vec::len);
+        let sampled = node.get("mask").and_then(Value::as_array).into_iter().flatten();
+        let sampled = sampled.filter(|sampled| **sampled == Value::Bool(true)).count();
+        if count("mask") != count("token_ids") {
+            found.add(place.key("mask"), "expected one for each of `token_ids`");
+        }
+        if count("logprobs") != 0 && count("logprobs") != sampled {
+            found.add(place.key("logprobs"), "expected one for each token that the model made");
+        }
+        if let Some(message) = node.get("message").and_then(Value::as_object) {
+            one_message(place.key("message"), message, found);
+        }
+    }
+    for (index, call) in list("calls").iter().enumerate() {
+        if call.get("node").is_some_and(|node| !node.is_null() && !is_node(node, nodes.len())) {
+            found.add(place.key("calls").item(index), "there is no such node");
+        }
+    }
+}
+
+fn one_message(place: Place<'_>, message: &serde_json::Map<String, Value>, found: &mut Violations) {
+    let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
+    match MESSAGES.iter().find(|(name, _)| *name == role) {
+        Some((_, record)) => record.check(message, place, found),
+        None => found.add(
+            place.key("role"),
+            format!("expected system, user, assistant or tool, found {role:?}"),
+        ),
+    }
+}

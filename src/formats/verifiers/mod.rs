@@ -1,0 +1,65 @@
+//! Rows of `traces.jsonl` as verifiers 0.4 (v1 records) reads them: one episode a trace, with the graph of its messages.
+//!
+//! | run | episode |
+//! |---|---|
+//! | agent, model | `env.id`, `agent.name`, `agent.config.model` |
+//! | first words of a person, system prompt, task | `task.data`: `prompt`, `system_prompt`, `description` |
+//! | message | a node after the one that it follows; `sampled` if a model call of the run said it |
+//! | edited or cut history | a branch: its messages follow the last one that both histories share |
+//! | sub-agent | a root of its own; the result of the tool that called it has a `semantic_parents` link to its last message |
+//! | call | `tool_calls`, its arguments as text: the model's own, if it is an object |
+//! | tool's result | a node after its call; the last one where there are several |
+//! | model call | `calls`: `node`, `model`, `sampling`, `finish_reason`, `usage`, `time`, `error` |
+//! | token ids, log probabilities | of the turn's node, together with those of the messages that came in before it |
+//! | opaque reasoning | `provider_state` |
+//! | tools offered | `tools` of the trace; of a root those that its model calls were offered |
+//! | the run's reward, else the sum of its steps'; judgements with a number | `rewards.reward`; `metrics` |
+//! | failure of the run | `errors` |
+//! | tools and retrievals that no model asked for; guardrails, people | `info.operations`, the first with `asked_for: false` |
+//! | times, errors and earlier results of tools | `info.results` |
+//! | other choices, response ids, all else of a model call | `info.model_calls` |
+//! | agents; resource, person, session | `info.agents`; `info.run` |
+//!
+//! # What is lost
+//!
+//! Times keep microseconds. Arguments that are no object are put into one, as `input`. A call id that stands in the conversation
+//! already gets a number. Sounds, films and files are marked text, pictures too in what the assistant says. Names of people.
+//! Token ids of a prompt that does not go on with those before it.
+
+mod assemble;
+mod call;
+mod check;
+pub mod document;
+mod node;
+#[cfg(test)]
+mod tests;
+
+pub use document::Episode;
+
+use serde_json::Value;
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::{Assembled, Format, Options};
+use crate::run::Run;
+
+/// The format.
+#[derive(Debug, Clone, Copy)]
+pub struct Verifiers;
+
+impl Format for Verifiers {
+    const ID: &'static str = "verifiers";
+    const HOLDS: &'static str =
+        "verifiers v1 episode: the graph of messages with branches, model calls, rewards, metrics, for scoring and RL";
+    const LOSES: &'static str = "nanoseconds (times keep microseconds), sounds, films and files, names of people";
+    type Document<'a> = Episode<'a>;
+
+    fn assemble<'a>(runs: &'a [Run], _: &Options) -> Vec<Assembled<Episode<'a>>> {
+        runs.iter().filter(|run| run.has_agent_work()).map(assemble::of_run).collect()
+    }
+
+    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+        for (place, document) in documents {
+            check::check(*place, document, found);
+        }
+    }
+}

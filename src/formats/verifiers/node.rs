@@ -1,0 +1,173 @@
+//! Messages of the graph, and their tokens.
+
+use serde_json::Value;
+
+use crate::formats::json::{Json, Object, Text};
+use crate::formats::text::compact;
+use crate::formats::thread::{Node, Thread, Words};
+use crate::formats::{Loss, LossReason, calls, exchange, io};
+use crate::operation::message::Media;
+use crate::operation::{Message, Part, Role};
+use crate::run::{Run, Step};
+use crate::transcript::{Asked, PieceKind};
+
+/// A node's message.
+pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, losses: &mut Vec<Loss>) -> Object<'a> {
+    let item = node.item.and_then(|item| thread.items.get(item));
+    let span = item.and_then(|item| item.piece.step?.of(run)?.span_id);
+    match &node.words {
+        Words::Told { is_user, text } => {
+            let role = if *is_user { "user" } else { "assistant" };
+            Object::from([("role", role.into()), ("content", text.clone().into())])
+        }
+        Words::Result { call, text, .. } => {
+            let mut out = Object::from([("role", "tool".into())]);
+            if let Some((asked, id)) = thread.asked(node, *call) {
+                out.add("tool_call_id", id.clone());
+                out.add("name", exchange::name(run, asked));
+            }
+            out.add("content", text.clone());
+            out
+        }
+        Words::Input(said) | Words::Turn(said) => {
+            let is_turn = matches!(node.words, Words::Turn(_));
+            let role = match &said.role {
+                Role::Assistant => "assistant",
+                _ if is_turn => "assistant",
+                Role::System | Role::Developer => "system",
+                Role::Tool => "tool",
+                Role::User | Role::Other(_) => "user",
+            };
+            let mut lose = |what: &str, reason| losses.push(Loss::new(span, what, reason));
+            if let Role::Developer | Role::Other(_) = said.role {
+                lose("message.role", LossReason::Coerced);
+            }
+            let mut out = Object::from([("role", role.into())]);
+            if role == "tool" {
+                if said.tool_call_id.is_none() {
+                    lose("message.tool_call_id", LossReason::Synthesized);
+                }
+                out.add("tool_call_id", said.tool_call_id.as_deref().unwrap_or("unknown"));
+                out.add_filled("name", said.name.as_deref());
+            } else if said.name.is_some() {
+                lose("message.name", LossReason::NoPlace);
+            }
+            let (content, is_whole) = content(said, role != "assistant");
+            if !is_whole {
+                lose("message.content: a part that is neither text nor a picture", LossReason::Coerced);
+            }
+            if role != "assistant" {
+                out.add("content", content);
+                return out;
+            }
+            out.add("content", content);
+            let mut thoughts = io::thoughts(said);
+            out.add_filled("reasoning_content", io::reasoning(said));
+            let calls = item.filter(|item| matches!(item.piece.kind, PieceKind::Message(_) | PieceKind::Turn(_)));
+            for (asked, id) in calls.into_iter().flat_map(|item| item.piece.calls.iter().zip(&item.ids)) {
+                let (arguments, is_put_around) = arguments(run, asked);
+                if is_put_around {
+                    losses.push(Loss::new(span, format!("tool_calls[{}].arguments", asked.id), LossReason::Coerced));
+                }
+                let mut call = Object::from([("id", id.clone().into()), ("type", "function".into())]);
+                call.add("name", exchange::name(run, asked));
+                call.add("arguments", arguments);
+                out.push("tool_calls", call);
+            }
+            out.add_filled("provider_state", thoughts.remove("reasoning_opaque"));
+            out
+        }
+    }
+}
+
+/// Arguments as the text of a JSON object: the model's own, if it is one. The flag says whether an object was put around.
+fn arguments<'a>(run: &'a Run, asked: &Asked<'a>) -> (Text<'a>, bool) {
+    if let Some(call) = asked.call {
+        let text = calls::arguments_json(call);
+        if text.trim_start().starts_with('{') {
+            return (text, false);
+        }
+    }
+    let (object, is_put_around) = exchange::arguments(run, asked);
+    (compact(&object).into(), is_put_around)
+}
+
+/// Text; parts where there is a picture that a person or a tool may show. The flag says whether all parts are what they were.
+fn content(message: &Message, takes_pictures: bool) -> (Json<'_>, bool) {
+    let (text, has_media) = exchange::content(message);
+    if !has_media {
+        return (text.into(), true);
+    }
+    let url = |part: &Part| match part {
+        Part::Media(Media { modality, .. }) if modality != "image" => None,
+        Part::Media(media) if takes_pictures => media.url(),
+        _ => None,
+    };
+    let is_kept = |part: &Part| matches!(part, Part::Text(_) | Part::Reasoning { .. }) || url(part).is_some();
+    let is_whole = message.parts.iter().all(is_kept);
+    if !message.parts.iter().any(|part| url(part).is_some()) {
+        return (text.into(), is_whole);
+    }
+    let parts = message.parts.iter().filter_map(|part| {
+        if let Some(url) = url(part) {
+            let source = Object::from([("url", url.into())]);
+            return Some(Object::from([("type", "image_url".into()), ("image_url", source.into())]));
+        }
+        let text: Text<'_> = match part {
+            Part::Text(text) => text.into(),
+            Part::Media(media) => io::media_mark(media).into(),
+            Part::Other(value) => io::part_mark(value).into(),
+            Part::Reasoning { .. } => return None,
+        };
+        Some(Object::from([("type", "text".into()), ("text", text.into())]))
+    });
+    (parts.collect(), is_whole)
+}
+
+/// The tokens of a model call.
+#[derive(Debug, Clone)]
+pub(super) struct Tokens {
+    prompt: Vec<i64>,
+    completion: Vec<i64>,
+    logprobs: Vec<f64>,
+}
+
+impl Tokens {
+    /// Those that were recorded; `None` unless both lists are numbers.
+    pub(super) fn of(step: &Step) -> Option<Self> {
+        let training = &step.operation.training;
+        let ids = |value: &Option<Value>| -> Option<Vec<i64>> { value.as_ref()?.as_array()?.iter().map(Value::as_i64).collect() };
+        let (prompt, completion) = (ids(&training.prompt_token_ids)?, ids(&training.completion_token_ids)?);
+        let number = |value: &Value| value.as_f64().or_else(|| value.get("logprob")?.as_f64());
+        let logprobs: Option<Vec<f64>> = training
+            .logprobs
+            .as_ref()
+            .and_then(Value::as_array)
+            .and_then(|list| list.iter().map(number).collect());
+        let logprobs = logprobs.filter(|list| list.len() == completion.len());
+        (!completion.is_empty()).then(|| Self {
+            prompt,
+            completion,
+            logprobs: logprobs.unwrap_or_default(),
+        })
+    }
+
+    /// What they add to those of the turn before: token ids, mask and log probabilities. `None` where the prompt does not go on
+    /// with them.
+    pub(super) fn added(&self, before: Option<&Self>) -> Option<(Vec<i64>, Vec<bool>, Vec<f64>)> {
+        let mut added = self.prompt.as_slice();
+        if let Some(before) = before {
+            added = added.strip_prefix(before.prompt.as_slice())?;
+            added = added.strip_prefix(before.completion.as_slice())?;
+        }
+        let mut mask = vec![false; added.len()];
+        mask.resize(added.len() + self.completion.len(), true);
+        let ids = added.iter().chain(&self.completion).copied().collect();
+        Some((ids, mask, self.logprobs.clone()))
+    }
+
+    /// Whether every log probability was recorded.
+    pub(super) fn has_logprobs(&self) -> bool {
+        !self.logprobs.is_empty()
+    }
+}
