@@ -379,7 +379,7 @@ fn a_bomb_is_refused_before_it_is_unpacked() {
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
     let path = payloads(CASE, "traces").remove(0);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+    let mut child = serving::program()
         .args(["convert", "--to", "synth", text(&path)])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -132,7 +132,7 @@ fn kill_nine() {
 #[test]
 fn sigterm_under_load_ends_in_order() {
     let directory = tempfile::tempdir().expect("a directory");
-    let serving = Serving::start(directory.path());
+    let mut serving = Serving::start(directory.path());
     let (next, acknowledged, stop) = (Arc::default(), Acknowledged::default(), Arc::default());
     let clients = load(&serving.http, &next, &acknowledged, &stop);
     std::thread::sleep(Duration::from_millis(400));

@@ -24,11 +24,8 @@ fn root() -> PathBuf {
 }
 
 fn program(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_spanbridge"));
+    let mut command = serving::program();
     command.args(arguments).env("COLUMNS", "80");
-    for name in ["SPANBRIDGE_SERVER", "SPANBRIDGE_DATA_DIR", "SPANBRIDGE_TOKEN"] {
-        command.env_remove(name);
-    }
     command
 }
 

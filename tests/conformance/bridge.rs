@@ -1,48 +1,33 @@
-//! The real program, serving on ports that the system chose.
-
-use std::io::{BufRead as _, BufReader};
-use std::process::{Child, Command, Stdio};
+//! The real program, serving a directory of its own.
 
 use serde_json::Value;
 use spanbridge::span::json as otlp_json;
 
+use crate::serving::Serving;
 use crate::wire::{self, Answer};
 
-/// A running `spanbridge serve`.
+/// A running `spanbridge serve`; addresses are `host:port`.
 pub(crate) struct Bridge {
-    child: Child,
+    serving: Serving,
     pub(crate) grpc: String,
     pub(crate) http: String,
     pub(crate) api: String,
-    pub(crate) directory: tempfile::TempDir,
+    /// Removed with the bridge.
+    _directory: tempfile::TempDir,
 }
 
 impl Bridge {
     pub(crate) fn start(flags: &[&str]) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
-        let any = "127.0.0.1:0";
-        let mut child = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
-            .args(["serve", "--otlp-grpc", any, "--otlp-http", any, "--http", any, "--data-dir"])
-            .arg(directory.path())
-            .args(flags)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("starts");
-        let mut lines = BufReader::new(child.stderr.take().expect("piped")).lines();
-        let mut address = |label: &str| {
-            let mut words = lines.by_ref().map_while(Result::ok);
-            let line = words.find(|line| line.trim().starts_with(label)).expect("says where it listens");
-            let url = line.split_whitespace().nth(1).expect("a URL");
-            url.strip_prefix("http://").expect("a URL").to_owned()
-        };
-        let (grpc, http, api) = (address("OTLP/gRPC"), address("OTLP/HTTP"), address("API"));
-        std::thread::spawn(move || lines.map_while(Result::ok).for_each(drop));
+        let serving = Serving::start_with(directory.path(), flags);
+        let [grpc, http, api] =
+            [&serving.grpc, &serving.http, &serving.api].map(|url| url.strip_prefix("http://").expect("a URL").to_owned());
         Self {
-            child,
+            serving,
             grpc,
             http,
             api,
-            directory,
+            _directory: directory,
         }
     }
 
@@ -74,30 +59,19 @@ impl Bridge {
 
     /// Asks it to end, as a service manager does.
     pub(crate) fn terminate(&self) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &pid]).status().expect("runs").success());
+        self.serving.terminate();
     }
 
     /// The most memory it ever had, in MiB; where the system does not tell, nothing.
     pub(crate) fn peak_memory(&self) -> Option<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).ok()?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-        Some(line.split_whitespace().next()?.parse::<u64>().ok()? >> 10)
+        self.serving.peak_memory().map(|bytes| bytes >> 20)
     }
 
     pub(crate) fn wait(&mut self) -> bool {
-        self.child.wait().expect("ends").success()
+        self.serving.wait().success()
     }
 
     pub(crate) fn runs(&mut self) -> bool {
-        self.child.try_wait().expect("asks").is_none()
-    }
-}
-
-impl Drop for Bridge {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = &self.directory;
+        self.serving.is_running()
     }
 }

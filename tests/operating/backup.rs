@@ -6,8 +6,8 @@ use std::process::Command;
 
 use spanbridge::span::TraceId;
 
-use crate::doctor::{FREE, doctor};
-use crate::serving::{Serving, spanbridge};
+use crate::doctor::doctor;
+use crate::serving::{ANY_PORTS, Serving, spanbridge};
 use crate::{get, send, span, stdout, text};
 
 /// Copies as docs/operating.md says: the segments alone, newest last, while the bridge works.
@@ -42,7 +42,7 @@ fn a_backup_of_a_bridge_at_work_is_restored_whole() {
         assert!(busy.join().expect("sends"));
     });
     drop(serving);
-    let verify = [&["--data-dir", text(&backup), "--only", "log"][..], &FREE].concat();
+    let verify = [&["--data-dir", text(&backup), "--only", "log"][..], &ANY_PORTS].concat();
     let (status, findings) = doctor(&verify, &[]);
     assert_eq!(status, 0, "{findings:#?}");
     Command::new("cp").arg("-r").args([&backup, &restored]).status().expect("copies");
@@ -63,6 +63,6 @@ fn a_backup_of_a_bridge_at_work_is_restored_whole() {
     let exported = spanbridge(&["ls", "--server", &serving.api, "--json"]);
     assert_eq!(stdout(&exported).lines().count(), 4);
     serving.stop();
-    let (status, findings) = doctor(&[&["--data-dir", text(&restored)][..], &FREE].concat(), &[]);
+    let (status, findings) = doctor(&[&["--data-dir", text(&restored)][..], &ANY_PORTS].concat(), &[]);
     assert_eq!(status, 0, "{findings:#?}");
 }

@@ -5,21 +5,20 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::{FileExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use serde_json::Value;
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::Signal;
 use spanbridge::store::{Chunk, Local, OpenOptions, Store as _};
 
-use crate::serving::{Serving, spanbridge};
+use crate::serving::{ANY_PORTS, Serving, program, spanbridge};
 use crate::{send, span, text};
 
 /// The doctor's exit status and findings.
 pub(crate) fn doctor(arguments: &[&str], variables: &[(&str, &str)]) -> (i32, Vec<Value>) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_spanbridge"));
+    let mut command = program();
     command.args(["doctor", "--json"]).args(arguments);
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("OTEL_") || name.starts_with("SPANBRIDGE_")) {
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("OTEL_")) {
         command.env_remove(name);
     }
     let output = command.envs(variables.iter().copied()).output().expect("runs");
@@ -42,8 +41,6 @@ pub(crate) fn expect(findings: &[Value], check: &str, status: &str, words: &str)
         "{check} {status} {words:?} in {findings:#?}"
     );
 }
-
-pub(crate) const FREE: [&str; 6] = ["--otlp-grpc", "127.0.0.1:0", "--otlp-http", "127.0.0.1:0", "--http", "127.0.0.1:0"];
 
 fn snapshot(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(directory).expect("lists").map(|entry| entry.expect("an entry"));
@@ -118,7 +115,7 @@ fn the_doctor_beside_a_running_bridge() {
 #[test]
 fn the_doctor_on_what_is_broken_changes_nothing() {
     let (_directory, data) = three_spans_stored();
-    let call = [&["--data-dir", text(&data)][..], &FREE].concat();
+    let call = [&["--data-dir", text(&data)][..], &ANY_PORTS].concat();
     let before = snapshot(&data);
     let (status, findings) = doctor(&call, &[]);
     assert_eq!((status, snapshot(&data) == before), (0, true), "{findings:#?}");
@@ -186,9 +183,9 @@ fn compressed() -> (tempfile::TempDir, PathBuf) {
 
 /// What `serve` says before it serves.
 fn said_at_the_start(data: &Path) -> String {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+    let mut child = program()
         .args(["serve", "--data-dir", text(data)])
-        .args(FREE)
+        .args(ANY_PORTS)
         .stderr(std::process::Stdio::piped())
         .spawn()
         .expect("starts");
@@ -202,7 +199,7 @@ fn said_at_the_start(data: &Path) -> String {
 #[test]
 fn a_compressed_segment_that_was_cut_is_said_by_the_doctor_and_at_the_start() {
     let (_directory, data) = compressed();
-    let call = [&["--data-dir", text(&data)][..], &FREE].concat();
+    let call = [&["--data-dir", text(&data)][..], &ANY_PORTS].concat();
     assert_eq!(doctor(&call, &[]).0, 0);
     assert_eq!(said_at_the_start(&data), "");
     let segment = data.join("0000000001.log");
@@ -247,7 +244,7 @@ fn a_configuration_that_everybody_reads_should_hold_no_key() {
     let told = |config: &str, mode: u32| {
         fs::write(&file, format!("{data}{config}")).expect("writes");
         fs::set_permissions(&file, fs::Permissions::from_mode(mode)).expect("sets");
-        let (_, findings) = doctor(&[&["--config", text(&file), "--only", "settings"][..], &FREE].concat(), &[]);
+        let (_, findings) = doctor(&[&["--config", text(&file), "--only", "settings"][..], &ANY_PORTS].concat(), &[]);
         findings
             .iter()
             .any(|finding| finding["status"] == "warning" && finding["what"].to_string().contains("redact_hash_key"))
@@ -264,7 +261,7 @@ fn the_doctor_mends_a_head_that_does_not_fit_its_records() {
     let whole = fs::read(&segment).expect("reads");
     let file = fs::File::options().write(true).open(&segment).expect("opens");
     file.write_all_at(b"\x02", 7).expect("writes");
-    let call = [&["--data-dir", text(&data)][..], &FREE].concat();
+    let call = [&["--data-dir", text(&data)][..], &ANY_PORTS].concat();
     let (status, findings) = doctor(&call, &[]);
     assert_eq!(status, 1);
     expect(&findings, "log", "wrong", "segment 1: its records are raw, its head says otherwise");

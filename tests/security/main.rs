@@ -6,6 +6,8 @@
 mod bounds;
 mod config;
 mod hosts;
+#[path = "../support/serving.rs"]
+mod launch;
 mod limits;
 mod reading;
 mod reading_faults;

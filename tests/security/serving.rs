@@ -1,28 +1,16 @@
-//! A bridge in a process of its own, and those who talk to it.
+//! A bridge with a configuration file, and those who talk to it.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Arc, Mutex};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::process::Output;
 
 use spanbridge::access::Secret;
 use spanbridge::otlp::encode;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
 
-/// The program without what the environment of the tests sets.
-pub(crate) fn program() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_spanbridge"));
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("SPANBRIDGE_") {
-            command.env_remove(name);
-        }
-    }
-    command
-}
+use crate::launch;
+pub(crate) use crate::launch::program;
 
 pub(crate) fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     program().args(arguments).envs(variables.iter().copied()).output().expect("runs")
@@ -34,14 +22,12 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 
 /// A bridge with a configuration file.
 pub(crate) struct Serving {
-    child: Child,
-    reader: Option<JoinHandle<()>>,
+    process: launch::Serving,
     pub(crate) directory: tempfile::TempDir,
     pub(crate) grpc: SocketAddr,
     pub(crate) http: SocketAddr,
     pub(crate) api: SocketAddr,
     pub(crate) scheme: String,
-    said: Arc<Mutex<Vec<String>>>,
 }
 
 impl Serving {
@@ -58,53 +44,19 @@ impl Serving {
         let config = format!("data_dir = \"data\"\n{}{config}", ports.concat());
         let path = directory.path().join("spanbridge.toml");
         fs::write(&path, config).expect("written");
-        let mut child = program()
-            .arg("serve")
-            .arg("--config")
-            .arg(&path)
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("starts");
-        let said = Arc::<Mutex<Vec<String>>>::default();
-        let (tell, told) = std::sync::mpsc::channel();
-        let stderr = BufReader::new(child.stderr.take().expect("piped"));
-        let log = Arc::clone(&said);
-        let reader = std::thread::spawn(move || {
-            for line in stderr.lines().map_while(Result::ok) {
-                let words: Vec<&str> = line.split_whitespace().collect();
-                if let [name @ ("OTLP/gRPC" | "OTLP/HTTP" | "API"), url, ..] = words.as_slice() {
-                    let _ = tell.send(((*name).to_owned(), (*url).to_owned()));
-                }
-                let json: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
-                if json["message"] == "serving" {
-                    for (name, field) in [("OTLP/gRPC", "grpc"), ("OTLP/HTTP", "http"), ("API", "api")] {
-                        let address = json[field].as_str().expect("an address");
-                        let _ = tell.send((name.to_owned(), format!("http://{address}")));
-                    }
-                }
-                log.lock().expect("unbroken").push(line);
-            }
-        });
-        let mut scheme = String::new();
-        let mut address = |wanted: &str| {
-            let told = told.recv_timeout(Duration::from_secs(60));
-            let (name, url) = told.unwrap_or_else(|_| panic!("it did not start: {:?}", said.lock().expect("unbroken")));
-            assert_eq!(name, wanted);
-            let (before, address) = url.split_once("://").expect("a URL");
-            scheme = before.to_owned();
+        let process = launch::Serving::launch(program().arg("serve").arg("--config").arg(&path));
+        let address = |url: &str| {
+            let (_, address) = url.split_once("://").expect("a URL");
             let address: SocketAddr = address.parse().expect("an address");
             SocketAddr::from(([127, 0, 0, 1], address.port()))
         };
-        let (grpc, http, api) = (address("OTLP/gRPC"), address("OTLP/HTTP"), address("API"));
         Self {
-            child,
-            reader: Some(reader),
+            grpc: address(&process.grpc),
+            http: address(&process.http),
+            api: address(&process.api),
+            scheme: process.api.split("://").next().expect("a URL").to_owned(),
+            process,
             directory,
-            grpc,
-            http,
-            api,
-            scheme,
-            said,
         }
     }
 
@@ -125,52 +77,32 @@ impl Serving {
     }
 
     pub(crate) fn hang_up(&self) {
-        self.signal("-HUP");
+        self.process.signal("-HUP");
     }
 
     /// The largest memory that it had since [`Serving::forget_peak`], in bytes.
     pub(crate) fn peak(&self) -> u64 {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a process");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
-        let kilobytes: u64 = line.trim().trim_end_matches(" kB").parse().expect("a number");
-        kilobytes * 1_024
+        self.process.peak_memory().expect("a peak")
     }
 
-    /// From now on the peak is counted anew.
+    /// Measures the peak from now on.
     pub(crate) fn forget_peak(&self) {
-        fs::write(format!("/proc/{}/clear_refs", self.child.id()), "5").expect("resets");
+        self.process.forget_peak_memory();
     }
 
-    fn signal(&self, signal: &str) {
-        let pid = self.child.id().to_string();
-        assert!(Command::new("kill").args([signal, &pid]).status().expect("runs").success());
-    }
-
-    /// Everything that was said so far.
+    /// Everything that it has printed.
     pub(crate) fn said(&self) -> String {
-        self.said.lock().expect("unbroken").join("\n")
+        self.process.log()
     }
 
     /// The first line with these words; waits for it.
     pub(crate) fn wait_for(&self, words: &str) -> String {
-        let begin = Instant::now();
-        loop {
-            if let Some(line) = self.said.lock().expect("unbroken").iter().find(|line| line.contains(words)) {
-                return line.clone();
-            }
-            assert!(begin.elapsed() < Duration::from_secs(30), "{words:?} was not said: {}", self.said());
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        self.process.wait_for(words)
     }
 
-    /// Ends it in order; all that it said.
-    pub(crate) fn stop(mut self) -> (String, tempfile::TempDir) {
-        self.signal("-TERM");
-        assert!(self.child.wait().expect("ends").success(), "{}", self.said());
-        self.reader.take().expect("once").join().expect("reads");
-        let said = self.said();
-        let directory = std::mem::replace(&mut self.directory, tempfile::tempdir().expect("a directory"));
-        (said, directory)
+    /// Ends it in order; all that it printed.
+    pub(crate) fn stop(self) -> (String, tempfile::TempDir) {
+        (self.process.stop(), self.directory)
     }
 
     pub(crate) fn post(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
@@ -205,13 +137,6 @@ impl Serving {
         let lines = metrics.text();
         let line = lines.lines().find(|line| line.starts_with(name));
         line.map_or(0, |line| line.rsplit(' ').next().expect("a value").parse().expect("a number"))
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
