@@ -23,6 +23,30 @@ fn dialects() -> Vec<String> {
     names
 }
 
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Order {
+    dialects: Vec<String>,
+}
+
+/// The dialects in the order of `semconv/order.yaml`, then those that it does not name, then what no dialect knows.
+fn order() -> Vec<String> {
+    let text = std::fs::read_to_string(root().join("semconv/order.yaml")).unwrap();
+    let Order { dialects: named } = serde_saphyr::from_str(&text).unwrap();
+    let all = dialects();
+    for name in &named {
+        assert!(all.contains(name), "semconv/order.yaml names {name}, which is no folder");
+    }
+    let mut order: Vec<String> = named.iter().filter(|name| *name != "unknown").cloned().collect();
+    order.extend(all.into_iter().filter(|name| !named.contains(name)));
+    order.push("unknown".to_owned());
+    order
+}
+
+fn read(name: &str, file: &str) -> String {
+    std::fs::read_to_string(root().join("semconv").join(name).join(file)).unwrap()
+}
+
 fn texts(list: &List<Text>) -> String {
     let items: Vec<String> = list.iter().map(|text| format!("{text:?}")).collect();
     format!("&[{}]", items.join(", "))
@@ -134,10 +158,19 @@ fn tables_are_fresh() {
     let mut index = String::from(PRELUDE);
     let mut list = String::new();
     let mut inverse_list = String::new();
+    let order = order();
     for name in dialects() {
-        let text = std::fs::read_to_string(root().join("semconv").join(&name).join("attributes.yaml")).unwrap();
-        let rules = file::rules(&name, &text).unwrap_or_else(|error| panic!("semconv/{name}/attributes.yaml: {error}"));
-        let inverse = file::inverse_rules(&name, &text).unwrap_or_else(|error| panic!("semconv/{name}/attributes.yaml: {error}"));
+        let manifest = read(&name, "manifest.yaml");
+        let attributes = read(&name, "attributes.yaml");
+        let before = order.iter().position(|have| *have == name).unwrap();
+        let registry = file::Folder {
+            dialect: &name,
+            place: u16::try_from(before + 1).unwrap(),
+            manifest: &manifest,
+            attributes: &attributes,
+        };
+        let rules = registry.rules().unwrap_or_else(|error| panic!("semconv/{name}: {error}"));
+        let inverse = registry.inverse_rules().unwrap_or_else(|error| panic!("semconv/{name}: {error}"));
         let mut tables = table(&rules);
         if !inverse.is_empty() {
             tables.push_str(&inverse_table(&inverse));
@@ -154,6 +187,65 @@ fn tables_are_fresh() {
     )
     .unwrap();
     check(&folder.join("mod.rs"), &index);
+}
+
+#[derive(serde::Deserialize)]
+struct Described {
+    #[serde(default)]
+    attributes: Vec<Entry>,
+    #[serde(default)]
+    events: Vec<Entry>,
+    #[serde(default)]
+    spans: Vec<Entry>,
+}
+
+#[derive(serde::Deserialize)]
+struct Entry {
+    #[serde(alias = "name", default)]
+    key: serde_json::Value,
+    #[serde(rename = "type", default)]
+    kind: String,
+    brief: String,
+    annotations: Annotations,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Annotations {
+    seen: Vec<String>,
+    #[serde(default)]
+    source: String,
+    #[serde(rename = "spanbridge")]
+    _rules: serde_json::Value,
+}
+
+/// A package and its version: `langfuse 5.0.4`.
+fn is_package(text: &str) -> bool {
+    text.rsplit_once(' ').is_some_and(|(name, version)| {
+        !name.is_empty() && version.trim_start_matches('v').starts_with(|first: char| first.is_ascii_digit())
+    })
+}
+
+#[test]
+fn each_entry_says_what_it_means_and_who_sends_it() {
+    let mut bad: Vec<String> = Vec::new();
+    for dialect in dialects() {
+        let described: Described = serde_saphyr::from_str(&read(&dialect, "attributes.yaml")).unwrap();
+        for entry in described.attributes.iter().chain(&described.events).chain(&described.spans) {
+            let name = entry.key.as_str().unwrap_or(&entry.kind);
+            let mut complain = |problem: &str| bad.push(format!("semconv/{dialect}: {name}: {problem}"));
+            if entry.brief.split_whitespace().count() < 2 || !entry.brief.ends_with('.') || entry.brief.starts_with("Feeds") {
+                complain("the brief does not say in a sentence what the key means");
+            }
+            if entry.annotations.seen.is_empty() == entry.annotations.source.is_empty() {
+                complain("either `seen` names packages, or `source` says whence the key is known");
+            }
+            if !entry.annotations.seen.iter().all(|package| is_package(package)) {
+                complain("`seen` is a list of packages with their versions");
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
 }
 
 #[derive(serde::Deserialize)]
@@ -204,4 +296,25 @@ fn a_file_with_an_unknown_word_is_refused_by_name() {
     let text = "file_format: definition/2\nattributes:\n  - key: my.model\n    type: string\n    brief: x\n    stability: development\n    annotations:\n      spanbridge: {field: modell}\n";
     let error = file::rules("own", text).unwrap_err().to_string();
     assert_eq!(error, "my.model: no such field: modell");
+}
+
+#[test]
+fn conditions_of_a_file_hold_for_its_rules_unless_they_say_otherwise() {
+    let text = "spanbridge: {when: {scope: [acme]}, fields: {tool.name: {kind: [tool]}}}\nattributes:\n  - key: acme.name\n    annotations:\n      spanbridge:\n        - {field: tool.name}\n        - {field: agent.name, rank: inside+1, when: {scope: [], kind: [agent]}}\n        - {field: input, rank: 20}\n";
+    let rules = file::rules("own", text).unwrap();
+    let said: Vec<(&[&str], usize, u16)> = rules
+        .iter()
+        .map(|rule| (rule.when.scope, rule.when.kinds.len(), rule.rank))
+        .collect();
+    assert_eq!(said, [(&["acme"][..], 1, 0), (&[][..], 1, 4001), (&["acme"][..], 0, 20)]);
+}
+
+#[test]
+fn a_rank_that_nobody_knows_is_refused() {
+    let text = "attributes:\n  - key: my.model\n    annotations:\n      spanbridge: {field: model.requested, rank: first}\n";
+    let error = file::rules("own", text).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "my.model: no such rank: first: one of own, corrects, stated, second, inside, name, shape"
+    );
 }
