@@ -189,24 +189,67 @@ fn tables_are_fresh() {
     check(&folder.join("mod.rs"), &index);
 }
 
+/// What Weaver takes of a `definition/2` file, as far as `semconv/` uses it.
 #[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Described {
+    file_format: String,
     #[serde(default)]
-    attributes: Vec<Entry>,
+    attributes: Vec<Attribute>,
     #[serde(default)]
-    events: Vec<Entry>,
+    events: Vec<Event>,
     #[serde(default)]
-    spans: Vec<Entry>,
+    spans: Vec<SpanType>,
 }
 
 #[derive(serde::Deserialize)]
-struct Entry {
-    #[serde(alias = "name", default)]
-    key: serde_json::Value,
-    #[serde(rename = "type", default)]
+#[serde(deny_unknown_fields)]
+struct Attribute {
+    key: String,
+    #[serde(rename = "type")]
     kind: String,
     brief: String,
+    #[serde(rename = "stability")]
+    _stability: Stability,
     annotations: Annotations,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Event {
+    name: String,
+    brief: String,
+    requirement_level: String,
+    #[serde(rename = "stability")]
+    _stability: Stability,
+    annotations: Annotations,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpanType {
+    #[serde(rename = "type")]
+    name_of_type: String,
+    kind: String,
+    name: SpanName,
+    brief: String,
+    requirement_level: String,
+    #[serde(rename = "stability")]
+    _stability: Stability,
+    annotations: Annotations,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpanName {
+    note: String,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Stability {
+    Stable,
+    Development,
 }
 
 #[derive(serde::Deserialize)]
@@ -217,6 +260,73 @@ struct Annotations {
     source: String,
     #[serde(rename = "spanbridge")]
     _rules: serde_json::Value,
+}
+
+/// A manifest of a registry that is not published: `file_format` would say that it is.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    schema_url: String,
+    description: String,
+    stability: Stability,
+    #[serde(rename = "spanbridge", default)]
+    _shared: serde_json::Value,
+}
+
+fn described(dialect: &str) -> Described {
+    let text = read(dialect, "attributes.yaml");
+    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("semconv/{dialect}/attributes.yaml: {error}"))
+}
+
+#[test]
+fn registries_have_the_form_of_weavers() {
+    const TYPES: [&str; 5] = ["string", "int", "double", "boolean", "any"];
+    for dialect in dialects() {
+        let manifest: Manifest = serde_saphyr::from_str(&read(&dialect, "manifest.yaml"))
+            .unwrap_or_else(|error| panic!("semconv/{dialect}/manifest.yaml: {error}"));
+        assert_eq!(manifest.schema_url, format!("https://spanbridge.dev/schemas/{dialect}/0.1.0"));
+        assert!(
+            !manifest.description.is_empty() && matches!(manifest.stability, Stability::Development),
+            "{dialect}"
+        );
+        let registry = described(&dialect);
+        assert_eq!(registry.file_format, "definition/2", "{dialect}");
+        let mut names: Vec<&str> = Vec::new();
+        for attribute in &registry.attributes {
+            let bare = attribute.kind.strip_prefix("template[").and_then(|kind| kind.strip_suffix(']'));
+            let one = bare.unwrap_or(&attribute.kind).trim_end_matches("[]");
+            assert!(
+                TYPES.contains(&one),
+                "semconv/{dialect}: {}: type {}",
+                attribute.key,
+                attribute.kind
+            );
+            assert_eq!(
+                bare.is_some(),
+                attribute.key.ends_with(".*"),
+                "semconv/{dialect}: {}",
+                attribute.key
+            );
+            names.push(&attribute.key);
+        }
+        for event in &registry.events {
+            assert_eq!(event.requirement_level, "recommended", "semconv/{dialect}: {}", event.name);
+            names.push(&event.name);
+        }
+        for span in &registry.spans {
+            assert_eq!(span.requirement_level, "recommended", "semconv/{dialect}: {}", span.name_of_type);
+            assert!(
+                span.kind == "internal" && !span.name.note.is_empty(),
+                "semconv/{dialect}: {}",
+                span.name_of_type
+            );
+            names.push(&span.name_of_type);
+        }
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all, "semconv/{dialect} has two entries of one name");
+    }
 }
 
 /// A package and its version: `langfuse 5.0.4`.
@@ -230,17 +340,19 @@ fn is_package(text: &str) -> bool {
 fn each_entry_says_what_it_means_and_who_sends_it() {
     let mut bad: Vec<String> = Vec::new();
     for dialect in dialects() {
-        let described: Described = serde_saphyr::from_str(&read(&dialect, "attributes.yaml")).unwrap();
-        for entry in described.attributes.iter().chain(&described.events).chain(&described.spans) {
-            let name = entry.key.as_str().unwrap_or(&entry.kind);
+        let registry = described(&dialect);
+        let attributes = registry.attributes.iter().map(|it| (&it.key, &it.brief, &it.annotations));
+        let events = registry.events.iter().map(|it| (&it.name, &it.brief, &it.annotations));
+        let spans = registry.spans.iter().map(|it| (&it.name_of_type, &it.brief, &it.annotations));
+        for (name, brief, annotations) in attributes.chain(events).chain(spans) {
             let mut complain = |problem: &str| bad.push(format!("semconv/{dialect}: {name}: {problem}"));
-            if entry.brief.split_whitespace().count() < 2 || !entry.brief.ends_with('.') || entry.brief.starts_with("Feeds") {
+            if brief.split_whitespace().count() < 2 || !brief.ends_with('.') || brief.starts_with("Feeds") {
                 complain("the brief does not say in a sentence what the key means");
             }
-            if entry.annotations.seen.is_empty() == entry.annotations.source.is_empty() {
+            if annotations.seen.is_empty() == annotations.source.is_empty() {
                 complain("either `seen` names packages, or `source` says whence the key is known");
             }
-            if !entry.annotations.seen.iter().all(|package| is_package(package)) {
+            if !annotations.seen.iter().all(|package| is_package(package)) {
                 complain("`seen` is a list of packages with their versions");
             }
         }
