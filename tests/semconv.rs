@@ -23,6 +23,30 @@ fn dialects() -> Vec<String> {
     names
 }
 
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Order {
+    dialects: Vec<String>,
+}
+
+/// The dialects in the order of `semconv/order.yaml`, then those that it does not name, then what no dialect knows.
+fn order() -> Vec<String> {
+    let text = std::fs::read_to_string(root().join("semconv/order.yaml")).unwrap();
+    let Order { dialects: named } = serde_saphyr::from_str(&text).unwrap();
+    let all = dialects();
+    for name in &named {
+        assert!(all.contains(name), "semconv/order.yaml names {name}, which is no folder");
+    }
+    let mut order: Vec<String> = named.iter().filter(|name| *name != "unknown").cloned().collect();
+    order.extend(all.into_iter().filter(|name| !named.contains(name)));
+    order.push("unknown".to_owned());
+    order
+}
+
+fn read(name: &str, file: &str) -> String {
+    std::fs::read_to_string(root().join("semconv").join(name).join(file)).unwrap()
+}
+
 fn texts(list: &List<Text>) -> String {
     let items: Vec<String> = list.iter().map(|text| format!("{text:?}")).collect();
     format!("&[{}]", items.join(", "))
@@ -134,10 +158,19 @@ fn tables_are_fresh() {
     let mut index = String::from(PRELUDE);
     let mut list = String::new();
     let mut inverse_list = String::new();
+    let order = order();
     for name in dialects() {
-        let text = std::fs::read_to_string(root().join("semconv").join(&name).join("attributes.yaml")).unwrap();
-        let rules = file::rules(&name, &text).unwrap_or_else(|error| panic!("semconv/{name}/attributes.yaml: {error}"));
-        let inverse = file::inverse_rules(&name, &text).unwrap_or_else(|error| panic!("semconv/{name}/attributes.yaml: {error}"));
+        let manifest = read(&name, "manifest.yaml");
+        let attributes = read(&name, "attributes.yaml");
+        let before = order.iter().position(|have| *have == name).unwrap();
+        let registry = file::Folder {
+            dialect: &name,
+            place: u16::try_from(before + 1).unwrap(),
+            manifest: &manifest,
+            attributes: &attributes,
+        };
+        let rules = registry.rules().unwrap_or_else(|error| panic!("semconv/{name}: {error}"));
+        let inverse = registry.inverse_rules().unwrap_or_else(|error| panic!("semconv/{name}: {error}"));
         let mut tables = table(&rules);
         if !inverse.is_empty() {
             tables.push_str(&inverse_table(&inverse));
@@ -154,6 +187,177 @@ fn tables_are_fresh() {
     )
     .unwrap();
     check(&folder.join("mod.rs"), &index);
+}
+
+/// What Weaver takes of a `definition/2` file, as far as `semconv/` uses it.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Described {
+    file_format: String,
+    #[serde(default)]
+    attributes: Vec<Attribute>,
+    #[serde(default)]
+    events: Vec<Event>,
+    #[serde(default)]
+    spans: Vec<SpanType>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Attribute {
+    key: String,
+    #[serde(rename = "type")]
+    kind: String,
+    brief: String,
+    #[serde(rename = "stability")]
+    _stability: Stability,
+    annotations: Annotations,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Event {
+    name: String,
+    brief: String,
+    requirement_level: String,
+    #[serde(rename = "stability")]
+    _stability: Stability,
+    annotations: Annotations,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpanType {
+    #[serde(rename = "type")]
+    name_of_type: String,
+    kind: String,
+    name: SpanName,
+    brief: String,
+    requirement_level: String,
+    #[serde(rename = "stability")]
+    _stability: Stability,
+    annotations: Annotations,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpanName {
+    note: String,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Stability {
+    Stable,
+    Development,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Annotations {
+    seen: Vec<String>,
+    #[serde(default)]
+    source: String,
+    #[serde(rename = "spanbridge")]
+    _rules: serde_json::Value,
+}
+
+/// A manifest of a registry that is not published: `file_format` would say that it is.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Manifest {
+    schema_url: String,
+    description: String,
+    stability: Stability,
+    #[serde(rename = "spanbridge", default)]
+    _shared: serde_json::Value,
+}
+
+fn described(dialect: &str) -> Described {
+    let text = read(dialect, "attributes.yaml");
+    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("semconv/{dialect}/attributes.yaml: {error}"))
+}
+
+#[test]
+fn registries_have_the_form_of_weavers() {
+    const TYPES: [&str; 5] = ["string", "int", "double", "boolean", "any"];
+    for dialect in dialects() {
+        let manifest: Manifest = serde_saphyr::from_str(&read(&dialect, "manifest.yaml"))
+            .unwrap_or_else(|error| panic!("semconv/{dialect}/manifest.yaml: {error}"));
+        assert_eq!(manifest.schema_url, format!("https://spanbridge.dev/schemas/{dialect}/0.1.0"));
+        assert!(
+            !manifest.description.is_empty() && matches!(manifest.stability, Stability::Development),
+            "{dialect}"
+        );
+        let registry = described(&dialect);
+        assert_eq!(registry.file_format, "definition/2", "{dialect}");
+        let mut names: Vec<&str> = Vec::new();
+        for attribute in &registry.attributes {
+            let bare = attribute.kind.strip_prefix("template[").and_then(|kind| kind.strip_suffix(']'));
+            let one = bare.unwrap_or(&attribute.kind).trim_end_matches("[]");
+            assert!(
+                TYPES.contains(&one),
+                "semconv/{dialect}: {}: type {}",
+                attribute.key,
+                attribute.kind
+            );
+            assert_eq!(
+                bare.is_some(),
+                attribute.key.ends_with(".*"),
+                "semconv/{dialect}: {}",
+                attribute.key
+            );
+            names.push(&attribute.key);
+        }
+        for event in &registry.events {
+            assert_eq!(event.requirement_level, "recommended", "semconv/{dialect}: {}", event.name);
+            names.push(&event.name);
+        }
+        for span in &registry.spans {
+            assert_eq!(span.requirement_level, "recommended", "semconv/{dialect}: {}", span.name_of_type);
+            assert!(
+                span.kind == "internal" && !span.name.note.is_empty(),
+                "semconv/{dialect}: {}",
+                span.name_of_type
+            );
+            names.push(&span.name_of_type);
+        }
+        let all = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), all, "semconv/{dialect} has two entries of one name");
+    }
+}
+
+/// A package and its version: `langfuse 5.0.4`.
+fn is_package(text: &str) -> bool {
+    text.rsplit_once(' ').is_some_and(|(name, version)| {
+        !name.is_empty() && version.trim_start_matches('v').starts_with(|first: char| first.is_ascii_digit())
+    })
+}
+
+#[test]
+fn each_entry_says_what_it_means_and_who_sends_it() {
+    let mut bad: Vec<String> = Vec::new();
+    for dialect in dialects() {
+        let registry = described(&dialect);
+        let attributes = registry.attributes.iter().map(|it| (&it.key, &it.brief, &it.annotations));
+        let events = registry.events.iter().map(|it| (&it.name, &it.brief, &it.annotations));
+        let spans = registry.spans.iter().map(|it| (&it.name_of_type, &it.brief, &it.annotations));
+        for (name, brief, annotations) in attributes.chain(events).chain(spans) {
+            let mut complain = |problem: &str| bad.push(format!("semconv/{dialect}: {name}: {problem}"));
+            if brief.split_whitespace().count() < 2 || !brief.ends_with('.') || brief.starts_with("Feeds") {
+                complain("the brief does not say in a sentence what the key means");
+            }
+            if annotations.seen.is_empty() == annotations.source.is_empty() {
+                complain("either `seen` names packages, or `source` says whence the key is known");
+            }
+            if !annotations.seen.iter().all(|package| is_package(package)) {
+                complain("`seen` is a list of packages with their versions");
+            }
+        }
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
 }
 
 #[derive(serde::Deserialize)]
@@ -204,4 +408,25 @@ fn a_file_with_an_unknown_word_is_refused_by_name() {
     let text = "file_format: definition/2\nattributes:\n  - key: my.model\n    type: string\n    brief: x\n    stability: development\n    annotations:\n      spanbridge: {field: modell}\n";
     let error = file::rules("own", text).unwrap_err().to_string();
     assert_eq!(error, "my.model: no such field: modell");
+}
+
+#[test]
+fn conditions_of_a_file_hold_for_its_rules_unless_they_say_otherwise() {
+    let text = "spanbridge: {when: {scope: [acme]}, fields: {tool.name: {kind: [tool]}}}\nattributes:\n  - key: acme.name\n    annotations:\n      spanbridge:\n        - {field: tool.name}\n        - {field: agent.name, rank: inside+1, when: {scope: [], kind: [agent]}}\n        - {field: input, rank: 20}\n";
+    let rules = file::rules("own", text).unwrap();
+    let said: Vec<(&[&str], usize, u16)> = rules
+        .iter()
+        .map(|rule| (rule.when.scope, rule.when.kinds.len(), rule.rank))
+        .collect();
+    assert_eq!(said, [(&["acme"][..], 1, 0), (&[][..], 1, 4001), (&["acme"][..], 0, 20)]);
+}
+
+#[test]
+fn a_rank_that_nobody_knows_is_refused() {
+    let text = "attributes:\n  - key: my.model\n    annotations:\n      spanbridge: {field: model.requested, rank: first}\n";
+    let error = file::rules("own", text).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "my.model: no such rank: first: one of own, corrects, stated, second, inside, name, shape"
+    );
 }

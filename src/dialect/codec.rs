@@ -234,6 +234,7 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
             Some(words::of(last).replace('.', "_").into())
         }
         Codec::NameOfTool => Some(name_of_tool(&text_of(raw)?).into()),
+        Codec::ClassOfMethod => text_of(raw)?.rsplit('.').nth(1).map(Value::from),
         Codec::LastWord => text_of(raw)?.split_whitespace().last().map(Value::from),
         Codec::EventList => {
             let Value::Array(items) = json(raw)? else { return None };

@@ -1,13 +1,15 @@
 //! Reads a dialect's rules from a registry file (`semconv/<dialect>/attributes.yaml`, or a user's `--semconv FILE`).
 //!
 //! The file is an OTel Weaver registry file (`file_format: definition/2`); our rules stand in
-//! `annotations.spanbridge` of an attribute, an event or a span.
+//! `annotations.spanbridge` of an attribute, an event or a span. Conditions that hold for all rules of a dialect stand once: under
+//! `spanbridge` in the folder's `manifest.yaml`, or at the top of a user's file.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
 
+use super::band::Band;
 use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, InverseRule, List, Place, Rule, Text};
 use crate::operation::Kind;
@@ -48,6 +50,8 @@ impl std::error::Error for FileError {
 #[derive(Deserialize)]
 struct FileText {
     #[serde(default)]
+    spanbridge: DefaultsText,
+    #[serde(default)]
     attributes: Vec<EntryText>,
     #[serde(default)]
     events: Vec<EntryText>,
@@ -56,9 +60,47 @@ struct FileText {
 }
 
 #[derive(Deserialize)]
+struct ManifestText {
+    #[serde(default)]
+    spanbridge: DefaultsText,
+}
+
+/// Conditions that rules have unless they say otherwise.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct DefaultsText {
+    /// Of every rule.
+    #[serde(default)]
+    when: WhenText,
+    /// Of the rules for a field.
+    #[serde(default)]
+    fields: BTreeMap<String, WhenText>,
+}
+
+impl DefaultsText {
+    fn fill(&self, rule: &mut RuleText) {
+        if let Some(when) = self.fields.get(&rule.field) {
+            rule.when.fill(when);
+        }
+        rule.when.fill(&self.when);
+    }
+
+    fn unknown_field(&self) -> Option<&str> {
+        self.fields
+            .keys()
+            .map(String::as_str)
+            .find(|field| Field::from_word(field).is_none())
+    }
+}
+
+#[derive(Deserialize)]
 struct EntryText {
-    #[serde(alias = "name", alias = "type_name")]
+    /// Of an attribute.
     key: Option<String>,
+    /// Of an event; of a span it is a map.
+    #[serde(default)]
+    name: serde_json::Value,
+    /// Of a span; of an attribute the type of its values.
     #[serde(rename = "type", default)]
     kind: serde_json::Value,
     #[serde(default)]
@@ -73,13 +115,13 @@ struct RuleText {
     codec: Option<String>,
     #[serde(default)]
     key: Option<String>,
-    /// Several keys, each a rule: the first has the rank, those after it the next ones.
+    /// Several keys, each a rule; of those that have a value the first wins.
     #[serde(default)]
     keys: Vec<String>,
     #[serde(default)]
     place: Option<String>,
     #[serde(default)]
-    rank: u16,
+    rank: Option<RankText>,
     #[serde(default)]
     path: Vec<String>,
     #[serde(default)]
@@ -88,6 +130,14 @@ struct RuleText {
     when: WhenText,
     #[serde(default)]
     write: Option<WriteText>,
+}
+
+/// A band with steps behind it, or a number: 0 wins over everything.
+#[derive(Deserialize, Clone)]
+#[serde(untagged)]
+enum RankText {
+    Number(u16),
+    Band(String),
 }
 
 /// Whether operations are written under this key: always, on some kinds, or as these words for ours.
@@ -102,75 +152,208 @@ enum WriteText {
 #[derive(Deserialize, Clone, Default)]
 #[serde(deny_unknown_fields)]
 struct WhenText {
-    #[serde(default)]
-    scope: Vec<String>,
-    #[serde(default)]
-    name: Vec<String>,
-    #[serde(default)]
-    has: Vec<String>,
-    #[serde(default)]
-    lacks: Vec<String>,
-    #[serde(default)]
-    kind: Vec<String>,
-    #[serde(default)]
-    attribute: serde_json::Map<String, serde_json::Value>,
+    scope: Option<Vec<String>>,
+    name: Option<Vec<String>>,
+    has: Option<Vec<String>>,
+    lacks: Option<Vec<String>>,
+    kind: Option<Vec<String>>,
+    attribute: Option<serde_json::Map<String, serde_json::Value>>,
 }
 
-/// The rules in the text of a registry file.
-///
-/// # Errors
-/// When the text is no such file, or a rule has an unknown field, codec, place or kind.
-pub fn rules(dialect: &str, text: &str) -> Result<Vec<Rule>, FileError> {
-    let parsed = entries(text, |entry, text| rule(dialect, entry, text))?;
-    Ok(parsed)
-}
-
-/// The inverse rules in the text of a registry file: those that are marked with `write`.
-///
-/// # Errors
-/// As [`rules`].
-pub fn inverse_rules(dialect: &str, text: &str) -> Result<Vec<InverseRule>, FileError> {
-    let parsed = entries(text, |entry, mut text| {
-        let mark = text.write.take();
-        let rule = rule(dialect, entry, text)?;
-        mark.map_or(Ok(None), |mark| inverse(rule, mark))
-    })?;
-    Ok(parsed.into_iter().flatten().collect())
-}
-
-fn entries<T>(text: &str, make: impl Fn(&str, RuleText) -> Result<T, String>) -> Result<Vec<T>, FileError> {
-    let file: FileText = serde_saphyr::from_str(text).map_err(|error| FileError::Yaml(Box::new(error)))?;
-    let mut out = Vec::new();
-    for entry in file.attributes.into_iter().chain(file.events).chain(file.spans) {
-        let key = entry.key.or_else(|| entry.kind.as_str().map(str::to_owned)).unwrap_or_default();
-        let Some(annotation) = entry.annotations.get("spanbridge") else {
-            continue;
-        };
-        let texts = match annotation {
-            serde_json::Value::Array(list) => list.clone(),
-            one => vec![one.clone()],
-        };
-        for text in texts {
-            let problem = |problem: String| FileError::Rule {
-                entry: key.clone(),
-                problem,
-            };
-            let mut parsed: RuleText = serde_json::from_value(text).map_err(|error| problem(error.to_string()))?;
-            let keys = std::mem::take(&mut parsed.keys);
-            if keys.is_empty() {
-                out.push(make(&key, parsed).map_err(problem)?);
-                continue;
-            }
-            for (after, key) in (0..).zip(keys) {
-                let one = RuleText {
-                    rank: parsed.rank.saturating_add(after),
-                    ..parsed.clone()
-                };
-                out.push(make(&key, one).map_err(problem)?);
+impl WhenText {
+    /// Takes over what it does not say itself; an empty list says that there is no such condition.
+    fn fill(&mut self, other: &Self) {
+        fn fill<T: Clone>(have: &mut Option<T>, other: &Option<T>) {
+            if have.is_none() {
+                have.clone_from(other);
             }
         }
+        fill(&mut self.scope, &other.scope);
+        fill(&mut self.name, &other.name);
+        fill(&mut self.has, &other.has);
+        fill(&mut self.lacks, &other.lacks);
+        fill(&mut self.kind, &other.kind);
+        fill(&mut self.attribute, &other.attribute);
     }
-    Ok(out)
+}
+
+/// A folder of `semconv/`.
+#[derive(Debug, Clone, Copy)]
+pub struct Folder<'a> {
+    /// The dialect's name.
+    pub dialect: &'a str,
+    /// Its place among the dialects, from 1: of rules of the same rank those of the first dialect win.
+    pub place: u16,
+    /// The text of `manifest.yaml`.
+    pub manifest: &'a str,
+    /// The text of `attributes.yaml`.
+    pub attributes: &'a str,
+}
+
+impl Folder<'_> {
+    /// The rules of the folder.
+    ///
+    /// # Errors
+    /// When a text is no such file, or a rule has an unknown field, codec, rank, place or kind.
+    pub fn rules(&self) -> Result<Vec<Rule>, FileError> {
+        self.read().rules()
+    }
+
+    /// The inverse rules of the folder: those that are marked with `write`.
+    ///
+    /// # Errors
+    /// As [`Folder::rules`].
+    pub fn inverse_rules(&self) -> Result<Vec<InverseRule>, FileError> {
+        self.read().inverse_rules()
+    }
+
+    fn read(&self) -> Source<'_> {
+        Source {
+            dialect: self.dialect,
+            place: Some(self.place),
+            manifest: Some(self.manifest),
+            text: self.attributes,
+        }
+    }
+}
+
+/// Where rules are read from: a folder, or a user's file, which has no place and no manifest.
+struct Source<'a> {
+    dialect: &'a str,
+    place: Option<u16>,
+    manifest: Option<&'a str>,
+    text: &'a str,
+}
+
+/// The rules in the text of a user's registry file.
+///
+/// # Errors
+/// When the text is no such file, or a rule has an unknown field, codec, rank, place or kind.
+pub fn rules(dialect: &str, text: &str) -> Result<Vec<Rule>, FileError> {
+    let source = Source {
+        dialect,
+        place: None,
+        manifest: None,
+        text,
+    };
+    source.rules()
+}
+
+impl Source<'_> {
+    fn rules(&self) -> Result<Vec<Rule>, FileError> {
+        self.entries(|entry, text| self.rule(entry, text))
+    }
+
+    fn inverse_rules(&self) -> Result<Vec<InverseRule>, FileError> {
+        let parsed = self.entries(|entry, mut text| {
+            let mark = text.write.take();
+            let rule = self.rule(entry, text)?;
+            mark.map_or(Ok(None), |mark| inverse(rule, mark))
+        })?;
+        Ok(parsed.into_iter().flatten().collect())
+    }
+
+    fn entries<T>(&self, make: impl Fn(&str, RuleText) -> Result<T, String>) -> Result<Vec<T>, FileError> {
+        let file: FileText = yaml(self.text)?;
+        let defaults = match self.manifest {
+            Some(manifest) => yaml::<ManifestText>(manifest)?.spanbridge,
+            None => file.spanbridge,
+        };
+        if let Some(field) = defaults.unknown_field() {
+            return Err(FileError::Rule {
+                entry: "spanbridge.fields".to_owned(),
+                problem: format!("no such field: {field}"),
+            });
+        }
+        let mut out = Vec::new();
+        for entry in file.attributes.into_iter().chain(file.events).chain(file.spans) {
+            let key = entry
+                .key
+                .as_deref()
+                .or_else(|| entry.name.as_str())
+                .or_else(|| entry.kind.as_str())
+                .unwrap_or_default();
+            let Some(annotation) = entry.annotations.get("spanbridge") else {
+                continue;
+            };
+            let texts = match annotation {
+                serde_json::Value::Array(list) => list.clone(),
+                one => vec![one.clone()],
+            };
+            for text in texts {
+                let problem = |problem: String| FileError::Rule {
+                    entry: key.to_owned(),
+                    problem,
+                };
+                let mut parsed: RuleText = serde_json::from_value(text).map_err(|error| problem(error.to_string()))?;
+                defaults.fill(&mut parsed);
+                let keys = std::mem::take(&mut parsed.keys);
+                if keys.is_empty() {
+                    out.push(make(key, parsed).map_err(problem)?);
+                    continue;
+                }
+                for key in keys {
+                    out.push(make(&key, parsed.clone()).map_err(problem)?);
+                }
+            }
+        }
+        Ok(out)
+    }
+
+    /// What a rule without a rank has: in `semconv/` it states its value, in a user's file it wins over everything.
+    fn rank(&self, text: Option<RankText>) -> Result<u16, String> {
+        let place = self.place.unwrap_or_default();
+        match text {
+            Some(RankText::Number(number)) => Ok(number),
+            Some(RankText::Band(text)) => Band::parse(&text).map(|(band, behind)| band.rank(place, behind)),
+            None if self.place.is_none() => Ok(0),
+            None => Ok(Band::Stated.rank(place, 0)),
+        }
+    }
+
+    fn rule(&self, entry: &str, text: RuleText) -> Result<Rule, String> {
+        let field = Field::from_word(&text.field).ok_or_else(|| format!("no such field: {}", text.field))?;
+        let codec = text.codec.as_deref().unwrap_or("text");
+        let codec = Codec::from_word(codec).ok_or_else(|| format!("no such codec: {codec}"))?;
+        let place = place(text.place.as_deref().unwrap_or("span"))?;
+        let key = text.key.unwrap_or_else(|| entry.to_owned());
+        let (key, prefix) = key.strip_suffix('*').map_or((key.clone(), false), |start| (start.to_owned(), true));
+        let (key, place) = match key.strip_prefix("*.") {
+            Some(end) if place == Place::Span => (end.trim_end_matches('.').to_owned(), Place::Suffix),
+            Some(_) => return Err(format!("only keys of span attributes begin with `*.`: {key}")),
+            None => (key, place),
+        };
+        let kinds = text
+            .when
+            .kind
+            .unwrap_or_default()
+            .iter()
+            .map(|word| Kind::from_name(word).ok_or_else(|| format!("no such kind: {word}")))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(Rule {
+            dialect: leak(self.dialect.to_owned()),
+            key: leak(key),
+            prefix,
+            place,
+            field,
+            codec,
+            rank: self.rank(text.rank)?,
+            when: Condition {
+                scope: texts(text.when.scope.unwrap_or_default()),
+                name: texts(text.when.name.unwrap_or_default()),
+                has: texts(text.when.has.unwrap_or_default()),
+                lacks: texts(text.when.lacks.unwrap_or_default()),
+                kinds: leak_list(kinds),
+                attribute: pairs(text.when.attribute.unwrap_or_default()),
+            },
+            paths: texts(text.path),
+            values: pairs(text.values),
+        })
+    }
+}
+
+fn yaml<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, FileError> {
+    serde_saphyr::from_str(text).map_err(|error| FileError::Yaml(Box::new(error)))
 }
 
 impl Registry {
@@ -181,45 +364,6 @@ impl Registry {
     pub fn with_file_text(&self, text: &str) -> Result<Self, FileError> {
         Ok(self.with_rules(rules("own", text)?))
     }
-}
-
-fn rule(dialect: &str, entry: &str, text: RuleText) -> Result<Rule, String> {
-    let field = Field::from_word(&text.field).ok_or_else(|| format!("no such field: {}", text.field))?;
-    let codec = text.codec.as_deref().unwrap_or("text");
-    let codec = Codec::from_word(codec).ok_or_else(|| format!("no such codec: {codec}"))?;
-    let place = place(text.place.as_deref().unwrap_or("span"))?;
-    let key = text.key.unwrap_or_else(|| entry.to_owned());
-    let (key, prefix) = key.strip_suffix('*').map_or((key.clone(), false), |start| (start.to_owned(), true));
-    let (key, place) = match key.strip_prefix("*.") {
-        Some(end) if place == Place::Span => (end.trim_end_matches('.').to_owned(), Place::Suffix),
-        Some(_) => return Err(format!("only keys of span attributes begin with `*.`: {key}")),
-        None => (key, place),
-    };
-    let kinds = text
-        .when
-        .kind
-        .iter()
-        .map(|word| Kind::from_name(word).ok_or_else(|| format!("no such kind: {word}")))
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok(Rule {
-        dialect: leak(dialect.to_owned()),
-        key: leak(key),
-        prefix,
-        place,
-        field,
-        codec,
-        rank: text.rank,
-        when: Condition {
-            scope: texts(text.when.scope),
-            name: texts(text.when.name),
-            has: texts(text.when.has),
-            lacks: texts(text.when.lacks),
-            kinds: leak_list(kinds),
-            attribute: pairs(text.when.attribute),
-        },
-        paths: texts(text.path),
-        values: pairs(text.values),
-    })
 }
 
 fn inverse(rule: Rule, mark: WriteText) -> Result<Option<InverseRule>, String> {

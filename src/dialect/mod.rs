@@ -4,6 +4,8 @@
 //! rank. There are no chains of if-else over key names; what no rule consumes stays in `Operation::unmapped`. Spans
 //! may mix dialects: among rules for one field the lowest rank that has a value wins.
 
+#[cfg(feature = "server")]
+pub mod band;
 mod codec;
 pub(crate) mod constructor;
 mod cut;

@@ -98,7 +98,8 @@ pub(super) struct Member {
     pub(super) prefix: usize,
 }
 
-/// When a rule's turn is: among those of one field and rank events come before the span's name and its resource.
+/// When a rule's turn is: among those of one field and rank attributes come before events, and these before the span's name and
+/// its resource.
 pub(super) type Turn = (Field, u16, u8);
 
 /// The turn of a rule that looks at an event or a log record.
@@ -218,7 +219,9 @@ impl Plan {
                 .map(|(index, rule)| Look::new(index, rule, Source::Resource)),
         );
         looks.retain(|look| registry.rule(look.rule).is_some_and(|rule| rule.when.holds_for_keys(span)));
-        looks.sort_by_key(|look| look.turn);
+        // What is merged keeps the order of the span's attributes.
+        let tie = |look: &Look| if look.turn.0.is_merged() { 0 } else { look.rule };
+        looks.sort_by_key(|look| (look.turn, tie(look)));
         Self {
             scope: span.scope.name.clone(),
             places,

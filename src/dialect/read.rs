@@ -272,7 +272,7 @@ impl<'a> Reader<'a> {
             if let Some(decoded) = &mut decoded
                 && writer.write(rule, raw, decoded)
             {
-                if !writer.merges(rule.field) {
+                if !rule.field.is_merged() {
                     done = Some(rule.field);
                 }
                 for place in unknown.into_iter().flat_map(|look| self.plan.places_of(look)) {

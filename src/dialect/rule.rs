@@ -75,6 +75,22 @@ impl Rule {
     }
 }
 
+impl Field {
+    /// Whether every rule for the field counts, and not only the first one that has a value.
+    pub(super) fn is_merged(self) -> bool {
+        matches!(
+            self,
+            Self::Parameters
+                | Self::Parameter
+                | Self::Metadata
+                | Self::FormatExtras
+                | Self::FailureFlag
+                | Self::Evaluations
+                | Self::ToolResultOfChild
+        )
+    }
+}
+
 /// One line of a dialect's table read the other way: the key and the codec that a field of an operation is written with. In
 /// `semconv/` it is a rule with `write`.
 #[derive(Debug, Clone, PartialEq)]

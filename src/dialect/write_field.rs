@@ -57,20 +57,6 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Whether rules for this field add to one another instead of the first one winning.
-    pub(super) fn merges(&self, field: Field) -> bool {
-        matches!(
-            field,
-            Field::Parameters
-                | Field::Parameter
-                | Field::Metadata
-                | Field::FormatExtras
-                | Field::FailureFlag
-                | Field::Evaluations
-                | Field::ToolResultOfChild
-        )
-    }
-
     /// Writes a value; whether it was of use.
     pub(super) fn write(&mut self, rule: &Rule, raw: &Raw<'_>, decoded: &mut Decoded) -> bool {
         match decoded {
@@ -214,8 +200,7 @@ impl<'a> Writer<'a> {
             }
             Field::ResponseId => text(&mut operation.response_id, value),
             Field::AgentName => {
-                let name = value.as_str().map(|name| class_of_service(name).to_owned());
-                operation.agent.name = name;
+                operation.agent.name = value.as_str().map(str::to_owned);
                 operation.agent.name.is_some()
             }
             Field::AgentId => text(&mut operation.agent.id, value),
@@ -391,12 +376,6 @@ impl<'a> Writer<'a> {
     fn tool_use(&mut self) -> &mut ToolUse {
         self.operation.tool.get_or_insert_default()
     }
-}
-
-/// `langchain4j.aiservices.<Class>.<method>` names a class; any other name is the name.
-fn class_of_service(name: &str) -> &str {
-    name.strip_prefix("langchain4j.aiservices.")
-        .map_or(name, |rest| rest.rsplit_once('.').map_or(rest, |(class, _)| class))
 }
 
 /// One word for one or several reasons: a tool call among them wins.

@@ -301,6 +301,8 @@ named! {
         NotSchema = "not_schema",
         /// The last word of a text.
         LastWord = "last_word",
+        /// The class in the dotted name of a method: `Travel` in `com.acme.Travel.answer`.
+        ClassOfMethod = "class_of_method",
         /// A list of old GenAI events as JSON text: inputs, or the choice at the end.
         EventList = "event_list",
         /// The number of flattened entries below a prefix.
