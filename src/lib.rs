@@ -22,7 +22,6 @@ pub mod forward;
 mod hash;
 #[cfg(feature = "layer")]
 pub mod layer;
-mod members;
 pub mod operation;
 #[cfg(feature = "protobuf")]
 pub mod otlp;
@@ -33,7 +32,6 @@ pub mod redact;
 pub mod run;
 #[cfg(feature = "server")]
 pub mod server;
-mod skip;
 pub mod span;
 #[cfg(feature = "server")]
 pub mod store;

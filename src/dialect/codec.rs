@@ -9,7 +9,6 @@ use super::raw::Raw;
 use super::rule::{Codec, Rule};
 use super::texts::Opened;
 use super::{cut, flat, normalize, words};
-use crate::members::Members;
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
 use spoken::{bracketed_texts, message_of_event, tool_marks, vercel_output};
@@ -28,7 +27,7 @@ pub(super) enum Decoded {
 }
 
 /// Opens what stands at a rule's place, also for those who ask for the same text later; `None` if nothing of use is there.
-pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened<'_>>) -> Option<Decoded> {
+pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>) -> Option<Decoded> {
     match rule.codec {
         Codec::MessageEvent => {
             let Raw::Events(events) = raw else { return None };
@@ -80,12 +79,7 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened<'_>>
             let Some(opened) = opened else { return of_whole(rule, json(raw)?) };
             if opened.value.is_none() {
                 let whole = match json_text(raw) {
-                    Some(text) if !opened.text.names.may_be_in(text) => return None,
-                    Some(text) => opened
-                        .text
-                        .wanted
-                        .of(text)
-                        .unwrap_or_else(|_| cut::open(text).unwrap_or_else(|| text.into())),
+                    Some(text) => serde_json::from_str(text).unwrap_or_else(|_| cut::open(text).unwrap_or_else(|| text.into())),
                     None => json(raw)?,
                 };
                 if !whole.is_object() && !whole.is_array() {
@@ -132,7 +126,7 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
 }
 
 /// Text that stays as it is until someone asks for its value, unless that is left over from those who asked before.
-fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened<'_>>) -> Option<&'a str> {
+fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened>) -> Option<&'a str> {
     if !rule.keeps_json() || opened.is_some_and(Opened::is_left) {
         return None;
     }
@@ -140,7 +134,7 @@ fn text_to_keep<'a>(rule: &Rule, raw: &Raw<'a>, opened: Option<&Opened<'_>>) -> 
 }
 
 /// Whether a rule takes the text that stands there as it is: [`recorded`] makes of it what [`decode`] does.
-pub(super) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened<'_>>) -> bool {
+pub(super) fn takes_text(rule: &Rule, raw: &Raw<'_>, opened: Option<&Opened>) -> bool {
     let is_plain = |text: &str| !text.trim_start().starts_with(['{', '[', '"']) && !text.is_empty() && !normalize::is_withheld(text);
     text_to_keep(rule, raw, opened).is_some() || rule.keeps_json() && matches!(raw, Raw::Value(_, AnyValue::String(text)) if is_plain(text))
 }
@@ -238,7 +232,7 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         Codec::LastWord => text_of(raw)?.split_whitespace().last().map(Value::from),
         Codec::EventList => {
             let Value::Array(items) = json(raw)? else { return None };
-            let is_choice = |item: &Value| item.member("event.name").and_then(Value::as_str) == Some("gen_ai.choice");
+            let is_choice = |item: &Value| item.get("event.name").and_then(Value::as_str) == Some("gen_ai.choice");
             let wants_choice = rule.field == super::rule::Field::OutputMessages;
             Some(items.into_iter().filter(|item| is_choice(item) == wants_choice).collect())
         }
@@ -403,7 +397,7 @@ pub(super) fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
         let segment = path.get(..dot.unwrap_or(path.len()))?;
         rest = dot.and_then(|dot| path.get(dot + 1..));
         current = match current {
-            Value::Object(map) => map.member(segment)?,
+            Value::Object(map) => map.get(segment)?,
             Value::Array(items) => items.get(segment.parse::<usize>().ok()?)?,
             _ => return None,
         };

@@ -2,8 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use crate::members::Members;
-
 /// How deep dumps are looked for. Seen: a dozen levels of state, messages and blocks.
 const DEEPEST: usize = 32;
 
@@ -37,10 +35,10 @@ fn opened(value: Value, depth: usize) -> Value {
 
 /// The arguments of a dumped object, with its class as `type` where they have none; any other map comes back.
 fn inside(mut map: Map<String, Value>) -> Result<Map<String, Value>, Map<String, Value>> {
-    if !(map.member("lc").is_some_and(Value::is_number) && map.member("kwargs").is_some_and(Value::is_object)) {
+    if !(map.get("lc").is_some_and(Value::is_number) && map.get("kwargs").is_some_and(Value::is_object)) {
         return Err(map);
     }
-    let class = map.member("id").and_then(Value::as_array).and_then(|path| path.last()).cloned();
+    let class = map.get("id").and_then(Value::as_array).and_then(|path| path.last()).cloned();
     let Some(Value::Object(mut kwargs)) = map.remove("kwargs") else {
         return Err(map);
     };

@@ -24,7 +24,6 @@ mod registry;
 mod result;
 pub mod rule;
 mod texts;
-mod wanted;
 mod words;
 pub mod write;
 mod write_field;

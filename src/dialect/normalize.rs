@@ -4,7 +4,6 @@ use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::Offset;
 use serde_json::{Map, Value};
 
-use crate::members::Members;
 use crate::span::UnixNanos;
 
 /// An integer from decimal text, also when written as `12.0`.
@@ -77,9 +76,9 @@ pub(super) fn finish_reason(word: &str) -> Option<String> {
 
 /// Whether a value is a JSON Schema of arguments, or a bare map of their schemas.
 pub(super) fn is_schema(value: &Value) -> bool {
-    let typed = |member: &Value| member.as_object().is_some_and(|member| member.has("type"));
-    value.member("properties").is_some_and(Value::is_object)
-        || value.member("type").is_some_and(|kind| kind == "object")
+    let typed = |member: &Value| member.as_object().is_some_and(|member| member.contains_key("type"));
+    value.get("properties").is_some_and(Value::is_object)
+        || value.get("type").is_some_and(|kind| kind == "object")
         || value.as_object().is_some_and(|map| !map.is_empty() && map.values().all(typed))
 }
 
@@ -110,42 +109,42 @@ pub(super) fn arguments(value: Value) -> (Value, Option<String>) {
     };
     let Value::Object(map) = &value else { return (value, None) };
     // A whole tool call: {name, args, id, type: tool_call}, {callId, name, args}.
-    let is_call = map.member("name").is_some_and(Value::is_string) && map.len() <= 6;
+    let is_call = map.get("name").is_some_and(Value::is_string) && map.len() <= 6;
     if is_call
-        && (map.has("callId")
+        && (map.contains_key("callId")
             || map
-                .member("type")
+                .get("type")
                 .and_then(Value::as_str)
                 .is_some_and(|kind| kind == "tool_call" || kind == "function"))
-        && let Some(inner) = map.member("args").or_else(|| map.member("arguments"))
+        && let Some(inner) = map.get("args").or_else(|| map.get("arguments"))
     {
         let id = ["callId", "id", "call_id"]
             .into_iter()
-            .find_map(|key| map.member(key))
+            .find_map(|key| map.get(key))
             .and_then(Value::as_str)
             .map(str::to_owned);
         return (super::messages::parse_deep(inner.clone()), id);
     }
-    if let Some(inputs @ Value::Object(_)) = map.member("inputs")
-        && (map.has("input_str") || map.has("kwargs"))
+    if let Some(inputs @ Value::Object(_)) = map.get("inputs")
+        && (map.contains_key("input_str") || map.contains_key("kwargs"))
     {
         let id = map
-            .member("kwargs")
-            .and_then(|kwargs| kwargs.member("tool_call_id"))
+            .get("kwargs")
+            .and_then(|kwargs| kwargs.get("tool_call_id"))
             .and_then(Value::as_str)
             .map(str::to_owned);
         return (inputs.clone(), id);
     }
-    if let Some(Value::Object(kwargs)) = map.member("kwargs") {
+    if let Some(Value::Object(kwargs)) = map.get("kwargs") {
         let known = map
             .keys()
             .all(|key| matches!(key.as_str(), "kwargs" | "args" | "sanitize_inputs_outputs" | "self"));
         if known {
-            let id = kwargs.member("tool_call_id").and_then(Value::as_str).map(str::to_owned);
+            let id = kwargs.get("tool_call_id").and_then(Value::as_str).map(str::to_owned);
             if !kwargs.is_empty() {
                 return (Value::Object(kwargs.clone()), id);
             }
-            return match map.member("args").and_then(Value::as_array).map(Vec::as_slice) {
+            return match map.get("args").and_then(Value::as_array).map(Vec::as_slice) {
                 Some([only @ Value::Object(_)]) => (only.clone(), id),
                 Some([]) | None => (Value::Object(Map::new()), id),
                 Some(list) => (Value::Array(list.to_vec()), id),

@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Rule};
-use super::wanted::{Names, Wanted};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 use crate::span::Span;
@@ -51,10 +50,6 @@ pub(super) struct JsonText {
     pub(super) place: usize,
     /// How many rules may look into it.
     pub(super) askers: usize,
-    /// What of it they look at.
-    pub(super) wanted: Wanted,
-    /// Without one of which it is not opened.
-    pub(super) names: Names,
 }
 
 /// One rule that looks at one place.
@@ -260,24 +255,9 @@ impl KindPlan {
                 continue;
             };
             match of_kind.texts.iter_mut().find(|text| text.place == place) {
-                Some(text) => {
-                    text.askers += 1;
-                    text.wanted.add(rule);
-                }
-                None => {
-                    let mut wanted = Wanted::NOTHING;
-                    wanted.add(rule);
-                    of_kind.texts.push(JsonText {
-                        place,
-                        askers: 1,
-                        wanted,
-                        names: Names::ANY,
-                    });
-                }
+                Some(text) => text.askers += 1,
+                None => of_kind.texts.push(JsonText { place, askers: 1 }),
             }
-        }
-        for text in &mut of_kind.texts {
-            text.names = Names::of(&text.wanted);
         }
         of_kind.maybe_unmapped.retain(|place| !read.contains(place));
         of_kind

@@ -7,7 +7,6 @@
 use serde_json::{Map, Value};
 
 use super::normalize::{float, integer};
-use crate::members::Members;
 
 /// How deep values may nest: hostile input stays cheap.
 const MAX_DEPTH: usize = 64;
@@ -301,7 +300,7 @@ impl<'a> Parser<'a> {
                 return None;
             }
         }
-        if !positional.is_empty() && !map.has("args") {
+        if !positional.is_empty() && !map.contains_key("args") {
             let _ = map.insert("args".to_owned(), Value::Array(positional));
         }
         let _ = map.entry("type".to_owned()).or_insert_with(|| class.into());

@@ -5,7 +5,6 @@ use serde_json::{Map, Value};
 use super::constructor;
 use super::messages::parse_deep;
 use super::python;
-use crate::members::Members;
 
 /// A result and what its wrapping says.
 #[derive(Debug, Default)]
@@ -41,7 +40,7 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
         Value::Object(map) => object(map, facts),
         // What Python prints of LangChain's tool message.
         Value::String(text) if text.contains("tool_call_id=") => match python::read(text)? {
-            Value::Object(map) if map.has("content") => object(&map, facts),
+            Value::Object(map) if map.contains_key("content") => object(&map, facts),
             _ => None,
         },
         Value::Array(items) => {
@@ -62,7 +61,7 @@ fn step(value: &Value, facts: &mut Unwrapped) -> Option<Value> {
 /// `{type: text, text}` (MCP, Anthropic) or `{text}` (Bedrock).
 fn text_block(item: &Value) -> Option<&str> {
     let map = item.as_object()?;
-    let typed = map.member("type").is_none_or(|kind| kind == "text");
+    let typed = map.get("type").is_none_or(|kind| kind == "text");
     let small = map.keys().all(|key| {
         matches!(
             key.as_str(),
@@ -70,7 +69,7 @@ fn text_block(item: &Value) -> Option<&str> {
         )
     });
     if typed && small {
-        map.member("text").and_then(Value::as_str)
+        map.get("text").and_then(Value::as_str)
     } else {
         None
     }
@@ -79,22 +78,22 @@ fn text_block(item: &Value) -> Option<&str> {
 fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
     // LangChain: {lc, kwargs}, {type: tool, data}, or the tool message itself.
     let inner = map
-        .member("kwargs")
-        .filter(|_| map.has("lc"))
-        .or_else(|| map.member("data").filter(|_| map.member("type").is_some_and(|kind| kind == "tool")));
+        .get("kwargs")
+        .filter(|_| map.contains_key("lc"))
+        .or_else(|| map.get("data").filter(|_| map.get("type").is_some_and(|kind| kind == "tool")));
     let inner = inner.and_then(Value::as_object).unwrap_or(map);
-    if inner.has("tool_call_id") && inner.has("content") {
+    if inner.contains_key("tool_call_id") && inner.contains_key("content") {
         facts.call_id = inner
-            .member("tool_call_id")
+            .get("tool_call_id")
             .and_then(Value::as_str)
             .map(str::to_owned)
             .or_else(|| facts.call_id.take());
-        facts.is_error |= inner.member("status").and_then(Value::as_str) == Some("error");
-        return inner.member("content").cloned();
+        facts.is_error |= inner.get("status").and_then(Value::as_str) == Some("error");
+        return inner.get("content").cloned();
     }
     // LangGraph's Command: what the model is told is the last message of its update.
-    if map.has("graph")
-        && let Some(Value::Array(told)) = map.member("update").and_then(|update| update.member("messages"))
+    if map.contains_key("graph")
+        && let Some(Value::Array(told)) = map.get("update").and_then(|update| update.get("messages"))
         && let Some(Value::Object(last)) = told.last()
     {
         let mut inner = Unwrapped::default();
@@ -103,41 +102,41 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
         facts.is_error |= inner.is_error;
         return Some(content);
     }
-    if let Some(output @ Value::Object(wrapped)) = map.member("output")
+    if let Some(output @ Value::Object(wrapped)) = map.get("output")
         && map.len() == 1
-        && (wrapped.has("tool_call_id") || wrapped.has("kwargs"))
+        && (wrapped.contains_key("tool_call_id") || wrapped.contains_key("kwargs"))
     {
         return Some(output.clone());
     }
-    if let Some(output @ Value::String(text)) = map.member("output")
+    if let Some(output @ Value::String(text)) = map.get("output")
         && map.len() == 1
         && text.contains("tool_call_id=")
     {
         return Some(output.clone());
     }
     // MCP CallToolResult.
-    if let Some(content @ Value::Array(_)) = map.member("content")
-        && (map.has("isError") || map.has("is_error"))
+    if let Some(content @ Value::Array(_)) = map.get("content")
+        && (map.contains_key("isError") || map.contains_key("is_error"))
     {
         facts.is_error |= ["isError", "is_error"]
             .iter()
-            .any(|key| map.member(key).and_then(Value::as_bool) == Some(true));
+            .any(|key| map.get(*key).and_then(Value::as_bool) == Some(true));
         return Some(content.clone());
     }
     // Gemini: {functionResponse: {id, name, response}}.
-    if let Some(Value::Object(response)) = map.member("functionResponse").or_else(|| map.member("function_response")) {
+    if let Some(Value::Object(response)) = map.get("functionResponse").or_else(|| map.get("function_response")) {
         facts.call_id = response
-            .member("id")
+            .get("id")
             .and_then(Value::as_str)
             .map(str::to_owned)
             .or_else(|| facts.call_id.take());
-        return response.member("response").cloned();
+        return response.get("response").cloned();
     }
     // OTel GenAI: a message with one tool_call_response.
-    if let Some(Value::Array(parts)) = map.member("parts")
+    if let Some(Value::Array(parts)) = map.get("parts")
         && let [Value::Object(part)] = parts.as_slice()
     {
-        return part.member("response").or_else(|| part.member("result")).cloned();
+        return part.get("response").or_else(|| part.get("result")).cloned();
     }
     None
 }

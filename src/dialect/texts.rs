@@ -2,35 +2,31 @@
 
 use serde_json::Value;
 
-use super::plan::{JsonText, KindPlan, Look};
-use super::wanted::Wanted;
+use super::plan::{KindPlan, Look};
 
 /// The JSON object or list in an attribute's text, once a rule has opened it.
 #[derive(Debug, Clone)]
-pub(super) struct Opened<'p> {
-    /// Holds what is wanted of it.
+pub(super) struct Opened {
     pub(super) value: Option<Value>,
-    pub(super) text: &'p JsonText,
     /// How many rules may still ask for it.
     pub(super) askers: usize,
 }
 
-impl Opened<'_> {
-    /// Whether the whole value is there, and nobody else asks for it.
+impl Opened {
+    /// Whether the value is there, and nobody else asks for it.
     pub(super) fn is_left(&self) -> bool {
-        self.value.is_some() && self.askers == 0 && matches!(self.text.wanted, Wanted::Whole)
+        self.value.is_some() && self.askers == 0
     }
 }
 
 /// The JSON texts of a span, by the places of their attributes.
-pub(super) struct Texts<'p>(Vec<(usize, Opened<'p>)>);
+pub(super) struct Texts(Vec<(usize, Opened)>);
 
-impl<'p> Texts<'p> {
-    pub(super) fn of(plan: &'p KindPlan) -> Self {
+impl Texts {
+    pub(super) fn of(plan: &KindPlan) -> Self {
         let texts = plan.texts.iter().map(|text| {
             let opened = Opened {
                 value: None,
-                text,
                 askers: text.askers,
             };
             (text.place, opened)
@@ -39,7 +35,7 @@ impl<'p> Texts<'p> {
     }
 
     /// The text that a rule looks into, whose turn it is.
-    pub(super) fn of_look(&mut self, look: &Look) -> Option<&mut Opened<'p>> {
+    pub(super) fn of_look(&mut self, look: &Look) -> Option<&mut Opened> {
         let at = look.text?;
         let (_, opened) = self.0.iter_mut().find(|(place, _)| *place == at)?;
         if look.opens_json {

@@ -7,7 +7,6 @@ use super::text::compact;
 use crate::hash::HashMap;
 use crate::operation::{Failure, ToolCall};
 use crate::run::{EntryKind, Run, Step};
-use crate::skip::Skipped;
 
 /// The call that asked for this tool, as the model's output holds it.
 pub(crate) fn asked<'a>(run: &'a Run, step: &Step) -> Option<&'a ToolCall> {
@@ -89,7 +88,7 @@ pub(crate) fn arguments_object(arguments: Option<&Value>) -> (Object<'_>, bool) 
 /// The arguments of a call as JSON text, as [`ToolCall::arguments_json`] has it.
 pub(crate) fn arguments_json(call: &ToolCall) -> Text<'_> {
     match (&call.arguments_text, &call.arguments) {
-        (Some(text), _) if serde_json::from_str::<Skipped>(text).is_ok() => text.into(),
+        (Some(text), _) if serde_json::from_str::<Value>(text).is_ok() => text.into(),
         (_, Some(value)) => compact(value).into(),
         (_, None) => "{}".into(),
     }

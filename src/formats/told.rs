@@ -7,7 +7,6 @@ use super::text::compact;
 use super::{calls, io, json_read};
 use crate::dialect::messages::{self, Direction};
 use crate::hash::HashSet;
-use crate::members::Members;
 use crate::operation::{Form, Message, Operation, Recorded};
 use crate::run::{EntryKind, Run, Step};
 
@@ -78,7 +77,10 @@ impl<'a> Told<'a> {
         if value.is_null() || may_be_words && self.has(&text(value)) {
             return true;
         }
-        if value.as_object().is_some_and(|map| !is_alone(map.len(), |key| map.has(key))) {
+        if value
+            .as_object()
+            .is_some_and(|map| !is_alone(map.len(), |key| map.contains_key(key)))
+        {
             return false;
         }
         if let Some(list) = messages::read(value, direction) {

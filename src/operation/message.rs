@@ -4,8 +4,6 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::skip::Skipped;
-
 /// Who speaks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
@@ -84,7 +82,7 @@ impl ToolCall {
     #[must_use]
     pub fn arguments_json(&self) -> String {
         match (&self.arguments_text, &self.arguments) {
-            (Some(text), _) if serde_json::from_str::<Skipped>(text).is_ok() => text.clone(),
+            (Some(text), _) if serde_json::from_str::<Value>(text).is_ok() => text.clone(),
             (_, Some(value)) => value.to_string(),
             (_, None) => "{}".to_owned(),
         }

@@ -1,6 +1,5 @@
 //! When two names mean the same tool or agent.
 
-use crate::members::Members;
 use serde_json::Value;
 
 use super::node::Node;
@@ -113,7 +112,7 @@ pub(super) fn same_value(a: &Value, b: &Value) -> bool {
         (Value::Object(x), Value::Object(y)) => {
             x.len() == y.len()
                 && x.iter()
-                    .all(|(key, value)| y.member(key).is_some_and(|other| same_value(value, other)))
+                    .all(|(key, value)| y.get(key).is_some_and(|other| same_value(value, other)))
         }
         (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(value, other)| same_value(value, other)),
         (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
@@ -155,7 +154,7 @@ pub(super) fn fit(tool: Option<&Value>, call: Option<&Value>) -> Fit {
                         !small.is_empty()
                             && small
                                 .iter()
-                                .all(|(key, value)| large.member(key).is_some_and(|other| same_value(value, other)))
+                                .all(|(key, value)| large.get(key).is_some_and(|other| same_value(value, other)))
                     };
                     if part(y, x) || part(x, y) { Fit::Part } else { Fit::Other }
                 }

@@ -18,6 +18,22 @@ fn messages_of_one_call() {
 }
 
 #[test]
+fn messages_of_one_answer() {
+    grows_evenly(|count| {
+        let messages: Vec<_> = (0..count)
+            .map(|number| json!({"role": if number % 2 == 0 { "user" } else { "assistant" }, "content": format!("m{number}")}))
+            .collect();
+        let text = json!({ "messages": messages }).to_string();
+        let said = [
+            ("openinference.span.kind", "LLM"),
+            ("output.value", &text),
+            ("output.mime_type", "application/json"),
+        ];
+        (vec![span(0, None, &said)], Vec::new())
+    });
+}
+
+#[test]
 fn flat_messages_of_one_call() {
     grows_evenly(|count| {
         let mut one = span(0, None, &[("openinference.span.kind", "LLM")]);

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::{parts, python_repr};
 use crate::hash::HashSet;
-use crate::members::Members;
 use crate::operation::{Message, Part, Role, ToolCall};
 
 /// Takes pieces in order; tool results split the message.
@@ -38,7 +37,7 @@ impl Builder {
                 .iter()
                 .filter(|item| !matches!(item.as_str(), Some("ToolCall" | "ToolCallResponse")))
                 .for_each(|item| self.item(item)),
-            Value::Object(map) => match map.member("parts").and_then(Value::as_array) {
+            Value::Object(map) => match map.get("parts").and_then(Value::as_array) {
                 Some(items) => items.iter().for_each(|item| self.item(item)),
                 None => self.item(content),
             },
@@ -125,7 +124,7 @@ impl Builder {
     pub(super) fn tool_content(&mut self, content: &Value) {
         let items: &[Value] = match content {
             Value::Array(items) => items,
-            Value::Object(map) => map.member("parts").and_then(Value::as_array).map_or(&[], Vec::as_slice),
+            Value::Object(map) => map.get("parts").and_then(Value::as_array).map_or(&[], Vec::as_slice),
             _ => &[],
         };
         let mut rest = Vec::new();
@@ -146,7 +145,7 @@ impl Builder {
         }
         match content {
             Value::Array(_) => self.message.parts.extend(rest),
-            Value::Object(map) if !map.has("parts") => self.message.result = Some(content.clone()),
+            Value::Object(map) if !map.contains_key("parts") => self.message.result = Some(content.clone()),
             Value::Object(_) => self.message.parts.extend(rest),
             Value::Null => {}
             other => self.message.result = Some(other.clone()),

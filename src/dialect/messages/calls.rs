@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::{parts, text};
-use crate::members::Members;
 use crate::operation::{Message, ToolCall};
 
 /// Reads a list of calls: native, or JSON text of one.
@@ -28,15 +27,15 @@ pub(super) fn read(value: &Value) -> Option<ToolCall> {
         _ => return None,
     };
     for wrapper in ["tool_call", "toolCall", "toolUse", "functionCall", "function_call", "toolRequest"] {
-        if let Some(inner @ Value::Object(_)) = map.member(wrapper) {
+        if let Some(inner @ Value::Object(_)) = map.get(wrapper) {
             let mut call = read(inner)?;
             call.id = call.id.or_else(|| id(map));
             return Some(call);
         }
     }
-    if let Some(Value::Object(function)) = map.member("function") {
+    if let Some(Value::Object(function)) = map.get("function") {
         let name = text(function, &["name"])?;
-        let answered = map.member("answer").and_then(answer);
+        let answered = map.get("answer").and_then(answer);
         return Some(ToolCall {
             answered,
             ..of(id(map), name, arguments(function))
@@ -61,7 +60,7 @@ fn id(map: &Map<String, Value>) -> Option<String> {
 fn arguments(map: &Map<String, Value>) -> Option<&Value> {
     ["arguments", "args", "input", "tool_kwargs", "parameters"]
         .into_iter()
-        .find_map(|key| map.member(key))
+        .find_map(|key| map.get(key))
 }
 
 /// A call with arguments as recorded: an object, or text of one, quoted once or more.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{Direction, from_object, of_text, parts, served, system};
 use crate::dialect::python;
-use crate::members::Members;
+use crate::hash::HashMap;
 use crate::operation::{Message, Part, Role};
 
 /// The messages in a value; `None` if nothing in it looks like a message.
@@ -47,10 +47,10 @@ fn chunks(items: &[Value], direction: Direction) -> Option<Map<String, Value>> {
     let mut parts = Vec::new();
     for item in items {
         let map = item.as_object()?;
-        if map.member("role").and_then(Value::as_str) != Some("model") || map.has("finish_reason") {
+        if map.get("role").and_then(Value::as_str) != Some("model") || map.contains_key("finish_reason") {
             return None;
         }
-        parts.extend(map.member("parts")?.as_array()?.iter().cloned());
+        parts.extend(map.get("parts")?.as_array()?.iter().cloned());
     }
     Some(Map::from_iter([
         ("role".to_owned(), Value::from("model")),
@@ -83,7 +83,7 @@ fn list(items: &[Value], direction: Direction) -> Option<Vec<Message>> {
                 if let Some(messages) = from_object(map, direction) {
                     let goes_on = super::is_written_call(map) && out.last().is_some_and(|last| last.role == Role::Assistant);
                     open_turn |= goes_on;
-                    let merge = open_turn || map.has("status") && direction == Direction::Input;
+                    let merge = open_turn || map.contains_key("status") && direction == Direction::Input;
                     for message in messages {
                         if message.role == Role::Assistant && merge && open_turn {
                             append_turn(&mut out, message, true);
@@ -118,15 +118,15 @@ fn list(items: &[Value], direction: Direction) -> Option<Vec<Message>> {
 }
 
 fn is_response_message(map: &Map<String, Value>) -> bool {
-    map.member("type").and_then(Value::as_str) == Some("message")
+    map.get("type").and_then(Value::as_str) == Some("message")
 }
 
 /// Items of the Responses API that are no messages: thoughts, calls and their outputs.
 fn response_item(map: &Map<String, Value>) -> Option<Vec<Message>> {
-    if map.has("role") {
+    if map.contains_key("role") {
         return None;
     }
-    let kind = map.member("type").and_then(Value::as_str)?;
+    let kind = map.get("type").and_then(Value::as_str)?;
     let assistant = |message: Message| {
         vec![Message {
             role: Role::Assistant,
@@ -173,35 +173,35 @@ fn append_turn(out: &mut Vec<Message>, piece: Message, open: bool) {
 }
 
 fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>> {
-    if let Some(messages) = map.member("messages").filter(|value| value.is_array() || value.is_string()) {
+    if let Some(messages) = map.get("messages").filter(|value| value.is_array() || value.is_string()) {
         return with_system(map, read(messages, direction));
     }
-    if let Some(contents) = map.member("contents")
-        && !map.has("role")
+    if let Some(contents) = map.get("contents")
+        && !map.contains_key("role")
     {
         return with_system(map, read(contents, direction));
     }
     if direction == Direction::Input
-        && !map.has("role")
-        && !map.has("type")
-        && let Some(input) = map.member("input").filter(|value| value.is_array() || value.is_string())
+        && !map.contains_key("role")
+        && !map.contains_key("type")
+        && let Some(input) = map.get("input").filter(|value| value.is_array() || value.is_string())
     {
         return with_system(map, read(input, direction));
     }
-    if let Some(Value::Array(choices)) = map.member("choices") {
+    if let Some(Value::Array(choices)) = map.get("choices") {
         return numbered(choices, |choice| list(std::slice::from_ref(choice), Direction::Output));
     }
-    if let Some(Value::Array(candidates)) = map.member("candidates") {
+    if let Some(Value::Array(candidates)) = map.get("candidates") {
         return numbered(candidates, |candidate| {
             let candidate = candidate.as_object()?;
-            let mut messages = read(candidate.member("content")?, Direction::Output)?;
+            let mut messages = read(candidate.get("content")?, Direction::Output)?;
             if let (Some(last), Some(reason)) = (messages.last_mut(), super::text(candidate, &["finishReason", "finish_reason"])) {
                 last.finish_reason.get_or_insert(reason);
             }
             Some(messages)
         });
     }
-    if let Some(generations) = map.member("generations") {
+    if let Some(generations) = map.get("generations") {
         // A list of choices for each prompt; a model call has one prompt.
         return match generations {
             Value::Array(prompts) if prompts.iter().all(Value::is_array) => {
@@ -215,8 +215,8 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
         };
     }
     if direction == Direction::Output
-        && let Some(output @ Value::Array(_)) = map.member("output")
-        && !map.has("role")
+        && let Some(output @ Value::Array(_)) = map.get("output")
+        && !map.contains_key("role")
     {
         return read(output, Direction::Output).map(|messages| answers(messages, false));
     }
@@ -225,37 +225,33 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
     }
     // A typed value: {type: chat_messages, value: [..]} (LangWatch).
     if map.len() == 2
-        && map.has("type")
-        && let Some(value) = map.member("value")
+        && map.contains_key("type")
+        && let Some(value) = map.get("value")
     {
         return read(value, direction);
     }
-    if map.member("type").and_then(Value::as_str) == Some("message")
-        && let Some(content) = map.member("content")
+    if map.get("type").and_then(Value::as_str) == Some("message")
+        && let Some(content) = map.get("content")
     {
         return read(content, direction);
     }
     if direction == Direction::Input
-        && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.member(key))
+        && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.get(*key))
     {
         return (!text.trim().is_empty()).then(|| of_text(text, direction));
     }
     for key in ["kwargs", "message", "response", "content"] {
-        if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.member(key)
+        if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.get(key)
             && let Some(messages) = read(inner, direction)
         {
             return Some(messages);
         }
     }
-    if let Some(Value::String(text)) = map
-        .member("text")
-        .or_else(|| map.member("completion"))
-        .or_else(|| map.member("output_text"))
-    {
+    if let Some(Value::String(text)) = map.get("text").or_else(|| map.get("completion")).or_else(|| map.get("output_text")) {
         return (!text.trim().is_empty()).then(|| of_text(text, direction));
     }
     if parts::is_block(&Value::Object(map.clone()))
-        || (map.has("functionCall") || map.member("function_call").is_some_and(Value::is_object))
+        || (map.contains_key("functionCall") || map.get("function_call").is_some_and(Value::is_object))
     {
         return from_object(
             &Map::from_iter([("content".to_owned(), Value::Array(vec![Value::Object(map.clone())]))]),
@@ -269,7 +265,7 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
 fn numbered(choices: &[Value], read: impl Fn(&Value) -> Option<Vec<Message>>) -> Option<Vec<Message>> {
     let mut out = Vec::new();
     for (place, choice) in choices.iter().enumerate() {
-        let index = choice.member("index").and_then(Value::as_u64);
+        let index = choice.get("index").and_then(Value::as_u64);
         for message in read(choice).unwrap_or_default() {
             out.push(Message {
                 choice: index.unwrap_or_else(|| u64::try_from(place).unwrap_or(u64::MAX)),
@@ -288,37 +284,53 @@ pub(in crate::dialect) fn answers(messages: Vec<Message>, asked_for_several: boo
     }
     let first = messages.first().map(|message| message.choice);
     let are_numbered = messages.iter().any(|message| Some(message.choice) != first);
+    let one_a_choice = are_numbered || !asked_for_several;
     let mut out: Vec<Message> = Vec::new();
+    // The last answer of each choice, and the answers that have neither words nor calls yet.
+    let (mut last_of, mut unfilled) = (HashMap::default(), Vec::new());
     for message in messages {
-        let is_piece = |last: &&mut Message| {
-            last.role == message.role
-                && last.role == Role::Assistant
-                && last.choice == message.choice
-                && (are_numbered || !asked_for_several || goes_on(last, &message))
+        let is_unfilled = |message: &Message| !message.has_words() && message.tool_calls.is_empty();
+        let known = if message.role != Role::Assistant {
+            None
+        } else if one_a_choice || continues(&message) {
+            last_of.get(&message.choice).copied()
+        } else {
+            unfilled.last().copied()
         };
-        match out.iter_mut().rfind(is_piece) {
-            Some(answer) => {
+        match known.and_then(|place: usize| Some((place, out.get_mut(place)?))) {
+            Some((place, answer)) => {
                 answer.parts.extend(message.parts);
                 answer.tool_calls.extend(message.tool_calls);
                 answer.finish_reason = message.finish_reason.or(answer.finish_reason.take());
+                if !is_unfilled(answer) {
+                    let _ = unfilled.pop_if(|last| *last == place);
+                }
             }
-            None => out.push(message),
+            None => {
+                if message.role == Role::Assistant {
+                    let _ = last_of.insert(message.choice, out.len());
+                    if is_unfilled(&message) {
+                        unfilled.push(out.len());
+                    }
+                }
+                out.push(message);
+            }
         }
     }
     out
 }
 
-/// Whether a message is a further item of the same answer: items come as thought, text, calls.
-fn goes_on(last: &Message, message: &Message) -> bool {
-    !message.has_words() && !message.tool_calls.is_empty() || !last.has_words() && last.tool_calls.is_empty() || message.is_blank()
+/// Whether a message continues the answer before it, whatever that holds: items come as thought, text, calls.
+fn continues(message: &Message) -> bool {
+    !message.has_words() && !message.tool_calls.is_empty() || message.is_blank()
 }
 
 fn with_system(map: &Map<String, Value>, messages: Option<Vec<Message>>) -> Option<Vec<Message>> {
     let mut messages = messages?;
-    let config = map.member("config").and_then(Value::as_object);
+    let config = map.get("config").and_then(Value::as_object);
     let prompt = ["system", "instructions", "system_instruction", "systemInstruction"]
         .into_iter()
-        .find_map(|key| map.member(key).or_else(|| config.and_then(|config| config.member(key))))
+        .find_map(|key| map.get(key).or_else(|| config.and_then(|config| config.get(key))))
         .and_then(system);
     if let Some(prompt) = prompt
         && !messages

@@ -15,7 +15,6 @@ mod served;
 use serde_json::{Map, Value};
 
 use super::normalize;
-use crate::members::Members;
 use crate::operation::{Message, Part, Role, ToolCall};
 use crate::span::AnyValue;
 
@@ -68,12 +67,12 @@ fn says_something(message: &mut Message) -> bool {
 #[must_use]
 pub(super) fn holds_served_calls(body: &Value) -> bool {
     let is_served = |item: &Value| {
-        let kind = item.member("type").and_then(Value::as_str).unwrap_or_default();
+        let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
         served::is_item(kind) || matches!(kind, "server_tool_use" | "mcp_tool_use")
     };
     let lists = ["output", "content"]
         .iter()
-        .filter_map(|key| body.member(key).and_then(Value::as_array));
+        .filter_map(|key| body.get(key).and_then(Value::as_array));
     lists.flatten().any(is_served)
 }
 
@@ -97,7 +96,7 @@ pub fn system(value: &Value) -> Option<Message> {
         },
         Value::Array(items) => items.iter().for_each(|item| push_content(item, &mut message)),
         Value::Object(map) => {
-            let inner = map.member("parts").or_else(|| map.member("content")).unwrap_or(value);
+            let inner = map.get("parts").or_else(|| map.get("content")).unwrap_or(value);
             match inner {
                 Value::Array(items) => items.iter().for_each(|item| push_content(item, &mut message)),
                 other => push_content(other, &mut message),
@@ -111,8 +110,8 @@ pub fn system(value: &Value) -> Option<Message> {
 
 fn push_content(item: &Value, message: &mut Message) {
     if let Value::Object(map) = item
-        && (map.has("role") || map.has("parts"))
-        && let Some(inner) = map.member("content").or_else(|| map.member("parts"))
+        && (map.contains_key("role") || map.contains_key("parts"))
+        && let Some(inner) = map.get("content").or_else(|| map.get("parts"))
     {
         match inner {
             Value::Array(items) => items.iter().for_each(|part| push_content(part, message)),
@@ -128,8 +127,8 @@ fn push_content(item: &Value, message: &mut Message) {
 
 /// One recorded message object into messages: tool results inside a message become messages of their own.
 pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>> {
-    if let Some(Value::Object(inner)) = map.member("message")
-        && !map.has("content")
+    if let Some(Value::Object(inner)) = map.get("message")
+        && !map.contains_key("content")
     {
         let mut out = from_object(inner, direction)?;
         if let (Some(last), Some(reason)) = (out.last_mut(), text(map, &["finish_reason", "finishReason"])) {
@@ -137,18 +136,18 @@ pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Opt
         }
         return Some(out);
     }
-    if map.member("lc").is_some()
-        && let Some(Value::Object(kwargs)) = map.member("kwargs")
+    if map.contains_key("lc")
+        && let Some(Value::Object(kwargs)) = map.get("kwargs")
     {
         let mut inner = kwargs.clone();
-        if !inner.has("type")
-            && let Some(Value::String(class)) = map.member("id").and_then(Value::as_array).and_then(|path| path.last())
+        if !inner.contains_key("type")
+            && let Some(Value::String(class)) = map.get("id").and_then(Value::as_array).and_then(|path| path.last())
         {
             let _ = inner.insert("type".to_owned(), class.as_str().into());
         }
         return from_object(&inner, direction);
     }
-    if let (Some(Value::String(kind)), Some(Value::Object(data))) = (map.member("type"), map.member("data"))
+    if let (Some(Value::String(kind)), Some(Value::Object(data))) = (map.get("type"), map.get("data"))
         && langchain_role(kind).is_some()
     {
         let mut inner = data.clone();
@@ -160,29 +159,25 @@ pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Opt
 }
 
 fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
-    if let Some(Value::String(word)) = map.member("role").or_else(|| map.member("_role")) {
+    if let Some(Value::String(word)) = map.get("role").or_else(|| map.get("_role")) {
         return Some(Role::from_recorded(word));
     }
-    if let Some(Value::String(kind)) = map.member("type")
+    if let Some(Value::String(kind)) = map.get("type")
         && let Some(role) = langchain_role(kind)
     {
         return Some(role);
     }
-    if map.has("tool_call_id") && map.has("content") {
+    if map.contains_key("tool_call_id") && map.contains_key("content") {
         return Some(Role::Tool);
     }
-    if map.has("tool_calls") || map.has("toolCalls") {
+    if map.contains_key("tool_calls") || map.contains_key("toolCalls") {
         return Some(Role::Assistant);
     }
-    if map.member("parts").is_some_and(Value::is_array) {
+    if map.get("parts").is_some_and(Value::is_array) {
         return Some(direction.role());
     }
-    let typed = map.has("type");
-    (!typed
-        && map
-            .member("content")
-            .is_some_and(|content| content.is_string() || content.is_array()))
-    .then(|| direction.role())
+    let typed = map.contains_key("type");
+    (!typed && map.get("content").is_some_and(|content| content.is_string() || content.is_array())).then(|| direction.role())
 }
 
 fn langchain_role(word: &str) -> Option<Role> {
@@ -201,8 +196,10 @@ fn langchain_role(word: &str) -> Option<Role> {
 
 /// A tool's definition in a message's clothes: a client lists them behind the messages.
 fn is_definition(map: &Map<String, Value>, role: &Role) -> bool {
-    let function = || map.member("content")?.as_object()?.member("function")?.as_object();
-    *role == Role::Tool && !map.has("tool_call_id") && function().is_some_and(|function| function.has("name") && function.has("parameters"))
+    let function = || map.get("content")?.as_object()?.get("function")?.as_object();
+    *role == Role::Tool
+        && !map.contains_key("tool_call_id")
+        && function().is_some_and(|function| function.contains_key("name") && function.contains_key("parameters"))
 }
 
 /// A call written as an assistant's words: `{"name": "f", "arguments": "{..}"}`, its id as the message's (Netra).
@@ -211,14 +208,14 @@ pub(super) fn is_written_call(map: &Map<String, Value>) -> bool {
 }
 
 fn written_call(map: &Map<String, Value>) -> Option<ToolCall> {
-    let words = map.member("content")?.as_str().filter(|words| words.starts_with('{'))?;
-    if map.member("role")?.as_str()? != "assistant" || map.has("tool_calls") {
+    let words = map.get("content")?.as_str().filter(|words| words.starts_with('{'))?;
+    if map.get("role")?.as_str()? != "assistant" || map.contains_key("tool_calls") {
         return None;
     }
     let Ok(Value::Object(call)) = serde_json::from_str(words) else {
         return None;
     };
-    let (name, arguments) = (text(&call, &["name"])?, call.member("arguments")?);
+    let (name, arguments) = (text(&call, &["name"])?, call.get("arguments")?);
     (call.len() == 2 && arguments.is_string()).then(|| calls::of(text(map, &["tool_call_id"]), name, Some(arguments)))
 }
 
@@ -232,8 +229,8 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         return vec![builder.message];
     }
     // A person's decision stands in a message of role tool (Vercel AI SDK): it is no tool's answer.
-    let decides = |item: &Value| item.member("type").and_then(Value::as_str) == Some("tool-approval-response");
-    let decision = map.member("content").and_then(Value::as_array);
+    let decides = |item: &Value| item.get("type").and_then(Value::as_str) == Some("tool-approval-response");
+    let decision = map.get("content").and_then(Value::as_array);
     let role = match decision {
         Some(items) if role == Role::Tool && !items.is_empty() && items.iter().all(decides) => Role::User,
         _ => role,
@@ -244,17 +241,17 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     if builder.message.role == Role::Tool && builder.message.tool_call_id.is_none() {
         // LlamaIndex keeps it among what it has no place for.
         builder.message.tool_call_id = map
-            .member("additional_kwargs")
+            .get("additional_kwargs")
             .and_then(Value::as_object)
             .and_then(|more| text(more, &["tool_call_id"]))
             .or_else(|| text(map, &["id"]));
     }
     builder.message.finish_reason = text(map, &["finish_reason", "finishReason", "stop_reason"]);
-    if map.member("status").and_then(Value::as_str) == Some("error") {
+    if map.get("status").and_then(Value::as_str) == Some("error") {
         builder.message.is_error = true;
     }
     for key in ["reasoning_content", "reasoning", "thinking"] {
-        if let Some(Value::String(thought)) = map.member(key)
+        if let Some(Value::String(thought)) = map.get(key)
             && !thought.trim().is_empty()
         {
             builder.message.parts.push(Part::Reasoning {
@@ -265,8 +262,8 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         }
     }
     if let Some(thought) = map
-        .member("additional_kwargs")
-        .and_then(|more| more.member("reasoning_content"))
+        .get("additional_kwargs")
+        .and_then(|more| more.get("reasoning_content"))
         .and_then(Value::as_str)
         && builder.message.parts.is_empty()
         && !thought.is_empty()
@@ -285,37 +282,37 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     }
     let holder = ["contents", "parts", "content", "blocks", "_content", "text"]
         .into_iter()
-        .find_map(|key| map.member(key).filter(|value| !is_nothing(value)));
+        .find_map(|key| map.get(key).filter(|value| !is_nothing(value)));
     if let Some(content) = holder {
         builder.content(content);
     }
     for key in ["tool_calls", "toolCalls", "function_calls"] {
-        if let Some(list) = map.member(key).filter(|value| !is_nothing(value)) {
+        if let Some(list) = map.get(key).filter(|value| !is_nothing(value)) {
             calls::each(list, |call| builder.call(call));
             break;
         }
     }
     if builder.message.tool_calls.is_empty() {
-        if let Some(call) = map.member("function_call").and_then(calls::read) {
+        if let Some(call) = map.get("function_call").and_then(calls::read) {
             builder.call(call);
-        } else if let (Some(name), arguments) = (text(map, &["function_call_name"]), map.member("function_call_arguments_json")) {
+        } else if let (Some(name), arguments) = (text(map, &["function_call_name"]), map.get("function_call_arguments_json")) {
             builder.call(calls::of(None, name, arguments));
         }
     }
     // AutoGen keeps the words beside the calls in a member of their own.
-    if let Some(words) = map.member("thought").and_then(Value::as_str)
+    if let Some(words) = map.get("thought").and_then(Value::as_str)
         && !words.trim().is_empty()
         && !builder.message.has_words()
     {
         builder.message.parts.push(Part::Text(words.to_owned()));
     }
-    if let Some(Value::Object(audio)) = map.member("audio")
+    if let Some(Value::Object(audio)) = map.get("audio")
         && let Some(words) = parts::transcript(audio)
         && !builder.message.has_words()
     {
         builder.message.parts.push(Part::Text(words));
     }
-    if let Some(refusal) = map.member("refusal").and_then(Value::as_str)
+    if let Some(refusal) = map.get("refusal").and_then(Value::as_str)
         && builder.message.is_blank()
     {
         builder.message.parts.push(Part::Text(refusal.to_owned()));
@@ -337,7 +334,7 @@ fn is_nothing(value: &Value) -> bool {
 /// The first of these members that is non-empty text.
 pub(super) fn text(map: &Map<String, Value>, keys: &[&str]) -> Option<String> {
     keys.iter()
-        .find_map(|key| map.member(key).and_then(Value::as_str))
+        .find_map(|key| map.get(*key).and_then(Value::as_str))
         .filter(|text| !text.is_empty())
         .map(str::to_owned)
 }

@@ -4,7 +4,6 @@ use serde_json::{Map, Value};
 
 use super::{calls, served, text};
 use crate::dialect::python;
-use crate::members::Members;
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role, ToolCall};
 
@@ -23,10 +22,10 @@ pub(super) enum Piece {
 /// Whether a value has the shape of a content block.
 pub(super) fn is_block(value: &Value) -> bool {
     let Value::Object(map) = value else { return false };
-    if map.has("block_type") {
+    if map.contains_key("block_type") {
         return true;
     }
-    if map.member("type").is_some_and(Value::is_string) {
+    if map.get("type").is_some_and(Value::is_string) {
         let content = [
             "text",
             "content",
@@ -39,7 +38,7 @@ pub(super) fn is_block(value: &Value) -> bool {
             "signature",
             "input_text",
         ];
-        return content.iter().any(|key| map.has(key));
+        return content.iter().any(|key| map.get(*key).is_some());
     }
     map.len() == 1
         && [
@@ -64,7 +63,7 @@ pub(super) fn is_block(value: &Value) -> bool {
             "code_execution_result",
         ]
         .iter()
-        .any(|key| map.has(key))
+        .any(|key| map.get(*key).is_some())
 }
 
 /// Reads one block.
@@ -80,7 +79,7 @@ pub(super) fn read(value: &Value) -> Piece {
 
 /// Reads one block that is an object.
 pub(super) fn of_object(map: &Map<String, Value>) -> Piece {
-    match map.member("message_content") {
+    match map.get("message_content") {
         Some(Value::Object(inner)) => read_inner(inner, map),
         _ => read_inner(map, map),
     }
@@ -88,7 +87,7 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Piece {
 
 fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
     for wrapper in ["tool_call", "toolUse", "functionCall", "function_call", "toolRequest"] {
-        if outer.member(wrapper).is_some_and(Value::is_object) {
+        if outer.get(wrapper).is_some_and(Value::is_object) {
             return calls::read(&Value::Object(outer.clone())).map_or(Piece::Nothing, Piece::Call);
         }
     }
@@ -99,7 +98,7 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         "toolResponse",
         "tool_call_result",
     ] {
-        if let Some(Value::Object(inner)) = map.member(wrapper) {
+        if let Some(Value::Object(inner)) = map.get(wrapper) {
             let mut message = result(inner);
             if message.tool_call_id.is_none() {
                 message.tool_call_id = text(map, &["id"]);
@@ -107,22 +106,22 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
             return Piece::Result(Box::new(message));
         }
     }
-    if let Some(inner) = map.member("reasoningContent") {
+    if let Some(inner) = map.get("reasoningContent") {
         let text = inner
             .pointer("/reasoningText/text")
-            .or_else(|| inner.member("text"))
+            .or_else(|| inner.get("text"))
             .and_then(Value::as_str);
         return thought(text.map(str::to_owned), map);
     }
     // Haystack: {reasoning: {reasoning_text}}.
     if map.len() == 1
-        && let Some(Value::Object(inner)) = map.member("reasoning")
+        && let Some(Value::Object(inner)) = map.get("reasoning")
     {
         return thought(thought_text(inner), inner);
     }
     let kind = map
-        .member("type")
-        .or_else(|| map.member("block_type"))
+        .get("type")
+        .or_else(|| map.get("block_type"))
         .and_then(Value::as_str)
         .unwrap_or("");
     match kind {
@@ -142,7 +141,7 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         | "toolResult"
         | "server_tool_call_response"
         | "tool_response" => Piece::Result(Box::new(result(map))),
-        "function" if map.member("function").is_some_and(Value::is_object) => {
+        "function" if map.get("function").is_some_and(Value::is_object) => {
             calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call)
         }
         kind if kind.ends_with("_tool_result") || kind.ends_with("_call_output") => Piece::Result(Box::new(result(map))),
@@ -160,7 +159,7 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
 /// What was said, in words: beside the sound's bytes, or one level down.
 pub(super) fn transcript(map: &Map<String, Value>) -> Option<String> {
     let holders = ["audio", "input_audio", "output_audio"];
-    let inner = holders.iter().find_map(|key| map.member(key).and_then(Value::as_object));
+    let inner = holders.iter().find_map(|key| map.get(*key).and_then(Value::as_object));
     text(map, &["transcript", "audio.transcript"]).or_else(|| text(inner?, &["transcript", "audio.transcript"]))
 }
 
@@ -168,21 +167,21 @@ fn untyped(map: &Map<String, Value>) -> Piece {
     if map.values().all(|value| value.as_str() == Some("")) {
         return Piece::Nothing;
     }
-    if map.member("thought").and_then(Value::as_bool) == Some(true) {
+    if map.get("thought").and_then(Value::as_bool) == Some(true) {
         return thought(text(map, &["text"]), map);
     }
-    if map.member("text").is_some() {
+    if map.contains_key("text") {
         return spoken(map);
     }
     if let Some(call) = served::code(map) {
         return Piece::Call(call);
     }
     for wrapper in ["codeExecutionResult", "code_execution_result"] {
-        if let Some(Value::Object(inner)) = map.member(wrapper) {
+        if let Some(Value::Object(inner)) = map.get(wrapper) {
             return Piece::Result(Box::new(served::code_result(inner)));
         }
     }
-    if map.has("name") && (map.has("args") || map.has("arguments")) {
+    if map.contains_key("name") && (map.contains_key("args") || map.contains_key("arguments")) {
         return calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call);
     }
     for (key, modality) in [
@@ -193,7 +192,7 @@ fn untyped(map: &Map<String, Value>) -> Piece {
         ("image", "image"),
         ("media", "image"),
     ] {
-        if let Some(Value::Object(inner)) = map.member(key) {
+        if let Some(Value::Object(inner)) = map.get(key) {
             let mut piece = media(modality, inner);
             if let Piece::Part(Part::Media(media)) = &mut piece {
                 media.raw = Value::Object(map.clone());
@@ -201,7 +200,7 @@ fn untyped(map: &Map<String, Value>) -> Piece {
             return piece;
         }
     }
-    if let Some(Value::String(content)) = map.member("content") {
+    if let Some(Value::String(content)) = map.get("content") {
         return Piece::Part(Part::Text(content.clone()));
     }
     if map.is_empty() {
@@ -214,7 +213,7 @@ fn untyped(map: &Map<String, Value>) -> Piece {
 fn spoken(map: &Map<String, Value>) -> Piece {
     let words = ["text", "content", "input_text", "output_text"]
         .into_iter()
-        .find_map(|key| map.member(key));
+        .find_map(|key| map.get(key));
     match words {
         Some(Value::String(text)) => written(text).unwrap_or_else(|| Piece::Part(Part::Text(text.clone()))),
         Some(Value::Object(inner)) => text(inner, &["value", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
@@ -232,8 +231,8 @@ fn written(text: &str) -> Option<Piece> {
     let Some(Value::Object(map)) = serde_json::from_str(text).ok().or_else(printed) else {
         return None;
     };
-    let has = |keys: &[&str]| keys.iter().all(|key| map.has(key));
-    let known = match map.member("type").and_then(Value::as_str)? {
+    let has = |keys: &[&str]| keys.iter().all(|key| map.get(*key).is_some());
+    let known = match map.get("type").and_then(Value::as_str)? {
         "thinking" => has(&["thinking", "signature"]),
         "redacted_thinking" => has(&["data"]),
         "output_text" => has(&["text", "annotations"]),
@@ -250,7 +249,7 @@ fn thought_text(map: &Map<String, Value>) -> Option<String> {
         return Some(words);
     }
     for key in ["content", "summary"] {
-        match map.member(key) {
+        match map.get(key) {
             Some(Value::String(words)) if !words.is_empty() => return Some(words.clone()),
             Some(Value::Array(items)) => {
                 let words: Vec<String> = items
@@ -281,7 +280,7 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
         "encryptedContent",
         "thoughtSignature",
     ] {
-        if let Some(value) = map.member(key)
+        if let Some(value) = map.get(key)
             && !value.is_null()
         {
             let _ = opaque.insert(key.to_owned(), value.clone());
@@ -314,21 +313,21 @@ fn result(map: &Map<String, Value>) -> Message {
     );
     message.name = text(map, &["name", "toolName", "tool_name"]);
     // Haystack: the call itself stands in the result.
-    if let Some(Value::Object(origin)) = map.member("origin") {
+    if let Some(Value::Object(origin)) = map.get("origin") {
         message.tool_call_id = message.tool_call_id.or_else(|| text(origin, &["id"]));
         message.name = message.name.or_else(|| text(origin, &["tool_name"]));
     }
-    message.is_error = map.member("is_error").and_then(Value::as_bool) == Some(true)
-        || map.member("error").and_then(Value::as_bool) == Some(true)
-        || map.member("isError").and_then(Value::as_bool) == Some(true)
-        || map.member("status").and_then(Value::as_str) == Some("error");
+    message.is_error = map.get("is_error").and_then(Value::as_bool) == Some(true)
+        || map.get("error").and_then(Value::as_bool) == Some(true)
+        || map.get("isError").and_then(Value::as_bool) == Some(true)
+        || map.get("status").and_then(Value::as_str) == Some("error");
     let value = ["response", "result", "output", "content", "value", "server_tool_call_response"]
         .into_iter()
-        .find_map(|key| map.member(key).filter(|value| !value.is_null()));
+        .find_map(|key| map.get(key).filter(|value| !value.is_null()));
     let Some(value) = value else { return message };
     set_result(&mut message, value);
     message.is_error |= value
-        .member("type")
+        .get("type")
         .and_then(Value::as_str)
         .is_some_and(|kind| kind.ends_with("_error"));
     message
@@ -347,15 +346,15 @@ pub(super) fn set_result(message: &mut Message, value: &Value) {
             }
         }
         // Bedrock's {json: v}, Vercel's {type: text|json|error-text, value: v}
-        Value::Object(inner) if inner.len() == 2 && inner.has("type") && inner.has("value") => {
+        Value::Object(inner) if inner.len() == 2 && inner.contains_key("type") && inner.contains_key("value") => {
             if inner
-                .member("type")
+                .get("type")
                 .and_then(Value::as_str)
                 .is_some_and(|kind| kind.starts_with("error"))
             {
                 message.is_error = true;
             }
-            if let Some(value) = inner.member("value") {
+            if let Some(value) = inner.get("value") {
                 set_result(message, value);
             }
         }

@@ -6,7 +6,6 @@ use super::Writer;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::dialect::read::ChildResult;
-use crate::members::Members;
 use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolUse};
 
 impl Writer<'_> {
@@ -78,7 +77,7 @@ impl Writer<'_> {
             match value {
                 Value::Array(items) if depth < 8 => items.iter().for_each(|item| pairs(item, depth + 1, out)),
                 Value::Object(map) => {
-                    if let (Some(Value::String(item)), Some(Value::String(call))) = (map.member("id"), map.member("call_id")) {
+                    if let (Some(Value::String(item)), Some(Value::String(call))) = (map.get("id"), map.get("call_id")) {
                         out.push((item.clone(), call.clone()));
                     } else if depth < 8 {
                         map.values().for_each(|inner| pairs(inner, depth + 1, out));
@@ -264,7 +263,7 @@ fn asks_for_several(parameters: &Map<String, Value>) -> bool {
         "num_return_sequences",
     ];
     let several = |map: &Map<String, Value>| {
-        let counts = COUNTS.iter().filter_map(|name| map.member(name));
+        let counts = COUNTS.iter().filter_map(|name| map.get(*name));
         counts.filter_map(Value::as_u64).any(|count| count > 1)
     };
     several(parameters) || parameters.values().filter_map(Value::as_object).any(several)

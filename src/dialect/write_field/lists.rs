@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use crate::dialect::messages;
-use crate::members::Members;
 use crate::operation::{Document, Evaluation, ToolDefinition};
 
 pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
@@ -33,12 +32,12 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
             Some(inner) => inner.clone(),
             None => item,
         };
-        if let Some(declarations) = item.member("functionDeclarations").or_else(|| item.member("function_declarations")) {
+        if let Some(declarations) = item.get("functionDeclarations").or_else(|| item.get("function_declarations")) {
             out.extend(tool_definitions(declarations));
             continue;
         }
-        let inner = item.member("function").filter(|inner| inner.is_object()).unwrap_or(&item);
-        let Some(name) = inner.member("name").and_then(Value::as_str) else {
+        let inner = item.get("function").filter(|inner| inner.is_object()).unwrap_or(&item);
+        let Some(name) = inner.get("name").and_then(Value::as_str) else {
             continue;
         };
         let schema = [
@@ -49,13 +48,13 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
             "parametersJsonSchema",
         ]
         .iter()
-        .find_map(|key| inner.member(key));
+        .find_map(|key| inner.get(key));
         let schema = schema
-            .map(|schema| schema.member("json").unwrap_or(schema).clone())
+            .map(|schema| schema.get("json").unwrap_or(schema).clone())
             .map(messages::parse_deep);
         out.push(ToolDefinition {
             name: name.to_owned(),
-            description: inner.member("description").and_then(Value::as_str).map(str::to_owned),
+            description: inner.get("description").and_then(Value::as_str).map(str::to_owned),
             parameters: schema,
         });
     }
@@ -68,7 +67,7 @@ pub(super) fn documents(value: &Value) -> Option<Vec<Document>> {
         Value::Object(map) => {
             return ["documents", "output", "results", "records", "nodes"]
                 .iter()
-                .find_map(|key| map.member(key))
+                .find_map(|key| map.get(*key))
                 .and_then(documents);
         }
         _ => return None,
@@ -77,7 +76,7 @@ pub(super) fn documents(value: &Value) -> Option<Vec<Document>> {
 }
 
 fn document(item: &Value) -> Document {
-    let item = item.member("document").or_else(|| item.member("node")).unwrap_or(item);
+    let item = item.get("document").or_else(|| item.get("node")).unwrap_or(item);
     let Value::Object(map) = item else {
         let content = match item {
             Value::String(text) => text.clone(),
@@ -89,8 +88,8 @@ fn document(item: &Value) -> Document {
         };
     };
     let item = map
-        .member("kwargs")
-        .filter(|_| map.has("lc"))
+        .get("kwargs")
+        .filter(|_| map.contains_key("lc"))
         .and_then(Value::as_object)
         .unwrap_or(map);
     let mut document = Document::default();
@@ -115,7 +114,7 @@ fn document(item: &Value) -> Document {
         }
     }
     if document.score.is_none() {
-        document.score = document.metadata.member("score").and_then(Value::as_f64);
+        document.score = document.metadata.get("score").and_then(Value::as_f64);
     }
     document
 }
@@ -130,8 +129,8 @@ pub(super) fn embedded_texts(value: &Value) -> Vec<String> {
             Value::String(text) => Some(text.clone()),
             other => other
                 .pointer("/embedding/text")
-                .or_else(|| other.member("content"))
-                .or_else(|| other.member("text"))
+                .or_else(|| other.get("content"))
+                .or_else(|| other.get("text"))
                 .and_then(Value::as_str)
                 .map(str::to_owned),
         })
@@ -142,12 +141,12 @@ pub(super) fn evaluations(value: &Value) -> Vec<Evaluation> {
     let Value::Array(items) = value else { return Vec::new() };
     items
         .iter()
-        .filter_map(|item| item.member("evaluation").or(Some(item)).and_then(Value::as_object))
+        .filter_map(|item| item.get("evaluation").or(Some(item)).and_then(Value::as_object))
         .map(|map: &Map<String, Value>| {
-            let words = |key: &str| map.member(key).and_then(Value::as_str).map(str::to_owned);
+            let words = |key: &str| map.get(key).and_then(Value::as_str).map(str::to_owned);
             Evaluation {
                 name: words("name"),
-                score: map.member("score").and_then(Value::as_f64),
+                score: map.get("score").and_then(Value::as_f64),
                 label: words("label"),
                 explanation: words("explanation"),
                 annotator_kind: words("annotator_kind"),
