@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
 /// An id: a place in the [`IdVec`] that gave it out.
-pub(crate) trait Id: Copy + Eq + Ord + Hash + fmt::Debug {
+pub trait Id: Copy + Eq + Ord + Hash + fmt::Debug {
     /// The first place.
     const FIRST: Self;
 
@@ -22,6 +22,12 @@ macro_rules! ids {
         $(#[$about])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         $visible struct $name(usize);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
 
         impl Id for $name {
             const FIRST: Self = Self(0);
@@ -48,40 +54,28 @@ ids! {
     pub(super) MessageId;
     /// A tool call of one conversation.
     pub(super) CallId;
-}
-
-/// A step of a run.
-pub(crate) type StepId = usize;
-
-/// A scope of a run.
-pub(crate) type ScopeId = usize;
-
-impl Id for usize {
-    const FIRST: Self = 0;
-
-    fn new(index: usize) -> Self {
-        index
-    }
-
-    fn index(self) -> usize {
-        self
-    }
+    /// A step of a run.
+    pub StepId;
+    /// A scope of a run.
+    pub ScopeId;
 }
 
 /// A list whose places have ids. It also holds what is known of each item of another list, under that list's ids.
-pub(crate) struct IdVec<I, T> {
+pub struct IdVec<I, T> {
     list: Vec<T>,
     ids: PhantomData<fn() -> I>,
 }
 
 impl<I: Id, T> IdVec<I, T> {
     /// An empty list with room for so many items.
-    pub(crate) fn with_capacity(count: usize) -> Self {
+    #[must_use]
+    pub fn with_capacity(count: usize) -> Self {
         Vec::with_capacity(count).into()
     }
 
     /// The same value for each of the first ids.
-    pub(crate) fn filled(value: T, count: usize) -> Self
+    #[must_use]
+    pub fn filled(value: T, count: usize) -> Self
     where
         T: Clone,
     {
@@ -89,49 +83,52 @@ impl<I: Id, T> IdVec<I, T> {
     }
 
     /// Adds an item and gives its id.
-    pub(crate) fn push(&mut self, item: T) -> I {
+    pub fn push(&mut self, item: T) -> I {
         self.list.push(item);
         I::new(self.list.len() - 1)
     }
 
     /// The item with this id.
-    pub(crate) fn get(&self, id: I) -> Option<&T> {
+    #[must_use]
+    pub fn get(&self, id: I) -> Option<&T> {
         self.list.get(id.index())
     }
 
     /// The item with this id, to be changed.
-    pub(crate) fn get_mut(&mut self, id: I) -> Option<&mut T> {
+    pub fn get_mut(&mut self, id: I) -> Option<&mut T> {
         self.list.get_mut(id.index())
     }
 
     /// Puts another item in the place of this one.
-    pub(crate) fn set(&mut self, id: I, item: T) {
+    pub fn set(&mut self, id: I, item: T) {
         if let Some(slot) = self.get_mut(id) {
             *slot = item;
         }
     }
 
     /// All ids in order.
-    pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
         (0..self.list.len()).map(I::new)
     }
 
     /// All items in order, each with its id.
-    pub(crate) fn enumerate(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
+    pub fn enumerate(&self) -> impl DoubleEndedIterator<Item = (I, &T)> + ExactSizeIterator {
         self.list.iter().enumerate().map(|(index, item)| (I::new(index), item))
     }
 }
 
 impl<I: Id, T: Copy> IdVec<I, Option<T>> {
     /// What is known under this id.
-    pub(crate) fn known(&self, id: I) -> Option<T> {
+    #[must_use]
+    pub fn known(&self, id: I) -> Option<T> {
         self.get(id).copied().flatten()
     }
 }
 
 impl<I: Id> IdVec<I, bool> {
     /// Whether this id is marked.
-    pub(crate) fn is_set(&self, id: I) -> bool {
+    #[must_use]
+    pub fn is_set(&self, id: I) -> bool {
         self.get(id).copied().unwrap_or_default()
     }
 }

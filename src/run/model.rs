@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::id::{ScopeId, StepId};
+use super::id::{Id, IdVec, ScopeId, StepId};
 use crate::operation::{Failure, Message, Operation};
 use crate::span::{SpanId, TraceId, UnixNanos};
 use crate::trace::Finding;
@@ -28,10 +28,10 @@ pub struct Run {
     pub failure: Option<RunFailure>,
     /// The operation that stands for the whole run.
     pub root: Option<StepId>,
-    /// Operations in causal order; a parent stands before its children. An index into this list names a step.
-    pub steps: Vec<Step>,
+    /// Operations in causal order; a parent stands before its children.
+    pub steps: IdVec<StepId, Step>,
     /// Agent scopes; the first is the outermost. Never empty unless `steps` is.
-    pub scopes: Vec<Scope>,
+    pub scopes: IdVec<ScopeId, Scope>,
     /// What the run was asked first, with the step whose words they are.
     pub question: Option<Said>,
     /// What the run answered at last.
@@ -50,6 +50,28 @@ impl Run {
         self.steps
             .iter()
             .any(|step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail))
+    }
+}
+
+impl StepId {
+    /// The place in [`Run::steps`].
+    #[must_use]
+    pub fn index(self) -> usize {
+        Id::index(self)
+    }
+
+    /// The step; `None` if the run has no such step.
+    #[must_use]
+    pub fn of(self, run: &Run) -> Option<&Step> {
+        run.steps.get(self)
+    }
+}
+
+impl ScopeId {
+    /// The place in [`Run::scopes`].
+    #[must_use]
+    pub fn index(self) -> usize {
+        Id::index(self)
     }
 }
 

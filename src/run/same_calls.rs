@@ -1,6 +1,6 @@
 //! Model calls of several runs that are one call.
 
-use super::id::{Id, StepId};
+use super::id::StepId;
 use super::model::Run;
 use crate::hash::{HashMap, HashSet};
 use crate::trace::{Finding, FindingKind};
@@ -11,9 +11,9 @@ pub(super) fn mark(runs: &mut [Run]) {
     let mut by_id: HashMap<String, Vec<(usize, StepId)>> = HashMap::default();
     let mut marked: HashSet<usize> = HashSet::default();
     for (at, run) in runs.iter().enumerate() {
-        for (index, step) in run.steps.iter().enumerate() {
-            if let Some(id) = &step.operation.response_id {
-                by_id.entry(id.clone()).or_default().push((at, StepId::new(index)));
+        for (id, step) in run.steps.enumerate() {
+            if let Some(response) = &step.operation.response_id {
+                by_id.entry(response.clone()).or_default().push((at, id));
             }
         }
     }

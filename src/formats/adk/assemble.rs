@@ -134,7 +134,7 @@ impl<'a> Assembly<'a, '_> {
 
     fn conversation(&mut self, id: ScopeId) -> Vec<Invocation<'a>> {
         let run = self.run;
-        let Some(scope) = run.scopes.get(id.index()) else {
+        let Some(scope) = run.scopes.get(id) else {
             return Vec::new();
         };
         let is_first = id.index() == 0;
@@ -240,10 +240,10 @@ impl<'a> Assembly<'a, '_> {
     /// The agent whose operation a piece is: agents to which a run is passed on speak in one conversation.
     pub(super) fn author(&self, id: ScopeId, piece: Option<&Piece<'a>>) -> Text<'a> {
         let run = self.run;
-        let agent = |scope: usize| run.scopes.get(scope)?.agent.as_deref();
+        let agent = |scope: ScopeId| run.scopes.get(scope)?.agent.as_deref();
         let step = piece.and_then(|piece| piece.step?.of(run));
         let own = step.and_then(|step| step.operation.agent.name.as_deref().or_else(|| agent(step.scope)));
-        let name = own.or_else(|| agent(id.index())).or(run.agent.name.as_deref());
+        let name = own.or_else(|| agent(id)).or(run.agent.name.as_deref());
         name.filter(|name| !name.is_empty()).unwrap_or("unknown").into()
     }
 

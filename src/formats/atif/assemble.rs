@@ -33,7 +33,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
     let question = run.question.as_ref().filter(outside);
     main.steps.extend(question.map(|said| step::of_said(run, said, "user")));
     let own = assembly.scopes.remove(&None).unwrap_or_default();
-    let is_aside = |scope: &ScopeId| run.scopes.get(scope.index()).is_some_and(|scope| scope.aside);
+    let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
     let (aside, own): (Vec<ScopeId>, Vec<ScopeId>) = own.into_iter().partition(is_aside);
     assembly.fill(&mut main, &own, 0);
     assembly.beside(&mut main, &aside);
@@ -86,7 +86,7 @@ impl<'a> Draft<'a> {
         if steps.is_empty() {
             return Err(losses);
         }
-        let scope = scope.and_then(|scope| run.scopes.get(scope.index()));
+        let scope = scope.and_then(|scope| run.scopes.get(scope));
         let name = scope.and_then(|scope| scope.agent.as_ref()).or(run.agent.name.as_ref());
         let versions = [&run.agent.version, &run.agent.framework_version];
         let version = versions.into_iter().flatten().find(|version| !version.is_empty());
@@ -236,7 +236,7 @@ impl<'a> Assembly<'a, '_> {
         for scopes in inline {
             let first = draft.steps.len();
             self.fill(draft, &scopes, depth + 1);
-            let agent = scopes.first().and_then(|scope| run.scopes.get(scope.index())?.agent.as_ref());
+            let agent = scopes.first().and_then(|scope| run.scopes.get(*scope)?.agent.as_ref());
             for step in draft.steps.iter_mut().skip(first) {
                 agent.into_iter().for_each(|agent| step.extra.insert_new("agent", agent));
             }
@@ -266,7 +266,7 @@ impl<'a> Assembly<'a, '_> {
     fn subagent(&mut self, above: &mut Draft<'a>, scopes: &[ScopeId], as_file: bool, depth: usize) -> Option<Object<'a>> {
         let run = self.run;
         let first = scopes.first()?;
-        let span = run.scopes.get(first.index()).and_then(|scope| run.steps.get(scope.step?)?.span_id);
+        let span = run.scopes.get(*first).and_then(|scope| run.steps.get(scope.step?)?.span_id);
         let id = match span {
             Some(span) => format!("{}-{span}", run.trace_id),
             None => format!("{}-{}", run.trace_id, first.index()),

@@ -9,7 +9,7 @@ use crate::formats::rounds::{self, Round};
 use crate::formats::{LossReason, calls, io};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message};
-use crate::run::{Run, Step};
+use crate::run::{Run, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
 use crate::transcript::{Asked, Piece, PieceKind};
 
@@ -18,12 +18,12 @@ pub(super) struct Source<'a> {
     pub(super) run: &'a Run,
     results: Results<'a>,
     /// Searches that ran inside a tool, by the tool.
-    searches: HashMap<usize, Vec<&'a Step>>,
+    searches: HashMap<StepId, Vec<&'a Step>>,
 }
 
 impl<'a> Source<'a> {
     pub(super) fn of(run: &'a Run) -> Self {
-        let mut searches: HashMap<usize, Vec<&'a Step>> = HashMap::default();
+        let mut searches: HashMap<StepId, Vec<&'a Step>> = HashMap::default();
         for step in run.steps.iter().filter(|step| is_search(step)) {
             if let Some(tool) = step.inside_tool {
                 searches.entry(tool).or_default().push(step);
@@ -175,7 +175,7 @@ impl<'a> Told<'a> {
         self.tools.push(call);
         let Some(tool) = asked.tool else { return };
         tool.of(run).into_iter().for_each(|tool| self.step(run, tool, lost));
-        for search in source.searches.get(&tool.index()).into_iter().flatten() {
+        for search in source.searches.get(&tool).into_iter().flatten() {
             self.search(source, search, lost);
         }
     }

@@ -10,7 +10,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::thread::Item;
 use crate::formats::{Loss, LossReason, calls, exchange, facts};
 use crate::operation::Kind;
-use crate::run::{Run, Step};
+use crate::run::{IdVec, Run, Step};
 use crate::span::UnixNanos;
 use crate::transcript::{Asked, Given, NESTING_LIMIT, PieceKind, ScopeId, StepId};
 
@@ -30,7 +30,7 @@ pub(super) struct Events<'a, 't> {
     /// The spans that are open.
     open: Vec<Text<'a>>,
     /// The span of each scope.
-    spans: Vec<Text<'a>>,
+    spans: IdVec<ScopeId, Text<'a>>,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "microseconds fit")]
@@ -90,13 +90,13 @@ impl<'a, 't> Events<'a, 't> {
     }
 
     fn span(&self, scope: ScopeId) -> Text<'a> {
-        self.spans.get(scope.index()).cloned().unwrap_or_default()
+        self.spans.get(scope).cloned().unwrap_or_default()
     }
 
     /// An agent's conversation, as a span.
     pub(super) fn scope(&mut self, id: ScopeId, depth: usize) {
         let (telling, run) = (self.telling, self.run);
-        let (Some(scope), Some(talk)) = (run.scopes.get(id.index()), telling.talk(id)) else {
+        let (Some(scope), Some(talk)) = (run.scopes.get(id), telling.talk(id)) else {
             return;
         };
         let step = scope.step.and_then(|step| run.steps.get(step));
@@ -114,7 +114,7 @@ impl<'a, 't> Events<'a, 't> {
         self.list.push(event);
         self.open.push(self.span(id));
         let is_call = |item: &Item<'_>| matches!(item.piece.kind, PieceKind::Turn(_) | PieceKind::SilentTurn);
-        let others = thread.rest.iter().filter(|rest| Some(rest.index()) != scope.step);
+        let others = thread.rest.iter().filter(|rest| Some(**rest) != scope.step);
         let mut others = others.filter_map(|rest| Some((*rest, rest.of(run)?.started_at))).peekable();
         for (at, item) in thread.items.iter().enumerate() {
             let own = item.piece.step.and_then(|step| step.of(run));
@@ -275,7 +275,7 @@ impl<'a, 't> Events<'a, 't> {
             .flatten();
         let below = below.filter(|_| tool.is_some()).unwrap_or_default();
         if let Some(first) = below.first() {
-            event.add_filled("agent", run.scopes.get(first.index()).and_then(|scope| scope.agent.as_deref()));
+            event.add_filled("agent", run.scopes.get(*first).and_then(|scope| scope.agent.as_deref()));
             event.add("agent_span_id", self.span(*first));
         }
         match step {

@@ -6,7 +6,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::thread::{Item, Thread, Words};
 use crate::formats::told::Told;
 use crate::hash::HashMap;
-use crate::run::Run;
+use crate::run::{IdVec, Run};
 use crate::transcript::{PieceKind, ScopeId, Transcript};
 
 /// What the lists of a log are made of.
@@ -15,7 +15,7 @@ pub(super) struct Telling<'a> {
     pub(super) results: Results<'a>,
     pub(super) told: Told<'a>,
     /// By scope.
-    talks: Vec<Talk<'a>>,
+    talks: IdVec<ScopeId, Talk<'a>>,
 }
 
 /// A scope's thread.
@@ -37,7 +37,7 @@ impl<'a> Telling<'a> {
     /// `main`: the scopes around whose conversations the run's question and answer stand.
     pub(super) fn of(run: &'a Run, transcript: &Transcript<'a>, main: &[ScopeId]) -> Self {
         let (results, mut first) = (Results::of(run), 0);
-        let mut talks = Vec::with_capacity(run.scopes.len());
+        let mut talks = IdVec::with_capacity(run.scopes.len());
         for (scope, _) in transcript.homes() {
             let outside = |is_here: bool| move |said: &&crate::run::Said| is_here && !said.in_conversation;
             let question = run.question.as_ref().filter(outside(main.first() == Some(&scope)));
@@ -56,7 +56,7 @@ impl<'a> Telling<'a> {
     }
 
     pub(super) fn talk(&self, scope: ScopeId) -> Option<&Talk<'a>> {
-        self.talks.get(scope.index())
+        self.talks.get(scope)
     }
 
     /// The messages of all scopes.

@@ -51,7 +51,7 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
         .map(|(key, _)| Loss::new(None, format!("run.{key}"), LossReason::NoPlace))
         .collect();
     for (id, home) in transcript.homes() {
-        let Some(scope) = run.scopes.get(id.index()) else { continue };
+        let Some(scope) = run.scopes.get(id) else { continue };
         if is_one && (home.is_some() || scope.aside) {
             if !scope.conversation.is_empty() {
                 let span = scope.step.and_then(|step| run.steps.get(step)?.span_id);

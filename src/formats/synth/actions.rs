@@ -9,7 +9,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::Message;
-use crate::run::{Entry, ResultEntry, Run, Step};
+use crate::run::{Entry, ResultEntry, Run, ScopeId, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
 
 /// A tool call that was told, and where.
@@ -31,10 +31,10 @@ impl<'a> Messages<'a> {
         run: &'a Run,
         message: &'a Message,
         entry: &'a Entry,
-        asked: Option<usize>,
+        asked: Option<StepId>,
         turn: usize,
         told: &mut HashMap<Text<'a>, Told<'a>>,
-        scope: usize,
+        scope: ScopeId,
     ) {
         for (place, call) in message.tool_calls.iter().enumerate() {
             let tool = asked.and_then(|asked| self.ran.get(&(asked, place)).copied());
@@ -90,7 +90,7 @@ impl<'a> Messages<'a> {
     }
 
     /// A call that no model's output shows.
-    pub(super) fn lone_action(&mut self, run: &'a Run, lone: Lone<'a>, call_id: &'a str, turn: usize, scope: usize) -> Told<'a> {
+    pub(super) fn lone_action(&mut self, run: &'a Run, lone: Lone<'a>, call_id: &'a str, turn: usize, scope: ScopeId) -> Told<'a> {
         let Lone { name, arguments, span, at } = lone;
         let (arguments, coerced) = arguments_object(arguments);
         if coerced {
@@ -125,7 +125,7 @@ impl<'a> Messages<'a> {
         at: UnixNanos,
         turn: usize,
         told: &mut HashMap<Text<'a>, Told<'a>>,
-        scope: usize,
+        scope: ScopeId,
     ) {
         let tool = entry.tool.and_then(|tool| run.steps.get(tool));
         let known = entry.tool.and_then(|tool| self.tool_ids.get(&tool).cloned());
@@ -225,14 +225,14 @@ impl<'a> Messages<'a> {
     }
 }
 
-fn span_text(run: &Run, step: Option<usize>) -> Text<'_> {
+fn span_text(run: &Run, step: Option<StepId>) -> Text<'_> {
     match step.and_then(|step| run.steps.get(step)) {
         Some(step) => step.span_id.map_or_else(|| (&step.id).into(), |span| span.to_string().into()),
         None => "run".into(),
     }
 }
 
-fn prefix(run: &Run, scope: usize) -> Text<'_> {
+fn prefix(run: &Run, scope: ScopeId) -> Text<'_> {
     let agent = run.scopes.get(scope).and_then(|scope| scope.agent.as_ref());
     agent.map_or_else(|| format!("conversation-{scope}").into(), Text::from)
 }

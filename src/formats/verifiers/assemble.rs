@@ -19,7 +19,7 @@ use crate::transcript::{Given, PieceKind, ScopeId, StepId, Transcript};
 pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
     let transcript = Transcript::of(run);
     let homes = transcript.homes();
-    let is_aside = |scope: &ScopeId| run.scopes.get(scope.index()).is_some_and(|scope| scope.aside);
+    let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
     let main: Vec<ScopeId> = homes
         .iter()
         .filter(|(id, home)| home.is_none() && !is_aside(id))
@@ -245,8 +245,8 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        let own = run.scopes.get(id.index()).and_then(|scope| scope.step);
-        let rest = thread.rest.iter().filter(|rest| Some(rest.index()) != own);
+        let own = run.scopes.get(id).and_then(|scope| scope.step);
+        let rest = thread.rest.iter().filter(|rest| Some(**rest) != own);
         rest.filter_map(|rest| rest.of(run))
             .for_each(|step| self.operation(step, None, false));
         thread.tip().map(|tip| first + tip)
@@ -255,7 +255,7 @@ impl<'a> Graph<'a> {
     /// Whose messages begin here.
     fn agent(&mut self, id: ScopeId, home: Option<StepId>, first: usize) {
         let run = self.run;
-        let Some(scope) = run.scopes.get(id.index()) else { return };
+        let Some(scope) = run.scopes.get(id) else { return };
         let step = scope.step.and_then(|step| run.steps.get(step));
         let mut about = facts::filled([("name", scope.agent.as_deref().into())]);
         if first < self.nodes.len() {

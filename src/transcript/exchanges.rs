@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{CallPlace, Lone, ScopeId, StepId, Transcript};
+use super::call_place::CallPlace;
+use super::coverage::{Lone, Transcript};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, ToolCall};
-use crate::run::{Entry, EntryKind, ResultEntry, Step};
+use crate::run::{Entry, EntryKind, ResultEntry, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 
 /// One thing that was said or done in a conversation.
@@ -81,7 +82,7 @@ impl<'a> Transcript<'a> {
     /// The conversation of a scope, and in it the operations that it does not tell of.
     pub(crate) fn pieces(&self, scope: ScopeId) -> Pieces<'a> {
         let mut out = Pieces::default();
-        let conversation = self.run.scopes.get(scope.index()).map_or(&[][..], |scope| &scope.conversation);
+        let conversation = self.run.scopes.get(scope).map_or(&[][..], |scope| &scope.conversation);
         for entry in conversation {
             out.entry(self, entry);
         }
@@ -102,7 +103,7 @@ impl<'a> Transcript<'a> {
 
 impl<'a> Pieces<'a> {
     fn entry(&mut self, transcript: &Transcript<'a>, entry: &'a Entry) {
-        let step = entry.step.map(StepId::new);
+        let step = entry.step;
         let (kind, message) = match &entry.kind {
             EntryKind::Message(message) => (PieceKind::Message(message), Some(message)),
             EntryKind::Turn(message) => (PieceKind::Turn(message), Some(message)),
@@ -117,7 +118,7 @@ impl<'a> Pieces<'a> {
             calls: Vec::new(),
         };
         if let EntryKind::Call(call) = &entry.kind {
-            piece.step = Some(StepId::new(call.tool));
+            piece.step = Some(call.tool);
             piece.calls.push(Asked {
                 id: (&call.call_id).into(),
                 is_made: false,
@@ -161,7 +162,7 @@ impl<'a> Pieces<'a> {
     fn result(&mut self, entry: &'a Entry, result: &'a ResultEntry) {
         let given = Given {
             entry: Some(result),
-            tool: result.tool.map(StepId::new),
+            tool: result.tool,
             at: entry.at,
             branch: entry.branch,
         };
