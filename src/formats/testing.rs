@@ -7,7 +7,7 @@ pub(crate) mod samples;
 use serde_json::{Map, Value};
 
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
-use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, Id, IdVec, ResultEntry, Run, Said, Scope, ScopeId, Step, StepId, testing};
+use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, Id, IdVec, ResultEntry, Run, Scope, ScopeId, Step, StepId, Utterance, testing};
 use crate::span::{SpanId, TraceId, UnixNanos};
 
 /// Milliseconds after 2026-01-01T10:00:00Z.
@@ -238,7 +238,7 @@ impl Build {
 
     pub(crate) fn ask(&mut self, content: &str, step: usize, in_conversation: bool) {
         let at = self.run.steps[step].started_at;
-        self.run.question = Some(Said {
+        self.run.question = Some(Utterance {
             content: content.into(),
             step: StepId::new(step),
             at,
@@ -248,7 +248,7 @@ impl Build {
 
     pub(crate) fn answer(&mut self, content: &str, step: usize, in_conversation: bool) {
         let at = self.run.steps[step].end_or_start();
-        self.run.answer = Some(Said {
+        self.run.answer = Some(Utterance {
             content: content.into(),
             step: StepId::new(step),
             at,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::formats::Options;
 use crate::operation::{Failure, Kind, Message, Part, Role, ToolCall, ToolUse};
-use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, Id, IdVec, ResultEntry, Run, Said, Scope, ScopeId, Step, StepId, testing};
+use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, Id, IdVec, ResultEntry, Run, Scope, ScopeId, Step, StepId, Utterance, testing};
 use crate::span::{SpanId, TraceId, UnixNanos};
 
 /// 2026-01-01T10:00:00Z.
@@ -191,8 +191,8 @@ fn entry(kind: EntryKind, step: Option<usize>, at: u64) -> Entry {
     }
 }
 
-pub(crate) fn said(text: &str, step: usize, at: u64, in_conversation: bool) -> Said {
-    Said {
+pub(crate) fn said(text: &str, step: usize, at: u64, in_conversation: bool) -> Utterance {
+    Utterance {
         content: text.into(),
         step: StepId::new(step),
         at: ms(at),

@@ -40,5 +40,5 @@ mod tree;
 
 pub use assemble::from_batch;
 pub use id::{Id, IdVec, ScopeId, StepId};
-pub use model::{AgentInfo, CallEntry, Entry, EntryKind, Observed, ResultEntry, Run, RunFailure, Said, Scope, Step};
+pub use model::{AgentInfo, CallEntry, Entry, EntryKind, Observed, ResultEntry, Run, RunFailure, Scope, Step, Utterance};
 pub(crate) use names::{handoff_target, plain as plain_name};

@@ -33,9 +33,9 @@ pub struct Run {
     /// Agent scopes; the first is the outermost. Never empty unless `steps` is.
     pub scopes: IdVec<ScopeId, Scope>,
     /// What the run was asked first, with the step whose words they are.
-    pub question: Option<Said>,
+    pub question: Option<Utterance>,
     /// What the run answered at last.
-    pub answer: Option<Said>,
+    pub answer: Option<Utterance>,
     /// Facts of operations that have no step of their own in most formats, tags, metadata.
     pub metadata: Map<String, Value>,
     /// Oddities of the data.
@@ -104,7 +104,7 @@ pub struct RunFailure {
 
 /// Words that stand at the start or the end of a run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Said {
+pub struct Utterance {
     /// The words, or a JSON value.
     pub content: Value,
     /// The step whose input or output they are.

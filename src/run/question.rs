@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::id::{IdVec, ScopeId, StepId};
 use super::interrupts;
-use super::model::{EntryKind, RunFailure, Said, Scope, Step};
+use super::model::{EntryKind, RunFailure, Scope, Step, Utterance};
 use crate::dialect::messages::{self, Direction};
 use crate::operation::{Kind, Message, Role};
 use crate::span::UnixNanos;
@@ -30,14 +30,14 @@ fn top(scopes: &IdVec<ScopeId, Scope>) -> Vec<&Scope> {
 }
 
 /// The last user message before the first answer; else what only an agent or chain span holds.
-pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Said> {
+pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
     for scope in top(scopes) {
         let mut found = None;
         let first = scope.conversation.iter().find_map(|entry| entry.step);
         for entry in &scope.conversation {
             match &entry.kind {
                 EntryKind::Message(message) if message.role == Role::User && entry.step == first && message.has_words() => {
-                    found = entry.step.map(|step| Said {
+                    found = entry.step.map(|step| Utterance {
                         content: Value::String(message.content()),
                         step,
                         at: entry.at,
@@ -58,7 +58,7 @@ pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scop
         other => task(steps).or(other)?,
     };
     let at = steps.get(step).map_or(UnixNanos(0), |step| step.started_at);
-    Some(Said {
+    Some(Utterance {
         content,
         step,
         at,
@@ -101,7 +101,7 @@ pub(super) fn answer(
     scopes: &mut IdVec<ScopeId, Scope>,
     root: Option<StepId>,
     failure: Option<&RunFailure>,
-) -> Option<Said> {
+) -> Option<Utterance> {
     if failure.is_some() || interrupts::waits(steps, scopes) {
         return None;
     }
@@ -113,7 +113,7 @@ pub(super) fn answer(
 }
 
 /// The last answer that asks for no tool; else what only an agent or chain span holds.
-fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Said> {
+fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
     let last = top(scopes)
         .iter()
         .flat_map(|scope| &scope.conversation)
@@ -137,7 +137,7 @@ fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root
     {
         let text = message.content();
         if !message.asks_for_tools() && !text.trim().is_empty() {
-            return Some(Said {
+            return Some(Utterance {
                 content: Value::String(text),
                 step,
                 at,
@@ -151,7 +151,7 @@ fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root
             .find(|call| call.name == "final_answer")
             .and_then(|call| call.arguments.as_ref()?.get("answer").cloned())
         {
-            return Some(Said {
+            return Some(Utterance {
                 content: answer,
                 step,
                 at,
@@ -161,7 +161,7 @@ fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root
     }
     let gives_output = |step: &Step| step.operation.kind == Kind::FinalOutput && step.operation.output.is_some();
     if let Some((id, step)) = steps.enumerate().rfind(|(_, step)| gives_output(step)) {
-        return Some(Said {
+        return Some(Utterance {
             content: step.operation.output.get().cloned()?,
             step: id,
             at: step.end_or_start(),
@@ -172,7 +172,7 @@ fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root
     let at = steps.get(step).map_or(UnixNanos(0), Step::end_or_start);
     // A run that was stopped before its tools ends with the words that asked for them.
     let in_conversation = last.is_some_and(|(.., message)| content.as_str() == Some(message.content().as_str()));
-    Some(Said {
+    Some(Utterance {
         content,
         step,
         at,

@@ -6,7 +6,7 @@ use serde_json::Map;
 
 use super::agent;
 use super::id::{IdVec, ScopeId, StepId};
-use super::model::{Run, RunFailure, Said, Scope, Step};
+use super::model::{Run, RunFailure, Scope, Step, Utterance};
 use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::span::{Span, TraceId, UnixNanos};
@@ -16,8 +16,8 @@ use crate::trace::{Finding, FindingKind, Trace};
 pub(super) struct Whole {
     pub(super) root: Option<StepId>,
     pub(super) failure: Option<RunFailure>,
-    pub(super) question: Option<Said>,
-    pub(super) answer: Option<Said>,
+    pub(super) question: Option<Utterance>,
+    pub(super) answer: Option<Utterance>,
 }
 
 pub(super) fn run(
@@ -115,5 +115,33 @@ pub(super) fn run(
         answer,
         metadata,
         findings,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::id::Id;
+    use crate::run::testing::step;
+
+    #[test]
+    fn the_session_of_the_root_is_the_runs() {
+        let named = |session: &str| {
+            let mut step = step(session.to_owned(), Kind::Agent, "", UnixNanos(0), UnixNanos(9));
+            step.operation.session_id = Some(session.to_owned());
+            step
+        };
+        let whole = Whole {
+            root: Some(StepId::new(1)),
+            failure: None,
+            question: None,
+            answer: None,
+        };
+        let trace_id = TraceId::from_bytes(&[1; 16]).expect("not zero");
+        let steps = [named("first"), named("outermost")].into_iter().collect();
+        let run = run((trace_id, &Trace::default()), steps, IdVec::default(), whole, Vec::new());
+        assert_eq!(run.session_id.as_deref(), Some("outermost"));
+        let kinds: Vec<FindingKind> = run.findings.iter().map(|finding| finding.kind).collect();
+        assert_eq!(kinds, [FindingKind::SeveralSessions]);
     }
 }

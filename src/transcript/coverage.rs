@@ -30,7 +30,7 @@ pub(crate) struct Transcript<'a> {
 
 /// How an operation is told that no conversation tells of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lone<'a> {
+pub(crate) enum Uncovered<'a> {
     /// As a call and its result, both made of the operation.
     CallAndResult,
     /// As the result of its call, which stands in a turn.
@@ -150,22 +150,22 @@ impl<'a> Transcript<'a> {
     }
 
     /// How this step is told; `None` where a conversation or another operation tells of it, or it says nothing of its own.
-    pub(crate) fn lone(&self, id: StepId) -> Option<Lone<'a>> {
+    pub(crate) fn uncovered(&self, id: StepId) -> Option<Uncovered<'a>> {
         let step = id.of(self.run).filter(|_| !self.is_in_conversation(id))?;
         match step.operation.kind {
             Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::MemoryWrite => {
-                step.inside_tool.is_none().then_some(Lone::CallAndResult)
+                step.inside_tool.is_none().then_some(Uncovered::CallAndResult)
             }
             Kind::Handoff => match self.handoffs.before(step) {
-                Some(call) => (!self.answered.contains(call)).then_some(Lone::HandoffResult(call)),
-                None => Some(Lone::CallAndResult),
+                Some(call) => (!self.answered.contains(call)).then_some(Uncovered::HandoffResult(call)),
+                None => Some(Uncovered::CallAndResult),
             },
             // While it runs there is no more to tell than its call.
-            Kind::Tool if self.is_asked(step) => step.ended_at.map(|_| Lone::Result),
-            Kind::Tool => Some(Lone::CallAndResult),
-            Kind::Interrupt | Kind::UserInput => Some(Lone::UserWords),
-            Kind::FinalOutput => Some(Lone::AgentWords),
-            _ => is_model_call(step).then_some(Lone::Turn),
+            Kind::Tool if self.is_asked(step) => step.ended_at.map(|_| Uncovered::Result),
+            Kind::Tool => Some(Uncovered::CallAndResult),
+            Kind::Interrupt | Kind::UserInput => Some(Uncovered::UserWords),
+            Kind::FinalOutput => Some(Uncovered::AgentWords),
+            _ => is_model_call(step).then_some(Uncovered::Turn),
         }
     }
 

@@ -13,8 +13,8 @@ mod tests;
 
 pub(crate) use crate::run::{ScopeId, StepId};
 pub(crate) use call_place::CallPlace;
-pub(crate) use coverage::{Lone, Transcript, is_model_call};
-pub(crate) use exchanges::{Asked, Given, Piece, PieceKind, Pieces};
+pub(crate) use coverage::{Transcript, Uncovered, is_model_call};
+pub(crate) use exchanges::{CallResult, Exchange, ExchangeCall, ExchangeKind, Exchanges};
 pub(crate) use history::{first_input, history};
 
 /// How deep called agents stand in one another in a document: JSON readers stop at 128 levels, and an agent takes five. Those

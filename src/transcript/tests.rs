@@ -66,8 +66,8 @@ fn run(steps: Vec<Step>, conversation: Vec<Entry>) -> Run {
     }
 }
 
-fn lone<'a>(transcript: &Transcript<'a>, step: usize) -> Option<Lone<'a>> {
-    transcript.lone(StepId::new(step))
+fn lone<'a>(transcript: &Transcript<'a>, step: usize) -> Option<Uncovered<'a>> {
+    transcript.uncovered(StepId::new(step))
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_call_that_passes_the_run_on_tells_of_its_handoff() {
     let turn = |name: &str| entry(EntryKind::Turn(calling("c", name)), Some(0), 1);
     let steps = || vec![step(Kind::Llm, "chat", 1), step(Kind::Handoff, "handoff", 2)];
     let handed = run(steps(), vec![turn("transfer_to_billing")]);
-    assert_eq!(lone(&Transcript::of(&handed), 1), Some(Lone::HandoffResult("c")));
+    assert_eq!(lone(&Transcript::of(&handed), 1), Some(Uncovered::HandoffResult("c")));
     let answered = run(steps(), vec![turn("transfer_to_billing"), entry(result("c", 7), Some(0), 2)]);
     assert_eq!(lone(&Transcript::of(&answered), 1), None);
 }
@@ -84,7 +84,7 @@ fn a_call_that_passes_the_run_on_tells_of_its_handoff() {
 fn a_tool_whose_name_holds_transfer_is_no_handoff() {
     let steps = vec![step(Kind::Llm, "chat", 1), step(Kind::Handoff, "handoff", 2)];
     let paid = run(steps, vec![entry(EntryKind::Turn(calling("c", "transfer_money")), Some(0), 1)]);
-    assert_eq!(lone(&Transcript::of(&paid), 1), Some(Lone::CallAndResult));
+    assert_eq!(lone(&Transcript::of(&paid), 1), Some(Uncovered::CallAndResult));
 }
 
 #[test]
@@ -110,14 +110,14 @@ fn each_operation_is_told_once() {
     let running = run(steps.clone(), vec![turn(), entry(call.clone(), Some(4), 4), question()]);
     let transcript = Transcript::of(&running);
     let told: Vec<_> = (0..7).map(|step| lone(&transcript, step)).collect();
-    let turn_without_words = Some(Lone::Turn);
+    let turn_without_words = Some(Uncovered::Turn);
     assert_eq!(
         told,
         [
             None,
-            Some(Lone::Result),
+            Some(Uncovered::Result),
             None,
-            Some(Lone::CallAndResult),
+            Some(Uncovered::CallAndResult),
             None,
             turn_without_words,
             None

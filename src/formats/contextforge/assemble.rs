@@ -12,7 +12,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, facts, order};
 use crate::hash::HashMap;
 use crate::operation::Kind;
-use crate::run::{IdVec, Run, Said, ScopeId, Step, StepId};
+use crate::run::{IdVec, Run, ScopeId, Step, StepId, Utterance};
 use crate::span::{TraceId, UnixNanos, hex};
 
 /// One run as one document.
@@ -186,7 +186,7 @@ fn run_metadata<'a>(
 
 /// Whether a value of the root is the question, the answer or the task's input.
 fn is_told(run: &Run, value: &Json<'_>) -> bool {
-    let same = |said: &Option<Said>| said.as_ref().is_some_and(|said| *value == said.content);
+    let same = |said: &Option<Utterance>| said.as_ref().is_some_and(|said| *value == said.content);
     let is_input = || root_input(run).is_some_and(|input| *value == *input);
     same(&run.question) || same(&run.answer) || value.as_object().is_some() && is_input()
 }

@@ -7,7 +7,7 @@ use super::list::{Draft, List};
 use super::scopes::{self, Facts};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, facts};
-use crate::run::{IdVec, Run, Said, ScopeId, StepId};
+use crate::run::{IdVec, Run, ScopeId, StepId, Utterance};
 use crate::transcript::NESTING_LIMIT;
 
 /// All runs in the container that the options name.
@@ -104,7 +104,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
             main: List::new(run, facts, options),
         };
         let mut main = List::new(run, facts, options);
-        let only_outside = |said: &&Said| !said.in_conversation;
+        let only_outside = |said: &&Utterance| !said.in_conversation;
         if let Some(said) = run.question.as_ref().filter(only_outside) {
             main.words("user", Json::from(&said.content), said.step, said.at);
         }

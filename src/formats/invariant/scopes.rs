@@ -13,7 +13,7 @@ use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
-use crate::transcript::{CallPlace, Lone, ScopeId, StepId, Transcript, is_model_call};
+use crate::transcript::{CallPlace, ScopeId, StepId, Transcript, Uncovered, is_model_call};
 
 /// What is found once for a run and asked for by each of its lists.
 pub(super) struct Facts<'a> {
@@ -55,13 +55,13 @@ impl<'a> Facts<'a> {
 }
 
 /// How an operation that no conversation tells of becomes events.
-fn alone<'a>(run: &Run, facts: &Facts<'a>, id: StepId, step: &Step) -> Option<Lone<'a>> {
+fn alone<'a>(run: &Run, facts: &Facts<'a>, id: StepId, step: &Step) -> Option<Uncovered<'a>> {
     let said = [&run.question, &run.answer];
     if said.into_iter().flatten().any(|said| said.step == id) && !is_model_call(step) {
         return None;
     }
-    let lone = facts.transcript.lone(id)?;
-    let is_nested = step.operation.kind == Kind::Tool && lone == Lone::CallAndResult && facts.transcript.is_inside_tool(id);
+    let lone = facts.transcript.uncovered(id)?;
+    let is_nested = step.operation.kind == Kind::Tool && lone == Uncovered::CallAndResult && facts.transcript.is_inside_tool(id);
     (!is_nested).then_some(lone)
 }
 
@@ -72,7 +72,7 @@ fn is_running_tool(step: &Step) -> bool {
 
 enum Item<'a> {
     Entry(&'a Entry),
-    Alone(StepId, Lone<'a>),
+    Alone(StepId, Uncovered<'a>),
 }
 
 /// Writes a scope's conversation, and at their place in it the operations that it does not tell of.
@@ -84,7 +84,7 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: ScopeId, list: &
     let mut entries: Vec<&'a Entry> = conversation.iter().collect();
     results_by_time(&mut entries);
     let places = Places::of(&entries);
-    let mut alone_steps: Vec<(usize, StepId, Lone<'a>)> = own()
+    let mut alone_steps: Vec<(usize, StepId, Uncovered<'a>)> = own()
         .filter_map(|(id, step)| Some((places.of_step(step), id, alone(run, facts, id, step)?)))
         .collect();
     alone_steps.sort_by_key(|(place, index, _)| (*place, *index));
@@ -112,12 +112,12 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: ScopeId, list: &
         }
         match item {
             Item::Entry(entry) => list.entry(entry),
-            Item::Alone(index, Lone::CallAndResult) => list.pair(*index),
-            Item::Alone(index, Lone::Result) => list.asked_output(*index),
-            Item::Alone(index, Lone::HandoffResult(call_id)) => list.answer(*index, call_id),
-            Item::Alone(index, Lone::Turn) => list.silent_turn(*index),
-            Item::Alone(index, how @ (Lone::UserWords | Lone::AgentWords)) => {
-                let role = if *how == Lone::UserWords { "user" } else { "assistant" };
+            Item::Alone(index, Uncovered::CallAndResult) => list.pair(*index),
+            Item::Alone(index, Uncovered::Result) => list.asked_output(*index),
+            Item::Alone(index, Uncovered::HandoffResult(call_id)) => list.answer(*index, call_id),
+            Item::Alone(index, Uncovered::Turn) => list.silent_turn(*index),
+            Item::Alone(index, how @ (Uncovered::UserWords | Uncovered::AgentWords)) => {
+                let role = if *how == Uncovered::UserWords { "user" } else { "assistant" };
                 let content = run.steps.get(*index).and_then(|step| words(step, role));
                 let said = said_here.get_or_insert_with(|| said(&entries));
                 let is_said = |content: &Json<'_>| {

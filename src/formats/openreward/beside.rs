@@ -3,7 +3,7 @@
 use super::document::SubType;
 use super::facts;
 use super::list::{Draft, List};
-use super::write::Writer;
+use super::write::BlockWriter;
 use crate::formats::LossReason;
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
@@ -12,7 +12,7 @@ use crate::operation::{Kind, Operation};
 use crate::run::{Id, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 
-impl<'a> Writer<'a, '_> {
+impl<'a> BlockWriter<'a, '_> {
     /// Writes what hangs beside the blocks of this list; the outermost one also takes what has no stream of its own.
     pub(super) fn beside(&mut self, list: &mut List<'a>, outermost: bool) {
         let (run, plan) = (self.run, self.plan);

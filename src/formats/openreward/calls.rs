@@ -4,7 +4,7 @@ use super::digest::sha256;
 use super::document::SubType;
 use super::limits::above;
 use super::list::List;
-use super::write::{Conversation, Made, Outcome, Writer};
+use super::write::{BlockWriter, Conversation, Made, Outcome};
 use crate::formats::LossReason;
 use crate::formats::calls::arguments_object;
 use crate::formats::json::{Json, Object, Text};
@@ -13,7 +13,7 @@ use crate::operation::ToolCall;
 use crate::run::{CallEntry, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 
-impl<'a> Writer<'a, '_> {
+impl<'a> BlockWriter<'a, '_> {
     /// A model's TOOL_CALL. `None` where it repeats an earlier one of the conversation.
     #[expect(clippy::too_many_arguments, reason = "one call's facts, each used once")]
     pub(super) fn call(

@@ -4,14 +4,14 @@ use super::document::SubType;
 use super::limits::pieces;
 use super::list::List;
 use super::words::{Words, opaque, words};
-use super::write::{Conversation, Made, Writer};
+use super::write::{BlockWriter, Conversation, Made};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{LossReason, io};
 use crate::operation::{Message, Role};
 use crate::run::StepId;
 use crate::span::{SpanId, UnixNanos};
 
-impl<'a> Writer<'a, '_> {
+impl<'a> BlockWriter<'a, '_> {
     /// What a message says. Nothing for blank text.
     pub(super) fn message(
         &mut self,

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use super::facts;
 use super::list::List;
-use super::write::{Conversation, Writer};
+use super::write::{BlockWriter, Conversation};
 use crate::formats::json::Json;
 use crate::hash::HashMap;
 use crate::run::{IdVec, Run, ScopeId, StepId};
 use crate::transcript::NESTING_LIMIT;
 
-impl<'a> Writer<'a, '_> {
+impl<'a> BlockWriter<'a, '_> {
     /// A sub-agent's work: inside the given block, or after the turn.
     pub(super) fn sub_agent(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, scope: ScopeId, place: usize) {
         if self.written.contains(&scope) || self.is_too_deep(scope) {

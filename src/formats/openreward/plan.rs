@@ -11,7 +11,7 @@ use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Role};
 use crate::run::{Entry, EntryKind, Id, IdVec, Run, Scope, ScopeId};
 use crate::span::UnixNanos;
-use crate::transcript::{Lone, StepId, Transcript, first_input};
+use crate::transcript::{StepId, Transcript, Uncovered, first_input};
 
 /// One thing to write.
 #[derive(Debug, Clone)]
@@ -118,13 +118,13 @@ impl<'a> Plan<'a> {
         let mut spoken = Spoken { run, words: None };
         let mut lone: HashMap<ScopeId, Vec<(UnixNanos, Item<'a>)>> = HashMap::default();
         for (index, step) in run.steps.enumerate() {
-            let Some(lone_as) = transcript.lone(index) else {
+            let Some(lone_as) = transcript.uncovered(index) else {
                 continue;
             };
             let operation = &step.operation;
             let at = step.end_or_start();
             let item = match operation.kind {
-                _ if lone_as == Lone::CallAndResult => Item::Pair(index),
+                _ if lone_as == Uncovered::CallAndResult => Item::Pair(index),
                 Kind::Interrupt => match operation.interrupt.as_ref().and_then(|interrupt| interrupt.response.as_ref()) {
                     Some(content) if !spoken.has(&Role::User, content) => Item::Said {
                         role: &Role::User,
@@ -167,7 +167,7 @@ impl<'a> Plan<'a> {
 
     /// The question and the answer that only an agent or a chain holds, at the start and the end.
     fn add_outer_words(&mut self, run: &'a Run) {
-        let outer = |said: &'a crate::run::Said, role: &'static Role| Item::Said {
+        let outer = |said: &'a crate::run::Utterance, role: &'static Role| Item::Said {
             role,
             content: &said.content,
             step: said.step,

@@ -4,14 +4,14 @@ use super::document::SubType;
 use super::facts;
 use super::limits::{above, pieces};
 use super::list::List;
-use super::write::{Conversation, Made, Outcome, Writer};
+use super::write::{BlockWriter, Conversation, Made, Outcome};
 use crate::formats::LossReason;
 use crate::formats::json::{Json, Object};
 use crate::operation::Failure;
 use crate::run::{ScopeId, StepId};
 use crate::span::UnixNanos;
 
-impl<'a> Writer<'a, '_> {
+impl<'a> BlockWriter<'a, '_> {
     pub(super) fn result(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: Outcome<'a>, at: UnixNanos) {
         let tool = entry.tool.and_then(|tool| self.step(tool));
         let by_place = tool.and_then(|tool| talk.places.get(&(tool.dispatched_by?, tool.call_index?)).copied());

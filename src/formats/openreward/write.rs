@@ -7,9 +7,9 @@ use super::limits::Limits;
 use super::list::{Draft, List};
 use super::plan::{Item, Plan};
 use super::words::{Words, text_of};
+use crate::formats::conversation_words::ConversationWords;
 use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::told::Told;
 use crate::formats::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Message, Role};
@@ -17,7 +17,7 @@ use crate::run::{Entry, EntryKind, ResultEntry, Run, ScopeId, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
 
 /// Writes one run.
-pub(super) struct Writer<'a, 'p> {
+pub(super) struct BlockWriter<'a, 'p> {
     pub(super) run: &'a Run,
     pub(super) plan: &'p Plan<'a>,
     pub(super) limits: Limits,
@@ -35,7 +35,7 @@ pub(super) struct Writer<'a, 'p> {
     /// Sub-agents that stand too deep to be written in their place.
     pub(super) deep: HashSet<ScopeId>,
     /// The words of the conversations.
-    pub(super) words: Told<'a>,
+    pub(super) words: ConversationWords<'a>,
     /// Tools offered to the latest model call of each stream.
     offered: HashMap<ScopeId, Json<'a>>,
 }
@@ -84,7 +84,7 @@ impl<'a> From<&'a ResultEntry> for Outcome<'a> {
     }
 }
 
-impl<'a, 'p> Writer<'a, 'p> {
+impl<'a, 'p> BlockWriter<'a, 'p> {
     pub(super) fn new(run: &'a Run, plan: &'p Plan<'a>, limits: Limits, inline: bool) -> Self {
         Self {
             run,
@@ -98,7 +98,7 @@ impl<'a, 'p> Writer<'a, 'p> {
             written: HashSet::default(),
             depth: 0,
             deep: HashSet::default(),
-            words: Told::of(run),
+            words: ConversationWords::of(run),
             offered: HashMap::default(),
         }
     }

@@ -13,7 +13,7 @@ use crate::run::{Entry, ResultEntry, Run, ScopeId, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
 
 /// A tool call that was told, and where.
-pub(super) struct Told<'a> {
+pub(super) struct WrittenCall<'a> {
     pub(super) id: Text<'a>,
     name: Text<'a>,
     arguments: Object<'a>,
@@ -33,7 +33,7 @@ impl<'a> Messages<'a> {
         entry: &'a Entry,
         asked: Option<StepId>,
         turn: usize,
-        told: &mut HashMap<Text<'a>, Told<'a>>,
+        told: &mut HashMap<Text<'a>, WrittenCall<'a>>,
         scope: ScopeId,
     ) {
         for (place, call) in message.tool_calls.iter().enumerate() {
@@ -77,7 +77,7 @@ impl<'a> Messages<'a> {
                 let _ = self.tool_ids.insert(tool, id.clone());
             }
             self.action(&call.name, &arguments, turn, at, metadata);
-            let told_call = Told {
+            let told_call = WrittenCall {
                 id,
                 name: (&call.name).into(),
                 arguments,
@@ -90,8 +90,15 @@ impl<'a> Messages<'a> {
     }
 
     /// A call that no model's output shows.
-    pub(super) fn lone_action(&mut self, run: &'a Run, lone: Lone<'a>, call_id: &'a str, turn: usize, scope: ScopeId) -> Told<'a> {
-        let Lone { name, arguments, span, at } = lone;
+    pub(super) fn lone_action(
+        &mut self,
+        run: &'a Run,
+        lone: UnaskedCall<'a>,
+        call_id: &'a str,
+        turn: usize,
+        scope: ScopeId,
+    ) -> WrittenCall<'a> {
+        let UnaskedCall { name, arguments, span, at } = lone;
         let (arguments, coerced) = arguments_object(arguments);
         if coerced {
             let what = format!("action {name}: arguments are no object");
@@ -107,7 +114,7 @@ impl<'a> Messages<'a> {
         }
         metadata.insert_filled("span_id", span.map(|span| span.to_string()));
         self.action(name, &arguments, turn, at, metadata);
-        Told {
+        WrittenCall {
             id,
             name: name.into(),
             arguments,
@@ -124,7 +131,7 @@ impl<'a> Messages<'a> {
         entry: &'a ResultEntry,
         at: UnixNanos,
         turn: usize,
-        told: &mut HashMap<Text<'a>, Told<'a>>,
+        told: &mut HashMap<Text<'a>, WrittenCall<'a>>,
         scope: ScopeId,
     ) {
         let tool = entry.tool.and_then(|tool| run.steps.get(tool));
@@ -146,7 +153,7 @@ impl<'a> Messages<'a> {
                     .filter(|key| told.get(key).is_some_and(|call| call.id == known))
             });
             by_tool.unwrap_or_else(|| {
-                let lone = tool.map_or_else(|| Lone::unknown(at), Lone::of);
+                let lone = tool.map_or_else(|| UnaskedCall::unknown(at), UnaskedCall::of);
                 let told_call = self.lone_action(run, lone, &entry.call_id, turn, scope);
                 self.tell(told, call_id.clone(), told_call);
                 call_id
@@ -214,7 +221,7 @@ impl<'a> Messages<'a> {
     }
 
     /// Takes note of a call under the id that entries use.
-    pub(super) fn tell(&mut self, told: &mut HashMap<Text<'a>, Told<'a>>, key: Text<'a>, call: Told<'a>) {
+    pub(super) fn tell(&mut self, told: &mut HashMap<Text<'a>, WrittenCall<'a>>, key: Text<'a>, call: WrittenCall<'a>) {
         let _ = self.keys.insert(call.id.clone(), key.clone());
         let _ = told.insert(key, call);
     }
@@ -238,14 +245,14 @@ fn prefix(run: &Run, scope: ScopeId) -> Text<'_> {
 }
 
 /// A call that no model's output shows.
-pub(super) struct Lone<'a> {
+pub(super) struct UnaskedCall<'a> {
     name: &'a str,
     arguments: Option<&'a Value>,
     span: Option<SpanId>,
     at: UnixNanos,
 }
 
-impl<'a> Lone<'a> {
+impl<'a> UnaskedCall<'a> {
     pub(super) fn of(step: &'a Step) -> Self {
         let tool = step.operation.tool.as_ref();
         Self {

@@ -7,9 +7,9 @@ use super::facts::{self, count};
 use super::messages::Messages;
 use super::record::{cost, record, total_tokens};
 use super::turns::Turns;
+use crate::formats::conversation_words::ConversationWords;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::json_read::recorded;
-use crate::formats::told::Told;
 use crate::formats::{Loss, LossReason, Options};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Operation};
@@ -36,7 +36,7 @@ pub(super) struct Events<'a> {
     pub(super) session: Vec<Json<'a>>,
     pub(super) losses: Vec<Loss>,
     /// The words of the present run's conversations.
-    words: Told<'a>,
+    words: ConversationWords<'a>,
     /// Traces whose events are collected already.
     before: HashSet<TraceId>,
 }
@@ -45,7 +45,7 @@ impl<'a> Events<'a> {
     /// Collects the events of a run.
     pub(super) fn collect(&mut self, run: &'a Run, turns: &Turns, messages: &Messages<'a>, options: &Options) {
         let first = self.happened.len();
-        self.words = Told::of(run);
+        self.words = ConversationWords::of(run);
         for (index, step) in run.steps.enumerate() {
             let turn = turns.turn(Some(index));
             let event = match step.operation.kind {

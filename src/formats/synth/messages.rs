@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::actions::{Lone, Told};
+use super::actions::{UnaskedCall, WrittenCall};
 use super::document::{Message as SessionMessage, MessageContent, TimeRecord};
 use super::facts;
 use super::turns::Turns;
@@ -19,7 +19,7 @@ use crate::transcript::history;
 
 /// A message, its turn and its exact time.
 #[derive(Debug)]
-pub(super) struct Said<'a> {
+pub(super) struct TimedMessage<'a> {
     pub(super) turn: usize,
     pub(super) at: UnixNanos,
     pub(super) message: SessionMessage<'a>,
@@ -32,7 +32,7 @@ const WORDS: [&str; 2] = ["user_input", "agent_response"];
 #[derive(Debug, Default)]
 pub(super) struct Messages<'a> {
     /// In the order of the conversations.
-    pub(super) said: Vec<Said<'a>>,
+    pub(super) said: Vec<TimedMessage<'a>>,
     /// For each model call's tool calls the id as recorded and the id under which it is told, in order.
     pub(super) call_ids: HashMap<StepId, Vec<(Option<&'a str>, Text<'a>)>>,
     /// The id under which each tool step is told.
@@ -94,7 +94,7 @@ impl<'a> Messages<'a> {
         let entries = &scope.conversation;
         let history = history(entries);
         let start = scope.step.and_then(|step| run.steps.get(step)).map(|step| step.started_at);
-        let mut told: HashMap<Text<'a>, Told<'a>> = HashMap::default();
+        let mut told: HashMap<Text<'a>, WrittenCall<'a>> = HashMap::default();
         let mut turn = turns.turn(entries.first().and_then(|entry| entry.step));
         for (place, entry) in entries.iter().enumerate() {
             turn = match &entry.kind {
@@ -129,7 +129,7 @@ impl<'a> Messages<'a> {
                 }
                 EntryKind::Call(call) => {
                     let Some(step) = run.steps.get(call.tool) else { continue };
-                    let told_call = self.lone_action(run, Lone::of(step), &call.call_id, turn, index);
+                    let told_call = self.lone_action(run, UnaskedCall::of(step), &call.call_id, turn, index);
                     let _ = self.tool_ids.insert(call.tool, told_call.id.clone());
                     self.tell(&mut told, (&call.call_id).into(), told_call);
                 }
@@ -232,7 +232,7 @@ impl<'a> Messages<'a> {
     }
 
     pub(super) fn push(&mut self, turn: usize, at: UnixNanos, message: SessionMessage<'a>) {
-        self.said.push(Said { turn, at, message });
+        self.said.push(TimedMessage { turn, at, message });
     }
 }
 
