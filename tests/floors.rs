@@ -3,6 +3,7 @@
 //! The checker is a function from a file's text to its violations, so it is itself tested on texts that break each rule.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The floor of every module at the crate's root. A module that is not listed is a violation.
@@ -105,24 +106,99 @@ fn modules_use_only_lower_floors() {
         .filter(|folder| folder != SHARED_BY_FORMATS)
         .collect();
     assert!(formats.len() >= 5, "formats found: {formats:?}");
+    let violations: Vec<String> = sources(&root).iter().flat_map(|(name, text)| check(name, text, &formats)).collect();
+    assert!(violations.is_empty(), "{} violations:\n{}", violations.len(), violations.join("\n"));
+}
+
+/// Circles of files that use one another: this many are left. The number only falls.
+const CIRCLES: usize = 15;
+
+#[test]
+fn files_use_one_another_in_few_circles() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let circles = circles(&sources(&root));
+    let list: Vec<String> = circles.iter().map(|circle| circle.join(", ")).collect();
+    assert!(circles.len() <= CIRCLES, "{} circles of files:\n{}", circles.len(), list.join("\n"));
+}
+
+/// The files below `src` that are no tests, by their paths, with their texts.
+fn sources(root: &Path) -> Vec<(String, String)> {
     let mut files = Vec::new();
-    rust_files(&root, &mut files);
+    rust_files(root, &mut files);
     assert!(files.len() >= 20, "only {} files found below src", files.len());
     let texts: Vec<(String, String)> = files
         .iter()
         .map(|file| {
-            let name = file.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
+            let name = file.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
             (name, std::fs::read_to_string(file).unwrap())
         })
         .collect();
     let tests: Vec<String> = texts.iter().flat_map(|(name, text)| test_modules(name, text)).collect();
-    let mut violations = Vec::new();
-    for (name, text) in &texts {
-        if !tests.iter().any(|test| belongs(name, test)) {
-            violations.extend(check(name, text, &formats));
-        }
+    texts
+        .into_iter()
+        .filter(|(name, _)| !tests.iter().any(|test| belongs(name, test)))
+        .collect()
+}
+
+/// The modules that reach each other through what they use, more than one in a circle. The declaration of a module is no use.
+fn circles(texts: &[(String, String)]) -> Vec<Vec<String>> {
+    let modules: BTreeMap<Vec<String>, &str> = texts.iter().map(|(name, text)| (module_of(name), text.as_str())).collect();
+    let uses: BTreeMap<&[String], Vec<&[String]>> = modules
+        .iter()
+        .filter(|(module, _)| !module.is_empty())
+        .map(|(module, text)| (module.as_slice(), used_modules(module, text, &modules)))
+        .collect();
+    let reached: BTreeMap<&[String], BTreeSet<&[String]>> = uses
+        .keys()
+        .map(|module| {
+            let (mut reached, mut open) = (BTreeSet::new(), vec![*module]);
+            while let Some(next) = open.pop() {
+                open.extend(uses.get(next).into_iter().flatten().filter(|used| reached.insert(**used)));
+            }
+            (*module, reached)
+        })
+        .collect();
+    let circle = |module: &[String]| -> Vec<&[String]> {
+        let back = |other: &&&[String]| reached.get(**other).is_some_and(|reached| reached.contains(module));
+        reached[module].iter().filter(back).copied().collect()
+    };
+    let circles: BTreeSet<Vec<&[String]>> = reached
+        .keys()
+        .map(|module| circle(module))
+        .filter(|circle| circle.len() > 1)
+        .collect();
+    let named = circles
+        .into_iter()
+        .map(|circle| circle.into_iter().map(|module| module.join("::")).collect());
+    named.collect()
+}
+
+/// The code with `pub` for `pub(super)` and the like: they name a module that is not used.
+fn without_visibility(code: &str) -> String {
+    let mut parts = code.split("pub(");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str("pub");
+        out.push_str(part.split_once(')').map_or(part, |(_, rest)| rest));
     }
-    assert!(violations.is_empty(), "{} violations:\n{}", violations.len(), violations.join("\n"));
+    out
+}
+
+/// The modules of the crate that a module names, itself and the root left out.
+fn used_modules<'m>(module: &[String], text: &str, modules: &'m BTreeMap<Vec<String>, &str>) -> Vec<&'m [String]> {
+    let mut used = BTreeSet::new();
+    for (_, path) in paths(&without_visibility(&without_tests(&lex(text).0))) {
+        let below = || {
+            let child = [module, &path[..1]].concat();
+            (path.len() > 1 && modules.contains_key(&child)).then(|| [module, &path].concat())
+        };
+        let Some(target) = absolute(module, &path).or_else(below) else {
+            continue;
+        };
+        let known = (1..=target.len()).rev().find_map(|length| modules.get_key_value(&target[..length]));
+        used.extend(known.map(|(known, _)| known.as_slice()).filter(|known| *known != module));
+    }
+    used.into_iter().collect()
 }
 
 fn rust_files(folder: &Path, files: &mut Vec<PathBuf>) {
@@ -559,6 +635,33 @@ mod the_checker {
         says("run/order.rs", "let a = r#\"llm.model_name\"#;", "attribute key");
         passes("dialect/read.rs", "let a = \"gen_ai.usage.input_tokens\";");
         passes("formats/contextforge/document.rs", "#[serde(alias = \"llm.model_name\")]");
+    }
+
+    #[test]
+    fn finds_circles() {
+        let circles = |files: &[(&str, &str)]| {
+            let texts: Vec<(String, String)> = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+            super::circles(&texts)
+        };
+        let model = ("run/model.rs", "pub struct Run; pub(super) fn f() {} pub(in crate::run) fn g() {}");
+        let parent = ("run/mod.rs", "mod model; mod order; pub use model::Run; fn f() { order::sort() }");
+        assert_eq!(
+            circles(&[model, parent, ("run/order.rs", "use super::model::Run;")]),
+            Vec::<Vec<String>>::new()
+        );
+        assert_eq!(
+            circles(&[model, parent, ("run/order.rs", "use crate::run::Run;")]),
+            [["run", "run::order"]]
+        );
+        let test = "#[cfg(test)]\nmod tests {\n use crate::run::Run;\n}";
+        assert_eq!(circles(&[model, parent, ("run/order.rs", test)]), Vec::<Vec<String>>::new());
+        let three = [
+            ("a.rs", "use crate::b::B;"),
+            ("b.rs", "use crate::c::C;"),
+            ("c.rs", "use super::a::A;"),
+            ("lib.rs", "mod a;"),
+        ];
+        assert_eq!(circles(&three), [["a", "b", "c"]]);
     }
 
     #[test]

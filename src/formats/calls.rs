@@ -47,7 +47,6 @@ impl<'a> Results<'a> {
         let mut told = HashMap::default();
         for (scope, entry) in run
             .scopes
-            .iter()
             .enumerate()
             .flat_map(|(at, scope)| scope.conversation.iter().map(move |entry| (at, entry)))
         {

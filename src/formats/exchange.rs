@@ -10,17 +10,17 @@ use super::json::{Json, Object, Text};
 use crate::hash::HashMap;
 use crate::operation::{Failure, Message, Part, ToolDefinition};
 use crate::run::{Run, Step};
-use crate::transcript::{Asked, Given};
+use crate::transcript::{CallResult, ExchangeCall};
 
 /// The tool that a call names.
-pub(crate) fn name<'a>(run: &'a Run, asked: &Asked<'a>) -> &'a str {
+pub(crate) fn name<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> &'a str {
     let tool = || asked.tool.and_then(|tool| tool.of(run));
     let own = asked.call.map(|call| call.name.as_str()).filter(|name| !name.is_empty());
     own.or_else(|| tool().map(|tool| calls::tool_name(run, tool))).unwrap_or("unknown")
 }
 
 /// The arguments of a call as an object. The flag says whether one was put around.
-pub(crate) fn arguments<'a>(run: &'a Run, asked: &Asked<'a>) -> (Object<'a>, bool) {
+pub(crate) fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Object<'a>, bool) {
     let Some(call) = asked.call else {
         let input = asked.tool.and_then(|tool| io::input(run, tool.of(run)?));
         return match input.unwrap_or_default() {
@@ -33,14 +33,14 @@ pub(crate) fn arguments<'a>(run: &'a Run, asked: &Asked<'a>) -> (Object<'a>, boo
 }
 
 /// A result as text, and why the tool failed. A failure without a result is `Error: ...`.
-pub(crate) fn result<'a>(run: &'a Run, results: &Results<'a>, given: Given<'a>) -> (Text<'a>, Option<&'a Failure>) {
+pub(crate) fn result<'a>(run: &'a Run, results: &Results<'a>, given: CallResult<'a>) -> (Text<'a>, Option<&'a Failure>) {
     let (value, failure) = result_value(run, results, given);
     let text = if value.is_null() { Text::default() } else { value.into_text() };
     (text, failure)
 }
 
 /// A result of any JSON type, and why the tool failed. A failure without a result is `Error: ...`.
-pub(crate) fn result_value<'a>(run: &'a Run, results: &Results<'a>, given: Given<'a>) -> (Json<'a>, Option<&'a Failure>) {
+pub(crate) fn result_value<'a>(run: &'a Run, results: &Results<'a>, given: CallResult<'a>) -> (Json<'a>, Option<&'a Failure>) {
     let step: Option<&'a Step> = given.tool.and_then(|tool| tool.of(run));
     let of_step = || step.and_then(|step| step.operation.failure.as_ref());
     let failure = given.entry.and_then(|entry| entry.failure.as_ref()).or_else(of_step);

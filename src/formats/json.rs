@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Number, Value};
 
@@ -38,15 +39,16 @@ pub enum Json<'a> {
 }
 
 /// A JSON object: keys in the order in which they came, each once.
-#[derive(Debug, Clone)]
-pub struct Object<'a>(pub(super) Fields<'a>);
-
-#[derive(Debug, Clone)]
-pub(super) enum Fields<'a> {
-    Own(Vec<(Text<'a>, Json<'a>)>),
-    /// As a run holds it.
-    Run(&'a Map<String, Value>),
+#[derive(Debug, Clone, Default)]
+pub struct Object<'a> {
+    /// Its own fields. Until there are any, those that a run holds are the object's.
+    own: Option<Fields<'a>>,
+    /// The fields as a run holds them.
+    run: Option<&'a Map<String, Value>>,
 }
+
+/// Keys and values in order.
+type Fields<'a> = Vec<(Text<'a>, Json<'a>)>;
 
 impl<'a> Json<'a> {
     /// Whether it is `null`.
@@ -127,31 +129,38 @@ impl std::fmt::Display for Json<'_> {
     }
 }
 
-impl Default for Object<'_> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 impl<'a> Object<'a> {
     /// An empty object.
     #[must_use]
     pub const fn new() -> Self {
-        Self(Fields::Own(Vec::new()))
+        Self { own: None, run: None }
+    }
+
+    /// The object with these fields, each key once.
+    pub(super) const fn of_fields(fields: Fields<'a>) -> Self {
+        Self {
+            own: Some(fields),
+            run: None,
+        }
+    }
+
+    /// The object as a run holds it.
+    pub(super) const fn of_run(map: &'a Map<String, Value>) -> Self {
+        Self { own: None, run: Some(map) }
     }
 
     /// An empty object with room for so many keys.
     #[must_use]
     pub fn with_capacity(keys: usize) -> Self {
-        Self(Fields::Own(Vec::with_capacity(keys)))
+        Self::of_fields(Vec::with_capacity(keys))
     }
 
     /// How many keys it has.
     #[must_use]
     pub fn len(&self) -> usize {
-        match &self.0 {
-            Fields::Own(list) => list.len(),
-            Fields::Run(map) => map.len(),
+        match &self.own {
+            Some(list) => list.len(),
+            None => self.run.map_or(0, Map::len),
         }
     }
 
@@ -164,18 +173,18 @@ impl<'a> Object<'a> {
     /// Whether it has this key.
     #[must_use]
     pub fn contains_key(&self, key: &str) -> bool {
-        match &self.0 {
-            Fields::Own(list) => list.iter().any(|(have, _)| have == key),
-            Fields::Run(map) => map.contains_key(key),
+        match &self.own {
+            Some(list) => list.iter().any(|(have, _)| have == key),
+            None => self.run.is_some_and(|map| map.contains_key(key)),
         }
     }
 
     /// The value of a key.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Cow<'_, Json<'a>>> {
-        match &self.0 {
-            Fields::Own(list) => list.iter().find(|(have, _)| have == key).map(|(_, value)| Cow::Borrowed(value)),
-            Fields::Run(map) => map.get(key).map(|value| Cow::Owned(value.into())),
+        match &self.own {
+            Some(list) => list.iter().find(|(have, _)| have == key).map(|(_, value)| Cow::Borrowed(value)),
+            None => self.run?.get(key).map(|value| Cow::Owned(value.into())),
         }
     }
 
@@ -267,11 +276,8 @@ impl<'a> Object<'a> {
 
     /// Keys and values in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Cow<'_, Json<'a>>)> {
-        let (own, run) = match &self.0 {
-            Fields::Own(list) => (Some(list), None),
-            Fields::Run(map) => (None, Some(*map)),
-        };
-        let own = own.into_iter().flatten().map(|(key, value)| (&**key, Cow::Borrowed(value)));
+        let run = self.run.filter(|_| self.own.is_none());
+        let own = self.own.iter().flatten().map(|(key, value)| (&**key, Cow::Borrowed(value)));
         let run = run
             .into_iter()
             .flatten()
@@ -280,14 +286,12 @@ impl<'a> Object<'a> {
     }
 
     /// The fields, which are this object's own from now on.
-    fn own(&mut self) -> &mut Vec<(Text<'a>, Json<'a>)> {
-        if let Fields::Run(map) = self.0 {
-            self.0 = Fields::Own(map.iter().map(|(key, value)| (key.into(), value.into())).collect());
-        }
-        match &mut self.0 {
-            Fields::Own(list) => list,
-            Fields::Run(_) => unreachable!("made its own above"),
-        }
+    fn own(&mut self) -> &mut Fields<'a> {
+        let run = self.run;
+        self.own.get_or_insert_with(|| {
+            let fields = run.into_iter().flatten();
+            fields.map(|(key, value)| (key.into(), value.into())).collect()
+        })
     }
 }
 
@@ -325,9 +329,10 @@ impl Serialize for Json<'_> {
 
 impl Serialize for Object<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Fields::Own(list) => serializer.collect_map(list.iter().map(|(key, value)| (&**key, value))),
-            Fields::Run(map) => serializer.collect_map(*map),
+        match (&self.own, self.run) {
+            (Some(list), _) => serializer.collect_map(list.iter().map(|(key, value)| (&**key, value))),
+            (None, Some(map)) => serializer.collect_map(map),
+            (None, None) => serializer.serialize_map(Some(0))?.end(),
         }
     }
 }

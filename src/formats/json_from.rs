@@ -2,25 +2,23 @@
 
 use serde_json::{Map, Number, Value};
 
-use super::json::{Fields, Json, Object, Text};
+use super::json::{Json, Object, Text};
 
 impl<'a, const N: usize> From<[(&'a str, Json<'a>); N]> for Object<'a> {
     fn from(fields: [(&'a str, Json<'a>); N]) -> Self {
-        Self(Fields::Own(fields.into_iter().map(|(key, value)| (key.into(), value)).collect()))
+        Self::of_fields(fields.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
 }
 
 impl<'a> From<&'a Map<String, Value>> for Object<'a> {
     fn from(map: &'a Map<String, Value>) -> Self {
-        Self(Fields::Run(map))
+        Self::of_run(map)
     }
 }
 
 impl From<Map<String, Value>> for Object<'_> {
     fn from(map: Map<String, Value>) -> Self {
-        Self(Fields::Own(
-            map.into_iter().map(|(key, value)| (key.into(), value.into())).collect(),
-        ))
+        Self::of_fields(map.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
     }
 }
 

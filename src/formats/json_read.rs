@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Number;
 
-use super::json::{Fields, Json, Object, Text};
+use super::json::{Json, Object, Text};
 use crate::hash::HashMap;
 use crate::operation::{Form, Recorded};
 
@@ -109,7 +109,7 @@ impl<'de> Visitor<'de> for Reading {
                 }
             }
         }
-        Ok(Json::Object(Object(Fields::Own(list))))
+        Ok(Json::Object(Object::of_fields(list)))
     }
 }
 

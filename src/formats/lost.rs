@@ -6,7 +6,7 @@ use super::{Loss, LossReason, facts};
 use crate::operation::{Message, Part};
 use crate::run::{Run, Step};
 use crate::span::SpanId;
-use crate::transcript::{Asked, Piece};
+use crate::transcript::{Exchange, ExchangeCall};
 
 /// The losses of a document.
 #[derive(Debug, Default)]
@@ -52,14 +52,14 @@ impl Lost {
     }
 
     /// An edited history before a piece.
-    pub(in crate::formats) fn branch(&mut self, piece: &Piece<'_>, span: Option<SpanId>) {
+    pub(in crate::formats) fn branch(&mut self, piece: &Exchange<'_>, span: Option<SpanId>) {
         if piece.branch {
             self.add(span, "the history was edited before this message", LossReason::Ambiguous);
         }
     }
 
     /// A call of which the last result is told. `wrapped`: whether an object was put around its arguments.
-    pub(in crate::formats) fn call(&mut self, asked: &Asked<'_>, wrapped: bool, span: Option<SpanId>) {
+    pub(in crate::formats) fn call(&mut self, asked: &ExchangeCall<'_>, wrapped: bool, span: Option<SpanId>) {
         let id = &asked.id;
         if wrapped {
             self.add(span, format!("arguments of {id}"), LossReason::Coerced);

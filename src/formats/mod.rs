@@ -7,6 +7,7 @@ mod back;
 pub(crate) mod calls;
 pub mod check;
 pub mod contextforge;
+pub(crate) mod conversation_words;
 pub mod deepeval;
 mod exchange;
 pub(crate) mod facts;
@@ -31,7 +32,6 @@ pub mod synth;
 mod testing;
 mod text;
 mod thread;
-pub(crate) mod told;
 pub mod verifiers;
 
 #[cfg(test)]

@@ -2,34 +2,34 @@
 
 use crate::formats::{exchange, io};
 use crate::operation::{Message, Role};
-use crate::transcript::{Piece, PieceKind};
+use crate::transcript::{Exchange, ExchangeKind};
 
 /// A person's words and what followed them.
 #[derive(Debug, Default)]
 pub(in crate::formats) struct Round<'a, 'p> {
     /// The messages of the person, or of who stands in for one; empty where an agent began without any.
-    pub(in crate::formats) asked: Vec<(&'a Message, &'p Piece<'a>)>,
+    pub(in crate::formats) asked: Vec<(&'a Message, &'p Exchange<'a>)>,
     /// What was said and done then.
-    pub(in crate::formats) done: Vec<&'p Piece<'a>>,
+    pub(in crate::formats) done: Vec<&'p Exchange<'a>>,
 }
 
 /// The rounds of a conversation, and what stands outside them.
 #[derive(Debug, Default)]
 pub(in crate::formats) struct Rounds<'a, 'p> {
     /// What the system said, wherever it stood.
-    pub(in crate::formats) prompts: Vec<(&'a Message, &'p Piece<'a>)>,
+    pub(in crate::formats) prompts: Vec<(&'a Message, &'p Exchange<'a>)>,
     pub(in crate::formats) list: Vec<Round<'a, 'p>>,
     /// Results that came as messages and answer no call.
-    pub(in crate::formats) strays: Vec<&'p Piece<'a>>,
+    pub(in crate::formats) strays: Vec<&'p Exchange<'a>>,
 }
 
 impl<'a, 'p> Rounds<'a, 'p> {
     /// The rounds of these pieces. Messages without words are left out.
-    pub(in crate::formats) fn of(pieces: &'p [Piece<'a>]) -> Self {
+    pub(in crate::formats) fn of(pieces: &'p [Exchange<'a>]) -> Self {
         let mut out = Self::default();
         for piece in pieces {
             let message = match piece.kind {
-                PieceKind::Message(message) if message.role != Role::Assistant => message,
+                ExchangeKind::Message(message) if message.role != Role::Assistant => message,
                 _ => {
                     out.last(false).done.push(piece);
                     continue;
@@ -58,7 +58,7 @@ impl<'a, 'p> Rounds<'a, 'p> {
 impl Round<'_, '_> {
     /// Whether all of it came as the input of a model call: it was said before the run.
     pub(in crate::formats) fn is_old(&self) -> bool {
-        !self.done.is_empty() && self.done.iter().all(|piece| matches!(piece.kind, PieceKind::Message(_)))
+        !self.done.is_empty() && self.done.iter().all(|piece| matches!(piece.kind, ExchangeKind::Message(_)))
     }
 
     /// The place in `done` of the answer: the last words, if beside them stand no calls but those that the provider answered.
@@ -76,15 +76,15 @@ impl Round<'_, '_> {
 }
 
 /// What the assistant says in a piece.
-pub(in crate::formats) fn said<'a>(piece: &Piece<'a>) -> Option<&'a Message> {
+pub(in crate::formats) fn said<'a>(piece: &Exchange<'a>) -> Option<&'a Message> {
     match piece.kind {
-        PieceKind::Turn(message) | PieceKind::Message(message) => Some(message),
+        ExchangeKind::Turn(message) | ExchangeKind::Message(message) => Some(message),
         _ => None,
     }
 }
 
 /// The words of a run's question or answer, where no message holds them.
-pub(in crate::formats) fn outside(said: Option<&crate::run::Said>) -> Option<crate::formats::json::Text<'_>> {
+pub(in crate::formats) fn outside(said: Option<&crate::run::Utterance>) -> Option<crate::formats::json::Text<'_>> {
     let said = said.filter(|said| !said.in_conversation)?;
     Some(io::text(&said.content)).filter(|words| !words.trim().is_empty())
 }

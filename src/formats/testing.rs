@@ -7,7 +7,7 @@ pub(crate) mod samples;
 use serde_json::{Map, Value};
 
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
-use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, ResultEntry, Run, Said, Scope, Step, testing};
+use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, Id, IdVec, ResultEntry, Run, Scope, ScopeId, Step, StepId, Utterance, testing};
 use crate::span::{SpanId, TraceId, UnixNanos};
 
 /// Milliseconds after 2026-01-01T10:00:00Z.
@@ -72,8 +72,8 @@ impl Build {
             resource: Map::new(),
             failure: None,
             root: None,
-            steps: Vec::new(),
-            scopes: Vec::new(),
+            steps: IdVec::default(),
+            scopes: IdVec::default(),
             question: None,
             answer: None,
             metadata: Map::new(),
@@ -91,8 +91,8 @@ impl Build {
         let id = span(index as u64);
         self.run.steps.push(Step {
             span_id: Some(id),
-            parent,
-            scope: self.run.scopes.len().saturating_sub(1),
+            parent: parent.map(StepId::new),
+            scope: ScopeId::new(self.run.scopes.len().saturating_sub(1)),
             ..testing::step(id.to_string(), kind, name, ms(from), ms(to))
         });
         self.run.ended_at = Some(self.run.ended_at.unwrap_or_default().max(ms(to)));
@@ -106,24 +106,26 @@ impl Build {
     /// An agent with a scope of its own; the first is the root.
     pub(crate) fn agent(&mut self, name: &str, parent: Option<usize>, from: u64, to: u64) -> usize {
         let above = parent.map(|parent| self.run.steps[parent].scope);
-        let called_by = parent.filter(|parent| self.run.steps[*parent].operation.kind == Kind::Tool);
+        let called_by = parent
+            .filter(|parent| self.run.steps[*parent].operation.kind == Kind::Tool)
+            .map(StepId::new);
         let index = self.step(Kind::Agent, name, parent, from, to);
         self.run.scopes.push(Scope {
             agent: Some(name.to_owned()),
-            step: Some(index),
+            step: Some(StepId::new(index)),
             parent: above,
             called_by,
             aside: false,
             conversation: Vec::new(),
         });
         self.histories.push(Vec::new());
-        let scope = self.run.scopes.len() - 1;
+        let scope = ScopeId::new(self.run.scopes.len() - 1);
         let step = &mut self.run.steps[index];
         step.scope = scope;
         step.called_by = called_by;
         step.operation.agent.name = Some(name.to_owned());
         if self.run.root.is_none() {
-            self.run.root = Some(index);
+            self.run.root = Some(StepId::new(index));
             self.run.agent.name = Some(name.to_owned());
         }
         index
@@ -140,9 +142,9 @@ impl Build {
             .filter(|step| step.scope == scope && step.operation.kind == Kind::Llm);
         let turn = u32::try_from(turns.count()).unwrap();
         for message in new.iter().filter(|message| message.role != Role::Tool) {
-            self.entry(scope, EntryKind::Message(message.clone()), Some(index), from);
+            self.entry(scope.index(), EntryKind::Message(message.clone()), Some(index), from);
         }
-        let history = &mut self.histories[scope];
+        let history = &mut self.histories[scope.index()];
         history.extend(new.iter().cloned());
         let input = history.clone();
         history.extend(output.iter().cloned());
@@ -154,7 +156,7 @@ impl Build {
         step.operation.input_messages = Some(input);
         step.operation.output_messages = output.clone().map(|output| vec![output]);
         if let Some(output) = output {
-            self.entry(scope, EntryKind::Turn(output), Some(index), to);
+            self.entry(scope.index(), EntryKind::Turn(output), Some(index), to);
         }
         index
     }
@@ -167,11 +169,11 @@ impl Build {
             self.run.steps[caller].turn,
             self.run.steps[caller].parent,
         );
-        let index = self.step(Kind::Tool, &wanted.name, parent, from, to);
+        let index = self.step(Kind::Tool, &wanted.name, parent.map(Id::index), from, to);
         let step = &mut self.run.steps[index];
         step.scope = scope;
         step.turn = turn;
-        step.dispatched_by = Some(caller);
+        step.dispatched_by = Some(StepId::new(caller));
         step.call_index = Some(place);
         step.operation.failure = result.clone().err();
         step.operation.tool = Some(Box::new(ToolUse {
@@ -182,18 +184,18 @@ impl Build {
             ..ToolUse::default()
         }));
         let call_id = wanted.id.unwrap_or_else(|| span(index as u64).to_string());
-        let told = self.run.scopes[scope].conversation.iter();
+        let told = self.run.scopes[scope.index()].conversation.iter();
         let attempt = told
             .filter(|entry| matches!(&entry.kind, EntryKind::Result(told) if told.call_id == call_id))
             .count();
         let entry = ResultEntry {
             call_id,
-            tool: Some(index),
+            tool: Some(StepId::new(index)),
             failure: result.clone().err(),
             result: result.unwrap_or_default(),
             attempt: u32::try_from(attempt).unwrap(),
         };
-        self.entry(scope, EntryKind::Result(entry), Some(index), to);
+        self.entry(scope.index(), EntryKind::Result(entry), Some(index), to);
         index
     }
 
@@ -211,24 +213,24 @@ impl Build {
         let call_id = span(index as u64).to_string();
         let made = CallEntry {
             call_id: call_id.clone(),
-            tool: index,
+            tool: StepId::new(index),
         };
-        self.entry(scope, EntryKind::Call(made), Some(index), from);
+        self.entry(scope.index(), EntryKind::Call(made), Some(index), from);
         let given = ResultEntry {
             call_id,
-            tool: Some(index),
+            tool: Some(StepId::new(index)),
             result,
             failure: None,
             attempt: 0,
         };
-        self.entry(scope, EntryKind::Result(given), Some(index), to);
+        self.entry(scope.index(), EntryKind::Result(given), Some(index), to);
         index
     }
 
     pub(crate) fn entry(&mut self, scope: usize, kind: EntryKind, step: Option<usize>, at: u64) {
         self.run.scopes[scope].conversation.push(Entry {
             kind,
-            step,
+            step: step.map(StepId::new),
             at: ms(at),
             branch: false,
         });
@@ -236,9 +238,9 @@ impl Build {
 
     pub(crate) fn ask(&mut self, content: &str, step: usize, in_conversation: bool) {
         let at = self.run.steps[step].started_at;
-        self.run.question = Some(Said {
+        self.run.question = Some(Utterance {
             content: content.into(),
-            step,
+            step: StepId::new(step),
             at,
             in_conversation,
         });
@@ -246,9 +248,9 @@ impl Build {
 
     pub(crate) fn answer(&mut self, content: &str, step: usize, in_conversation: bool) {
         let at = self.run.steps[step].end_or_start();
-        self.run.answer = Some(Said {
+        self.run.answer = Some(Utterance {
             content: content.into(),
-            step,
+            step: StepId::new(step),
             at,
             in_conversation,
         });

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::formats::Options;
 use crate::operation::{Failure, Kind, Message, Part, Role, ToolCall, ToolUse};
-use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, ResultEntry, Run, Said, Scope, Step, testing};
+use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, Id, IdVec, ResultEntry, Run, Scope, ScopeId, Step, StepId, Utterance, testing};
 use crate::span::{SpanId, TraceId, UnixNanos};
 
 /// 2026-01-01T10:00:00Z.
@@ -37,9 +37,9 @@ pub(crate) fn run() -> Run {
         },
         resource: Map::new(),
         failure: None,
-        root: Some(0),
-        steps: Vec::new(),
-        scopes: Vec::new(),
+        root: Some(StepId::FIRST),
+        steps: IdVec::default(),
+        scopes: IdVec::default(),
         question: None,
         answer: None,
         metadata: Map::new(),
@@ -55,7 +55,7 @@ pub(crate) fn agent_run() -> Run {
     run.steps.push(root);
     run.scopes.push(Scope {
         agent: Some("trip-planner".into()),
-        step: Some(0),
+        step: Some(StepId::FIRST),
         ..Scope::default()
     });
     run
@@ -66,7 +66,7 @@ pub(crate) fn step(number: u64, kind: Kind, start: u64, end: u64) -> Step {
     let id = span.map(|span| span.to_string()).unwrap_or_default();
     Step {
         span_id: span,
-        parent: (number != 0x174).then_some(0),
+        parent: (number != 0x174).then_some(StepId::FIRST),
         ..testing::step(id, kind, &format!("{} {number:x}", kind.name()), ms(start), ms(end))
     }
 }
@@ -140,7 +140,10 @@ pub(crate) fn turn(message: Message, step: usize, at: u64) -> Entry {
 }
 
 pub(crate) fn lone_call(id: &str, tool: usize, at: u64) -> Entry {
-    let kind = EntryKind::Call(CallEntry { call_id: id.into(), tool });
+    let kind = EntryKind::Call(CallEntry {
+        call_id: id.into(),
+        tool: StepId::new(tool),
+    });
     entry(kind, Some(tool), at)
 }
 
@@ -148,7 +151,7 @@ pub(crate) fn result(id: &str, tool: Option<usize>, value: Value, at: u64) -> En
     entry(
         EntryKind::Result(ResultEntry {
             call_id: id.into(),
-            tool,
+            tool: tool.map(StepId::new),
             result: value,
             failure: None,
             attempt: 0,
@@ -162,7 +165,7 @@ pub(crate) fn failed(id: &str, tool: Option<usize>, text: &str, at: u64) -> Entr
     entry(
         EntryKind::Result(ResultEntry {
             call_id: id.into(),
-            tool,
+            tool: tool.map(StepId::new),
             result: Value::Null,
             failure: Some(failure(text)),
             attempt: 0,
@@ -182,16 +185,16 @@ pub(crate) fn failure(text: &str) -> Failure {
 fn entry(kind: EntryKind, step: Option<usize>, at: u64) -> Entry {
     Entry {
         kind,
-        step,
+        step: step.map(StepId::new),
         at: ms(at),
         branch: false,
     }
 }
 
-pub(crate) fn said(text: &str, step: usize, at: u64, in_conversation: bool) -> Said {
-    Said {
+pub(crate) fn said(text: &str, step: usize, at: u64, in_conversation: bool) -> Utterance {
+    Utterance {
         content: text.into(),
-        step,
+        step: StepId::new(step),
         at: ms(at),
         in_conversation,
     }
@@ -231,7 +234,7 @@ pub(crate) fn example() -> Run {
     flights.operation.failure = Some(failure("timeout after 1000 ms"));
     for (index, step) in [&mut weather, &mut flights].into_iter().enumerate() {
         step.turn = Some(1);
-        step.dispatched_by = Some(1);
+        step.dispatched_by = Some(StepId::new(1));
         step.call_index = Some(index);
     }
     let mut last = llm(0x178, 2350, 3000);
@@ -301,13 +304,13 @@ pub(crate) fn sub_agents() -> Run {
             json!({"topic": topic}),
             json!(format!("{topic} is fine")),
         );
-        caller.dispatched_by = Some(1);
+        caller.dispatched_by = Some(StepId::new(1));
         caller.call_index = Some(index);
         run.steps.push(caller);
         let mut agent = step(base + 1, Kind::Agent, at + 1, at + 890);
-        agent.parent = Some(place);
-        agent.scope = index + 1;
-        agent.called_by = Some(place);
+        agent.parent = Some(StepId::new(place));
+        agent.scope = ScopeId::new(index + 1);
+        agent.called_by = Some(StepId::new(place));
         agent.operation.agent.name = Some("researcher".into());
         let mut think = llm(base + 2, at + 10, at + 200);
         let mut look = tool(
@@ -321,17 +324,17 @@ pub(crate) fn sub_agents() -> Run {
         );
         let mut end = llm(base + 4, at + 310, at + 800);
         for inner in [&mut think, &mut look, &mut end] {
-            inner.scope = index + 1;
-            inner.parent = Some(place + 1);
+            inner.scope = ScopeId::new(index + 1);
+            inner.parent = Some(StepId::new(place + 1));
         }
-        look.dispatched_by = Some(place + 2);
+        look.dispatched_by = Some(StepId::new(place + 2));
         look.call_index = Some(0);
         run.steps.extend([agent, think, look, end]);
         run.scopes.push(Scope {
             agent: Some("researcher".into()),
-            step: Some(place + 1),
-            parent: Some(0),
-            called_by: Some(place),
+            step: Some(StepId::new(place + 1)),
+            parent: Some(ScopeId::FIRST),
+            called_by: Some(StepId::new(place)),
             aside: false,
             conversation: vec![
                 input(user(&format!("Research {topic}.")), place + 2, at + 10),

@@ -9,7 +9,7 @@ use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Kind, Message, Role};
 use crate::run::{self, Run, Step};
 use crate::span::UnixNanos;
-use crate::transcript::{Asked, Piece, PieceKind, Pieces, StepId};
+use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId};
 
 /// A conversation.
 #[derive(Debug, Default)]
@@ -30,7 +30,7 @@ pub(crate) struct Thread<'a> {
 /// A piece of the conversation.
 #[derive(Debug)]
 pub(crate) struct Item<'a> {
-    pub(crate) piece: Piece<'a>,
+    pub(crate) piece: Exchange<'a>,
     /// The message that it is; `None` where it is no message that a model reads.
     pub(crate) node: Option<usize>,
     /// The message that it follows: with it the input of a model call ends.
@@ -72,9 +72,9 @@ impl<'a> Thread<'a> {
     pub(crate) fn of(
         run: &'a Run,
         results: &Results<'a>,
-        pieces: Pieces<'a>,
-        question: Option<&'a run::Said>,
-        answer: Option<&'a run::Said>,
+        pieces: Exchanges<'a>,
+        question: Option<&'a run::Utterance>,
+        answer: Option<&'a run::Utterance>,
     ) -> Self {
         let mut this = Self {
             rest: pieces.rest,
@@ -105,32 +105,32 @@ impl<'a> Thread<'a> {
     }
 
     /// The call of a node's item.
-    pub(crate) fn asked(&self, node: &Node<'a>, call: usize) -> Option<(&Asked<'a>, &Text<'a>)> {
+    pub(crate) fn asked(&self, node: &Node<'a>, call: usize) -> Option<(&ExchangeCall<'a>, &Text<'a>)> {
         let item = self.items.get(node.item?)?;
         item.piece.calls.get(call).zip(item.ids.get(call))
     }
 
-    fn around(&mut self, said: &'a run::Said, is_user: bool) {
+    fn around(&mut self, said: &'a run::Utterance, is_user: bool) {
         let text = io::text(&said.content);
         self.node(self.tip, Words::Told { is_user, text }, said.at, None);
     }
 
-    fn item(&mut self, run: &'a Run, results: &Results<'a>, piece: Piece<'a>, said: &HashSet<Text<'a>>) {
+    fn item(&mut self, run: &'a Run, results: &Results<'a>, piece: Exchange<'a>, said: &HashSet<Text<'a>>) {
         let step = piece.step.and_then(|step| step.of(run));
         let before = match piece.kind {
             _ if piece.branch => self.branch(step),
             // It stands at its time, after messages of calls that began before it ended.
-            PieceKind::SilentTurn => self.shared(step).or(self.tip),
+            ExchangeKind::SilentTurn => self.shared(step).or(self.tip),
             _ => self.tip,
         };
         let is_new = |text: &Text<'_>| !text.trim().is_empty() && !said.contains(text.trim());
         let words = match piece.kind {
-            PieceKind::Message(message) if message.is_blank() => None,
-            PieceKind::Message(message) => Some(Words::Input(message)),
-            PieceKind::Turn(message) => Some(Words::Turn(message)),
-            PieceKind::SilentTurn | PieceKind::Unasked => None,
-            PieceKind::UserWords | PieceKind::AgentWords => {
-                let is_user = piece.kind == PieceKind::UserWords;
+            ExchangeKind::Message(message) if message.is_blank() => None,
+            ExchangeKind::Message(message) => Some(Words::Input(message)),
+            ExchangeKind::Turn(message) => Some(Words::Turn(message)),
+            ExchangeKind::SilentTurn | ExchangeKind::Unasked => None,
+            ExchangeKind::UserWords | ExchangeKind::AgentWords => {
+                let is_user = piece.kind == ExchangeKind::UserWords;
                 let text = step.and_then(|step| told(run, results, step, is_user)).filter(is_new);
                 text.map(|text| Words::Told { is_user, text })
             }
@@ -138,7 +138,7 @@ impl<'a> Thread<'a> {
         let ids = piece.calls.iter().map(|asked| self.id(asked, step)).collect();
         let (at, item) = (piece.at, self.items.len());
         // A result whose call nobody knows: a model read it all the same.
-        let is_stray = piece.kind == PieceKind::Unasked && step.is_none();
+        let is_stray = piece.kind == ExchangeKind::Unasked && step.is_none();
         let answers = words.is_some() || is_stray;
         let node = words.map(|words| self.node(before, words, at, Some(item)));
         let given = piece.calls.iter().enumerate().filter_map(|(call, asked)| {
@@ -153,7 +153,7 @@ impl<'a> Thread<'a> {
         }
     }
 
-    fn id(&mut self, asked: &Asked<'a>, step: Option<&Step>) -> Text<'a> {
+    fn id(&mut self, asked: &ExchangeCall<'a>, step: Option<&Step>) -> Text<'a> {
         let id = self.ids.numbered(asked.id.clone(), ':');
         let is_nameless = asked.call.is_none() && asked.tool.is_none();
         for (happened, what, reason) in [
@@ -230,15 +230,15 @@ fn key_of(role: &str, text: &str) -> String {
 }
 
 /// The words of messages, where an operation may tell some of them again.
-pub(crate) fn said<'a>(pieces: &[Piece<'a>]) -> HashSet<Text<'a>> {
+pub(crate) fn said<'a>(pieces: &[Exchange<'a>]) -> HashSet<Text<'a>> {
     if !pieces
         .iter()
-        .any(|piece| matches!(piece.kind, PieceKind::UserWords | PieceKind::AgentWords))
+        .any(|piece| matches!(piece.kind, ExchangeKind::UserWords | ExchangeKind::AgentWords))
     {
         return HashSet::default();
     }
     let words = pieces.iter().filter_map(|piece| match piece.kind {
-        PieceKind::Message(message) | PieceKind::Turn(message) => Some(trimmed(exchange::content(message).0)),
+        ExchangeKind::Message(message) | ExchangeKind::Turn(message) => Some(trimmed(exchange::content(message).0)),
         _ => None,
     });
     words.collect()

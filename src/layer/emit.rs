@@ -8,10 +8,10 @@ use super::convert;
 use super::out::{Ended, Out};
 use super::plan::List;
 use super::record::{Failed, Record};
-use super::told::{Told, dynamic_role};
+use super::span_traits::{SpanTraits, dynamic_role};
 use super::way::Way;
 use super::words::{words, words_of_kind};
-use super::write::Writer;
+use super::write::AttributeWriter;
 use crate::operation::Kind;
 
 /// Writes what was recorded on a span that ends, and tells about how many attributes that were. Most spans need no list:
@@ -27,9 +27,9 @@ pub(super) fn write(record: Record, span: &mut impl Span) -> usize {
 
 /// The kind, which is written first.
 fn kind_of(record: &Record, span: &mut impl Span) -> (Option<Kind>, bool) {
-    let by_word = Told::kind_by_word(record);
+    let by_word = SpanTraits::kind_by_word(record);
     let kind = by_word.or_else(|| {
-        let told = Told::of(record.plan, record, None);
+        let told = SpanTraits::of(record.plan, record, None);
         if let (None, Some(word)) = (told.hint, told.strange_kind) {
             span.set_attribute(KeyValue::new("openinference.span.kind", word));
         }
@@ -78,7 +78,7 @@ fn direct(record: Record, span: &mut impl Span) -> usize {
 }
 
 fn write_lists(lists: Vec<(List, Json)>, attributes: &mut Vec<KeyValue>) {
-    let mut writer = Writer::new(attributes);
+    let mut writer = AttributeWriter::new(attributes);
     for (list, value) in lists {
         if !writer.list(list, &value) {
             writer.put(format_args!("{}", list.prefix()), super::write::plain(&value));
@@ -118,14 +118,14 @@ struct Finished {
 fn finish(mut record: Record) -> Finished {
     let plan = record.plan;
     let mut more = record.more.take().map_or_else(Default::default, |more| *more);
-    let told = Told::of(plan, &record, Some(&more.attributes));
+    let told = SpanTraits::of(plan, &record, Some(&more.attributes));
     let mut kind = told.kind.or(more.kind);
     if kind.is_none() && !told.foreign {
         kind = told.hint;
     }
     let mut attributes = Vec::with_capacity(record.values.len() + more.attributes.len() + 2);
     if let Some(kind) = kind {
-        Writer::new(&mut attributes).kind(kind);
+        AttributeWriter::new(&mut attributes).kind(kind);
     } else if let Some(word) = told.strange_kind {
         attributes.push(KeyValue::new("openinference.span.kind", word));
     }
@@ -204,7 +204,7 @@ fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Opt
     let operation = crate::dialect::read(&words().registry, span, &[]).operation;
     if kind.is_none() {
         let mut words = Vec::with_capacity(2);
-        Writer::new(&mut words).kind(operation.kind);
+        AttributeWriter::new(&mut words).kind(operation.kind);
         attributes.splice(0..0, words);
     }
     if matches!(operation.kind, Kind::Plain | Kind::Unknown) {
@@ -213,5 +213,5 @@ fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Opt
     if let (Some(why), Failed::NotSaid) = (&operation.failure, &*failure) {
         failure.set(why.message.clone().or_else(|| why.error_type.clone()).unwrap_or_default());
     }
-    Writer::new(attributes).operation(*operation);
+    AttributeWriter::new(attributes).operation(*operation);
 }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use tracing::Span;
 
 use super::record::Record;
-use super::write::{Writer, plain};
+use super::write::{AttributeWriter, plain};
 use super::{access, visit};
 use crate::dialect::messages::{self, Direction};
 use crate::operation::{Cost, Document, Kind, Message, TokenCount, ToolDefinition};
@@ -164,7 +164,7 @@ fn add_messages(record: &mut Record, output: bool, list: &[Message]) {
     } else {
         ("llm.input_messages", &mut more.inputs)
     };
-    Writer::new(&mut more.attributes).messages(prefix, *count, list);
+    AttributeWriter::new(&mut more.attributes).messages(prefix, *count, list);
     *count += list.len();
 }
 
@@ -296,7 +296,7 @@ impl SpanExt for Span {
     fn set_tools(&self, tools: &[ToolDefinition]) -> &Self {
         access::with(self, |record| {
             let more = record.more();
-            Writer::new(&mut more.attributes).tools(more.tools, tools);
+            AttributeWriter::new(&mut more.attributes).tools(more.tools, tools);
             more.tools += tools.len();
         });
         self
@@ -366,7 +366,7 @@ impl SpanExt for Span {
     fn add_document(&self, document: &Document) -> &Self {
         access::with(self, |record| {
             let more = record.more();
-            Writer::new(&mut more.attributes).documents("retrieval.documents", more.documents, std::slice::from_ref(document));
+            AttributeWriter::new(&mut more.attributes).documents("retrieval.documents", more.documents, std::slice::from_ref(document));
             more.documents += 1;
         });
         self

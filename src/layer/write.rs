@@ -31,12 +31,12 @@ const WRITTEN: [&str; 2] = ["openinference.span.kind", "spanbridge.step_type"];
 
 /// Appends attributes with composed keys.
 #[derive(Debug)]
-pub(super) struct Writer<'a> {
+pub(super) struct AttributeWriter<'a> {
     out: &'a mut Vec<KeyValue>,
     key: String,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> AttributeWriter<'a> {
     pub(super) fn new(out: &'a mut Vec<KeyValue>) -> Self {
         Self { out, key: String::new() }
     }

@@ -17,13 +17,13 @@ pub struct Names {
 
 /// What one item, or one resource, says: texts of the message.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Said<'a> {
+pub(super) struct ItemNames<'a> {
     service: Option<&'a [u8]>,
     /// The rank of the key, and the session's name.
     session: Option<(usize, Cow<'a, str>)>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> ItemNames<'a> {
     /// Checks an attribute, and notes the session or the service that it names.
     #[inline]
     pub(super) fn attribute(&mut self, keys: &SessionKeys<'_>, around: &Cursor<'a>, field: &Field, of: Type) -> Result<(), Fault> {

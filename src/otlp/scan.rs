@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::layout::{Layout, Meter};
 pub use super::names::Names;
-use super::names::{Said, SessionKeys};
+use super::names::{ItemNames, SessionKeys};
 pub use super::part::{Key, Part};
 use super::schema::{Kind, Type};
 use super::wire::{Cursor, Fault, FaultKind, LEN, Payload, fault};
@@ -91,7 +91,7 @@ pub fn part_of<'a>(
 /// They are not those of a resource.
 pub fn names_of(envelope: &[u8], session_keys: &[&str]) -> Result<Names, Fault> {
     let keys = SessionKeys::new(session_keys);
-    let mut said = Said::default();
+    let mut said = ItemNames::default();
     let mut fields = Cursor::new(envelope);
     while let Some(field) = fields.next()? {
         fields.check(Type::ResourceSpans, &field)?;
@@ -118,7 +118,7 @@ struct Context {
     scope: u32,
 }
 
-impl<'a> Said<'a> {
+impl<'a> ItemNames<'a> {
     fn resource(&mut self, keys: &SessionKeys<'_>, mut attributes: Cursor<'a>) -> Result<(), Fault> {
         while let Some(attribute) = attributes.next()? {
             if attribute.number == 1 {
@@ -177,7 +177,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
         whole: &Range<usize>,
         names: &Names,
     ) -> Result<(), Fault> {
-        let mut said = Said::default();
+        let mut said = ItemNames::default();
         let (open, envelope) = self.scan.layout.open(self.scan.refused_count, whole.start, &mut self.meter)?;
         let mut behind = false;
         let mut fields = cursor.clone();
@@ -262,7 +262,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
         let (mut trace_id, mut span_id, mut parent): (&[u8], &[u8], &[u8]) = (&[], &[], &[]);
         let (mut start, mut end, mut failed) = (0, 0, false);
         let mut name = "";
-        let mut said = Said::default();
+        let mut said = ItemNames::default();
         while let Some(field) = cursor.next()? {
             if field.number == 9 {
                 said.attribute(&self.session_keys, &cursor, &field, Type::Span)?;
@@ -319,7 +319,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
     fn record(&mut self, mut cursor: Cursor<'_>, context: &mut Context, whole: &Range<usize>) -> Result<(), Fault> {
         let mut trace_id: &[u8] = &[];
         let (mut time, mut observed) = (0, 0);
-        let mut said = Said::default();
+        let mut said = ItemNames::default();
         while let Some(field) = cursor.next()? {
             if field.number == 6 {
                 said.attribute(&self.session_keys, &cursor, &field, Type::LogRecord)?;
@@ -381,7 +381,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
         &mut self,
         index: u32,
         context: &Context,
-        (said, is_root, start): (&Said<'_>, bool, u64),
+        (said, is_root, start): (&ItemNames<'_>, bool, u64),
         whole: &Range<usize>,
     ) -> Result<(), Fault> {
         if let Some(part) = self.scan.parts.get_mut(index as usize) {

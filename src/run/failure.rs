@@ -1,49 +1,14 @@
-//! An error is told once, where it happened; the run is marked as failed once.
+//! Stage "failure": takes the steps and the root, takes repeated errors off agents and chains above the place where they happened,
+//! and says whether the run failed.
+//!
+//! It comes after the root is known, and before the answer: a run that failed has none.
 
-use super::{RunFailure, Step};
+use super::id::{IdVec, StepId};
+use super::model::{RunFailure, Step};
 use crate::hash::HashMap;
 use crate::operation::{Failure, Kind};
-use crate::span::UnixNanos;
 
-/// Takes an error off steps that have their answer and only repeat, in their status, what another step failed with.
-pub(super) fn unsay_echoes(steps: &mut [Step]) {
-    let bare = |failure: &Failure| failure.error_type.is_none() && failure.stacktrace.is_none();
-    // The latest step that failed with these words.
-    let mut origins: HashMap<String, UnixNanos> = HashMap::default();
-    for step in steps.iter() {
-        let failure = step.operation.failure.as_ref().filter(|failure| !bare(failure));
-        if let Some(message) = failure.and_then(|failure| failure.message.clone()) {
-            let latest = origins.entry(message).or_insert(step.started_at);
-            *latest = step.started_at.max(*latest);
-        }
-    }
-    for step in steps {
-        let Some(failure) = step.operation.failure.as_ref().filter(|failure| bare(failure)) else {
-            continue;
-        };
-        let Some(message) = failure.message.as_deref().filter(|message| !message.is_empty()) else {
-            continue;
-        };
-        let operation = &step.operation;
-        let answered = match operation.kind {
-            Kind::Tool => operation
-                .tool
-                .as_ref()
-                .and_then(|tool| tool.result.as_ref())
-                .is_some_and(|result| !result.to_string().contains(message)),
-            Kind::Llm => operation.output_messages.is_some(),
-            Kind::Agent | Kind::Chain => operation.output.is_some() || operation.output_messages.is_some(),
-            _ => false,
-        };
-        let inside = |at: &UnixNanos| *at >= step.started_at || matches!(operation.kind, Kind::Tool | Kind::Llm);
-        if answered && origins.get(message).is_some_and(inside) {
-            step.operation.failure = None;
-        }
-    }
-}
-
-/// Takes repeated errors off agents and chains above the place where they happened, and says whether the run failed.
-pub(super) fn settle(steps: &mut [Step], root: Option<usize>) -> Option<RunFailure> {
+pub(super) fn settle(steps: &mut IdVec<StepId, Step>, root: Option<StepId>) -> Option<RunFailure> {
     // An agent beside the first one may have gone on: then the first one's failure is not the run's.
     let goes_on = root.and_then(|root| steps.get(root)?.ended_at).is_some_and(|end| {
         steps
@@ -54,12 +19,12 @@ pub(super) fn settle(steps: &mut [Step], root: Option<usize>) -> Option<RunFailu
         .and_then(|root| steps.get(root))
         .is_some_and(|step| step.operation.failure.is_some());
     let mut deepest: Option<RunFailure> = None;
-    let ways = Ways::of(steps);
-    let mut walked = vec![false; steps.len()];
+    let paths = PlainPaths::of(steps);
+    let mut walked: IdVec<StepId, bool> = IdVec::filled(false, steps.len());
     // The deepest error below that a step repeats. A step that keeps its error meets its own repetitions above.
-    let mut repeated: HashMap<usize, RunFailure> = HashMap::default();
+    let mut repeated: HashMap<StepId, RunFailure> = HashMap::default();
     // Children stand behind their parents: from the end, each error meets its repetitions above.
-    for at in (0..steps.len()).rev() {
+    for at in steps.ids().rev() {
         let Some((failure, span_id)) = steps
             .get(at)
             .and_then(|step| Some((step.operation.failure.clone()?, step.span_id?)))
@@ -70,14 +35,14 @@ pub(super) fn settle(steps: &mut [Step], root: Option<usize>) -> Option<RunFailu
             failure: failure.clone(),
             span_id,
         };
-        let told = repeated.remove(&at).unwrap_or(own);
+        let deepest_here = repeated.remove(&at).unwrap_or(own);
         let mut up = steps.get(at).and_then(|step| step.parent);
         let mut reaches_root = Some(at) == root;
         while let Some(above) = up {
-            if walked.get(above) == Some(&true) {
+            if walked.is_set(above) {
                 // Plain spans that were passed before.
-                reaches_root |= ways.pass(above, root);
-                up = ways.beyond(above);
+                reaches_root |= paths.pass(above, root);
+                up = paths.beyond(above);
                 continue;
             }
             let Some(step) = steps.get_mut(above) else { break };
@@ -92,16 +57,16 @@ pub(super) fn settle(steps: &mut [Step], root: Option<usize>) -> Option<RunFailu
             ) {
                 step.operation.failure = None;
             } else {
-                repeated.entry(above).or_insert(told.clone());
+                repeated.entry(above).or_insert_with(|| deepest_here.clone());
                 break;
             }
-            if let (Kind::Plain, Some(walked)) = (step.operation.kind, walked.get_mut(above)) {
-                *walked = true;
+            if step.operation.kind == Kind::Plain {
+                walked.set(above, true);
             }
             up = step.parent;
         }
         if reaches_root && failed_root && deepest.is_none() {
-            deepest = Some(told);
+            deepest = Some(deepest_here);
         }
     }
     if goes_on {
@@ -116,37 +81,37 @@ pub(super) fn settle(steps: &mut [Step], root: Option<usize>) -> Option<RunFailu
     })
 }
 
-/// The ways up through plain spans: a parent stands before its children.
-struct Ways {
+/// The paths up through plain spans: a parent stands before its children.
+struct PlainPaths {
     /// The nearest step above that is not plain.
-    beyond: Vec<Option<usize>>,
+    beyond: IdVec<StepId, Option<StepId>>,
     /// The outermost of the plain steps that stand around a plain step without another between them, or the step itself.
-    outermost: Vec<usize>,
+    outermost: IdVec<StepId, StepId>,
 }
 
-impl Ways {
-    fn of(steps: &[Step]) -> Self {
-        let mut ways = Self {
-            beyond: Vec::with_capacity(steps.len()),
-            outermost: Vec::with_capacity(steps.len()),
+impl PlainPaths {
+    fn of(steps: &IdVec<StepId, Step>) -> Self {
+        let mut paths = Self {
+            beyond: IdVec::with_capacity(steps.len()),
+            outermost: IdVec::with_capacity(steps.len()),
         };
-        for (at, step) in steps.iter().enumerate() {
+        for (at, step) in steps.enumerate() {
             let parent = step.parent.filter(|parent| *parent < at);
             let plain = parent.filter(|parent| steps.get(*parent).is_some_and(|parent| parent.operation.kind == Kind::Plain));
-            let beyond = plain.map_or(parent, |plain| ways.beyond(plain));
-            let outermost = plain.and_then(|plain| ways.outermost.get(plain)).copied().unwrap_or(at);
-            ways.beyond.push(beyond);
-            ways.outermost.push(outermost);
+            let beyond = plain.map_or(parent, |plain| paths.beyond(plain));
+            let outermost = plain.and_then(|plain| paths.outermost.get(plain)).copied().unwrap_or(at);
+            paths.beyond.push(beyond);
+            paths.outermost.push(outermost);
         }
-        ways
+        paths
     }
 
-    fn beyond(&self, plain: usize) -> Option<usize> {
-        self.beyond.get(plain).copied().flatten()
+    fn beyond(&self, plain: StepId) -> Option<StepId> {
+        self.beyond.known(plain)
     }
 
-    /// Whether the way from here through plain spans passes the root, which has nothing above it if it is plain.
-    fn pass(&self, plain: usize, root: Option<usize>) -> bool {
+    /// Whether the path from here through plain spans passes the root, which has nothing above it if it is plain.
+    fn pass(&self, plain: StepId, root: Option<StepId>) -> bool {
         root.is_some() && (root == Some(plain) || self.outermost.get(plain).copied() == root)
     }
 }
@@ -157,5 +122,35 @@ fn is_repetition(outer: &Failure, inner: &Failure) -> bool {
         (Some(a), Some(b)) => {
             a == b || a.contains(b.as_str()) || b.contains(a.as_str()) || outer.error_type.is_some() && outer.error_type == inner.error_type
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::id::Id;
+    use crate::run::testing::step;
+    use crate::span::{SpanId, UnixNanos};
+
+    #[test]
+    fn an_error_is_told_where_it_happened() {
+        let failed = |number: u8, kind, parent: Option<usize>| {
+            let mut step = step(String::new(), kind, "", UnixNanos(0), UnixNanos(9));
+            step.span_id = SpanId::from_bytes(&[0, 0, 0, 0, 0, 0, 0, number]);
+            step.parent = parent.map(StepId::new);
+            step.operation.failure = Some(Failure {
+                message: Some("no such city".to_owned()),
+                ..Failure::default()
+            });
+            step
+        };
+        let agent = failed(1, Kind::Agent, None);
+        let mut steps: IdVec<StepId, Step> = [agent, failed(2, Kind::Chain, Some(0)), failed(3, Kind::Llm, Some(1))]
+            .into_iter()
+            .collect();
+        let failure = settle(&mut steps, Some(StepId::FIRST));
+        assert_eq!(failure.map(|failure| failure.span_id), steps.last().and_then(|step| step.span_id));
+        let failures: Vec<bool> = steps.iter().map(|step| step.operation.failure.is_some()).collect();
+        assert_eq!(failures, [false, false, true]);
     }
 }

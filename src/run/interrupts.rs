@@ -1,33 +1,35 @@
-//! A person was asked, and the run waits or went on with the answer: steps for what no span of its own tells of.
+//! Stage "interrupts": takes the steps, adds those for what no span of its own tells of: a person was asked, and the run waits or
+//! went on with the answer.
+//!
+//! It comes after the steps, since it reads their inputs and outputs, and before the order, which the new steps are part of.
 //!
 //! Graphs stop by an exception or put `__interrupt__` into their output, agents give back the calls that wait for an approval,
 //! and the run that goes on is given a `resume`.
 
 use serde_json::{Map, Value};
 
-use super::steps::Steps;
-use super::{Observed, Step};
+use super::id::{IdVec, ScopeId, StepId};
+use super::model::{Scope, Step};
 use crate::operation::{Form, Interrupt, Kind, Message, Operation, Part, Recorded, arguments_text};
-use crate::run::Scope;
 use crate::span::UnixNanos;
 
 /// Adds the steps. Of spans within one another that tell of the same interrupt the innermost holds.
-pub(super) fn add(steps: &mut Steps) {
-    let asked: Vec<Vec<Interrupt>> = steps.list.iter().map(asked).collect();
-    let mut around = vec![false; steps.list.len()];
-    for (at, _) in asked.iter().enumerate().filter(|(_, asked)| !asked.is_empty()) {
-        mark_above(&steps.list, at, &mut around);
+pub(super) fn add(steps: &mut IdVec<StepId, Step>) {
+    let asked: Vec<Vec<Interrupt>> = steps.iter().map(asked).collect();
+    let mut stands_around: IdVec<StepId, bool> = IdVec::filled(false, steps.len());
+    for (at, _) in steps.ids().zip(&asked).filter(|(_, asked)| !asked.is_empty()) {
+        mark_above(steps, at, &mut stands_around);
     }
     let mut made: Vec<Step> = Vec::new();
-    for (at, asked) in asked.into_iter().enumerate() {
-        let Some(step) = steps.list.get_mut(at) else { continue };
+    for (at, asked) in steps.ids().zip(asked) {
+        let Some(step) = steps.get_mut(at) else { continue };
         // A tool that waits has no result yet: it keeps the interrupt as the reason.
         if !matches!(step.operation.kind, Kind::Interrupt | Kind::Tool)
             && step.operation.interrupt.as_ref().is_some_and(|it| it.response.is_none())
         {
             step.operation.interrupt = None;
         }
-        if around.get(at) != Some(&true) {
+        if !stands_around.is_set(at) {
             let end = step.end_or_start();
             made.extend(
                 asked
@@ -39,47 +41,34 @@ pub(super) fn add(steps: &mut Steps) {
     }
     answer(steps, &mut made);
     name_what_waits(steps);
-    steps.list.append(&mut made);
+    steps.extend(made);
 }
 
-fn mark_above(list: &[Step], from: usize, around: &mut [bool]) {
-    let mut up = list.get(from).and_then(|step| step.parent);
-    while let Some(at) = up {
-        match around.get_mut(at) {
-            Some(slot) if !*slot => *slot = true,
-            _ => return,
-        }
-        up = list.get(at).and_then(|step| step.parent);
+fn mark_above(steps: &IdVec<StepId, Step>, from: StepId, marks: &mut IdVec<StepId, bool>) {
+    let parent = |at: StepId| steps.get(at).and_then(|step| step.parent);
+    let mut up = parent(from);
+    while let Some(at) = up.filter(|at| !marks.is_set(*at)) {
+        marks.set(at, true);
+        up = parent(at);
     }
 }
 
-fn new(step: &Step, parent: usize, place: usize, at: UnixNanos, interrupt: Interrupt) -> Step {
+fn new(step: &Step, parent: StepId, place: usize, at: UnixNanos, interrupt: Interrupt) -> Step {
     let id = if place == 0 {
         format!("{}:interrupt", step.id)
     } else {
         format!("{}:interrupt{place}", step.id)
     };
+    let operation = Operation {
+        kind: Kind::Interrupt,
+        name: "interrupt".to_owned(),
+        interrupt: Some(Box::new(interrupt)),
+        ..Operation::default()
+    };
     Step {
-        id,
-        span_id: None,
         parent: Some(parent),
-        scope: step.scope,
-        observed: Observed::Span,
-        operation: Box::new(Operation {
-            kind: Kind::Interrupt,
-            name: "interrupt".to_owned(),
-            interrupt: Some(Box::new(interrupt)),
-            ..Operation::default()
-        }),
-        started_at: at,
-        ended_at: Some(at),
-        turn: None,
-        dispatched_by: None,
-        call_index: None,
-        inside_tool: None,
-        called_by: None,
         evidence: step.span_id.into_iter().collect(),
-        same_call_as: None,
+        ..Step::new(id, step.scope, operation, (at, Some(at)))
     }
 }
 
@@ -179,10 +168,10 @@ fn call(name: Option<&str>, arguments: Option<&Value>) -> String {
 }
 
 /// Gives each `resume` to the interrupt before it in the same trace; one that answers another trace's is a step of its own.
-fn answer(steps: &mut Steps, made: &mut Vec<Step>) {
-    let mut resumed: Vec<(usize, Value)> = Vec::new();
-    let mut below = vec![false; steps.list.len()];
-    for (at, step) in steps.list.iter().enumerate() {
+fn answer(steps: &mut IdVec<StepId, Step>, made: &mut Vec<Step>) {
+    let mut resumed: Vec<(StepId, Value)> = Vec::new();
+    let mut resumes: IdVec<StepId, bool> = IdVec::filled(false, steps.len());
+    for (at, step) in steps.enumerate() {
         if !matches!(step.operation.kind, Kind::Agent | Kind::Chain) {
             continue;
         }
@@ -196,29 +185,27 @@ fn answer(steps: &mut Steps, made: &mut Vec<Step>) {
         }
     }
     for (at, _) in &resumed {
-        if let Some(slot) = below.get_mut(*at) {
-            *slot = true;
-        }
+        resumes.set(*at, true);
     }
     resumed.retain(|(at, _)| {
-        let mut up = steps.list.get(*at).and_then(|step| step.parent);
+        let mut up = steps.get(*at).and_then(|step| step.parent);
         let mut far = 0;
         while let Some(above) = up.filter(|_| far < 64) {
-            if below.get(above) == Some(&true) {
+            if resumes.is_set(above) {
                 return false;
             }
-            up = steps.list.get(above).and_then(|step| step.parent);
+            up = steps.get(above).and_then(|step| step.parent);
             far += 1;
         }
         true
     });
-    let start = |at: usize| steps.list.get(at).map(|step| step.started_at);
+    let start = |at: StepId| steps.get(at).map(|step| step.started_at);
     resumed.sort_by_key(|(at, _)| (start(*at), *at));
     made.sort_by(|a, b| (a.started_at, &a.id).cmp(&(b.started_at, &b.id)));
     let mut open = 0;
     let waiting = made.len();
     for (at, response) in resumed {
-        let Some(step) = steps.list.get(at) else { continue };
+        let Some(step) = steps.get(at) else { continue };
         let before = made.get_mut(open..waiting).and_then(|open| open.first_mut());
         match before.filter(|before| before.started_at <= step.started_at) {
             Some(before) => {
@@ -241,16 +228,16 @@ fn answer(steps: &mut Steps, made: &mut Vec<Step>) {
 }
 
 /// An interrupt that a span tells of inside a tool asks whether the tool may run.
-fn name_what_waits(steps: &mut Steps) {
-    for at in 0..steps.list.len() {
-        let prompt = steps.list.get(at).and_then(|step| {
+fn name_what_waits(steps: &mut IdVec<StepId, Step>) {
+    for at in steps.ids() {
+        let prompt = steps.get(at).and_then(|step| {
             let unsaid = step.operation.interrupt.as_ref().is_none_or(|interrupt| interrupt.prompt.is_none());
-            let tool = steps.list.get(step.parent?)?.operation.tool.as_ref();
+            let tool = steps.get(step.parent?)?.operation.tool.as_ref();
             let tool = tool.filter(|_| unsaid && step.operation.kind == Kind::Interrupt)?;
             Some(call(tool.name.as_deref(), tool.arguments.as_ref()))
         });
         if let Some(prompt) = prompt
-            && let Some(step) = steps.list.get_mut(at)
+            && let Some(step) = steps.get_mut(at)
         {
             step.operation.interrupt.get_or_insert_default().prompt = Some(prompt);
         }
@@ -258,7 +245,7 @@ fn name_what_waits(steps: &mut Steps) {
 }
 
 /// Whether the run ends with a question to a person: its answer comes from the trace that goes on.
-pub(super) fn waits(steps: &[Step], scopes: &[Scope]) -> bool {
+pub(super) fn waits(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> bool {
     let aside = |step: &Step| scopes.get(step.scope).is_some_and(|scope| scope.aside);
     let last = steps
         .iter()
@@ -272,4 +259,31 @@ pub(super) fn waits(steps: &[Step], scopes: &[Scope]) -> bool {
     // A span of its own may say no more of the person's answer: only what stopped the run waits.
     let mut open = steps.iter().filter(asks).filter(|step| step.span_id.is_none());
     open.any(|step| last.is_none_or(|last| last <= step.end_or_start()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::run::testing::step;
+
+    #[test]
+    fn a_resume_answers_the_interrupt_before_it() {
+        let chain = |id: &str, start| step(id.to_owned(), Kind::Chain, "", UnixNanos(start), UnixNanos(start + 5_000_000));
+        let mut stopped = chain("a", 0);
+        stopped.operation.output = Recorded::from(json!({"__interrupt__": [{"value": "May I?"}]}));
+        let mut resumed = chain("b", 20_000_000);
+        resumed.operation.input = Recorded::from(json!({"resume": "yes", "goto": null}));
+        let mut steps: IdVec<StepId, Step> = [stopped, resumed].into_iter().collect();
+        add(&mut steps);
+        let made = steps.last().map(|step| (step.id.as_str(), step.operation.interrupt.as_deref()));
+        let Some((id, Some(interrupt))) = made else {
+            panic!("no interrupt was made: {made:?}");
+        };
+        assert_eq!(
+            (id, interrupt.response.as_ref(), interrupt.wait_ms),
+            ("a:interrupt", Some(&json!("yes")), Some(15))
+        );
+    }
 }

@@ -1,257 +1,44 @@
 //! What the agent did, once, for every format: operations in causal order, agent scopes, conversations and
 //! stitched tool calls.
 //!
-//! A [`Run`] is made from the spans of one trace alone. Formats read it and nothing else.
+//! A [`Run`] is made from the spans of one trace alone. Formats read it and nothing else. `assemble` names the stages that make
+//! it, in order; each stage's file begins with what it takes, what it gives and why it stands there.
 
-mod asked_by;
+mod agent;
+mod agent_results;
+mod arguments;
 mod assemble;
-mod beside;
+mod call_ids;
 mod conversation;
-mod dispatch;
-mod duplicate;
-mod entries;
+mod conversation_entries;
+mod duplicates;
+mod echoed_errors;
 mod failure;
 mod fill;
+mod id;
 mod interrupts;
-mod keys;
-mod logs;
-mod loose;
+mod log_records;
+mod model;
 mod names;
-mod nearest;
+mod nearest_span;
 mod node;
-mod open;
 mod order;
-mod own;
-mod roles;
-mod said;
-mod scope;
+mod question;
+mod readings;
+mod results;
+mod root;
+mod run_scopes;
+mod running_sums;
+mod same_calls;
+mod scopes;
 mod steps;
-mod stitch;
+mod summary;
 #[cfg(test)]
 pub(crate) mod testing;
-mod usage;
-
-use serde_json::{Map, Value};
+mod tool_calls;
+mod tree;
 
 pub use assemble::from_batch;
+pub use id::{Id, IdVec, ScopeId, StepId};
+pub use model::{AgentInfo, CallEntry, Entry, EntryKind, Observed, ResultEntry, Run, RunFailure, Scope, Step, Utterance};
 pub(crate) use names::{handoff_target, plain as plain_name};
-
-use crate::operation::{Failure, Message, Operation};
-use crate::span::{SpanId, TraceId, UnixNanos};
-use crate::trace::Finding;
-
-/// One agent execution: the operations of one trace.
-#[derive(Debug, Clone)]
-pub struct Run {
-    /// The trace.
-    pub trace_id: TraceId,
-    /// The session, if any span of the trace names one.
-    pub session_id: Option<String>,
-    /// The person, if any span names one.
-    pub user_id: Option<String>,
-    /// First start of any span.
-    pub started_at: UnixNanos,
-    /// Last end of any span; `None` while the root has not ended.
-    pub ended_at: Option<UnixNanos>,
-    /// Who ran.
-    pub agent: AgentInfo,
-    /// Attributes of the root's resource.
-    pub resource: Map<String, Value>,
-    /// Why the run failed, if its root did: the message of the deepest span that says so.
-    pub failure: Option<RunFailure>,
-    /// Index into [`Run::steps`] of the operation that stands for the whole run.
-    pub root: Option<usize>,
-    /// Operations in causal order; a parent stands before its children. An index into this list names a step.
-    pub steps: Vec<Step>,
-    /// Agent scopes; the first is the outermost. Never empty unless `steps` is.
-    pub scopes: Vec<Scope>,
-    /// What the run was asked first, with the step whose words they are.
-    pub question: Option<Said>,
-    /// What the run answered at last.
-    pub answer: Option<Said>,
-    /// Facts of operations that have no step of their own in most formats, tags, metadata.
-    pub metadata: Map<String, Value>,
-    /// Oddities of the data.
-    pub findings: Vec<Finding>,
-}
-
-impl Run {
-    /// Whether any operation of an agent stands in it: a run without one gives no document.
-    #[must_use]
-    pub fn has_agent_work(&self) -> bool {
-        use crate::operation::Kind;
-        self.steps
-            .iter()
-            .any(|step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail))
-    }
-}
-
-/// Who ran.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct AgentInfo {
-    /// The root agent's name, else the service's.
-    pub name: Option<String>,
-    /// The agent's version, else the service's.
-    pub version: Option<String>,
-    /// The framework that the agent is built with, for example `langchain`; `custom` where a provider's package was called by
-    /// hand.
-    pub framework: Option<String>,
-    /// The framework's version, where it records its spans itself.
-    pub framework_version: Option<String>,
-    /// Instrumentation scope of the root.
-    pub instrumentation: Option<String>,
-    /// Version of that scope.
-    pub instrumentation_version: Option<String>,
-}
-
-/// Why a run failed.
-#[derive(Debug, Clone, PartialEq)]
-pub struct RunFailure {
-    /// What went wrong.
-    pub failure: Failure,
-    /// The deepest span that says so.
-    pub span_id: SpanId,
-}
-
-/// Words that stand at the start or the end of a run.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Said {
-    /// The words, or a JSON value.
-    pub content: Value,
-    /// The step whose input or output they are.
-    pub step: usize,
-    /// When they were said.
-    pub at: UnixNanos,
-    /// Whether a model call holds them too; `false`: only an agent or chain span does.
-    pub in_conversation: bool,
-}
-
-/// How we know of an operation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Observed {
-    /// A span tells of it.
-    Span,
-    /// Only the messages of model calls tell of it; its times lie between those calls.
-    Messages,
-}
-
-/// One operation of a run.
-#[derive(Debug, Clone)]
-pub struct Step {
-    /// Unique in the run: the span id, or `<model call's span id>:<call id>` where no span tells of a tool execution.
-    pub id: String,
-    /// The span, if one tells of it.
-    pub span_id: Option<SpanId>,
-    /// The nearest kept ancestor in the span tree.
-    pub parent: Option<usize>,
-    /// The agent scope.
-    pub scope: usize,
-    /// How we know of it.
-    pub observed: Observed,
-    /// What it did.
-    pub operation: Box<Operation>,
-    /// When it began.
-    pub started_at: UnixNanos,
-    /// When it ended; `None` while it runs. Never before `started_at`.
-    pub ended_at: Option<UnixNanos>,
-    /// 1 for the scope's first model call and the tools it asked for, 2 for the next; `None` outside turns.
-    pub turn: Option<u32>,
-    /// For a tool: the model call that asked for it.
-    pub dispatched_by: Option<usize>,
-    /// For a tool: the place of its call in that model call's output.
-    pub call_index: Option<usize>,
-    /// For a retrieval or memory operation: the tool around it, if any.
-    pub inside_tool: Option<usize>,
-    /// For the scope's agent step: the tool step or model call that called this agent as a tool.
-    pub called_by: Option<usize>,
-    /// Other spans that tell of the same operation.
-    pub evidence: Vec<SpanId>,
-    /// A model call of another trace that is this one (same provider's response id). It depends on what else is read
-    /// with this trace, so it stands in findings and counts in session documents, never in a document of one trace.
-    pub same_call_as: Option<(TraceId, SpanId)>,
-}
-
-impl Step {
-    /// Milliseconds from start to end; `None` while it runs.
-    #[must_use]
-    pub fn latency_ms(&self) -> Option<u64> {
-        self.ended_at.map(|end| end.millis_since(self.started_at))
-    }
-
-    /// The end, else the start.
-    #[must_use]
-    pub fn end_or_start(&self) -> UnixNanos {
-        self.ended_at.unwrap_or(self.started_at)
-    }
-}
-
-/// The work of one agent: the operations whose nearest agent it is.
-#[derive(Debug, Clone, Default)]
-pub struct Scope {
-    /// The agent's name.
-    pub agent: Option<String>,
-    /// The agent's step; `None` where no agent span stands above.
-    pub step: Option<usize>,
-    /// The scope around it.
-    pub parent: Option<usize>,
-    /// The tool step (in the parent scope) that called this agent: its conversation belongs inside that call.
-    /// `None`: a top-level conversation.
-    pub called_by: Option<usize>,
-    /// Whether it checks what others do (a guardrail's or an evaluator's model calls), or stands beside the agents: nothing
-    /// here is the run's question or answer.
-    pub aside: bool,
-    /// What was said, each message once, in causal order. Empty where another scope's conversation goes on here.
-    pub conversation: Vec<Entry>,
-}
-
-/// One entry of a conversation.
-#[derive(Debug, Clone)]
-pub struct Entry {
-    /// What happened.
-    pub kind: EntryKind,
-    /// The model call in whose input (or output) it stands, or the operation that tells of it.
-    pub step: Option<usize>,
-    /// When: a turn at its end, a tool's result at the tool's end, an input at the start of the call that it goes into.
-    pub at: UnixNanos,
-    /// The history was edited or cut before this entry: a branch of the conversation begins here.
-    pub branch: bool,
-}
-
-/// What an entry of a conversation is.
-#[derive(Debug, Clone)]
-pub enum EntryKind {
-    /// A system, developer or user message, or an assistant message that came as input without a call that made it: no
-    /// fact of [`Entry::step`] (its tokens, its response id) is this message's. Results of its tool calls follow.
-    Message(Message),
-    /// What a model call said: text, reasoning, tool calls. The calls' results follow as entries of their own. Without a
-    /// step: what a call said that no span tells of, while its tools ran in this run.
-    Turn(Message),
-    /// A tool call that no model's output shows (the tool's span alone tells of it): its result follows.
-    Call(CallEntry),
-    /// A tool's result, after its call.
-    Result(ResultEntry),
-}
-
-/// A tool call without a model's output that asks for it.
-#[derive(Debug, Clone)]
-pub struct CallEntry {
-    /// Id of the call: the recorded one, else the tool's span id.
-    pub call_id: String,
-    /// The tool's step.
-    pub tool: usize,
-}
-
-/// A tool's result.
-#[derive(Debug, Clone)]
-pub struct ResultEntry {
-    /// Id of the call it answers, as used by the turn or call entry before it.
-    pub call_id: String,
-    /// The tool's step; it also holds the failure.
-    pub tool: Option<usize>,
-    /// The result's value.
-    pub result: Value,
-    /// Why the tool failed.
-    pub failure: Option<Failure>,
-    /// 0 for the first result of this call id, 1 for the next (a retry).
-    pub attempt: u32,
-}

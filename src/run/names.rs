@@ -1,8 +1,7 @@
 //! When two names mean the same tool or agent.
 
-use serde_json::Value;
-
 use super::node::Node;
+use crate::operation::Kind;
 
 /// Letters and digits in lower case, everything else `_`.
 pub(crate) fn plain(name: &str) -> String {
@@ -41,6 +40,12 @@ pub(super) fn agent_of_span(name: &str) -> Option<String> {
 pub(super) fn tool(node: &Node) -> Option<&str> {
     let used = node.operation.tool.as_deref()?;
     used.name.as_deref().or_else(|| tool_of_span(&node.operation.name))
+}
+
+/// The agent that a handoff passes the run to.
+pub(super) fn handed_to(node: &Node) -> Option<&str> {
+    let state = node.operation.state.as_ref().filter(|_| node.kind() == Kind::Handoff)?;
+    state.new_value.as_ref()?.as_str()
 }
 
 /// The tool's name in a span name such as `execute_tool search` or `search`.
@@ -106,88 +111,9 @@ pub(crate) fn handoff_target(tool: &str) -> Option<String> {
     Some(target.trim_start_matches('_').to_owned())
 }
 
-/// Whether two argument values are the same: members in any order, 1 and 1.0 alike, JSON text as its value.
-pub(super) fn same_value(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Object(x), Value::Object(y)) => {
-            x.len() == y.len()
-                && x.iter()
-                    .all(|(key, value)| y.get(key).is_some_and(|other| same_value(value, other)))
-        }
-        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(value, other)| same_value(value, other)),
-        (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
-        (Value::String(text), other @ (Value::Object(_) | Value::Array(_)))
-        | (other @ (Value::Object(_) | Value::Array(_)), Value::String(text)) => {
-            serde_json::from_str::<Value>(text).is_ok_and(|value| same_value(&value, other))
-        }
-        _ => a == b,
-    }
-}
-
-/// How well a tool's recorded arguments fit those of a call: equal, a part of each other, unknown, or other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fit {
-    Other,
-    Unknown,
-    Part,
-    Same,
-}
-
-pub(super) fn fit(tool: Option<&Value>, call: Option<&Value>) -> Fit {
-    let empty = |value: &Value| value.as_object().is_some_and(serde_json::Map::is_empty);
-    match (tool, call) {
-        (None, None) => Fit::Same,
-        (None, Some(call)) | (Some(call), None) => {
-            if empty(call) {
-                Fit::Same
-            } else {
-                Fit::Unknown
-            }
-        }
-        (Some(tool), Some(call)) => {
-            if same_value(tool, call) {
-                return Fit::Same;
-            }
-            match (tool, call) {
-                (Value::Object(x), Value::Object(y)) => {
-                    let part = |small: &serde_json::Map<String, Value>, large: &serde_json::Map<String, Value>| {
-                        !small.is_empty()
-                            && small
-                                .iter()
-                                .all(|(key, value)| large.get(key).is_some_and(|other| same_value(value, other)))
-                    };
-                    if part(y, x) || part(x, y) { Fit::Part } else { Fit::Other }
-                }
-                // A client may record the bare value of a tool's only argument.
-                (bare, Value::Object(map)) if map.len() == 1 => {
-                    let text = |value: &Value| match value {
-                        Value::String(text) => text.clone(),
-                        other => other.to_string(),
-                    };
-                    if map.values().any(|value| same_value(bare, value) || text(bare) == text(value)) {
-                        Fit::Part
-                    } else {
-                        Fit::Other
-                    }
-                }
-                _ => Fit::Other,
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn fits() {
-        assert_eq!(fit(Some(&json!("Paris")), Some(&json!({"city": "Paris"}))), Fit::Part);
-        assert_eq!(fit(Some(&json!({"b": 1.0, "a": 2})), Some(&json!({"a": 2, "b": 1}))), Fit::Same);
-        assert_eq!(fit(Some(&json!({"a": 1})), Some(&json!({"a": 2}))), Fit::Other);
-        assert_eq!(fit(None, Some(&json!({"a": 2}))), Fit::Unknown);
-    }
 
     #[test]
     fn names() {

@@ -1,30 +1,27 @@
-//! One span while a run is being made of a trace.
+//! The operations of a trace while a run is made of them, each once, in the tree of their spans.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
-use super::own::Own;
-use crate::dialect::{self, ChildResult, Registry};
-use crate::hash::HashMap;
+use super::id::{IdVec, NodeId};
+use super::tree;
+use crate::dialect::ChildResult;
 use crate::operation::{Kind, Operation};
-use crate::span::{LogRecord, Resource, Scope, Span, SpanId, UnixNanos};
-use crate::trace::{Finding, Trace};
+use crate::span::{Resource, Scope, SpanId, UnixNanos};
+use crate::trace::Finding;
 
-/// A span with what it says, and where it went.
+/// A span with what it says.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
     pub(super) span_id: SpanId,
-    pub(super) operation: Own,
-    /// The parent in the span tree.
-    pub(super) tree_parent: Option<usize>,
-    /// The node that this one became a part of.
-    pub(super) merged_into: Cell<Option<usize>>,
+    pub(super) operation: Box<Operation>,
+    /// Other spans that tell of the operation.
     pub(super) evidence: Vec<SpanId>,
+    /// Results of tools below that this span records.
     pub(super) child_results: Vec<ChildResult>,
     pub(super) start: UnixNanos,
     pub(super) end: Option<UnixNanos>,
-    scope: Arc<Scope>,
-    resource: Arc<Resource>,
+    pub(super) scope: Arc<Scope>,
+    pub(super) resource: Arc<Resource>,
     pub(super) is_server: bool,
     /// Whether the client dropped attributes of the span: lists of messages may lack some.
     pub(super) is_partial: bool,
@@ -34,7 +31,7 @@ pub(super) struct Node {
 
 impl Node {
     pub(super) fn kind(&self) -> Kind {
-        self.operation.kind()
+        self.operation.kind
     }
 
     /// The name of the instrumentation scope.
@@ -62,137 +59,44 @@ impl Node {
     }
 }
 
-/// The nodes of a trace, one a span, and the ways between them.
+/// The nodes of a trace by start, and their tree.
 #[derive(Debug, Default)]
 pub(super) struct Nodes {
-    pub(super) list: Vec<Node>,
+    pub(super) list: IdVec<NodeId, Node>,
+    pub(super) parents: IdVec<NodeId, Option<NodeId>>,
     pub(super) findings: Vec<Finding>,
 }
 
 impl Nodes {
-    /// Takes the spans' longest texts out of them.
-    pub(super) fn read(registry: &Registry, trace: &mut Trace, logs: &HashMap<SpanId, Vec<&LogRecord>>) -> Self {
-        let mut nodes = Self {
-            list: Vec::with_capacity(trace.spans.len()),
-            findings: Vec::new(),
-        };
-        for (index, span) in trace.spans.iter_mut().enumerate() {
-            let records = logs.get(&span.span_id).map_or(&[][..], Vec::as_slice);
-            let read = dialect::take(registry, span, records);
-            nodes.findings.extend(read.findings);
-            let tree_parent = trace.parents.get(index).copied().flatten();
-            nodes.list.push(Node {
-                sums_usage: read.sums_usage,
-                ..Self::node(span, read.operation, read.child_results, tree_parent)
-            });
-        }
-        nodes
+    pub(super) fn get(&self, id: NodeId) -> Option<&Node> {
+        self.list.get(id)
     }
 
-    fn node(span: &Span, operation: Box<Operation>, child_results: Vec<ChildResult>, tree_parent: Option<usize>) -> Node {
-        Node {
-            span_id: span.span_id,
-            operation: Own::new(operation),
-            tree_parent,
-            merged_into: Cell::default(),
-            evidence: Vec::new(),
-            child_results,
-            start: span.start,
-            end: (!span.is_running()).then_some(span.end),
-            scope: Arc::clone(&span.scope),
-            resource: Arc::clone(&span.resource),
-            is_server: span.kind == crate::span::SpanKind::Server,
-            is_partial: span.dropped_attributes > 0,
-            sums_usage: false,
-        }
+    pub(super) fn get_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        self.list.get_mut(id)
     }
 
-    pub(super) fn get(&self, index: usize) -> Option<&Node> {
-        self.list.get(index)
+    pub(super) fn kind(&self, id: NodeId) -> Kind {
+        self.get(id).map_or(Kind::Plain, Node::kind)
     }
 
-    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Node> {
-        self.list.get_mut(index)
+    pub(super) fn parent(&self, id: NodeId) -> Option<NodeId> {
+        self.parents.known(id)
     }
 
-    pub(super) fn kind(&self, index: usize) -> Kind {
-        self.get(index).map_or(Kind::Plain, Node::kind)
+    /// Ancestors, nearest first.
+    pub(super) fn ancestors(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        tree::ancestors(id, self.list.len(), |at| self.parent(at))
     }
 
-    /// The node that stands for this one.
-    pub(super) fn standing(&self, index: usize) -> usize {
-        let next = |index: usize| self.get(index).and_then(|node| node.merged_into.get());
-        let mut at = index;
-        // A node is merged into one that stands then, and may be merged later: the way ends, and is made shorter.
-        while let Some(up) = next(at) {
-            let Some(further) = next(up) else { return up };
-            if let Some(node) = self.get(at) {
-                node.merged_into.set(Some(further));
-            }
-            at = further;
-        }
-        at
+    /// For each node the nearest ancestor of such a kind.
+    pub(super) fn nearest_above(&self, is: impl Fn(Kind) -> bool) -> IdVec<NodeId, Option<NodeId>> {
+        tree::nearest_above(self.list.len(), |at| self.parent(at), |up| is(self.kind(up)))
     }
 
-    /// Whether this node stands for itself.
-    pub(super) fn stands(&self, index: usize) -> bool {
-        self.get(index).is_some_and(|node| node.merged_into.get().is_none())
-    }
-
-    /// The nearest standing ancestor.
-    pub(super) fn parent(&self, index: usize) -> Option<usize> {
-        let parent = self.get(index)?.tree_parent?;
-        let standing = self.standing(parent);
-        if standing == index {
-            self.parent(parent).filter(|up| *up != index)
-        } else {
-            Some(standing)
-        }
-    }
-
-    /// Standing ancestors, nearest first.
-    pub(super) fn ancestors(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
-        let mut seen = 0usize;
-        std::iter::successors(self.parent(index), move |at| {
-            seen += 1;
-            // Merges across siblings can bend the tree; a walk longer than the tree is a loop.
-            if seen > self.list.len() { None } else { self.parent(*at) }
-        })
-    }
-
-    /// For each node the nearest standing ancestor of such a kind. One walk for all: what is known of a node above is used.
-    pub(super) fn nearest_above(&self, is: impl Fn(Kind) -> bool) -> Vec<Option<usize>> {
-        let mut known: Vec<Option<Option<usize>>> = vec![None; self.list.len()];
-        let mut way = Vec::new();
-        for index in 0..self.list.len() {
-            let mut at = index;
-            let found = loop {
-                match known.get_mut(at) {
-                    Some(Some(found)) => break *found,
-                    // On a way that comes back to itself there is none.
-                    Some(slot) => *slot = Some(None),
-                    None => break None,
-                }
-                way.push(at);
-                match self.parent(at) {
-                    Some(up) if is(self.kind(up)) => break Some(up),
-                    Some(up) => at = up,
-                    None => break None,
-                }
-            };
-            for at in way.drain(..) {
-                if let Some(slot) = known.get_mut(at) {
-                    *slot = Some(found);
-                }
-            }
-        }
-        known.into_iter().map(Option::flatten).collect()
-    }
-
-    /// Indices of standing nodes of a kind, by start.
-    pub(super) fn of_kind(&self, kind: Kind) -> Vec<usize> {
-        (0..self.list.len())
-            .filter(|index| self.stands(*index) && self.kind(*index) == kind)
-            .collect()
+    /// The nodes of a kind, by start.
+    pub(super) fn of_kind(&self, kind: Kind) -> Vec<NodeId> {
+        let of_kind = self.list.enumerate().filter(|(_, node)| node.kind() == kind);
+        of_kind.map(|(id, _)| id).collect()
     }
 }

@@ -1,69 +1,77 @@
-//! Nodes and tool calls that only messages tell of, made into steps.
+//! Stage "steps": takes the nodes, the scopes and the conversations, gives the steps: the nodes that say something, and tool calls
+//! that only messages tell of.
+//!
+//! It comes when all operations say what they ever will, and consumes the nodes: their operations move into the steps. What a
+//! later stage knows of a node it finds under the node's id in [`DraftSteps::of_node`].
 
-use serde_json::Value;
-
-use super::conversation::Conversation;
+use super::conversation::{CallRef, Conversations, DraftCall};
+use super::id::{Id, IdVec, NodeId, ScopeId, StepId};
+use super::model::{Observed, Step};
 use super::names;
 use super::node::Nodes;
-use super::scope::Scopes;
-use super::stitch::words;
-use super::{Observed, Step};
+use super::results::result_text;
+use super::scopes::Scopes;
 use crate::hash::HashMap;
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 use crate::span::{UnixNanos, hex};
+use crate::trace::Finding;
 
-/// Steps in no order yet, and where each node and each call went.
+/// Steps while the run is being made, and where each node and each call went.
 #[derive(Debug, Default)]
-pub(super) struct Steps {
-    pub(super) list: Vec<Step>,
+pub(super) struct DraftSteps {
+    pub(super) list: IdVec<StepId, Step>,
     /// The step of each node.
-    pub(super) of_node: Vec<Option<usize>>,
-    /// The steps made of messages alone, by conversation and call.
-    pub(super) of_call: HashMap<(usize, usize), usize>,
+    pub(super) of_node: IdVec<NodeId, Option<StepId>>,
+    /// The steps made of messages alone.
+    pub(super) of_call: HashMap<CallRef, StepId>,
     /// For each scope the step that called its agent.
-    pub(super) called_by: Vec<Option<usize>>,
+    pub(super) called_by: IdVec<ScopeId, Option<StepId>>,
+    /// What was found in the nodes.
+    pub(super) findings: Vec<Finding>,
 }
 
-/// Takes the operations of the nodes that become steps: of such a node's operation only the kind stays.
-pub(super) fn make(nodes: &mut Nodes, scopes: &Scopes, conversations: &[Conversation]) -> Steps {
-    let mut steps = Steps {
-        of_node: vec![None; nodes.list.len()],
-        called_by: vec![None; scopes.list.len()],
-        ..Steps::default()
-    };
-    from_nodes(nodes, scopes, &mut steps);
-    dispatch(nodes, scopes, conversations, &mut steps);
-    from_messages(nodes, scopes, conversations, &mut steps);
-    callers(nodes, scopes, &mut steps);
+impl DraftSteps {
+    /// The step of a node, with its id.
+    pub(super) fn step_of(&self, node: NodeId) -> Option<(StepId, &Step)> {
+        let id = self.of_node.known(node)?;
+        Some((id, self.list.get(id)?))
+    }
+}
+
+pub(super) fn make(nodes: Nodes, scopes: &Scopes, conversations: &Conversations) -> DraftSteps {
+    let mut steps = from_nodes(nodes, scopes);
+    steps.called_by = IdVec::filled(None, scopes.list.len());
+    dispatch(conversations, &mut steps);
+    from_messages(scopes, conversations, &mut steps);
+    callers(scopes, &mut steps);
     turns(&mut steps);
     steps
 }
 
-fn from_nodes(nodes: &mut Nodes, scopes: &Scopes, steps: &mut Steps) {
-    steps.list.reserve(nodes.list.len());
-    let mut kept = vec![false; nodes.list.len()];
-    for index in 0..nodes.list.len() {
-        if nodes.stands(index) && nodes.kind(index) != Kind::Plain {
-            if let Some(slot) = kept.get_mut(index) {
-                *slot = true;
-            }
-            for up in nodes.ancestors(index) {
-                match kept.get_mut(up) {
-                    Some(slot) if !*slot => *slot = true,
-                    _ => break,
-                }
-            }
-        }
-    }
-    // By start, a parent may come after its child: places first, links after.
-    for (index, node) in nodes.list.iter_mut().enumerate() {
-        if kept.get(index) != Some(&true) || node.merged_into.get().is_some() {
+/// The steps of the nodes, in the nodes' order, linked to those around them.
+fn from_nodes(nodes: Nodes, scopes: &Scopes) -> DraftSteps {
+    let of_node = places(&nodes);
+    let around = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool));
+    let step_of = |node: NodeId| of_node.known(node);
+    // By start, a parent may come after its child: the links are made of all places at once.
+    let links: Vec<(Option<StepId>, Option<StepId>)> = nodes
+        .list
+        .enumerate()
+        .map(|(id, node)| {
+            let parent = nodes.parent(id).and_then(step_of);
+            let tool = around
+                .known(id)
+                .filter(|up| is_lookup(node.kind()) && nodes.kind(*up) == Kind::Tool);
+            (parent, tool.and_then(step_of))
+        })
+        .collect();
+    let ids = nodes.list.ids();
+    let mut list = IdVec::with_capacity(nodes.list.len());
+    for ((id, node), (parent, inside_tool)) in ids.zip(nodes.list).zip(links) {
+        if of_node.known(id).is_none() {
             continue;
         }
-        if let Some(slot) = steps.of_node.get_mut(index) {
-            *slot = Some(steps.list.len());
-        }
-        let mut operation = node.operation.take();
+        let mut operation = node.operation;
         if operation.kind == Kind::Agent && operation.agent.name.is_none() {
             operation.agent.name = names::agent_of_span(&operation.name);
         }
@@ -72,39 +80,36 @@ fn from_nodes(nodes: &mut Nodes, scopes: &Scopes, steps: &mut Steps) {
         {
             tool.name = names::tool_of_span(&operation.name).map(str::to_owned);
         }
-        steps.list.push(Step {
-            id: hex(node.span_id.bytes()),
+        list.push(Step {
             span_id: Some(node.span_id),
-            parent: None,
-            scope: scopes.scope_of(index),
-            observed: Observed::Span,
-            operation,
-            started_at: node.start,
-            ended_at: node.end,
-            turn: None,
-            dispatched_by: None,
-            call_index: None,
-            inside_tool: None,
-            called_by: None,
-            evidence: sorted(std::mem::take(&mut node.evidence)),
-            same_call_as: None,
+            parent,
+            inside_tool,
+            evidence: sorted(node.evidence),
+            ..Step::new(hex(node.span_id.bytes()), scopes.scope_of(id), operation, (node.start, node.end))
         });
     }
-    let around = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool));
-    for (index, around) in around.into_iter().enumerate() {
-        let Some(step) = steps.of_node.get(index).copied().flatten() else {
-            continue;
-        };
-        let parent = nodes.parent(index).and_then(|up| steps.of_node.get(up).copied().flatten());
-        let tool = around.filter(|up| nodes.kind(*up) == Kind::Tool);
-        let inside = tool
-            .filter(|_| is_lookup(nodes.kind(index)))
-            .and_then(|tool| steps.of_node.get(tool).copied().flatten());
-        if let Some(step) = steps.list.get_mut(step) {
-            step.parent = parent;
-            step.inside_tool = inside;
+    DraftSteps {
+        list,
+        of_node,
+        findings: nodes.findings,
+        ..DraftSteps::default()
+    }
+}
+
+/// The steps that the nodes become: a plain one is kept if it stands around another.
+fn places(nodes: &Nodes) -> IdVec<NodeId, Option<StepId>> {
+    let mut kept: IdVec<NodeId, bool> = IdVec::filled(false, nodes.list.len());
+    for (id, _) in nodes.list.enumerate().filter(|(_, node)| node.kind() != Kind::Plain) {
+        kept.set(id, true);
+        for up in nodes.ancestors(id) {
+            if kept.is_set(up) {
+                break;
+            }
+            kept.set(up, true);
         }
     }
+    let mut next = (0..).map(StepId::new);
+    kept.into_iter().map(|kept| if kept { next.next() } else { None }).collect()
 }
 
 fn is_lookup(kind: Kind) -> bool {
@@ -121,57 +126,44 @@ fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {
 }
 
 /// Which model call asked for each tool.
-fn dispatch(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation], steps: &mut Steps) {
-    for conversation in conversations {
-        for asked in &conversation.calls {
-            let by = asked.by.and_then(|by| steps.of_node.get(by).copied().flatten());
-            for tool in &asked.tools {
-                if let Some(step) = steps.of_node.get(*tool).copied().flatten().and_then(|at| steps.list.get_mut(at)) {
-                    step.dispatched_by = by;
-                    step.call_index = Some(asked.index);
-                }
+fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
+    for call in conversations.iter().flat_map(|conversation| &conversation.calls) {
+        let by = call.by.and_then(|by| steps.of_node.known(by));
+        for tool in &call.tools {
+            if let Some(step) = steps.of_node.known(*tool).and_then(|at| steps.list.get_mut(at)) {
+                step.dispatched_by = by;
+                step.call_index = Some(call.index);
             }
         }
     }
-    // A tool that no message tells of belongs to the latest call of its scope that began before it.
-    let mut calls: HashMap<usize, Vec<usize>> = HashMap::default();
-    for call in nodes.of_kind(Kind::Llm) {
-        calls.entry(scopes.scope_of(call)).or_default().push(call);
+    // A tool that no message tells of belongs to the latest call of its scope that began before it. Steps still stand by start.
+    let mut calls: HashMap<ScopeId, Vec<(UnixNanos, StepId)>> = HashMap::default();
+    for (id, call) in steps.list.enumerate().filter(|(_, step)| step.operation.kind == Kind::Llm) {
+        calls.entry(call.scope).or_default().push((call.started_at, id));
     }
-    for (index, node) in nodes.list.iter().enumerate() {
-        let Some(at) = steps.of_node.get(index).copied().flatten() else {
-            continue;
-        };
-        let is_open = steps
-            .list
-            .get(at)
-            .is_some_and(|step| step.dispatched_by.is_none() && step.operation.kind == Kind::Tool);
-        if !is_open {
+    for step in &mut steps.list {
+        if step.dispatched_by.is_some() || step.operation.kind != Kind::Tool {
             continue;
         }
-        // Nodes stand by start.
-        let latest = calls.get(&scopes.scope_of(index)).and_then(|calls| {
-            let behind = calls.partition_point(|call| nodes.get(*call).is_some_and(|call| call.start <= node.start));
+        let latest = calls.get(&step.scope).and_then(|calls| {
+            let behind = calls.partition_point(|(start, _)| *start <= step.started_at);
             calls.get(behind.checked_sub(1)?)
         });
-        let by = latest.and_then(|call| steps.of_node.get(*call).copied().flatten());
-        if let Some(step) = steps.list.get_mut(at) {
-            step.dispatched_by = by;
-        }
+        step.dispatched_by = latest.map(|(_, call)| *call);
     }
 }
 
 /// Tool executions that no span shows: the next model input holds their result, or an agent of that name ran.
-fn from_messages(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation], steps: &mut Steps) {
+fn from_messages(scopes: &Scopes, conversations: &Conversations, steps: &mut DraftSteps) {
     // Agents that stand below no tool, by the scope around them.
-    let mut below: HashMap<usize, Vec<usize>> = HashMap::default();
-    for (scope, draft) in scopes.list.iter().enumerate() {
+    let mut below: HashMap<ScopeId, Vec<ScopeId>> = HashMap::default();
+    for (scope, draft) in scopes.list.enumerate() {
         if let (None, Some(_), Some(up)) = (draft.tool, draft.node, draft.parent) {
             below.entry(up).or_default().push(scope);
         }
     }
-    for (which, conversation) in conversations.iter().enumerate() {
-        let mut agents: Vec<usize> = conversation
+    for (id, conversation) in conversations.enumerate() {
+        let mut agents: Vec<ScopeId> = conversation
             .scopes
             .iter()
             .filter_map(|up| below.get(up))
@@ -179,151 +171,114 @@ fn from_messages(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation],
             .copied()
             .collect();
         agents.sort_unstable();
-        let mut by_name: HashMap<String, Vec<usize>> = HashMap::default();
+        let mut by_name: HashMap<String, Vec<ScopeId>> = HashMap::default();
         for scope in agents {
             if let Some(name) = scopes.list.get(scope).and_then(|draft| draft.agent.as_deref()) {
                 by_name.entry(names::plain(name)).or_default().push(scope);
             }
         }
-        for (place, asked) in conversation.calls.iter().enumerate() {
-            let Some(by) = asked.by.and_then(|by| nodes.get(by).map(|node| (by, node))) else {
+        for (call, draft) in conversation.calls.enumerate().filter(|(_, draft)| draft.tools.is_empty()) {
+            let Some((by, caller)) = draft.by.and_then(|by| steps.step_of(by)) else {
                 continue;
             };
-            if !asked.tools.is_empty() {
-                continue;
-            }
             let named = if by_name.is_empty() {
                 None
             } else {
-                by_name.get_mut(&names::plain(&asked.call.name))
+                by_name.get_mut(&names::plain(&draft.call.name))
             };
+            let agent_step = |scope: ScopeId| steps.step_of(scopes.list.get(scope)?.node?).map(|(_, step)| step);
             let agent = named.and_then(|agents| {
-                let began = |scope: &usize| Some(nodes.get(scopes.list.get(*scope)?.node?)?.start);
-                let at = agents
-                    .iter()
-                    .position(|scope| began(scope).is_some_and(|began| began >= by.1.start))?;
+                let began_after = |scope: &ScopeId| agent_step(*scope).is_some_and(|agent| agent.started_at >= caller.started_at);
+                let at = agents.iter().position(began_after)?;
                 Some(agents.remove(at))
             });
-            if agent.is_none() && asked.answer.is_none() {
+            if agent.is_none() && draft.result.is_none() {
                 continue;
             }
-            let step = told_by_messages(nodes, scopes, steps, asked, by.0, agent);
-            let at = steps.list.len();
-            steps.list.push(step);
-            let _ = steps.of_call.insert((which, place), at);
-            if let Some(scope) = agent
-                && let Some(slot) = steps.called_by.get_mut(scope)
-            {
-                *slot = Some(at);
+            let step = told_by_messages(steps, draft, (by, caller), agent.and_then(agent_step));
+            let at = steps.list.push(step);
+            let conversation = id;
+            steps.of_call.insert(CallRef { conversation, call }, at);
+            if let Some(scope) = agent {
+                steps.called_by.set(scope, Some(at));
             }
         }
     }
 }
 
-fn told_by_messages(
-    nodes: &Nodes,
-    scopes: &Scopes,
-    steps: &Steps,
-    asked: &super::conversation::Asked,
-    by: usize,
-    agent: Option<usize>,
-) -> Step {
-    let call = nodes.get(by);
-    let agent = agent.and_then(|scope| scopes.list.get(scope)).and_then(|draft| draft.node);
-    let agent_node = agent.and_then(|node| nodes.get(node));
-    let agent_step = agent
-        .and_then(|node| steps.of_node.get(node).copied().flatten())
-        .and_then(|at| steps.list.get(at));
-    let seen = asked.answer.as_ref().and_then(|(_, seen)| nodes.get(*seen)).map(|node| node.start);
-    let after = call.map_or(UnixNanos(0), super::node::Node::end_or_start);
-    let (start, end) = match agent_node {
-        Some(agent) => (agent.start, agent.end),
-        None => (after, Some(seen.unwrap_or(after).max(after))),
+fn told_by_messages(steps: &DraftSteps, draft: &DraftCall, (by, caller): (StepId, &Step), agent: Option<&Step>) -> Step {
+    let seen = draft.result.as_ref();
+    let seen_at = seen.and_then(|seen| steps.step_of(seen.node)).map(|(_, reader)| reader.started_at);
+    let after = caller.end_or_start();
+    let time = match agent {
+        Some(agent) => (agent.started_at, agent.ended_at),
+        None => (after, Some(seen_at.unwrap_or(after).max(after))),
     };
-    let said = asked
-        .answer
-        .as_ref()
-        .filter(|(answer, _)| !answer.is_without_result())
-        .map(|(answer, _)| answer.result_value());
-    let failed = asked.answer.as_ref().is_some_and(|(answer, _)| answer.is_error);
-    let result = said
-        .clone()
-        .or_else(|| agent_step.and_then(|agent| agent.operation.output.get().cloned()));
-    let by_id = call.map(|call| call.span_id.to_string()).unwrap_or_default();
-    let call_id = asked.call.id.clone().unwrap_or_else(|| asked.index.to_string());
+    let answer = seen.map(|seen| &seen.message);
+    let recorded = answer
+        .filter(|answer| !answer.is_without_result())
+        .map(|answer| answer.result_value());
+    let failed = answer.is_some_and(|answer| answer.is_error);
+    let failure = failed.then(|| Failure {
+        message: recorded.as_ref().map(result_text).filter(|text| !text.is_empty()),
+        ..Failure::default()
+    });
+    let result = recorded.or_else(|| agent.and_then(|agent| agent.operation.output.get().cloned()));
+    let operation = Operation {
+        kind: Kind::Tool,
+        name: draft.call.name.clone(),
+        tool: Some(Box::new(ToolUse {
+            name: Some(draft.call.name.clone()),
+            call_id: draft.call.id.clone(),
+            arguments: draft.call.arguments.clone(),
+            result: if failed { None } else { result },
+            ..ToolUse::default()
+        })),
+        failure,
+        ..Operation::default()
+    };
+    let call_id = draft.call.id.clone().unwrap_or_else(|| draft.index.to_string());
     Step {
-        id: format!("{by_id}:{call_id}"),
-        span_id: None,
-        parent: nodes.parent(by).and_then(|up| steps.of_node.get(up).copied().flatten()),
-        scope: scopes.scope_of(by),
+        parent: caller.parent,
         observed: Observed::Messages,
-        operation: Box::new(Operation {
-            kind: Kind::Tool,
-            name: asked.call.name.clone(),
-            tool: Some(Box::new(ToolUse {
-                name: Some(asked.call.name.clone()),
-                call_id: asked.call.id.clone(),
-                arguments: asked.call.arguments.clone(),
-                result: if failed { None } else { result },
-                ..ToolUse::default()
-            })),
-            failure: failed.then(|| Failure {
-                message: said.as_ref().map(words).filter(|words| !words.is_empty()),
-                ..Failure::default()
-            }),
-            ..Operation::default()
-        }),
-        started_at: start,
-        ended_at: end,
-        turn: None,
-        dispatched_by: steps.of_node.get(by).copied().flatten(),
-        call_index: Some(asked.index),
-        inside_tool: None,
-        called_by: None,
-        evidence: Vec::new(),
-        same_call_as: None,
+        dispatched_by: Some(by),
+        call_index: Some(draft.index),
+        ..Step::new(format!("{}:{call_id}", caller.id), caller.scope, operation, time)
     }
 }
 
 /// The tool step that called each sub-agent.
-fn callers(nodes: &Nodes, scopes: &Scopes, steps: &mut Steps) {
-    for (scope, draft) in scopes.list.iter().enumerate() {
-        let tool = draft
-            .tool
-            .and_then(|tool| steps.of_node.get(nodes.standing(tool)).copied().flatten());
-        let caller = steps.called_by.get(scope).copied().flatten().or(tool);
-        if let Some(slot) = steps.called_by.get_mut(scope) {
-            *slot = caller;
-        }
-        if let Some(step) = draft
-            .node
-            .and_then(|node| steps.of_node.get(node).copied().flatten())
-            .and_then(|at| steps.list.get_mut(at))
-        {
+fn callers(scopes: &Scopes, steps: &mut DraftSteps) {
+    for (scope, draft) in scopes.list.enumerate() {
+        let tool = draft.tool.and_then(|tool| steps.of_node.known(tool));
+        let caller = steps.called_by.known(scope).or(tool);
+        steps.called_by.set(scope, caller);
+        let agent = draft.node.and_then(|node| steps.of_node.known(node));
+        if let Some(step) = agent.and_then(|at| steps.list.get_mut(at)) {
             step.called_by = caller;
         }
     }
 }
 
 /// Counts the model calls of each scope; tools have the turn of the call that asked for them.
-fn turns(steps: &mut Steps) {
-    let mut order: Vec<usize> = (0..steps.list.len())
-        .filter(|at| steps.list.get(*at).is_some_and(|step| step.operation.kind == Kind::Llm))
+fn turns(steps: &mut DraftSteps) {
+    let mut calls: Vec<StepId> = steps
+        .list
+        .enumerate()
+        .filter(|(_, step)| step.operation.kind == Kind::Llm)
+        .map(|(id, _)| id)
         .collect();
-    order.sort_by_key(|at| steps.list.get(*at).map(|step| (step.started_at, step.id.clone())));
-    let mut counts: HashMap<usize, u32> = HashMap::default();
-    for at in order {
-        if let Some(step) = steps.list.get_mut(at) {
+    calls.sort_by_key(|id| steps.list.get(*id).map(|step| (step.started_at, step.id.clone())));
+    let mut counts: HashMap<ScopeId, u32> = HashMap::default();
+    for id in calls {
+        if let Some(step) = steps.list.get_mut(id) {
             let count = counts.entry(step.scope).or_default();
             *count += 1;
             step.turn = Some(*count);
         }
     }
-    let turns: Vec<Option<u32>> = steps
-        .list
-        .iter()
-        .map(|step| step.dispatched_by.and_then(|by| steps.list.get(by)).and_then(|call| call.turn))
-        .collect();
+    let turn_of = |id: StepId| steps.list.get(id).and_then(|call| call.turn);
+    let turns: Vec<Option<u32>> = steps.list.iter().map(|step| step.dispatched_by.and_then(turn_of)).collect();
     for (step, turn) in steps.list.iter_mut().zip(turns) {
         if step.turn.is_none() {
             step.turn = turn;
@@ -331,11 +286,29 @@ fn turns(steps: &mut Steps) {
     }
 }
 
-/// The value of a recorded result, null where none was recorded.
-pub(super) fn result_of(step: &Step) -> Value {
-    step.operation
-        .tool
-        .as_ref()
-        .and_then(|tool| tool.result.clone())
-        .unwrap_or(Value::Null)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::testing::{nodes, reading};
+
+    #[test]
+    fn plain_nodes_stay_only_around_others() {
+        let nodes = nodes([
+            (reading(1, Kind::Plain, 0..90), None),
+            (reading(2, Kind::Plain, 5..8), Some(0)),
+            (reading(3, Kind::Llm, 10..20), Some(0)),
+            (reading(4, Kind::Tool, 30..40), Some(0)),
+        ]);
+        let scopes = Scopes::of(&nodes);
+        let steps = make(nodes, &scopes, &Conversations::default());
+        let ids: Vec<&str> = steps.list.iter().map(|step| step.id.as_str()).collect();
+        assert_eq!(ids, ["0000000000000001", "0000000000000003", "0000000000000004"]);
+        let [root, call, tool] = [0, 1, 2].map(StepId::new);
+        assert_eq!(
+            steps.list.get(call).map(|step| (step.parent, step.turn)),
+            Some((Some(root), Some(1)))
+        );
+        let tool = steps.list.get(tool).map(|step| (step.dispatched_by, step.turn));
+        assert_eq!(tool, Some((Some(call), Some(1))), "the latest call before it");
+    }
 }

@@ -1,30 +1,50 @@
-//! Steps for tests, built by hand.
+//! Nodes and steps for tests, built by hand.
 
-use super::{Observed, Step};
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::id::{Id, NodeId, ScopeId};
+use super::model::Step;
+use super::node::{Node, Nodes};
 use crate::operation::{Kind, Operation};
-use crate::span::UnixNanos;
+use crate::span::{SpanId, UnixNanos};
+
+/// A node with this span id, of an instrumentation without a name.
+pub(super) fn reading(number: u64, kind: Kind, time: Range<u64>) -> Node {
+    Node {
+        span_id: SpanId::from_bytes(&number.to_be_bytes()).expect("not zero"),
+        operation: Box::new(Operation {
+            kind,
+            ..Operation::default()
+        }),
+        evidence: Vec::new(),
+        child_results: Vec::new(),
+        start: UnixNanos(time.start),
+        end: Some(UnixNanos(time.end)),
+        scope: Arc::default(),
+        resource: Arc::default(),
+        is_server: false,
+        is_partial: false,
+        sums_usage: false,
+    }
+}
+
+/// A tree of nodes, each with the place of its parent.
+pub(super) fn nodes<const N: usize>(list: [(Node, Option<usize>); N]) -> Nodes {
+    let (list, parents): (Vec<Node>, Vec<_>) = list.into_iter().map(|(node, parent)| (node, parent.map(NodeId::new))).unzip();
+    Nodes {
+        list: list.into(),
+        parents: parents.into(),
+        findings: Vec::new(),
+    }
+}
 
 /// A step of the first scope that its id names, without a span.
 pub(crate) fn step(id: String, kind: Kind, name: &str, started_at: UnixNanos, ended_at: UnixNanos) -> Step {
-    Step {
-        id,
-        span_id: None,
-        parent: None,
-        scope: 0,
-        observed: Observed::Span,
-        operation: Box::new(Operation {
-            kind,
-            name: name.to_owned(),
-            ..Operation::default()
-        }),
-        started_at,
-        ended_at: Some(ended_at),
-        turn: None,
-        dispatched_by: None,
-        call_index: None,
-        inside_tool: None,
-        called_by: None,
-        evidence: Vec::new(),
-        same_call_as: None,
-    }
+    let operation = Operation {
+        kind,
+        name: name.to_owned(),
+        ..Operation::default()
+    };
+    Step::new(id, ScopeId::FIRST, operation, (started_at, Some(ended_at)))
 }

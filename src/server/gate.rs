@@ -11,7 +11,7 @@ use hyper::{Method, Request, Response};
 use super::config::{Connections, Security};
 use super::hosts::Hosts;
 use super::listen;
-use super::projects::{Place, Projects};
+use super::projects::{ProjectServices, Projects};
 use super::writes;
 use crate::access::{Denied, Right, Tokens};
 use crate::forward::Via;
@@ -74,7 +74,7 @@ impl Gate {
         self.hosts.check(request)
     }
 
-    fn place<B>(&self, request: &Request<B>, right: Right) -> Result<Arc<Place>, Denied> {
+    fn place<B>(&self, request: &Request<B>, right: Right) -> Result<Arc<ProjectServices>, Denied> {
         let tokens = self.tokens();
         let values = request.headers().get_all(AUTHORIZATION).iter();
         let project = tokens.allow(values.map(|value| value.as_bytes()), right)?;

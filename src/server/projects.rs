@@ -16,7 +16,7 @@ use crate::web::{Metrics, Readers, Web};
 
 /// What a project has of its own.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ProjectServices {
     pub(super) store: Arc<Local>,
     pub(super) receiver: Arc<Receiver>,
     pub(super) web: Arc<Web>,
@@ -35,8 +35,8 @@ pub(super) struct Open {
 
 /// The projects of a bridge. The default one is always there; the others are those of the tokens.
 pub(super) struct Projects {
-    first: Arc<Place>,
-    others: RwLock<BTreeMap<Project, Arc<Place>>>,
+    first: Arc<ProjectServices>,
+    others: RwLock<BTreeMap<Project, Arc<ProjectServices>>>,
     stores: Stores,
     vocabulary: Arc<Vocabulary>,
     options: Options,
@@ -86,7 +86,7 @@ impl Projects {
             Arc::clone(readers),
         )
         .with_options(config.options.clone());
-        let first = Place {
+        let first = ProjectServices {
             store,
             receiver,
             web: Arc::new(web),
@@ -129,7 +129,7 @@ impl Projects {
             store: Arc::clone(&store),
             recovery,
         });
-        let place = Place {
+        let place = ProjectServices {
             store,
             receiver: Arc::new(self.first.receiver.beside(as_store)),
             web: Arc::new(web),
@@ -142,11 +142,11 @@ impl Projects {
         Arc::clone(&self.stores)
     }
 
-    pub(super) fn first(&self) -> &Arc<Place> {
+    pub(super) fn first(&self) -> &Arc<ProjectServices> {
         &self.first
     }
 
-    pub(super) fn of(&self, project: &Project) -> Option<Arc<Place>> {
+    pub(super) fn of(&self, project: &Project) -> Option<Arc<ProjectServices>> {
         if *project == Project::default() {
             return Some(Arc::clone(&self.first));
         }

@@ -6,7 +6,7 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tokio::task::JoinSet;
 
-use super::projects::Place;
+use super::projects::ProjectServices;
 use crate::receiver::{Document, Rejection, Stored};
 use crate::web::{Body, Imported, Web, Write};
 
@@ -14,7 +14,7 @@ use crate::web::{Body, Imported, Web, Write};
 const AT_ONCE: usize = 16;
 
 /// Answers a request that writes to a project.
-pub(super) async fn answer(place: &Place, write: Write, request: Request<Incoming>) -> Response<Body> {
+pub(super) async fn answer(place: &ProjectServices, write: Write, request: Request<Incoming>) -> Response<Body> {
     let document = match place.receiver.document(request).await {
         Ok(document) => document,
         Err(rejection) => return refuse(&rejection),
@@ -32,7 +32,7 @@ pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
     Web::refuse_write(status, rejection.to_string(), retry)
 }
 
-async fn blocks(place: &Place, organization: &str, trace: &str, document: Document) -> Response<Body> {
+async fn blocks(place: &ProjectServices, organization: &str, trace: &str, document: Document) -> Response<Body> {
     let bytes = document.bytes.len();
     let (response, blocks) = place
         .web
@@ -44,14 +44,14 @@ async fn blocks(place: &Place, organization: &str, trace: &str, document: Docume
     response
 }
 
-async fn import(place: &Place, format: Option<String>, document: Document) -> Result<Response<Body>, Response<Body>> {
+async fn import(place: &ProjectServices, format: Option<String>, document: Document) -> Result<Response<Body>, Response<Body>> {
     let mut imported = Web::read_documents(format, document.bytes.clone()).await?;
     let total = store(place, &mut imported).await.map_err(|rejection| refuse(&rejection))?;
     Ok(imported.answer(total.stored, total.duplicates))
 }
 
 /// Stores every trace. On an error some of them may be stored; sending the documents again is harmless.
-async fn store(place: &Place, imported: &mut Imported) -> Result<Stored, Rejection> {
+async fn store(place: &ProjectServices, imported: &mut Imported) -> Result<Stored, Rejection> {
     let mut total = Stored::default();
     let mut add = |joined: Result<Result<Stored, Rejection>, _>| {
         let stored = joined.map_err(|_: tokio::task::JoinError| Rejection::ShuttingDown)??;

@@ -2,10 +2,8 @@
 
 use crate::hash::HashMap;
 use crate::operation::Kind;
-use crate::run::{EntryKind, Run, Step, handoff_target, plain_name};
+use crate::run::{EntryKind, Run, ScopeId, Step, handoff_target, plain_name};
 use crate::span::UnixNanos;
-
-use super::id::ScopeId;
 
 /// A call by which a model passed the run on.
 #[derive(Debug, Clone, Copy)]
@@ -27,8 +25,8 @@ impl<'a> HandoffCalls<'a> {
     pub(super) fn of(run: &'a Run) -> Self {
         let mut calls = Self::default();
         if run.steps.iter().any(|step| step.operation.kind == Kind::Handoff) {
-            for (scope, conversation) in run.scopes.iter().map(|scope| &scope.conversation).enumerate() {
-                for (entry_at, entry) in conversation.iter().enumerate() {
+            for (id, scope) in run.scopes.enumerate() {
+                for (entry_at, entry) in scope.conversation.iter().enumerate() {
                     let EntryKind::Turn(message) = &entry.kind else { continue };
                     for (place, call) in message.tool_calls.iter().enumerate() {
                         let (Some(call_id), Some(target)) = (&call.id, handoff_target(&call.name)) else {
@@ -41,7 +39,7 @@ impl<'a> HandoffCalls<'a> {
                             call_id,
                         };
                         for target in [None, Some(target)] {
-                            calls.0.entry((ScopeId::new(scope), target)).or_default().add(call);
+                            calls.0.entry((id, target)).or_default().add(call);
                         }
                     }
                 }
@@ -59,8 +57,7 @@ impl<'a> HandoffCalls<'a> {
         // The arguments of such a call name the agent, not the tool's name.
         let unnamed = target.is_some().then(|| Some(String::new()));
         let wanted = std::iter::once(target).chain(unnamed);
-        let scope = ScopeId::new(handoff.scope);
-        let calls = wanted.filter_map(|target| self.0.get(&(scope, target))?.before(handoff.end_or_start()));
+        let calls = wanted.filter_map(|target| self.0.get(&(handoff.scope, target))?.before(handoff.end_or_start()));
         calls
             .max_by_key(|call| (call.entry, std::cmp::Reverse(call.place)))
             .map(|call| call.call_id)

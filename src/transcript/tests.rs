@@ -1,8 +1,8 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests stop where data is not as built")]
 
 use super::*;
-use crate::operation::{Message, Role};
-use crate::run::{CallEntry, Entry, ResultEntry, Scope, testing};
+use crate::operation::{Kind, Message, Role};
+use crate::run::{CallEntry, Entry, EntryKind, Id, ResultEntry, Run, Scope, Step, testing};
 use crate::span::{TraceId, UnixNanos};
 
 fn step(kind: Kind, name: &str, at: u64) -> Step {
@@ -12,7 +12,7 @@ fn step(kind: Kind, name: &str, at: u64) -> Step {
 fn entry(kind: EntryKind, step: Option<usize>, at: u64) -> Entry {
     Entry {
         kind,
-        step,
+        step: step.map(StepId::new),
         at: UnixNanos(at),
         branch: false,
     }
@@ -35,7 +35,7 @@ fn calling(id: &str, name: &str) -> Message {
 fn result(id: &str, tool: usize) -> EntryKind {
     EntryKind::Result(ResultEntry {
         call_id: id.to_owned(),
-        tool: Some(tool),
+        tool: Some(StepId::new(tool)),
         result: "done".into(),
         failure: None,
         attempt: 0,
@@ -53,11 +53,12 @@ fn run(steps: Vec<Step>, conversation: Vec<Entry>) -> Run {
         resource: serde_json::Map::new(),
         failure: None,
         root: None,
-        steps,
+        steps: steps.into(),
         scopes: vec![Scope {
             conversation,
             ..Scope::default()
-        }],
+        }]
+        .into(),
         question: None,
         answer: None,
         metadata: serde_json::Map::new(),
@@ -65,8 +66,8 @@ fn run(steps: Vec<Step>, conversation: Vec<Entry>) -> Run {
     }
 }
 
-fn lone<'a>(transcript: &Transcript<'a>, step: usize) -> Option<Lone<'a>> {
-    transcript.lone(StepId::new(step))
+fn lone<'a>(transcript: &Transcript<'a>, step: usize) -> Option<Uncovered<'a>> {
+    transcript.uncovered(StepId::new(step))
 }
 
 #[test]
@@ -74,7 +75,7 @@ fn a_call_that_passes_the_run_on_tells_of_its_handoff() {
     let turn = |name: &str| entry(EntryKind::Turn(calling("c", name)), Some(0), 1);
     let steps = || vec![step(Kind::Llm, "chat", 1), step(Kind::Handoff, "handoff", 2)];
     let handed = run(steps(), vec![turn("transfer_to_billing")]);
-    assert_eq!(lone(&Transcript::of(&handed), 1), Some(Lone::HandoffResult("c")));
+    assert_eq!(lone(&Transcript::of(&handed), 1), Some(Uncovered::HandoffResult("c")));
     let answered = run(steps(), vec![turn("transfer_to_billing"), entry(result("c", 7), Some(0), 2)]);
     assert_eq!(lone(&Transcript::of(&answered), 1), None);
 }
@@ -83,15 +84,15 @@ fn a_call_that_passes_the_run_on_tells_of_its_handoff() {
 fn a_tool_whose_name_holds_transfer_is_no_handoff() {
     let steps = vec![step(Kind::Llm, "chat", 1), step(Kind::Handoff, "handoff", 2)];
     let paid = run(steps, vec![entry(EntryKind::Turn(calling("c", "transfer_money")), Some(0), 1)]);
-    assert_eq!(lone(&Transcript::of(&paid), 1), Some(Lone::CallAndResult));
+    assert_eq!(lone(&Transcript::of(&paid), 1), Some(Uncovered::CallAndResult));
 }
 
 #[test]
 fn each_operation_is_told_once() {
     let mut asked = step(Kind::Tool, "search", 2);
-    (asked.dispatched_by, asked.call_index) = (Some(0), Some(0));
+    (asked.dispatched_by, asked.call_index) = (Some(StepId::FIRST), Some(0));
     let mut inside = step(Kind::Retrieval, "lookup", 2);
-    (inside.parent, inside.inside_tool) = (Some(1), Some(1));
+    (inside.parent, inside.inside_tool) = (Some(StepId::new(1)), Some(StepId::new(1)));
     let steps = vec![
         step(Kind::Llm, "chat", 1),
         asked,
@@ -102,21 +103,21 @@ fn each_operation_is_told_once() {
     ];
     let call = EntryKind::Call(CallEntry {
         call_id: "m".to_owned(),
-        tool: 4,
+        tool: StepId::new(4),
     });
     let turn = || entry(EntryKind::Turn(calling("c", "search")), Some(0), 1);
     let question = || entry(EntryKind::Message(Message::text(Role::User, "hi")), Some(5), 5);
     let running = run(steps.clone(), vec![turn(), entry(call.clone(), Some(4), 4), question()]);
     let transcript = Transcript::of(&running);
     let told: Vec<_> = (0..7).map(|step| lone(&transcript, step)).collect();
-    let turn_without_words = Some(Lone::Turn);
+    let turn_without_words = Some(Uncovered::Turn);
     assert_eq!(
         told,
         [
             None,
-            Some(Lone::Result),
+            Some(Uncovered::Result),
             None,
-            Some(Lone::CallAndResult),
+            Some(Uncovered::CallAndResult),
             None,
             turn_without_words,
             None

@@ -8,11 +8,11 @@ use serde_json::Value;
 use super::errors;
 use super::step::offset;
 use crate::formats::calls::{self, Results};
+use crate::formats::conversation_words::ConversationWords;
 use crate::formats::io;
 use crate::formats::json::Json;
-use crate::formats::told::Told;
 use crate::operation::{Kind, Message, Part};
-use crate::run::{EntryKind, Run};
+use crate::run::{EntryKind, Run, ScopeId};
 use crate::transcript::{StepId, Transcript};
 
 /// The conversation of one agent.
@@ -21,14 +21,14 @@ pub(crate) struct Conversation<'a> {
     /// The agent's name.
     pub(crate) agent: Option<&'a str>,
     /// Index of the tool step that called the agent.
-    pub(crate) called_by: Option<usize>,
+    pub(crate) called_by: Option<StepId>,
     /// What was said, in order.
-    pub(crate) entries: Vec<Said<'a>>,
+    pub(crate) entries: Vec<ConversationEntry<'a>>,
 }
 
 /// One entry of a conversation.
 #[derive(Debug)]
-pub(crate) struct Said<'a> {
+pub(crate) struct ConversationEntry<'a> {
     /// `system`, `user`, `assistant`, `tool`, or a word of the client's.
     pub(crate) role: &'a str,
     /// The model or the tool that speaks, or the name that the message gives.
@@ -65,7 +65,7 @@ pub(crate) enum Words<'a> {
 #[derive(Debug)]
 pub(crate) struct Beside {
     /// Index into [`Run::steps`].
-    pub(crate) step: usize,
+    pub(crate) step: StepId,
     /// What went in.
     pub(crate) input: Option<String>,
     /// What came out.
@@ -125,7 +125,7 @@ fn conversation<'a>(run: &'a Run, scope: &'a crate::run::Scope) -> Conversation<
                 ("tool", name, failure.into_iter().chain(value).collect())
             }
         };
-        Said {
+        ConversationEntry {
             role,
             name,
             offset: offset(run, entry.at),
@@ -159,14 +159,14 @@ fn words(message: &Message) -> Vec<Words<'_>> {
 /// What went in and came out of the operations that no conversation tells of. Agents and chains often record the whole state
 /// again at each step: theirs is here only where their scope has no conversation.
 pub(crate) fn beside(run: &Run) -> Vec<Beside> {
-    let (transcript, told, results) = (Transcript::of(run), Told::of(run), Results::of(run));
-    let is_silent = |scope: usize| run.scopes.get(scope).is_none_or(|scope| scope.conversation.is_empty());
-    let steps = run.steps.iter().enumerate().filter(|(index, step)| {
+    let (transcript, told, results) = (Transcript::of(run), ConversationWords::of(run), Results::of(run));
+    let is_silent = |scope: ScopeId| run.scopes.get(scope).is_none_or(|scope| scope.conversation.is_empty());
+    let steps = run.steps.enumerate().filter(|(index, step)| {
         let operation = &step.operation;
         match operation.kind {
             Kind::Plain | Kind::Detail => false,
             Kind::Agent | Kind::Chain | Kind::Unknown | Kind::AgentCreate => is_silent(step.scope) && told.untold(operation).is_some(),
-            _ => !transcript.is_in_conversation(StepId::new(*index)),
+            _ => !transcript.is_in_conversation(*index),
         }
     });
     let beside = steps.map(|(index, step)| Beside {

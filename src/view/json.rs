@@ -8,7 +8,7 @@ use super::totals::{self, Group, Totals};
 use crate::formats::calls::Results;
 use crate::formats::json::{Json, Object};
 use crate::formats::{facts, io};
-use crate::run::{Run, Step};
+use crate::run::{Run, Step, StepId};
 use crate::span::LogRecord;
 
 /// A run, its totals, and all that its steps say. Times ending in `_unix_nano` are nanoseconds since 1970, other times and
@@ -58,7 +58,7 @@ pub fn run(run: &Run, logs: &[LogRecord]) -> Value {
 fn step<'a>(run: &'a Run, step: &'a Step, depth: usize, results: &Results<'a>) -> Object<'a> {
     let operation = &step.operation;
     let mut out = Object::with_capacity(16);
-    let id_of = |index: Option<usize>| index.and_then(|index| run.steps.get(index)).map(|step| step.id.as_str());
+    let id_of = |index: Option<StepId>| index.and_then(|index| run.steps.get(index)).map(|step| step.id.as_str());
     out.add("id", &step.id);
     for (key, id) in [
         ("parent", id_of(step.parent)),

@@ -1,13 +1,13 @@
 //! The steps of a run that say something to people, as a tree.
 
 use crate::operation::Kind;
-use crate::run::{Run, Step};
+use crate::run::{IdVec, Run, Step, StepId};
 
 /// One step of the outline. Rows stand in depth-first order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Row {
     /// Index into [`Run::steps`].
-    pub(crate) step: usize,
+    pub(crate) step: StepId,
     /// 0 at the top.
     pub(crate) depth: usize,
     /// Whether no other row with the same parent follows.
@@ -21,11 +21,11 @@ fn is_told(step: &Step) -> bool {
 
 /// The outline of a run.
 pub(crate) fn rows(run: &Run) -> Vec<Row> {
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); run.steps.len()];
+    let mut children: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), run.steps.len());
     let mut tops = Vec::new();
     // The nearest ancestor that is told; a parent stands before its children.
-    let mut nearest: Vec<Option<usize>> = Vec::with_capacity(run.steps.len());
-    for (index, step) in run.steps.iter().enumerate() {
+    let mut nearest: IdVec<StepId, Option<StepId>> = IdVec::with_capacity(run.steps.len());
+    for (index, step) in run.steps.enumerate() {
         let parent = step.parent.filter(|parent| *parent < index);
         let above = parent.and_then(|parent| match run.steps.get(parent) {
             Some(above) if is_told(above) => Some(parent),
@@ -41,7 +41,7 @@ pub(crate) fn rows(run: &Run) -> Vec<Row> {
     }
     let mut rows = Vec::with_capacity(run.steps.len());
     let mut stack: Vec<Row> = Vec::new();
-    let push = |stack: &mut Vec<Row>, steps: &[usize], depth: usize| {
+    let push = |stack: &mut Vec<Row>, steps: &[StepId], depth: usize| {
         let last = steps.last().copied();
         stack.extend(steps.iter().rev().map(|step| Row {
             step: *step,

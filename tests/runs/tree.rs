@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use spanbridge::operation::{Cost, Message, Operation, Role, TokenCount, ToolUse};
-use spanbridge::run::{AgentInfo, CallEntry, Entry, EntryKind, Observed, ResultEntry, Run, Scope, Step};
+use spanbridge::run::{AgentInfo, CallEntry, Entry, EntryKind, IdVec, Observed, ResultEntry, Run, Scope, ScopeId, Step, StepId};
 use spanbridge::span::UnixNanos;
 
 use crate::words::{cut, failure, map, parts, quoted, value};
@@ -16,7 +16,7 @@ pub(crate) fn of_run(run: &Run) -> String {
     if !run.scopes.is_empty() {
         tree.out += "scopes\n";
     }
-    for (index, scope) in run.scopes.iter().enumerate() {
+    for (index, scope) in run.scopes.enumerate() {
         tree.scope(index, scope);
     }
     if !run.findings.is_empty() {
@@ -46,7 +46,7 @@ impl Tree<'_> {
     }
 
     /// A step's id; what names no step says so.
-    fn id(&self, step: usize) -> String {
+    fn id(&self, step: StepId) -> String {
         match self.run.steps.get(step) {
             Some(step) => format!("[{}]", step.id),
             None => format!("[no step {step}]"),
@@ -123,15 +123,15 @@ impl Tree<'_> {
 
     /// Each step under its parent; siblings in their order in the run.
     fn steps(&mut self) {
-        let mut children: Vec<Vec<usize>> = vec![Vec::new(); self.run.steps.len()];
+        let mut children: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), self.run.steps.len());
         let mut tops = Vec::new();
-        for (index, step) in self.run.steps.iter().enumerate() {
+        for (index, step) in self.run.steps.enumerate() {
             match step.parent.and_then(|parent| children.get_mut(parent)) {
                 Some(list) => list.push(index),
                 None => tops.push(index),
             }
         }
-        let mut open: Vec<(usize, usize)> = tops.into_iter().rev().map(|index| (index, 1)).collect();
+        let mut open: Vec<(StepId, usize)> = tops.into_iter().rev().map(|index| (index, 1)).collect();
         while let Some((index, depth)) = open.pop() {
             if let Some(step) = self.run.steps.get(index) {
                 self.step(step, depth);
@@ -288,7 +288,7 @@ impl Tree<'_> {
         self.note(depth, label, Some(cut(&text, 400)));
     }
 
-    fn scope(&mut self, index: usize, scope: &Scope) {
+    fn scope(&mut self, index: ScopeId, scope: &Scope) {
         let Scope {
             agent,
             step,

@@ -4,7 +4,7 @@ use super::line::Line;
 use super::overview::indented;
 use crate::cli::out::{Style, shown, styled};
 use crate::run::Run;
-use crate::view::conversation::{Beside, Conversation, Said, Words, beside, conversations};
+use crate::view::conversation::{Beside, Conversation, ConversationEntry, Words, beside, conversations};
 use crate::view::step;
 use crate::view::text::{block, elapsed};
 
@@ -42,7 +42,7 @@ fn head(run: &Run, conversation: &Conversation<'_>, width: Option<usize>) -> Str
     line.fit(width)
 }
 
-fn entry(said: &Said<'_>, width: Option<usize>) -> Vec<String> {
+fn entry(said: &ConversationEntry<'_>, width: Option<usize>) -> Vec<String> {
     let mut lines = Vec::new();
     if said.branch {
         lines.push(styled("  the history was edited or cut here", Style::Busy));

@@ -4,7 +4,7 @@ use super::line::{Line, facts};
 use crate::cli::out::{Style, Table, many, shown, styled};
 use crate::formats::io;
 use crate::operation::Failure;
-use crate::run::{Run, Said};
+use crate::run::{Run, Utterance};
 use crate::span::LogRecord;
 use crate::view::text::{block, dollars, elapsed, wrapped};
 use crate::view::totals::{self, Group, Totals};
@@ -47,7 +47,7 @@ pub(super) fn head(run: &Run, width: Option<usize>, full: bool) -> Vec<String> {
     lines
 }
 
-fn spoken(what: &str, said: &Said, width: Option<usize>, full: bool) -> Vec<String> {
+fn spoken(what: &str, said: &Utterance, width: Option<usize>, full: bool) -> Vec<String> {
     let text = io::text(&said.content);
     if full {
         let mut lines = vec![format!("  {}", styled(what, Style::Dim))];

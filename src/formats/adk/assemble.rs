@@ -16,7 +16,7 @@ use crate::hash::HashSet;
 use crate::operation::{Kind, Message};
 use crate::run::Run;
 use crate::span::SpanId;
-use crate::transcript::{Piece, ScopeId, StepId, Transcript};
+use crate::transcript::{Exchange, ScopeId, StepId, Transcript};
 
 /// Facts that a case has a place for.
 const PLACED: [&str; 7] = ["tool_definitions", "tool_call_id", "model", "usage", "agent", "state", "error"];
@@ -134,11 +134,11 @@ impl<'a> Assembly<'a, '_> {
 
     fn conversation(&mut self, id: ScopeId) -> Vec<Invocation<'a>> {
         let run = self.run;
-        let Some(scope) = run.scopes.get(id.index()) else {
+        let Some(scope) = run.scopes.get(id) else {
             return Vec::new();
         };
         let is_first = id.index() == 0;
-        let pieces = self.transcript.pieces(id);
+        let pieces = self.transcript.exchanges(id);
         let of_rounds = Rounds::of(&pieces.list);
         self.beside(&of_rounds, &pieces.rest);
         let mut asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
@@ -221,7 +221,7 @@ impl<'a> Assembly<'a, '_> {
     }
 
     /// What the system said to each agent.
-    pub(super) fn prompts(&mut self, id: ScopeId, prompts: &[(&'a Message, &Piece<'a>)]) -> BTreeMap<Text<'a>, Vec<Text<'a>>> {
+    pub(super) fn prompts(&mut self, id: ScopeId, prompts: &[(&'a Message, &Exchange<'a>)]) -> BTreeMap<Text<'a>, Vec<Text<'a>>> {
         let mut known = HashSet::default();
         let mut out: BTreeMap<Text<'a>, Vec<Text<'a>>> = BTreeMap::new();
         for (message, piece) in prompts {
@@ -238,16 +238,16 @@ impl<'a> Assembly<'a, '_> {
     }
 
     /// The agent whose operation a piece is: agents to which a run is passed on speak in one conversation.
-    pub(super) fn author(&self, id: ScopeId, piece: Option<&Piece<'a>>) -> Text<'a> {
+    pub(super) fn author(&self, id: ScopeId, piece: Option<&Exchange<'a>>) -> Text<'a> {
         let run = self.run;
-        let agent = |scope: usize| run.scopes.get(scope)?.agent.as_deref();
+        let agent = |scope: ScopeId| run.scopes.get(scope)?.agent.as_deref();
         let step = piece.and_then(|piece| piece.step?.of(run));
         let own = step.and_then(|step| step.operation.agent.name.as_deref().or_else(|| agent(step.scope)));
-        let name = own.or_else(|| agent(id.index())).or(run.agent.name.as_deref());
+        let name = own.or_else(|| agent(id)).or(run.agent.name.as_deref());
         name.filter(|name| !name.is_empty()).unwrap_or("unknown").into()
     }
 
-    pub(super) fn span(&self, piece: &Piece<'a>) -> Option<SpanId> {
+    pub(super) fn span(&self, piece: &Exchange<'a>) -> Option<SpanId> {
         piece.step.and_then(|step| step.of(self.run))?.span_id
     }
 }

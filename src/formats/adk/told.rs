@@ -12,7 +12,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::rounds::{self, Rounds};
 use crate::run::Step;
 use crate::span::SpanId;
-use crate::transcript::{Asked, NESTING_LIMIT, Piece, PieceKind, ScopeId};
+use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, NESTING_LIMIT, ScopeId};
 
 /// What an invocation grows from.
 #[derive(Default)]
@@ -45,14 +45,14 @@ impl<'a> Assembly<'a, '_> {
         &mut self,
         draft: &mut Draft<'a>,
         id: ScopeId,
-        piece: &Piece<'a>,
+        piece: &Exchange<'a>,
         is_answer: bool,
         ids: &mut Ids<'a>,
         depth: usize,
     ) {
         let (run, span) = (self.run, self.span(piece));
         self.lost.branch(piece, span);
-        let is_message = matches!(piece.kind, PieceKind::Message(_));
+        let is_message = matches!(piece.kind, ExchangeKind::Message(_));
         let own = piece.step.and_then(|step| step.of(run)).filter(|_| !is_message);
         if let Some(own) = own {
             self.step(own);
@@ -64,19 +64,19 @@ impl<'a> Assembly<'a, '_> {
             }
         }
         match piece.kind {
-            PieceKind::UserWords | PieceKind::AgentWords => {
+            ExchangeKind::UserWords | ExchangeKind::AgentWords => {
                 let kind = own.map_or("words", |own| own.operation.kind.name());
                 return self.lost.add(span, format!("{kind}: its words"), LossReason::NoPlace);
             }
-            PieceKind::SilentTurn => self.lost.add(span, "a model call without recorded words", LossReason::NoPlace),
-            PieceKind::Unasked if own.is_none() => {
+            ExchangeKind::SilentTurn => self.lost.add(span, "a model call without recorded words", LossReason::NoPlace),
+            ExchangeKind::Unasked if own.is_none() => {
                 for asked in &piece.calls {
                     let what = format!("the result of {}, which nothing calls", asked.id);
                     self.lost.add(None, what, LossReason::NoPlace);
                 }
                 return;
             }
-            PieceKind::Unasked => {
+            ExchangeKind::Unasked => {
                 let kind = own.map_or("words", |own| own.operation.kind.name());
                 self.lost.add(
                     span,
@@ -119,7 +119,7 @@ impl<'a> Assembly<'a, '_> {
         self.respond(draft, id, piece, &mut responses);
     }
 
-    fn respond(&self, draft: &mut Draft<'a>, id: ScopeId, piece: &Piece<'a>, responses: &mut Vec<Object<'a>>) {
+    fn respond(&self, draft: &mut Draft<'a>, id: ScopeId, piece: &Exchange<'a>, responses: &mut Vec<Object<'a>>) {
         if !responses.is_empty() {
             draft.events.push(Event {
                 author: self.author(id, Some(piece)),
@@ -131,7 +131,7 @@ impl<'a> Assembly<'a, '_> {
 
     /// The conversation of an agent that a tool called, as events of its own.
     fn called(&mut self, draft: &mut Draft<'a>, id: ScopeId, ids: &mut Ids<'a>, depth: usize) {
-        let pieces = self.transcript.pieces(id);
+        let pieces = self.transcript.exchanges(id);
         let of_rounds = Rounds::of(&pieces.list);
         self.beside(&of_rounds, &pieces.rest);
         for (author, prompts) in self.prompts(id, &of_rounds.prompts) {
@@ -169,7 +169,7 @@ impl<'a> Assembly<'a, '_> {
     }
 
     /// A call and its last result as parts.
-    fn call(&mut self, asked: &Asked<'a>, span: Option<SpanId>, ids: &mut Ids<'a>) -> (Object<'a>, Option<Object<'a>>) {
+    fn call(&mut self, asked: &ExchangeCall<'a>, span: Option<SpanId>, ids: &mut Ids<'a>) -> (Object<'a>, Option<Object<'a>>) {
         let run = self.run;
         let id = ids.numbered(asked.id.clone(), ':');
         let (arguments, wrapped) = exchange::arguments(run, asked);

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use super::document::{Step, Trajectory, VERSION};
 use super::step;
 use crate::formats::calls::Results;
+use crate::formats::conversation_words::ConversationWords;
 use crate::formats::exchange::{self, Offered};
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::told::Told;
 use crate::formats::{Assembled, Loss, LossReason, Options, facts, thread};
 use crate::hash::HashSet;
 use crate::operation::Kind;
-use crate::run::{Run, Said};
-use crate::transcript::{NESTING_LIMIT, Piece, PieceKind, ScopeId, StepId, Transcript};
+use crate::run::{Run, Utterance};
+use crate::transcript::{Exchange, ExchangeKind, NESTING_LIMIT, ScopeId, StepId, Transcript};
 
 /// The run's trajectory, and those of sub-agents that are documents of their own.
 pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Trajectory<'a>>> {
@@ -23,17 +23,17 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
         run,
         options,
         results: Results::of(run),
-        told: Told::of(run),
+        told: ConversationWords::of(run),
         transcript,
         scopes,
         files: Vec::new(),
     };
     let mut main = Draft::default();
-    let outside = |said: &&Said| !said.in_conversation;
+    let outside = |said: &&Utterance| !said.in_conversation;
     let question = run.question.as_ref().filter(outside);
     main.steps.extend(question.map(|said| step::of_said(run, said, "user")));
     let own = assembly.scopes.remove(&None).unwrap_or_default();
-    let is_aside = |scope: &ScopeId| run.scopes.get(scope.index()).is_some_and(|scope| scope.aside);
+    let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
     let (aside, own): (Vec<ScopeId>, Vec<ScopeId>) = own.into_iter().partition(is_aside);
     assembly.fill(&mut main, &own, 0);
     assembly.beside(&mut main, &aside);
@@ -86,7 +86,7 @@ impl<'a> Draft<'a> {
         if steps.is_empty() {
             return Err(losses);
         }
-        let scope = scope.and_then(|scope| run.scopes.get(scope.index()));
+        let scope = scope.and_then(|scope| run.scopes.get(scope));
         let name = scope.and_then(|scope| scope.agent.as_ref()).or(run.agent.name.as_ref());
         let versions = [&run.agent.version, &run.agent.framework_version];
         let version = versions.into_iter().flatten().find(|version| !version.is_empty());
@@ -143,7 +143,7 @@ pub(super) struct Assembly<'a, 'o> {
     pub(super) run: &'a Run,
     options: &'o Options,
     pub(super) results: Results<'a>,
-    told: Told<'a>,
+    told: ConversationWords<'a>,
     transcript: Transcript<'a>,
     /// Conversations that no trajectory tells of yet, by the tool that called the agent.
     scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
@@ -154,7 +154,7 @@ pub(super) struct Assembly<'a, 'o> {
 impl<'a> Assembly<'a, '_> {
     fn fill(&mut self, draft: &mut Draft<'a>, scopes: &[ScopeId], depth: usize) {
         for scope in scopes {
-            let pieces = self.transcript.pieces(*scope);
+            let pieces = self.transcript.exchanges(*scope);
             let said = thread::said(&pieces.list);
             for piece in &pieces.list {
                 self.piece(draft, piece, &said, depth);
@@ -166,9 +166,9 @@ impl<'a> Assembly<'a, '_> {
     }
 
     /// One piece as a step. `said`: the words that messages hold; what an operation tells once more is no step.
-    fn piece(&mut self, draft: &mut Draft<'a>, piece: &Piece<'a>, said: &HashSet<Text<'a>>, depth: usize) {
+    fn piece(&mut self, draft: &mut Draft<'a>, piece: &Exchange<'a>, said: &HashSet<Text<'a>>, depth: usize) {
         let (run, own) = (self.run, piece.step.and_then(|step| step.of(self.run)));
-        if let (Some(own), false) = (own, matches!(piece.kind, PieceKind::Message(_))) {
+        if let (Some(own), false) = (own, matches!(piece.kind, ExchangeKind::Message(_))) {
             draft.spend(own.operation.cost.total.filter(|cost| cost.is_finite()));
             for name in draft.tools.add(&own.operation.tool_definitions) {
                 draft.losses.push(Loss::new(
@@ -179,7 +179,7 @@ impl<'a> Assembly<'a, '_> {
             }
         }
         let is_new = |step: &Step<'_>| !step.message.as_str().is_some_and(|words| said.contains(words.trim()));
-        let is_words = matches!(piece.kind, PieceKind::UserWords | PieceKind::AgentWords);
+        let is_words = matches!(piece.kind, ExchangeKind::UserWords | ExchangeKind::AgentWords);
         let step = step::of_piece(run, &self.results, draft, piece);
         let Some(mut step) = step.filter(|step| !is_words || is_new(step)) else {
             piece.step.into_iter().for_each(|id| self.operation(draft, id));
@@ -236,7 +236,7 @@ impl<'a> Assembly<'a, '_> {
         for scopes in inline {
             let first = draft.steps.len();
             self.fill(draft, &scopes, depth + 1);
-            let agent = scopes.first().and_then(|scope| run.scopes.get(scope.index())?.agent.as_ref());
+            let agent = scopes.first().and_then(|scope| run.scopes.get(*scope)?.agent.as_ref());
             for step in draft.steps.iter_mut().skip(first) {
                 agent.into_iter().for_each(|agent| step.extra.insert_new("agent", agent));
             }
@@ -266,7 +266,7 @@ impl<'a> Assembly<'a, '_> {
     fn subagent(&mut self, above: &mut Draft<'a>, scopes: &[ScopeId], as_file: bool, depth: usize) -> Option<Object<'a>> {
         let run = self.run;
         let first = scopes.first()?;
-        let span = run.scopes.get(first.index()).and_then(|scope| run.steps.get(scope.step?)?.span_id);
+        let span = run.scopes.get(*first).and_then(|scope| run.steps.get(scope.step?)?.span_id);
         let id = match span {
             Some(span) => format!("{}-{span}", run.trace_id),
             None => format!("{}-{}", run.trace_id, first.index()),

@@ -7,9 +7,9 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, exchange, facts, io, thread};
 use crate::operation::message::Media;
 use crate::operation::{Kind, Message, Part, Role};
-use crate::run::{self, Run, Said};
+use crate::run::{self, Run, Utterance};
 use crate::span::{SpanId, UnixNanos};
-use crate::transcript::{Asked, Piece, PieceKind};
+use crate::transcript::{Exchange, ExchangeCall, ExchangeKind};
 
 /// Facts with a place of their own in a step, beside `tool_definitions`, which the agent has.
 const PLACED: [&str; 8] = [
@@ -33,7 +33,7 @@ fn new<'a>(source: &'static str, message: Json<'a>, at: UnixNanos) -> Step<'a> {
 }
 
 /// Words that an agent or a chain alone holds.
-pub(super) fn of_said<'a>(run: &'a Run, said: &'a Said, source: &'static str) -> Step<'a> {
+pub(super) fn of_said<'a>(run: &'a Run, said: &'a Utterance, source: &'static str) -> Step<'a> {
     let mut step = new(source, io::text(&said.content).into(), said.at);
     step.extra
         .add_filled("ancestry", run.steps.get(said.step).map(|step| ancestry(run, step)));
@@ -41,17 +41,17 @@ pub(super) fn of_said<'a>(run: &'a Run, said: &'a Said, source: &'static str) ->
 }
 
 /// The step of a piece, without its calls; `None` where it says nothing.
-pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draft<'a>, piece: &Piece<'a>) -> Option<Step<'a>> {
+pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draft<'a>, piece: &Exchange<'a>) -> Option<Step<'a>> {
     let own = piece.step.and_then(|step| step.of(run));
     let span = own.and_then(|own| own.span_id);
     let mut step = match piece.kind {
-        PieceKind::Message(message) | PieceKind::Turn(message) => {
+        ExchangeKind::Message(message) | ExchangeKind::Turn(message) => {
             let source = match (&message.role, piece.kind) {
-                (_, PieceKind::Turn(_)) | (Role::Assistant, _) => "agent",
+                (_, ExchangeKind::Turn(_)) | (Role::Assistant, _) => "agent",
                 (Role::System | Role::Developer, _) => "system",
                 _ => "user",
             };
-            if message.is_blank() && matches!(piece.kind, PieceKind::Message(_)) {
+            if message.is_blank() && matches!(piece.kind, ExchangeKind::Message(_)) {
                 return None;
             }
             let mut step = new(source, content(message, span, &mut draft.losses), piece.at);
@@ -63,7 +63,7 @@ pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draf
                     thoughts.get("reasoning_opaque").map(std::borrow::Cow::into_owned),
                 );
             }
-            if source == "agent" && matches!(piece.kind, PieceKind::Message(_)) {
+            if source == "agent" && matches!(piece.kind, ExchangeKind::Message(_)) {
                 step.is_copied_context = Some(true);
             }
             if let (Role::Developer | Role::Other(_), "user" | "system") = (&message.role, source) {
@@ -72,28 +72,28 @@ pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draf
             step.extra.add_filled("name", message.name.as_deref());
             step
         }
-        PieceKind::SilentTurn | PieceKind::Unasked => new("agent", "".into(), piece.at),
-        PieceKind::UserWords => new("user", thread::told(run, results, own?, true)?.into(), piece.at),
-        PieceKind::AgentWords => new("agent", thread::told(run, results, own?, false)?.into(), piece.at),
+        ExchangeKind::SilentTurn | ExchangeKind::Unasked => new("agent", "".into(), piece.at),
+        ExchangeKind::UserWords => new("user", thread::told(run, results, own?, true)?.into(), piece.at),
+        ExchangeKind::AgentWords => new("agent", thread::told(run, results, own?, false)?.into(), piece.at),
     };
     if piece.branch {
         step.extra.add("branch", true);
     }
     match piece.kind {
-        PieceKind::Turn(message) => {
+        ExchangeKind::Turn(message) => {
             step.extra.insert_filled("finish_reason", message.finish_reason.as_deref());
             let choices = own.and_then(|own| own.operation.output_messages.as_deref()?.get(1..));
             step.extra.add_filled("choices", choices.map(io::chats));
             model_call(own, &mut step);
         }
-        PieceKind::SilentTurn => {
+        ExchangeKind::SilentTurn => {
             step.extra.add("content_captured", false);
             model_call(own, &mut step);
         }
-        PieceKind::Unasked => step.llm_call_count = Some(0),
+        ExchangeKind::Unasked => step.llm_call_count = Some(0),
         _ => {}
     }
-    if let (Some(own), false) = (own, matches!(piece.kind, PieceKind::Message(_))) {
+    if let (Some(own), false) = (own, matches!(piece.kind, ExchangeKind::Message(_))) {
         let said = extra(run, own);
         step.extra.extend(said);
     }
@@ -242,7 +242,7 @@ fn seconds(at: UnixNanos) -> f64 {
 }
 
 /// The result of a call; `None` where it has none.
-pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &Asked<'a>, id: Text<'a>) -> Option<Object<'a>> {
+pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>, id: Text<'a>) -> Option<Object<'a>> {
     let (last, earlier) = asked.results.split_last()?;
     let (content, failure) = exchange::result(run, results, *last);
     let mut extra = Object::from([("timestamp", last.at.rfc3339_micros().into())]);

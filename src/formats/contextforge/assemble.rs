@@ -12,28 +12,28 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, facts, order};
 use crate::hash::HashMap;
 use crate::operation::Kind;
-use crate::run::{Run, Said, Step};
+use crate::run::{IdVec, Run, ScopeId, Step, StepId, Utterance};
 use crate::span::{TraceId, UnixNanos, hex};
 
 /// One run as one document.
 pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRun<'a>> {
     let mut losses = Vec::new();
     let results = Results::of(run);
-    let mut made: Vec<Option<Made<'a>>> = run
+    let mut made: IdVec<StepId, Option<Made<'a>>> = run
         .steps
         .iter()
         .map(|step| step::make(run, &results, step, options, &mut losses))
         .collect();
-    let shown: Vec<bool> = made.iter().map(Option::is_some).collect();
+    let shown: IdVec<StepId, bool> = made.iter().map(Option::is_some).collect();
     let parents = parents(run, &shown);
     let metadata = run_metadata(run, &results, &mut made, &parents);
     hand_prompts_on(run, &mut made);
 
     let mut list = Vec::new();
     let mut ids = Ids::default();
-    let step_ids: Vec<Text<'a>> = run.steps.iter().map(|step| ids.numbered(step.id.as_str(), ':')).collect();
-    let mut starts: HashMap<usize, UnixNanos> = HashMap::default();
-    for place in order::by_start(run, |step| shown.get(step) == Some(&true)) {
+    let step_ids: IdVec<StepId, Text<'a>> = run.steps.iter().map(|step| ids.numbered(step.id.as_str(), ':')).collect();
+    let mut starts: HashMap<StepId, UnixNanos> = HashMap::default();
+    for place in order::by_start(run, |step| shown.is_set(step)) {
         starts.insert(place.step, place.started_at);
         let Some(step) = run.steps.get(place.step) else { continue };
         let Some(Made { body, mut metadata }) = made.get_mut(place.step).and_then(Option::take) else {
@@ -44,10 +44,10 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRu
             let what = format!("steps[{}].timestamp", step.id);
             losses.push(Loss::new(step.span_id, what, LossReason::Coerced));
         }
-        let parent_step_id = parents.get(place.step).copied().flatten();
+        let parent_step_id = parents.known(place.step);
         list.push(Draft {
             at: place.started_at,
-            place: (place.step, Side::Itself),
+            place: (place.step.index(), Side::Itself),
             step: Written {
                 step_id: step_ids.get(place.step).cloned().unwrap_or_default(),
                 timestamp: Text::default(),
@@ -112,17 +112,18 @@ fn run_id(trace: TraceId) -> String {
 
 /// The parent of each step: the tool's model call, else the nearest ancestor that is shown; an agent's ancestor is the
 /// call that made it run.
-fn parents(run: &Run, shown: &[bool]) -> Vec<Option<usize>> {
-    let is_shown = |at: &usize| shown.get(*at) == Some(&true);
-    let mut nearest: Vec<Option<usize>> = Vec::with_capacity(run.steps.len());
-    for (at, step) in run.steps.iter().enumerate() {
+fn parents(run: &Run, shown: &IdVec<StepId, bool>) -> IdVec<StepId, Option<StepId>> {
+    let is_shown = |at: &StepId| shown.is_set(*at);
+    let mut nearest: IdVec<StepId, Option<StepId>> = IdVec::with_capacity(run.steps.len());
+    for (at, step) in run.steps.enumerate() {
         let above = step.parent.filter(|above| *above < at);
         let caller = || step.called_by.filter(|caller| *caller < at && is_shown(caller));
-        let further = || nearest.get(above?).copied().flatten();
-        nearest.push(above.filter(is_shown).or_else(caller).or_else(further));
+        let further = || nearest.known(above?);
+        let parent = above.filter(is_shown).or_else(caller).or_else(further);
+        nearest.push(parent);
     }
-    let dispatcher = |(at, step): (usize, &Step)| step.dispatched_by.filter(|caller| *caller < at && is_shown(caller));
-    let dispatchers = run.steps.iter().enumerate().map(dispatcher);
+    let dispatcher = |(at, step): (StepId, &Step)| step.dispatched_by.filter(|caller| *caller < at && is_shown(caller));
+    let dispatchers = run.steps.enumerate().map(dispatcher);
     dispatchers
         .zip(nearest)
         .map(|(dispatcher, nearest)| dispatcher.or(nearest))
@@ -144,9 +145,14 @@ fn group(kind: Kind) -> Option<&'static str> {
 }
 
 /// The run's metadata. What operations without a step say stands with the nearest ancestor that is one, else here.
-fn run_metadata<'a>(run: &'a Run, results: &Results<'a>, made: &mut [Option<Made<'a>>], parents: &[Option<usize>]) -> Object<'a> {
+fn run_metadata<'a>(
+    run: &'a Run,
+    results: &Results<'a>,
+    made: &mut IdVec<StepId, Option<Made<'a>>>,
+    parents: &IdVec<StepId, Option<StepId>>,
+) -> Object<'a> {
     let mut metadata = facts::of_run(run);
-    for (index, step) in run.steps.iter().enumerate() {
+    for (index, step) in run.steps.enumerate() {
         for judged in &step.operation.evaluations {
             let mut evaluation = facts::evaluation(judged);
             if let Some(span) = step.span_id {
@@ -170,7 +176,7 @@ fn run_metadata<'a>(run: &'a Run, results: &Results<'a>, made: &mut [Option<Made
         let mut entry = facts::identity(step);
         entry.extend(words);
         entry.extend(said);
-        let above = parents.get(index).copied().flatten();
+        let above = parents.known(index);
         let above = above.and_then(|above| made.get_mut(above)?.as_mut());
         let home = above.map_or(&mut metadata, |above| &mut above.metadata);
         home.push(group, entry);
@@ -180,7 +186,7 @@ fn run_metadata<'a>(run: &'a Run, results: &Results<'a>, made: &mut [Option<Made
 
 /// Whether a value of the root is the question, the answer or the task's input.
 fn is_told(run: &Run, value: &Json<'_>) -> bool {
-    let same = |said: &Option<Said>| said.as_ref().is_some_and(|said| *value == said.content);
+    let same = |said: &Option<Utterance>| said.as_ref().is_some_and(|said| *value == said.content);
     let is_input = || root_input(run).is_some_and(|input| *value == *input);
     same(&run.question) || same(&run.answer) || value.as_object().is_some() && is_input()
 }
@@ -190,8 +196,8 @@ fn root_input(run: &Run) -> Option<&Value> {
 }
 
 /// A fetched prompt is the next model call's of the same agent.
-fn hand_prompts_on<'a>(run: &'a Run, made: &mut [Option<Made<'a>>]) {
-    let mut fetched: HashMap<usize, Json<'a>> = HashMap::default();
+fn hand_prompts_on<'a>(run: &'a Run, made: &mut IdVec<StepId, Option<Made<'a>>>) {
+    let mut fetched: HashMap<ScopeId, Json<'a>> = HashMap::default();
     for (step, made) in run.steps.iter().zip(made) {
         match (step.operation.kind, made) {
             (Kind::Prompt, _) => {

@@ -11,7 +11,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, io};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Role};
-use crate::run::{Entry, EntryKind, Run};
+use crate::run::{Entry, EntryKind, Run, StepId};
 use crate::span::{SpanId, UnixNanos};
 
 struct Inputs<'a, 'm> {
@@ -55,11 +55,11 @@ impl<'a> Inputs<'a, '_> {
 pub(super) fn user_inputs<'a>(
     run: &'a Run,
     first: Option<UnixNanos>,
-    starts: &HashMap<usize, UnixNanos>,
+    starts: &HashMap<StepId, UnixNanos>,
     ids: &mut Ids<'a>,
     losses: &mut Vec<Loss>,
 ) -> Vec<Draft<'a>> {
-    let is_step = |step: usize| run.steps.get(step).is_some_and(|step| step.operation.kind == Kind::UserInput);
+    let is_step = |step: StepId| run.steps.get(step).is_some_and(|step| step.operation.kind == Kind::UserInput);
     let mut inputs = Inputs {
         list: Vec::new(),
         own: HashMap::default(),
@@ -94,7 +94,7 @@ pub(super) fn user_inputs<'a>(
                 continue;
             };
             let at = starts.get(&index).copied().unwrap_or(entry.at);
-            inputs.say(at, index, &step.id, step.span_id, words);
+            inputs.say(at, index.index(), &step.id, step.span_id, words);
         }
     }
     inputs.list

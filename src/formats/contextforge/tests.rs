@@ -255,7 +255,11 @@ fn words_with_operations_of_their_own() {
 #[test]
 fn nothing_of_agents_gives_no_document() {
     let mut run = samples::running();
-    run.steps.retain(|step| step.operation.kind == crate::operation::Kind::Plain);
+    let plain = run
+        .steps
+        .into_iter()
+        .filter(|step| step.operation.kind == crate::operation::Kind::Plain);
+    run.steps = plain.collect();
     assert!(ContextForge::assemble(&[run], &Options::default()).is_empty());
 }
 

@@ -1,7 +1,7 @@
 //! Runs to cases.
 
 use super::document::{Case, Conversation, Single};
-use super::told::{self, Source, Told};
+use super::told::{self, Interaction, Source};
 use crate::formats::exchange::Offered;
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
@@ -10,7 +10,7 @@ use crate::formats::rounds::{self, Rounds};
 use crate::formats::{Assembled, Loss, LossReason, Options, calls, facts, io};
 use crate::operation::Kind;
 use crate::run::{Run, Scope};
-use crate::transcript::{Pieces, Transcript};
+use crate::transcript::{Exchanges, Transcript};
 
 /// Facts that a case has a place for.
 const PLACED: [&str; 5] = ["tool_definitions", "tool_call_id", "model", "agent", "error"];
@@ -22,7 +22,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
     let mut talks: Vec<Talk<'a>> = Vec::new();
     let mut left: Vec<Loss> = Vec::new();
     for (id, _) in transcript.homes() {
-        let Some(scope) = run.scopes.get(id.index()) else { continue };
+        let Some(scope) = run.scopes.get(id) else { continue };
         if is_run && scope.aside && !scope.conversation.is_empty() {
             let name = scope.agent.as_deref().unwrap_or("an agent");
             left.push(Loss::new(None, format!("the conversation of {name}"), LossReason::NoPlace));
@@ -30,7 +30,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
         }
         let mut talk = talks.pop_if(|_| is_run).unwrap_or_else(|| Talk::new(scope));
         let said = talk.told.len();
-        talk.scope(&source, &transcript.pieces(id));
+        talk.scope(&source, &transcript.exchanges(id));
         let is_first = id.index() == 0;
         let asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
             Some(tool) => calls::arguments(run, tool).map(io::text),
@@ -69,7 +69,7 @@ struct Talk<'a> {
     agent: Option<&'a str>,
     system: Vec<Text<'a>>,
     offered: Offered<'a>,
-    told: Vec<Told<'a>>,
+    told: Vec<Interaction<'a>>,
     lost: Lost,
 }
 
@@ -84,7 +84,7 @@ impl<'a> Talk<'a> {
         }
     }
 
-    fn scope(&mut self, source: &Source<'a>, pieces: &Pieces<'a>) {
+    fn scope(&mut self, source: &Source<'a>, pieces: &Exchanges<'a>) {
         let (run, lost) = (source.run, &mut self.lost);
         let rounds = Rounds::of(&pieces.list);
         for (message, piece) in &rounds.prompts {
@@ -97,7 +97,7 @@ impl<'a> Talk<'a> {
             lost.add(told::span(run, piece), "a result of no call", LossReason::NoPlace);
         }
         for round in &rounds.list {
-            self.told.push(Told::of(source, round, &mut self.offered, lost));
+            self.told.push(Interaction::of(source, round, &mut self.offered, lost));
         }
         for step in pieces.rest.iter().filter_map(|id| id.of(run)) {
             lost.step(run, step);
@@ -111,9 +111,9 @@ impl<'a> Talk<'a> {
     /// A question and an answer that no message from this place on holds.
     fn outside(&mut self, from: usize, asked: Option<Text<'a>>, answer: Option<Text<'a>>) {
         if self.told.len() == from && asked.is_some() && answer.is_some() {
-            self.told.push(Told::default());
+            self.told.push(Interaction::default());
         }
-        let new = || |told: &&mut Told<'a>| !told.is_old;
+        let new = || |told: &&mut Interaction<'a>| !told.is_old;
         if let Some(first) = self.told.iter_mut().skip(from).find(new()).filter(|first| first.input.is_none()) {
             first.input = asked;
         }
@@ -128,7 +128,7 @@ impl<'a> Talk<'a> {
 
     /// All that was said as one round: the run's question and its answer.
     fn one(mut self, run: &'a Run) -> Self {
-        let mut whole = Told::default();
+        let mut whole = Interaction::default();
         for told in self.told {
             whole.join(told);
         }
@@ -162,8 +162,8 @@ impl<'a> Talk<'a> {
     fn singles(mut self, run: &'a Run, names: &mut Ids<'a>) -> Vec<Assembled<Case<'a>>> {
         let metadata = self.metadata(run);
         let (old, new): (Vec<_>, Vec<_>) = std::mem::take(&mut self.told).into_iter().partition(|told| told.is_old);
-        let new = if new.is_empty() { vec![Told::default()] } else { new };
-        let mut history: Vec<_> = old.into_iter().flat_map(Told::turns).collect();
+        let new = if new.is_empty() { vec![Interaction::default()] } else { new };
+        let mut history: Vec<_> = old.into_iter().flat_map(Interaction::turns).collect();
         if !history.is_empty() {
             self.lost.add(None, "what was said before the run", LossReason::Coerced);
         }
@@ -217,7 +217,7 @@ impl<'a> Talk<'a> {
         let document = Case::Conversation(Conversation {
             name: names.numbered(run.trace_id.to_string(), ':'),
             scenario: scenario.unwrap_or_else(|| "unknown".into()),
-            turns: self.told.into_iter().flat_map(Told::turns).collect(),
+            turns: self.told.into_iter().flat_map(Interaction::turns).collect(),
             additional_metadata: metadata,
         });
         let losses = self.lost.finish();

@@ -9,21 +9,21 @@ use crate::formats::rounds::{self, Round};
 use crate::formats::{LossReason, calls, io};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message};
-use crate::run::{Run, Step};
+use crate::run::{Run, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
-use crate::transcript::{Asked, Piece, PieceKind};
+use crate::transcript::{Exchange, ExchangeCall, ExchangeKind};
 
 /// What a run's cases are told with.
 pub(super) struct Source<'a> {
     pub(super) run: &'a Run,
     results: Results<'a>,
     /// Searches that ran inside a tool, by the tool.
-    searches: HashMap<usize, Vec<&'a Step>>,
+    searches: HashMap<StepId, Vec<&'a Step>>,
 }
 
 impl<'a> Source<'a> {
     pub(super) fn of(run: &'a Run) -> Self {
-        let mut searches: HashMap<usize, Vec<&'a Step>> = HashMap::default();
+        let mut searches: HashMap<StepId, Vec<&'a Step>> = HashMap::default();
         for step in run.steps.iter().filter(|step| is_search(step)) {
             if let Some(tool) = step.inside_tool {
                 searches.entry(tool).or_default().push(step);
@@ -43,7 +43,7 @@ pub(super) fn is_search(step: &Step) -> bool {
 
 /// What was asked, done and answered.
 #[derive(Default)]
-pub(super) struct Told<'a> {
+pub(super) struct Interaction<'a> {
     pub(super) input: Option<Text<'a>>,
     pub(super) output: Option<Text<'a>>,
     /// Other words that stand beside no call.
@@ -64,7 +64,7 @@ pub(super) struct Told<'a> {
     pub(super) span: Option<SpanId>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> Interaction<'a> {
     pub(super) fn of(source: &Source<'a>, round: &Round<'a, '_>, offered: &mut Offered<'a>, lost: &mut Lost) -> Self {
         let mut told = Self {
             is_old: round.is_old(),
@@ -86,13 +86,13 @@ impl<'a> Told<'a> {
         told
     }
 
-    fn piece(&mut self, source: &Source<'a>, piece: &Piece<'a>, is_answer: bool, offered: &mut Offered<'a>, lost: &mut Lost) {
+    fn piece(&mut self, source: &Source<'a>, piece: &Exchange<'a>, is_answer: bool, offered: &mut Offered<'a>, lost: &mut Lost) {
         let run = source.run;
         let own = piece.step.and_then(|step| step.of(run));
         let span = own.and_then(|own| own.span_id);
         self.span = self.span.or(span);
         lost.branch(piece, span);
-        let is_message = matches!(piece.kind, PieceKind::Message(_));
+        let is_message = matches!(piece.kind, ExchangeKind::Message(_));
         if let Some(own) = own.filter(|_| !is_message) {
             self.step(run, own, lost);
             for name in offered.add(&own.operation.tool_definitions) {
@@ -119,12 +119,12 @@ impl<'a> Told<'a> {
             }
         }
         match piece.kind {
-            PieceKind::SilentTurn => lost.add(span, "a model call without recorded words", LossReason::NoPlace),
-            PieceKind::UserWords | PieceKind::AgentWords => {
+            ExchangeKind::SilentTurn => lost.add(span, "a model call without recorded words", LossReason::NoPlace),
+            ExchangeKind::UserWords | ExchangeKind::AgentWords => {
                 let kind = own.map_or("words", |own| own.operation.kind.name());
                 lost.add(span, format!("{kind}: its words"), LossReason::NoPlace);
             }
-            PieceKind::Unasked if own.is_some_and(is_search) => {
+            ExchangeKind::Unasked if own.is_some_and(is_search) => {
                 own.into_iter().for_each(|own| self.search(source, own, lost));
                 return;
             }
@@ -154,7 +154,7 @@ impl<'a> Told<'a> {
         self.to = self.to.max(Some(own.end_or_start()));
     }
 
-    fn call(&mut self, source: &Source<'a>, asked: &Asked<'a>, reasoning: Option<Text<'a>>, span: Option<SpanId>, lost: &mut Lost) {
+    fn call(&mut self, source: &Source<'a>, asked: &ExchangeCall<'a>, reasoning: Option<Text<'a>>, span: Option<SpanId>, lost: &mut Lost) {
         let run = source.run;
         if asked.call.is_none() && asked.tool.is_none() {
             let what = format!("the result of {}, which nothing calls", asked.id);
@@ -175,7 +175,7 @@ impl<'a> Told<'a> {
         self.tools.push(call);
         let Some(tool) = asked.tool else { return };
         tool.of(run).into_iter().for_each(|tool| self.step(run, tool, lost));
-        for search in source.searches.get(&tool.index()).into_iter().flatten() {
+        for search in source.searches.get(&tool).into_iter().flatten() {
             self.search(source, search, lost);
         }
     }
@@ -285,7 +285,7 @@ pub(super) fn words<'a>(message: &'a Message, span: Option<SpanId>, lost: &mut L
     words
 }
 
-pub(super) fn span(run: &Run, piece: &Piece<'_>) -> Option<SpanId> {
+pub(super) fn span(run: &Run, piece: &Exchange<'_>) -> Option<SpanId> {
     piece.step.and_then(|step| step.of(run))?.span_id
 }
 

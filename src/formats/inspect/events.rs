@@ -10,9 +10,9 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::thread::Item;
 use crate::formats::{Loss, LossReason, calls, exchange, facts};
 use crate::operation::Kind;
-use crate::run::{Run, Step};
+use crate::run::{IdVec, Run, Step};
 use crate::span::UnixNanos;
-use crate::transcript::{Asked, Given, NESTING_LIMIT, PieceKind, ScopeId, StepId};
+use crate::transcript::{CallResult, ExchangeCall, ExchangeKind, NESTING_LIMIT, ScopeId, StepId};
 
 /// Facts with a place of their own in a model event.
 const PLACED: [&str; 4] = ["model", "usage", "parameters", "tool_definitions"];
@@ -30,7 +30,7 @@ pub(super) struct Events<'a, 't> {
     /// The spans that are open.
     open: Vec<Text<'a>>,
     /// The span of each scope.
-    spans: Vec<Text<'a>>,
+    spans: IdVec<ScopeId, Text<'a>>,
 }
 
 #[expect(clippy::cast_precision_loss, reason = "microseconds fit")]
@@ -90,13 +90,13 @@ impl<'a, 't> Events<'a, 't> {
     }
 
     fn span(&self, scope: ScopeId) -> Text<'a> {
-        self.spans.get(scope.index()).cloned().unwrap_or_default()
+        self.spans.get(scope).cloned().unwrap_or_default()
     }
 
     /// An agent's conversation, as a span.
     pub(super) fn scope(&mut self, id: ScopeId, depth: usize) {
         let (telling, run) = (self.telling, self.run);
-        let (Some(scope), Some(talk)) = (run.scopes.get(id.index()), telling.talk(id)) else {
+        let (Some(scope), Some(talk)) = (run.scopes.get(id), telling.talk(id)) else {
             return;
         };
         let step = scope.step.and_then(|step| run.steps.get(step));
@@ -113,8 +113,8 @@ impl<'a, 't> Events<'a, 't> {
         event.add_filled("metadata", step.map(|step| self.about(step)));
         self.list.push(event);
         self.open.push(self.span(id));
-        let is_call = |item: &Item<'_>| matches!(item.piece.kind, PieceKind::Turn(_) | PieceKind::SilentTurn);
-        let others = thread.rest.iter().filter(|rest| Some(rest.index()) != scope.step);
+        let is_call = |item: &Item<'_>| matches!(item.piece.kind, ExchangeKind::Turn(_) | ExchangeKind::SilentTurn);
+        let others = thread.rest.iter().filter(|rest| Some(**rest) != scope.step);
         let mut others = others.filter_map(|rest| Some((*rest, rest.of(run)?.started_at))).peekable();
         for (at, item) in thread.items.iter().enumerate() {
             let own = item.piece.step.and_then(|step| step.of(run));
@@ -156,20 +156,20 @@ impl<'a, 't> Events<'a, 't> {
         let piece = &item.piece;
         let step = piece.step.and_then(|step| step.of(self.run));
         match piece.kind {
-            PieceKind::Message(_) => {}
-            PieceKind::Turn(_) | PieceKind::SilentTurn => {
+            ExchangeKind::Message(_) => {}
+            ExchangeKind::Turn(_) | ExchangeKind::SilentTurn => {
                 // What no span tells of was said before the run.
                 step.into_iter().for_each(|step| self.model(talk, item, step, depth));
             }
-            PieceKind::Unasked if step.is_none() => {
+            ExchangeKind::Unasked if step.is_none() => {
                 let mut event = self.event("info", piece.at);
                 event.add("source", "result without a call");
                 let ids = piece.calls.iter().map(|asked| asked.id.clone());
                 event.add("data", ids.collect::<Json<'_>>());
                 self.list.push(event);
             }
-            PieceKind::Unasked => {}
-            PieceKind::UserWords | PieceKind::AgentWords => piece.step.into_iter().for_each(|step| self.operation(step)),
+            ExchangeKind::Unasked => {}
+            ExchangeKind::UserWords | ExchangeKind::AgentWords => piece.step.into_iter().for_each(|step| self.operation(step)),
         }
         for (call, (asked, id)) in piece.calls.iter().zip(&item.ids).enumerate() {
             let (arguments, wrapped) = exchange::arguments(self.run, asked);
@@ -178,9 +178,9 @@ impl<'a, 't> Events<'a, 't> {
                 let what = format!("tool_calls[{}].arguments", asked.id);
                 self.losses.push(Loss::new(span, what, LossReason::Coerced));
             }
-            let is_old = matches!(piece.kind, PieceKind::Message(_)) || piece.step.is_none() && piece.kind == PieceKind::Unasked;
-            let ran = |given: &&Given<'_>| !is_old || given.tool.is_some();
-            let given: Vec<Given<'a>> = asked.results.iter().filter(ran).copied().collect();
+            let is_old = matches!(piece.kind, ExchangeKind::Message(_)) || piece.step.is_none() && piece.kind == ExchangeKind::Unasked;
+            let ran = |given: &&CallResult<'_>| !is_old || given.tool.is_some();
+            let given: Vec<CallResult<'a>> = asked.results.iter().filter(ran).copied().collect();
             let last = talk.result_id(self.run, at, call);
             for (number, one) in given.iter().enumerate() {
                 let id = (id.clone(), last.clone().filter(|_| number + 1 == given.len()));
@@ -206,7 +206,7 @@ impl<'a, 't> Events<'a, 't> {
         event.add("config", config);
         let mut output = Object::from([("model", name.into())]);
         let mut choices = Vec::new();
-        if let (PieceKind::Turn(said), Some(node)) = (item.piece.kind, item.node) {
+        if let (ExchangeKind::Turn(said), Some(node)) = (item.piece.kind, item.node) {
             let first = talk.message(self.run, node).map(|message| (message, said));
             let more = operation
                 .output_messages
@@ -233,7 +233,7 @@ impl<'a, 't> Events<'a, 't> {
         times(&mut event, step);
         let mut more = facts::all(self.run, step);
         more.retain(|key, _| !PLACED.contains(&key));
-        if item.piece.kind == PieceKind::SilentTurn {
+        if item.piece.kind == ExchangeKind::SilentTurn {
             more.add("content_captured", false);
         }
         more.add_filled("parameters", others);
@@ -245,11 +245,11 @@ impl<'a, 't> Events<'a, 't> {
     /// A tool that ran, or runs. `id`: that of the call, and of the message that holds the result.
     fn tool(
         &mut self,
-        asked: &Asked<'a>,
+        asked: &ExchangeCall<'a>,
         arguments: Object<'a>,
         id: (Text<'a>, Option<Text<'a>>),
         tool: Option<StepId>,
-        given: Option<Given<'a>>,
+        given: Option<CallResult<'a>>,
         depth: usize,
     ) {
         let run = self.run;
@@ -275,7 +275,7 @@ impl<'a, 't> Events<'a, 't> {
             .flatten();
         let below = below.filter(|_| tool.is_some()).unwrap_or_default();
         if let Some(first) = below.first() {
-            event.add_filled("agent", run.scopes.get(first.index()).and_then(|scope| scope.agent.as_deref()));
+            event.add_filled("agent", run.scopes.get(*first).and_then(|scope| scope.agent.as_deref()));
             event.add("agent_span_id", self.span(*first));
         }
         match step {

@@ -6,7 +6,7 @@ use crate::formats::{calls, exchange, facts};
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Part, Role};
 use crate::run::Run;
-use crate::transcript::PieceKind;
+use crate::transcript::ExchangeKind;
 
 /// A node of a thread as a chat message.
 pub(super) fn of_node<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, id: Text<'a>) -> Object<'a> {
@@ -40,7 +40,7 @@ pub(super) fn of_node<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, id
         message.add_filled("model", step.and_then(|step| step.operation.model.name()));
     }
     if let (Words::Input(_) | Words::Turn(_), Some(item)) = (&node.words, item) {
-        let is_said = matches!(item.piece.kind, PieceKind::Message(_) | PieceKind::Turn(_));
+        let is_said = matches!(item.piece.kind, ExchangeKind::Message(_) | ExchangeKind::Turn(_));
         for (asked, id) in item.piece.calls.iter().zip(&item.ids).filter(|_| is_said) {
             let arguments = exchange::arguments(run, asked).0;
             let name = exchange::name(run, asked).into();

@@ -2,20 +2,20 @@
 
 use super::message;
 use crate::formats::calls::Results;
+use crate::formats::conversation_words::ConversationWords;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::thread::{Item, Thread, Words};
-use crate::formats::told::Told;
 use crate::hash::HashMap;
-use crate::run::Run;
-use crate::transcript::{PieceKind, ScopeId, Transcript};
+use crate::run::{IdVec, Run};
+use crate::transcript::{ExchangeKind, ScopeId, Transcript};
 
 /// What the lists of a log are made of.
 pub(super) struct Telling<'a> {
     pub(super) run: &'a Run,
     pub(super) results: Results<'a>,
-    pub(super) told: Told<'a>,
+    pub(super) told: ConversationWords<'a>,
     /// By scope.
-    talks: Vec<Talk<'a>>,
+    talks: IdVec<ScopeId, Talk<'a>>,
 }
 
 /// A scope's thread.
@@ -37,12 +37,12 @@ impl<'a> Telling<'a> {
     /// `main`: the scopes around whose conversations the run's question and answer stand.
     pub(super) fn of(run: &'a Run, transcript: &Transcript<'a>, main: &[ScopeId]) -> Self {
         let (results, mut first) = (Results::of(run), 0);
-        let mut talks = Vec::with_capacity(run.scopes.len());
+        let mut talks = IdVec::with_capacity(run.scopes.len());
         for (scope, _) in transcript.homes() {
-            let outside = |is_here: bool| move |said: &&crate::run::Said| is_here && !said.in_conversation;
+            let outside = |is_here: bool| move |said: &&crate::run::Utterance| is_here && !said.in_conversation;
             let question = run.question.as_ref().filter(outside(main.first() == Some(&scope)));
             let answer = run.answer.as_ref().filter(outside(main.last() == Some(&scope)));
-            let thread = Thread::of(run, &results, transcript.pieces(scope), question, answer);
+            let thread = Thread::of(run, &results, transcript.exchanges(scope), question, answer);
             let talk = Talk::of(thread, first);
             first += talk.thread.nodes.len();
             talks.push(talk);
@@ -50,13 +50,13 @@ impl<'a> Telling<'a> {
         Self {
             run,
             results,
-            told: Told::of(run),
+            told: ConversationWords::of(run),
             talks,
         }
     }
 
     pub(super) fn talk(&self, scope: ScopeId) -> Option<&Talk<'a>> {
-        self.talks.get(scope.index())
+        self.talks.get(scope)
     }
 
     /// The messages of all scopes.
@@ -78,7 +78,12 @@ impl<'a> Telling<'a> {
     /// What a person or a program gave before the first turn: text, if a person alone spoke.
     pub(super) fn input(&self, main: &[ScopeId]) -> Json<'a> {
         for talk in main.iter().filter_map(|scope| self.talk(*scope)) {
-            let is_work = |item: &Item<'_>| matches!(item.piece.kind, PieceKind::Turn(_) | PieceKind::SilentTurn | PieceKind::Unasked);
+            let is_work = |item: &Item<'_>| {
+                matches!(
+                    item.piece.kind,
+                    ExchangeKind::Turn(_) | ExchangeKind::SilentTurn | ExchangeKind::Unasked
+                )
+            };
             let first = talk.thread.items.iter().position(is_work).unwrap_or(usize::MAX);
             let is_before = |item: Option<usize>, at: usize| item.map_or(at == 0, |item| item < first);
             let nodes = talk.thread.nodes.iter().enumerate();
@@ -113,7 +118,7 @@ impl<'a> Talk<'a> {
             }
         }
         let mut read = vec![false; rows.len()];
-        let is_call = |item: &&Item<'_>| matches!(item.piece.kind, PieceKind::Turn(_) | PieceKind::SilentTurn);
+        let is_call = |item: &&Item<'_>| matches!(item.piece.kind, ExchangeKind::Turn(_) | ExchangeKind::SilentTurn);
         for item in thread.items.iter().filter(is_call) {
             let mut next = item.before;
             while let Some(unread) = next.and_then(|at| read.get_mut(at)).filter(|read| !**read) {

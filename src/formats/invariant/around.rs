@@ -4,11 +4,11 @@ use super::list::List;
 use crate::formats::json::{Json, Object, Text, trimmed};
 use crate::formats::{calls, facts};
 use crate::operation::Kind;
-use crate::run::Step;
+use crate::run::{Step, StepId};
 
 impl<'a> List<'a, '_> {
     /// What operations without an event say goes to the event around them, else to the one that follows in time.
-    pub(super) fn settle(&mut self, steps: &[usize]) {
+    pub(super) fn settle(&mut self, steps: &[StepId]) {
         self.hear();
         for &index in steps {
             let Some(step) = self.step(Some(index)) else { continue };
@@ -24,7 +24,7 @@ impl<'a> List<'a, '_> {
     }
 
     /// The event of the nearest step around, the step itself first.
-    fn event_around(&mut self, index: usize) -> Option<usize> {
+    fn event_around(&mut self, index: StepId) -> Option<usize> {
         let ranges = self.facts.ranges();
         for step in std::mem::take(&mut self.told_since) {
             self.told.add(ranges, step);

@@ -7,7 +7,7 @@ use super::list::{Draft, List};
 use super::scopes::{self, Facts};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, facts};
-use crate::run::{Run, Said};
+use crate::run::{IdVec, Run, ScopeId, StepId, Utterance};
 use crate::transcript::NESTING_LIMIT;
 
 /// All runs in the container that the options name.
@@ -87,7 +87,7 @@ struct Assembly<'a, 'o> {
     run: &'a Run,
     options: &'o Options,
     facts: &'o Facts<'a>,
-    scopes: BTreeMap<Option<usize>, Vec<usize>>,
+    scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
     /// Sub-agents' lists that are documents of their own.
     own: Vec<(List<'a, 'o>, Object<'a>)>,
     main: List<'a, 'o>,
@@ -104,7 +104,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
             main: List::new(run, facts, options),
         };
         let mut main = List::new(run, facts, options);
-        let only_outside = |said: &&Said| !said.in_conversation;
+        let only_outside = |said: &&Utterance| !said.in_conversation;
         if let Some(said) = run.question.as_ref().filter(only_outside) {
             main.words("user", Json::from(&said.content), said.step, said.at);
         }
@@ -135,7 +135,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
             let Some(draft) = list.drafts.get(at).filter(|draft| draft.event.role == "tool") else {
                 continue;
             };
-            let called: Vec<(usize, Vec<usize>)> = draft
+            let called: Vec<(StepId, Vec<ScopeId>)> = draft
                 .steps
                 .iter()
                 .filter_map(|tool| Some((*tool, self.scopes.remove(&Some(*tool))?)))
@@ -165,7 +165,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
         }
     }
 
-    fn about(&self, scope: Option<usize>) -> Object<'a> {
+    fn about(&self, scope: Option<ScopeId>) -> Object<'a> {
         let scope = scope.and_then(|scope| self.run.scopes.get(scope));
         let step = scope.and_then(|scope| self.run.steps.get(scope.step?));
         let span_id = step.and_then(|step| step.span_id).map(|id| id.to_string());
@@ -218,7 +218,7 @@ fn finish<'a>(run: &'a Run, options: &Options, list: List<'a, '_>, metadata: Obj
 /// Judgements become annotations where the container has a place for them.
 fn annotate<'a>(run: &'a Run, lists: &mut [Finished<'a>]) {
     let places = places(run, lists);
-    for (index, step) in run.steps.iter().enumerate() {
+    for (index, step) in run.steps.enumerate() {
         let judged = step.operation.evaluations.iter().map(facts::evaluation);
         let reward = step
             .operation
@@ -240,22 +240,21 @@ fn annotate<'a>(run: &'a Run, lists: &mut [Finished<'a>]) {
 
 /// For each step the last event that tells of it, with its list, else of the nearest step around it; else the last of the first list,
 /// since a judgement of the whole run stands with it.
-fn places(run: &Run, lists: &[Finished<'_>]) -> Vec<Option<(usize, usize)>> {
-    let mut told: Vec<Option<(usize, usize)>> = vec![None; run.steps.len()];
+fn places(run: &Run, lists: &[Finished<'_>]) -> IdVec<StepId, Option<(usize, usize)>> {
+    let mut told: IdVec<StepId, Option<(usize, usize)>> = IdVec::filled(None, run.steps.len());
     for (number, list) in lists.iter().enumerate() {
         for (place, draft) in list.events.iter().enumerate() {
             for step in &draft.steps {
-                if let Some(slot) = told.get_mut(*step) {
-                    *slot = Some((number, place));
-                }
+                told.set(*step, Some((number, place)));
             }
         }
     }
     let last = lists.first().and_then(|list| Some((0, list.events.len().checked_sub(1)?)));
-    let mut places: Vec<Option<(usize, usize)>> = Vec::with_capacity(run.steps.len());
-    for (index, (step, told)) in run.steps.iter().zip(told).enumerate() {
-        let above = step.parent.filter(|above| *above < index);
-        places.push(told.or_else(|| above.map_or(last, |above| places.get(above).copied().flatten())));
+    let mut places: IdVec<StepId, Option<(usize, usize)>> = IdVec::with_capacity(run.steps.len());
+    for ((id, step), told) in run.steps.enumerate().zip(told) {
+        let above = step.parent.filter(|above| *above < id);
+        let place = told.or_else(|| above.map_or(last, |above| places.known(above)));
+        places.push(place);
     }
     places
 }
@@ -286,7 +285,7 @@ fn annotation(mut said: Object<'_>, at: usize, span_id: Option<String>) -> Annot
 fn offered<'a>(run: &'a Run, events: &[Draft<'_>]) -> Option<Tools<'a>> {
     let mut seen = BTreeSet::new();
     let mut tools = Vec::new();
-    let mut steps: Vec<usize> = events.iter().flat_map(|draft| &draft.steps).copied().collect();
+    let mut steps: Vec<StepId> = events.iter().flat_map(|draft| &draft.steps).copied().collect();
     steps.sort_unstable();
     let steps = steps.into_iter().filter_map(|step| run.steps.get(step));
     for tool in steps.flat_map(|step| &step.operation.tool_definitions) {

@@ -10,7 +10,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, Options, calls, io};
 use crate::hash::{HashMap, HashSet};
 use crate::operation;
-use crate::run::{Entry, EntryKind, ResultEntry, Run, Step};
+use crate::run::{Entry, EntryKind, ResultEntry, Run, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
 
 /// An event and what it tells of.
@@ -20,7 +20,7 @@ pub(super) struct Draft<'a> {
     pub(super) event: Message<'a>,
     pub(super) metadata: Object<'a>,
     /// Steps that the event tells of.
-    pub(super) steps: Vec<usize>,
+    pub(super) steps: Vec<StepId>,
     /// When.
     pub(super) at: UnixNanos,
     /// A later output of the same call has taken its place.
@@ -48,7 +48,7 @@ struct Bound<'a> {
 pub(super) struct Output<'a> {
     /// The call that it answers.
     pub(super) call_id: Text<'a>,
-    pub(super) tool: Option<usize>,
+    pub(super) tool: Option<StepId>,
     pub(super) result: Json<'a>,
     pub(super) failure: Option<&'a operation::Failure>,
 }
@@ -65,15 +65,15 @@ pub(super) struct List<'a, 'o> {
     written: HashMap<Text<'a>, u32>,
     offered: Json<'a>,
     /// Operations that found no event yet.
-    pub(super) unsettled: Vec<usize>,
+    pub(super) unsettled: Vec<StepId>,
     /// What events tell, for the first so many of them.
     pub(super) heard: (HashSet<Text<'a>>, usize),
     /// The event that tells of a step, or one that it replaced.
-    telling: HashMap<usize, usize>,
+    telling: HashMap<StepId, usize>,
     /// The steps that events tell of, without those that were told since the last look.
     pub(super) told: Added,
     /// The steps that events told of since the last look.
-    pub(super) told_since: Vec<usize>,
+    pub(super) told_since: Vec<StepId>,
     /// The events that took the place of others.
     replaced: HashMap<usize, usize>,
     /// Events that are later than all before them, among the first so many.
@@ -119,11 +119,11 @@ impl<'a, 'o> List<'a, 'o> {
         self.losses.push(Loss::new(span, what, reason));
     }
 
-    pub(super) fn step(&self, index: Option<usize>) -> Option<&'a Step> {
+    pub(super) fn step(&self, index: Option<StepId>) -> Option<&'a Step> {
         self.run.steps.get(index?)
     }
 
-    pub(super) fn push(&mut self, event: Message<'a>, metadata: Object<'a>, step: Option<usize>, at: UnixNanos) {
+    pub(super) fn push(&mut self, event: Message<'a>, metadata: Object<'a>, step: Option<StepId>, at: UnixNanos) {
         self.tell_of(step, self.drafts.len());
         self.drafts.push(Draft {
             event,
@@ -135,7 +135,7 @@ impl<'a, 'o> List<'a, 'o> {
     }
 
     /// Notes that an event tells of a step.
-    fn tell_of(&mut self, step: Option<usize>, event: usize) {
+    fn tell_of(&mut self, step: Option<StepId>, event: usize) {
         if let Some(step) = step {
             self.telling.insert(step, event);
             self.told_since.push(step);
@@ -143,7 +143,7 @@ impl<'a, 'o> List<'a, 'o> {
     }
 
     /// The latest event that tells of a step.
-    pub(super) fn teller(&mut self, step: usize) -> Option<usize> {
+    pub(super) fn teller(&mut self, step: StepId) -> Option<usize> {
         let first = self.telling.get(&step).copied()?;
         let mut last = first;
         while let Some(next) = self.replaced.get(&last) {
@@ -255,7 +255,7 @@ impl<'a, 'o> List<'a, 'o> {
     }
 
     /// The calls of a message; one that stands in the list already is not told again.
-    fn calls(&mut self, caller: Option<usize>, message: &'a operation::Message, metadata: &mut Object<'a>) -> Option<Vec<ToolCall<'a>>> {
+    fn calls(&mut self, caller: Option<StepId>, message: &'a operation::Message, metadata: &mut Object<'a>) -> Option<Vec<ToolCall<'a>>> {
         let mut out = Vec::with_capacity(message.tool_calls.len());
         let mut repeated: Vec<Json<'a>> = Vec::new();
         let mut made: Vec<Json<'a>> = Vec::new();
@@ -303,7 +303,7 @@ impl<'a, 'o> List<'a, 'o> {
     }
 
     /// Whether an event tells of a step.
-    pub(super) fn tells_of(&self, step: usize) -> bool {
+    pub(super) fn tells_of(&self, step: StepId) -> bool {
         self.telling.contains_key(&step)
     }
 
@@ -346,7 +346,7 @@ impl<'a, 'o> List<'a, 'o> {
         self.output(result.tool.or(entry.step), entry.at, output, entry.branch);
     }
 
-    pub(super) fn output(&mut self, index: Option<usize>, at: UnixNanos, result: Output<'a>, branch: bool) {
+    pub(super) fn output(&mut self, index: Option<StepId>, at: UnixNanos, result: Output<'a>, branch: bool) {
         if !self.is_bound(&result.call_id) {
             self.lone_calls_or_unknown(&result.call_id, result.tool, at);
         }
@@ -364,7 +364,7 @@ impl<'a, 'o> List<'a, 'o> {
         let Some(bound) = self.bound.get_mut(&result.call_id) else { return };
         let tool_call_id = bound.id.clone();
         let earlier = bound.output.replace(next);
-        let mut steps: Vec<usize> = Vec::new();
+        let mut steps: Vec<StepId> = Vec::new();
         if let Some((place, draft)) = earlier.and_then(|earlier| Some((earlier, self.drafts.get_mut(earlier)?))) {
             let mut before = std::mem::take(draft);
             draft.gone = true;

@@ -7,7 +7,7 @@ use super::list::{List, Output, call};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{LossReason, calls, io};
 use crate::operation::Kind;
-use crate::run::{CallEntry, Run, Step};
+use crate::run::{CallEntry, Run, Step, StepId};
 use crate::span::UnixNanos;
 
 /// What a memory gave back: part of the output, not of the call.
@@ -15,7 +15,7 @@ const FOUND: [&str; 3] = ["results", "scores", "total_available"];
 
 impl<'a> List<'a, '_> {
     /// Words that only an agent, a chain or a person's own operation tells of.
-    pub(super) fn words(&mut self, role: &'static str, content: Json<'a>, index: usize, at: UnixNanos) {
+    pub(super) fn words(&mut self, role: &'static str, content: Json<'a>, index: StepId, at: UnixNanos) {
         let is_null = content.is_null();
         let text = content.into_text();
         if is_null || text.trim().is_empty() {
@@ -35,7 +35,7 @@ impl<'a> List<'a, '_> {
     }
 
     /// A person's words or answer that an operation tells of, with what else it says.
-    pub(super) fn told(&mut self, role: &'static str, content: Json<'a>, index: usize) {
+    pub(super) fn told(&mut self, role: &'static str, content: Json<'a>, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         self.words(role, content, index, step.end_or_start());
         if let Some(draft) = self.drafts.last_mut().filter(|draft| draft.steps == [index]) {
@@ -44,7 +44,7 @@ impl<'a> List<'a, '_> {
     }
 
     /// A model call of which no words are recorded: that it took place.
-    pub(super) fn silent_turn(&mut self, index: usize) {
+    pub(super) fn silent_turn(&mut self, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         let mut metadata = self.turn_metadata(step);
         if step.operation.failure.is_none() {
@@ -61,7 +61,7 @@ impl<'a> List<'a, '_> {
     }
 
     /// Calls that no model's output shows, as one assistant event.
-    pub(super) fn lone_calls(&mut self, list: &[(Text<'a>, usize)], why: &'static str) {
+    pub(super) fn lone_calls(&mut self, list: &[(Text<'a>, StepId)], why: &'static str) {
         let mut calls_made = Vec::new();
         let mut at: Option<UnixNanos> = None;
         let mut spans = Vec::new();
@@ -128,7 +128,7 @@ impl<'a> List<'a, '_> {
     }
 
     /// A call and its output for an operation that stands on its own.
-    pub(super) fn pair(&mut self, index: usize) {
+    pub(super) fn pair(&mut self, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         let call_id: Text<'a> = match step.span_id {
             Some(span) => span.to_string().into(),
@@ -162,7 +162,7 @@ impl<'a> List<'a, '_> {
     }
 
     /// The output of a call that stands in a turn, where no entry of the conversation tells of it.
-    pub(super) fn asked_output(&mut self, index: usize) {
+    pub(super) fn asked_output(&mut self, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         match calls::call_id(self.run, step).filter(|id| self.is_bound(id)) {
             Some(call_id) => self.answer(index, call_id),
@@ -171,7 +171,7 @@ impl<'a> List<'a, '_> {
     }
 
     /// The output of a call that stands in the list, as this operation tells it.
-    pub(super) fn answer(&mut self, index: usize, call_id: &'a str) {
+    pub(super) fn answer(&mut self, index: StepId, call_id: &'a str) {
         let Some(step) = self.step(Some(index)) else { return };
         let result = match step.operation.kind {
             Kind::Tool => self.facts.results().get(step).map(Json::from),
@@ -187,7 +187,7 @@ impl<'a> List<'a, '_> {
     }
 
     /// A result whose call nobody recorded gets one.
-    pub(super) fn lone_calls_or_unknown(&mut self, call_id: &Text<'a>, tool: Option<usize>, at: UnixNanos) {
+    pub(super) fn lone_calls_or_unknown(&mut self, call_id: &Text<'a>, tool: Option<StepId>, at: UnixNanos) {
         if let Some(index) = tool {
             self.lone_calls(&[(call_id.clone(), index)], "call");
         }
@@ -208,7 +208,7 @@ impl<'a> List<'a, '_> {
 
     /// Calls that stand one after another without a result between them: one event.
     pub(super) fn call_entries(&mut self, entries: &[&'a CallEntry]) {
-        let list: Vec<(Text<'a>, usize)> = entries.iter().map(|entry| ((&entry.call_id).into(), entry.tool)).collect();
+        let list: Vec<(Text<'a>, StepId)> = entries.iter().map(|entry| ((&entry.call_id).into(), entry.tool)).collect();
         self.lone_calls(&list, "call");
     }
 }

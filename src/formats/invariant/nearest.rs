@@ -1,38 +1,39 @@
 //! The nearest of some steps around a step, while more steps are added.
 
 use crate::hash::HashMap;
-use crate::run::Run;
+use crate::run::{IdVec, Run, StepId};
 
 /// Where each step and the steps in it stand when a step is counted before those in it: a step and all that is in it are one
 /// range.
 pub(super) struct Ranges {
     /// The first place and the one after the last, for each step.
-    of: Vec<(usize, usize)>,
+    of: IdVec<StepId, (usize, usize)>,
     /// The step at each place.
-    steps: Vec<usize>,
+    steps: Vec<Option<StepId>>,
 }
 
 impl Ranges {
     pub(super) fn of(run: &Run) -> Self {
-        let parent = |index: usize| run.steps.get(index)?.parent.filter(|above| *above < index);
+        let parent = |id: StepId| run.steps.get(id)?.parent.filter(|above| *above < id);
         let count = run.steps.len();
         // How many steps a step is, with those in it: a step stands after its parent.
-        let mut sizes = vec![1; count];
-        for index in (0..count).rev() {
-            let size = sizes.get(index).copied().unwrap_or(1);
-            if let Some(around) = parent(index).and_then(|above| sizes.get_mut(above)) {
+        let mut sizes: IdVec<StepId, usize> = IdVec::filled(1, count);
+        for id in run.steps.ids().rev() {
+            let size = sizes.get(id).copied().unwrap_or(1);
+            if let Some(around) = parent(id).and_then(|above| sizes.get_mut(above)) {
                 *around += size;
             }
         }
         // Where the next step in each step stands, and the next one in none.
-        let mut next = vec![0; count];
+        let mut next: IdVec<StepId, usize> = IdVec::filled(0, count);
         let mut next_root = 0;
-        let (mut of, mut steps) = (Vec::with_capacity(count), vec![0; count]);
-        for (index, size) in sizes.into_iter().enumerate() {
-            let place = parent(index).and_then(|above| next.get_mut(above)).unwrap_or(&mut next_root);
+        let (mut of, mut steps) = (IdVec::with_capacity(count), vec![None; count]);
+        for (id, size) in run.steps.ids().zip(sizes) {
+            let place = parent(id).and_then(|above| next.get_mut(above)).unwrap_or(&mut next_root);
             let first = std::mem::replace(place, *place + size);
-            if let (Some(inner), Some(step)) = (next.get_mut(index), steps.get_mut(first)) {
-                (*inner, *step) = (first + 1, index);
+            next.set(id, first + 1);
+            if let Some(step) = steps.get_mut(first) {
+                *step = Some(id);
             }
             of.push((first, first + size));
         }
@@ -47,7 +48,7 @@ pub(super) struct Added(HashMap<usize, usize>);
 
 impl Added {
     /// Adds a step.
-    pub(super) fn add(&mut self, ranges: &Ranges, step: usize) {
+    pub(super) fn add(&mut self, ranges: &Ranges, step: StepId) {
         let Some(&(first, end)) = ranges.of.get(step) else { return };
         let mut hold = |node: usize| {
             let held = self.0.entry(node).or_insert(first);
@@ -69,11 +70,11 @@ impl Added {
     }
 
     /// The nearest added step around a step, the step itself first.
-    pub(super) fn nearest(&self, ranges: &Ranges, step: usize) -> Option<usize> {
+    pub(super) fn nearest(&self, ranges: &Ranges, step: StepId) -> Option<StepId> {
         let (first, _) = ranges.of.get(step)?;
         let leaf = first + ranges.of.len();
         let nodes = std::iter::successors(Some(leaf), |node| (*node > 1).then_some(node / 2));
         let first = nodes.filter_map(|node| self.0.get(&node)).max()?;
-        ranges.steps.get(*first).copied()
+        ranges.steps.get(*first).copied().flatten()
     }
 }

@@ -13,7 +13,7 @@ use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
-use crate::transcript::{CallPlace, Lone, ScopeId, StepId, Transcript, is_model_call};
+use crate::transcript::{CallPlace, ScopeId, StepId, Transcript, Uncovered, is_model_call};
 
 /// What is found once for a run and asked for by each of its lists.
 pub(super) struct Facts<'a> {
@@ -44,28 +44,24 @@ impl<'a> Facts<'a> {
     }
 
     /// The id under which an entry answers a call that was recorded without one.
-    pub(super) fn answer(&self, caller: usize, index: usize) -> Option<&'a str> {
-        let caller = StepId::new(caller);
+    pub(super) fn answer(&self, caller: StepId, index: usize) -> Option<&'a str> {
         self.transcript.answer(CallPlace { caller, index })
     }
 
     /// The scopes of each list: the run's own (`None`), and one list for each tool step that called agents.
-    pub(super) fn lists(&self) -> BTreeMap<Option<usize>, Vec<usize>> {
-        let lists = self.transcript.scopes_by_home().into_iter();
-        lists
-            .map(|(home, scopes)| (home.map(StepId::index), scopes.into_iter().map(ScopeId::index).collect()))
-            .collect()
+    pub(super) fn lists(&self) -> BTreeMap<Option<StepId>, Vec<ScopeId>> {
+        self.transcript.scopes_by_home()
     }
 }
 
 /// How an operation that no conversation tells of becomes events.
-fn alone<'a>(run: &Run, facts: &Facts<'a>, id: StepId, step: &Step) -> Option<Lone<'a>> {
+fn alone<'a>(run: &Run, facts: &Facts<'a>, id: StepId, step: &Step) -> Option<Uncovered<'a>> {
     let said = [&run.question, &run.answer];
-    if said.into_iter().flatten().any(|said| said.step == id.index()) && !is_model_call(step) {
+    if said.into_iter().flatten().any(|said| said.step == id) && !is_model_call(step) {
         return None;
     }
-    let lone = facts.transcript.lone(id)?;
-    let is_nested = step.operation.kind == Kind::Tool && lone == Lone::CallAndResult && facts.transcript.is_inside_tool(id);
+    let lone = facts.transcript.uncovered(id)?;
+    let is_nested = step.operation.kind == Kind::Tool && lone == Uncovered::CallAndResult && facts.transcript.is_inside_tool(id);
     (!is_nested).then_some(lone)
 }
 
@@ -76,20 +72,20 @@ fn is_running_tool(step: &Step) -> bool {
 
 enum Item<'a> {
     Entry(&'a Entry),
-    Alone(usize, Lone<'a>),
+    Alone(StepId, Uncovered<'a>),
 }
 
 /// Writes a scope's conversation, and at their place in it the operations that it does not tell of.
-pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: usize, list: &mut List<'a, '_>) {
+pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: ScopeId, list: &mut List<'a, '_>) {
     let transcript = &facts.transcript;
-    let own = transcript.steps_of(ScopeId::new(scope));
+    let own = transcript.steps_of(scope);
     let own = || own.iter().filter_map(|id| Some((*id, id.of(run)?)));
     let conversation = run.scopes.get(scope).map(|scope| scope.conversation.as_slice()).unwrap_or_default();
     let mut entries: Vec<&'a Entry> = conversation.iter().collect();
     results_by_time(&mut entries);
     let places = Places::of(&entries);
-    let mut alone_steps: Vec<(usize, usize, Lone<'a>)> = own()
-        .filter_map(|(id, step)| Some((places.of_step(step), id.index(), alone(run, facts, id, step)?)))
+    let mut alone_steps: Vec<(usize, StepId, Uncovered<'a>)> = own()
+        .filter_map(|(id, step)| Some((places.of_step(step), id, alone(run, facts, id, step)?)))
         .collect();
     alone_steps.sort_by_key(|(place, index, _)| (*place, *index));
     let mut alone_steps = alone_steps.into_iter().peekable();
@@ -116,12 +112,12 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: usize, list: &mu
         }
         match item {
             Item::Entry(entry) => list.entry(entry),
-            Item::Alone(index, Lone::CallAndResult) => list.pair(*index),
-            Item::Alone(index, Lone::Result) => list.asked_output(*index),
-            Item::Alone(index, Lone::HandoffResult(call_id)) => list.answer(*index, call_id),
-            Item::Alone(index, Lone::Turn) => list.silent_turn(*index),
-            Item::Alone(index, how @ (Lone::UserWords | Lone::AgentWords)) => {
-                let role = if *how == Lone::UserWords { "user" } else { "assistant" };
+            Item::Alone(index, Uncovered::CallAndResult) => list.pair(*index),
+            Item::Alone(index, Uncovered::Result) => list.asked_output(*index),
+            Item::Alone(index, Uncovered::HandoffResult(call_id)) => list.answer(*index, call_id),
+            Item::Alone(index, Uncovered::Turn) => list.silent_turn(*index),
+            Item::Alone(index, how @ (Uncovered::UserWords | Uncovered::AgentWords)) => {
+                let role = if *how == Uncovered::UserWords { "user" } else { "assistant" };
                 let content = run.steps.get(*index).and_then(|step| words(step, role));
                 let said = said_here.get_or_insert_with(|| said(&entries));
                 let is_said = |content: &Json<'_>| {
@@ -138,16 +134,16 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: usize, list: &mu
     if !calls.is_empty() {
         list.call_entries(&calls);
     }
-    let without: Vec<usize> = own()
+    let without: Vec<StepId> = own()
         .filter(|(id, step)| {
-            let silent = || !list.tells_of(id.index());
+            let silent = || !list.tells_of(*id);
             if transcript.is_in_conversation(*id) {
                 is_running_tool(step) && silent()
             } else {
                 alone(run, facts, *id, step).is_none() || silent()
             }
         })
-        .map(|(id, _)| id.index())
+        .map(|(id, _)| id)
         .collect();
     list.settle(&without);
 }

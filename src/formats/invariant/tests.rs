@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Invariant;
 use crate::formats::testing::{mixed_up, samples, span};
 use crate::formats::{Format, Loss, LossReason, Options};
-use crate::run::{EntryKind, Run};
+use crate::run::{EntryKind, Id, Run, StepId};
 
 fn events(run: &Run) -> (Value, Vec<Loss>) {
     let (mut list, losses) = with(run, &[]);
@@ -123,7 +123,7 @@ fn called_agents_speak_inside_the_output() {
 #[test]
 fn an_agent_whose_tool_is_told_nowhere_speaks_at_the_end() {
     let mut run = samples::sub_agents();
-    run.scopes[1].called_by = Some(99);
+    run.scopes[1].called_by = Some(StepId::new(99));
     let (events, _) = events(&run);
     let said: Vec<String> = told(&events).into_iter().map(|(_, said)| said).collect();
     assert!(said.contains(&"cold, -3".to_owned()), "{said:?}");

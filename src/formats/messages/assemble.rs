@@ -12,7 +12,7 @@ use crate::formats::{Assembled, Loss, LossReason, Options, facts, io};
 use crate::operation::{Kind, Message, Part, Role};
 use crate::run::{Run, Step};
 use crate::span::SpanId;
-use crate::transcript::{Asked, Piece, PieceKind, Pieces, StepId, Transcript};
+use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId, Transcript};
 
 /// Facts that a row has a place for, or that are reported where they stand.
 const PLACED: [&str; 3] = ["tool_definitions", "tool_call_id", "error"];
@@ -51,7 +51,7 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
         .map(|(key, _)| Loss::new(None, format!("run.{key}"), LossReason::NoPlace))
         .collect();
     for (id, home) in transcript.homes() {
-        let Some(scope) = run.scopes.get(id.index()) else { continue };
+        let Some(scope) = run.scopes.get(id) else { continue };
         if is_one && (home.is_some() || scope.aside) {
             if !scope.conversation.is_empty() {
                 let span = scope.step.and_then(|step| run.steps.get(step)?.span_id);
@@ -69,7 +69,7 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
                 .map(|said| io::text(&said.content)),
         };
         let mut talk = talks.pop_if(|_| is_one).unwrap_or_else(new);
-        talk.conversation(transcript.pieces(id), asked);
+        talk.conversation(transcript.exchanges(id), asked);
         talks.push(talk);
     }
     let mut rows: Vec<_> = talks.into_iter().map(Talk::finish).collect();
@@ -143,12 +143,12 @@ impl<'a, 'o> Talk<'a, 'o> {
     }
 
     /// A scope's conversation. `asked`: what the agent was asked, where no message may say so.
-    fn conversation(&mut self, pieces: Pieces<'a>, asked: Option<Text<'a>>) {
+    fn conversation(&mut self, pieces: Exchanges<'a>, asked: Option<Text<'a>>) {
         let mut asked = asked.filter(|words| !words.trim().is_empty());
         for piece in &pieces.list {
-            if matches!(piece.kind, PieceKind::Message(message) if message.role == Role::User) {
+            if matches!(piece.kind, ExchangeKind::Message(message) if message.role == Role::User) {
                 asked = None;
-            } else if matches!(piece.kind, PieceKind::Turn(_))
+            } else if matches!(piece.kind, ExchangeKind::Turn(_))
                 && let Some(words) = asked.take()
             {
                 self.row.say("user", words, None);
@@ -186,7 +186,7 @@ impl<'a, 'o> Talk<'a, 'o> {
         }
     }
 
-    fn piece(&mut self, piece: &Piece<'a>) {
+    fn piece(&mut self, piece: &Exchange<'a>) {
         let step = piece.step.and_then(|step| step.of(self.run));
         let span = step.and_then(|step| step.span_id);
         if piece.branch {
@@ -194,8 +194,8 @@ impl<'a, 'o> Talk<'a, 'o> {
                 .lose(span, "the history was edited before this message", LossReason::Ambiguous);
         }
         match (piece.kind, step) {
-            (PieceKind::Message(message), _) if message.role != Role::Assistant => return self.message(message, span),
-            (PieceKind::Message(message), _) => return self.assistant(piece, message, span),
+            (ExchangeKind::Message(message), _) if message.role != Role::Assistant => return self.message(message, span),
+            (ExchangeKind::Message(message), _) => return self.assistant(piece, message, span),
             (_, Some(step)) => {
                 self.facts(step);
                 self.offered(step, span);
@@ -204,20 +204,20 @@ impl<'a, 'o> Talk<'a, 'o> {
         }
         let kind = step.map_or("words", |step| step.operation.kind.name());
         match piece.kind {
-            PieceKind::Turn(message) => {
+            ExchangeKind::Turn(message) => {
                 if step.is_some_and(|step| step.operation.output_messages.as_ref().is_some_and(|said| said.len() > 1)) {
                     self.row.lose(span, "other choices", LossReason::NoPlace);
                 }
                 self.assistant(piece, message, span);
             }
-            PieceKind::SilentTurn => self.row.lose(span, "a model call without recorded words", LossReason::NoPlace),
-            PieceKind::Unasked if step.is_none() => {
+            ExchangeKind::SilentTurn => self.row.lose(span, "a model call without recorded words", LossReason::NoPlace),
+            ExchangeKind::Unasked if step.is_none() => {
                 for asked in &piece.calls {
                     let what = format!("the result of {}, which nothing calls", asked.id);
                     self.row.lose(None, what, LossReason::NoPlace);
                 }
             }
-            PieceKind::Unasked => self.row.lose(span, format!("{kind}: no model asked for it"), LossReason::NoPlace),
+            ExchangeKind::Unasked => self.row.lose(span, format!("{kind}: no model asked for it"), LossReason::NoPlace),
             _ => self.row.lose(span, format!("{kind}: its words"), LossReason::NoPlace),
         }
     }
@@ -245,7 +245,7 @@ impl<'a, 'o> Talk<'a, 'o> {
         }
     }
 
-    fn assistant(&mut self, piece: &Piece<'a>, message: &'a Message, span: Option<SpanId>) {
+    fn assistant(&mut self, piece: &Exchange<'a>, message: &'a Message, span: Option<SpanId>) {
         let content = self.content(message, span);
         let is_openai = self.row.text_arguments;
         let thoughts = io::reasoning(message);
@@ -256,13 +256,13 @@ impl<'a, 'o> Talk<'a, 'o> {
         if message.parts.iter().any(opaque) {
             self.row.lose(span, "opaque reasoning", LossReason::NoPlace);
         }
-        let is_turn = matches!(piece.kind, PieceKind::Turn(_));
+        let is_turn = matches!(piece.kind, ExchangeKind::Turn(_));
         if content.trim().is_empty() && piece.calls.is_empty() {
             self.row.lose(span, "an assistant message without words", LossReason::NoPlace);
             return;
         }
         let old = is_openai && !is_turn;
-        let ran = |asked: &Asked<'_>| asked.call.is_some_and(|call| call.answered.is_some());
+        let ran = |asked: &ExchangeCall<'_>| asked.call.is_some_and(|call| call.answered.is_some());
         // The provider ran the tools while the model spoke: their results stand before the words.
         let is_served = !piece.calls.is_empty() && piece.calls.iter().all(ran) && !content.trim().is_empty();
         let (content, answer) = if is_served {

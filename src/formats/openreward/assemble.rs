@@ -8,7 +8,7 @@ use super::limits::Limits;
 use super::list::List;
 use super::plan::{Item, Plan};
 use super::words::words;
-use super::write::Writer;
+use super::write::BlockWriter;
 use crate::formats::json::Text;
 use crate::formats::{Assembled, Loss, LossReason, Options};
 use crate::operation::Message;
@@ -33,7 +33,7 @@ fn document<'a>(group: &[(&'a Run, &Plan<'a>, usize)], limits: Limits, inline: b
     let mut list = List::new(trace.into());
     let mut losses = Vec::new();
     for (run, plan, skip) in group {
-        let mut writer = Writer::new(run, plan, limits, inline);
+        let mut writer = BlockWriter::new(run, plan, limits, inline);
         writer.write(&mut list, *skip);
         losses.append(&mut writer.losses);
         // Blocks do not change once they are there: what is known only at the end stands on the last one, at the end.
@@ -64,10 +64,10 @@ fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
         return None;
     }
     let mut skips = Vec::with_capacity(plans.len());
-    let mut before: Vec<Said<'_>> = Vec::new();
+    let mut before: Vec<EntrySignature<'_>> = Vec::new();
     for plan in plans {
         let [scope] = plan.top.as_slice() else { return None };
-        let said: Vec<Said<'_>> = plan.streams.get(*scope)?.iter().filter_map(said).collect();
+        let said: Vec<EntrySignature<'_>> = plan.streams.get(*scope)?.iter().filter_map(signature).collect();
         // What stands between the entries would be skipped with them.
         if !said.starts_with(&before) || said.len() == before.len() {
             return None;
@@ -87,26 +87,26 @@ fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
 
 /// What makes two entries the same in two runs.
 #[derive(Debug, PartialEq)]
-enum Said<'a> {
+enum EntrySignature<'a> {
     Message(&'a str, Text<'a>, Vec<(&'a str, Option<&'a Value>)>),
     Call,
     Result,
 }
 
-fn said<'a>(item: &Item<'a>) -> Option<Said<'a>> {
+fn signature<'a>(item: &Item<'a>) -> Option<EntrySignature<'a>> {
     let message = |message: &'a Message| {
         let calls = message
             .tool_calls
             .iter()
             .map(|call| (call.name.as_str(), call.arguments.as_ref().filter(|arguments| !arguments.is_null())))
             .collect();
-        Said::Message(message.role.name(), words(message).text.trim().to_owned().into(), calls)
+        EntrySignature::Message(message.role.name(), words(message).text.trim().to_owned().into(), calls)
     };
     match item {
         Item::Entry { entry, .. } => Some(match &entry.kind {
             EntryKind::Message(said) | EntryKind::Turn(said) => message(said),
-            EntryKind::Call(_) => Said::Call,
-            EntryKind::Result(_) => Said::Result,
+            EntryKind::Call(_) => EntrySignature::Call,
+            EntryKind::Result(_) => EntrySignature::Result,
         }),
         Item::Pair(_) | Item::Said { .. } => None,
     }

@@ -3,26 +3,26 @@
 use super::document::SubType;
 use super::facts;
 use super::list::{Draft, List};
-use super::write::Writer;
+use super::write::BlockWriter;
 use crate::formats::LossReason;
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
 use crate::hash::HashMap;
 use crate::operation::{Kind, Operation};
-use crate::run::Step;
+use crate::run::{Id, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 
-impl<'a> Writer<'a, '_> {
+impl<'a> BlockWriter<'a, '_> {
     /// Writes what hangs beside the blocks of this list; the outermost one also takes what has no stream of its own.
     pub(super) fn beside(&mut self, list: &mut List<'a>, outermost: bool) {
         let (run, plan) = (self.run, self.plan);
-        let all = || (0..run.steps.len()).collect();
+        let all = || run.steps.ids().collect();
         let own = || plan.steps_of(&list.streams);
-        let steps: Vec<(usize, usize)> = if outermost { all() } else { own() }
+        let steps: Vec<(StepId, ScopeId)> = if outermost { all() } else { own() }
             .into_iter()
             .filter_map(|index| {
                 let scope = run.steps.get(index)?.scope;
-                Some((index, plan.hosts.get(scope).copied().unwrap_or(0)))
+                Some((index, plan.hosts.get(scope).copied().unwrap_or(ScopeId::FIRST)))
             })
             .filter(|(_, stream)| list.streams.contains(stream) || (outermost && !self.written.contains(stream)))
             .collect();
@@ -73,7 +73,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// What a block's own operation says of it comes first, then what others say, at last what is said of the whole.
-    fn judgements(&mut self, list: &mut List<'a>, steps: &[(usize, usize)]) {
+    fn judgements(&mut self, list: &mut List<'a>, steps: &[(StepId, ScopeId)]) {
         let run = self.run;
         let around = Around::of(list);
         let rank = |step: &Step| match step.operation.kind {
@@ -126,7 +126,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Scores and rewards go to the block that they judge.
-    fn judge(&mut self, list: &mut List<'a>, around: &Around, index: usize, step: &'a Step, stream: usize) {
+    fn judge(&mut self, list: &mut List<'a>, around: &Around, index: StepId, step: &'a Step, stream: ScopeId) {
         let operation = &step.operation;
         let training = facts::training(&operation.training);
         let reward = facts::number(operation.training.reward);
@@ -174,11 +174,11 @@ impl<'a> Writer<'a, '_> {
 }
 
 /// The blocks of the present run by the step that made them.
-struct Authors(HashMap<usize, Vec<(usize, SubType)>>);
+struct Authors(HashMap<StepId, Vec<(usize, SubType)>>);
 
 impl Authors {
     fn of(list: &List<'_>) -> Self {
-        let mut map: HashMap<usize, Vec<(usize, SubType)>> = HashMap::default();
+        let mut map: HashMap<StepId, Vec<(usize, SubType)>> = HashMap::default();
         for (place, draft) in list.of_run() {
             if let Some(author) = draft.author {
                 map.entry(author).or_default().push((place, draft.sub_type));
@@ -187,12 +187,12 @@ impl Authors {
         Self(map)
     }
 
-    fn last(&self, step: usize) -> Option<usize> {
+    fn last(&self, step: StepId) -> Option<usize> {
         self.0.get(&step)?.last().map(|(place, _)| *place)
     }
 
     /// The block of a step that a judgement of it goes to.
-    fn judged(&self, step: usize) -> Option<usize> {
+    fn judged(&self, step: StepId) -> Option<usize> {
         let own = self.0.get(&step)?;
         own.iter()
             .rfind(|(_, sub_type)| matches!(sub_type, SubType::ToolResult | SubType::Message))
@@ -202,7 +202,7 @@ impl Authors {
 }
 
 /// The messages of each stream of the present run.
-struct Messages(HashMap<usize, Stream>);
+struct Messages(HashMap<ScopeId, Stream>);
 
 /// Messages by time, each with the place of the last one up to there; and the first of all.
 struct Stream {
@@ -212,7 +212,7 @@ struct Stream {
 
 impl Messages {
     fn of(list: &List<'_>, is_meant: impl Fn(&Draft<'_>) -> bool) -> Self {
-        let mut streams: HashMap<usize, Stream> = HashMap::default();
+        let mut streams: HashMap<ScopeId, Stream> = HashMap::default();
         let meant = |draft: &Draft<'_>| draft.sub_type == SubType::Message && is_meant(draft);
         for (place, draft) in list.of_run().filter(|(_, draft)| meant(draft)) {
             let stream = streams.entry(draft.stream).or_insert_with(|| Stream {
@@ -233,14 +233,14 @@ impl Messages {
     }
 
     /// The latest message of the stream that was there at that time.
-    fn before(&self, stream: usize, at: UnixNanos) -> Option<usize> {
+    fn before(&self, stream: ScopeId, at: UnixNanos) -> Option<usize> {
         let by_time = &self.0.get(&stream)?.by_time;
         let until = by_time.partition_point(|(time, _)| *time <= at);
         by_time.get(until.checked_sub(1)?).map(|(_, place)| *place)
     }
 
     /// The same, else the first one after.
-    fn at(&self, stream: usize, at: UnixNanos) -> Option<usize> {
+    fn at(&self, stream: ScopeId, at: UnixNanos) -> Option<usize> {
         self.before(stream, at).or_else(|| Some(self.0.get(&stream)?.first))
     }
 }
@@ -270,7 +270,7 @@ impl Around {
     }
 
     /// The block that a step's judgement is about: its own, its parent's, else the latest answer.
-    fn judged(&self, index: usize, step: &Step, stream: usize) -> Option<usize> {
+    fn judged(&self, index: StepId, step: &Step, stream: ScopeId) -> Option<usize> {
         let whole = matches!(step.operation.kind, Kind::Agent | Kind::Chain);
         let until = if whole { UnixNanos(u64::MAX) } else { step.end_or_start() };
         self.authors

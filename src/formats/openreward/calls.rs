@@ -4,16 +4,16 @@ use super::digest::sha256;
 use super::document::SubType;
 use super::limits::above;
 use super::list::List;
-use super::write::{Conversation, Made, Outcome, Writer};
+use super::write::{BlockWriter, Conversation, Made, Outcome};
 use crate::formats::LossReason;
 use crate::formats::calls::arguments_object;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::text::compact;
 use crate::operation::ToolCall;
-use crate::run::{CallEntry, Step};
+use crate::run::{CallEntry, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 
-impl<'a> Writer<'a, '_> {
+impl<'a> BlockWriter<'a, '_> {
     /// A model's TOOL_CALL. `None` where it repeats an earlier one of the conversation.
     #[expect(clippy::too_many_arguments, reason = "one call's facts, each used once")]
     pub(super) fn call(
@@ -21,8 +21,8 @@ impl<'a> Writer<'a, '_> {
         list: &mut List<'a>,
         talk: &mut Conversation<'a>,
         call: &'a ToolCall,
-        asked: Option<(usize, usize)>,
-        step: Option<usize>,
+        asked: Option<(StepId, usize)>,
+        step: Option<StepId>,
         parent: usize,
         mut metadata: Object<'a>,
         at: UnixNanos,
@@ -188,12 +188,12 @@ impl<'a> Writer<'a, '_> {
     pub(super) fn push_call(
         &mut self,
         list: &mut List<'a>,
-        stream: usize,
+        stream: ScopeId,
         mut made: Made<'a>,
         id: Text<'a>,
         name: Text<'a>,
         arguments: Object<'a>,
-        step: Option<usize>,
+        step: Option<StepId>,
     ) -> usize {
         let mut arguments = Json::Object(arguments);
         let mut whole = None;
@@ -215,7 +215,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// What makes a call id of this conversation its own.
-    pub(super) fn prefix(&self, scope: usize, repeated: bool, step: Option<usize>) -> Text<'a> {
+    pub(super) fn prefix(&self, scope: ScopeId, repeated: bool, step: Option<StepId>) -> Text<'a> {
         if repeated {
             return self.span_text(step);
         }
@@ -227,7 +227,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Whether the model's output had no id where the conversation has one.
-    pub(super) fn id_is_derived(&self, step: usize, index: usize) -> bool {
+    pub(super) fn id_is_derived(&self, step: StepId, index: usize) -> bool {
         self.step(step)
             .and_then(|step| step.operation.output_messages.as_ref()?.first()?.tool_calls.get(index))
             .is_some_and(|call| call.id.is_none())

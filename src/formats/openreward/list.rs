@@ -6,6 +6,7 @@ use super::document::{Block, SubType};
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Text};
 use crate::hash::{HashMap, HashSet};
+use crate::run::{ScopeId, StepId};
 use crate::span::UnixNanos;
 
 /// A block to be.
@@ -18,9 +19,9 @@ pub(super) struct Draft<'a> {
     /// When it is due.
     pub(super) at: UnixNanos,
     /// The step that made it; `None` for what went into a model call.
-    pub(super) author: Option<usize>,
+    pub(super) author: Option<StepId>,
     /// The stream it stands in.
-    pub(super) stream: usize,
+    pub(super) stream: ScopeId,
     /// For a result: the draft of its call.
     pub(super) call: Option<usize>,
 }
@@ -35,13 +36,13 @@ pub(super) struct List<'a> {
     /// Call ids that are taken.
     pub(super) call_ids: Ids<'a>,
     /// Streams that are written here.
-    pub(super) streams: BTreeSet<usize>,
+    pub(super) streams: BTreeSet<ScopeId>,
     /// Where the present run begins.
     pub(super) start: usize,
     /// The latest message, of any stream.
     pub(super) last_message: Option<usize>,
     /// Tools with sub-agents that are not written, and the first block of each.
-    pub(super) authors: BTreeMap<usize, usize>,
+    pub(super) authors: BTreeMap<StepId, usize>,
     /// Up to here authors are noted.
     noted: usize,
     /// The results of each call.
@@ -99,7 +100,7 @@ impl<'a> List<'a> {
     }
 
     /// Notes the authors of new blocks that are meant.
-    pub(super) fn note_authors(&mut self, is_meant: impl Fn(usize) -> bool) {
+    pub(super) fn note_authors(&mut self, is_meant: impl Fn(StepId) -> bool) {
         for (place, draft) in self.drafts.iter().enumerate().skip(self.noted) {
             if let Some(author) = draft.author.filter(|author| is_meant(*author)) {
                 let _ = self.authors.entry(author).or_insert(place);

@@ -4,13 +4,14 @@ use super::document::SubType;
 use super::limits::pieces;
 use super::list::List;
 use super::words::{Words, opaque, words};
-use super::write::{Conversation, Made, Writer};
+use super::write::{BlockWriter, Conversation, Made};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{LossReason, io};
 use crate::operation::{Message, Role};
+use crate::run::StepId;
 use crate::span::{SpanId, UnixNanos};
 
-impl<'a> Writer<'a, '_> {
+impl<'a> BlockWriter<'a, '_> {
     /// What a message says. Nothing for blank text.
     pub(super) fn message(
         &mut self,
@@ -18,7 +19,7 @@ impl<'a> Writer<'a, '_> {
         talk: &mut Conversation<'a>,
         message: &'a Message,
         role: &'a Role,
-        step: Option<usize>,
+        step: Option<StepId>,
         at: UnixNanos,
     ) -> Option<usize> {
         let said = words(message);
@@ -43,7 +44,7 @@ impl<'a> Writer<'a, '_> {
         speaker: &'a Role,
         said: Words<'a>,
         name: Option<&'a str>,
-        step: Option<usize>,
+        step: Option<StepId>,
         at: UnixNanos,
     ) -> Option<usize> {
         if said.text.trim().is_empty() {
@@ -103,7 +104,7 @@ impl<'a> Writer<'a, '_> {
         list: &mut List<'a>,
         talk: &mut Conversation<'a>,
         message: &'a Message,
-        step: Option<usize>,
+        step: Option<StepId>,
         own: Option<usize>,
         at: UnixNanos,
         turn: bool,
@@ -169,7 +170,7 @@ impl<'a> Writer<'a, '_> {
         &mut self,
         list: &mut List<'a>,
         talk: &mut Conversation<'a>,
-        step: Option<usize>,
+        step: Option<StepId>,
         at: UnixNanos,
         reason: &'static str,
     ) -> (usize, Option<&'static str>) {

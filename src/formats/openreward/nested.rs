@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use super::facts;
 use super::list::List;
-use super::write::{Conversation, Writer};
+use super::write::{BlockWriter, Conversation};
 use crate::formats::json::Json;
 use crate::hash::HashMap;
-use crate::run::Run;
+use crate::run::{IdVec, Run, ScopeId, StepId};
 use crate::transcript::NESTING_LIMIT;
 
-impl<'a> Writer<'a, '_> {
+impl<'a> BlockWriter<'a, '_> {
     /// A sub-agent's work: inside the given block, or after the turn.
-    pub(super) fn sub_agent(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, scope: usize, place: usize) {
+    pub(super) fn sub_agent(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, scope: ScopeId, place: usize) {
         if self.written.contains(&scope) || self.is_too_deep(scope) {
             return;
         }
@@ -24,7 +24,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// Notes a sub-agent that has no place here because too many stand around it.
-    fn is_too_deep(&mut self, scope: usize) -> bool {
+    fn is_too_deep(&mut self, scope: ScopeId) -> bool {
         let too_deep = self.depth > NESTING_LIMIT;
         if too_deep {
             let _ = self.deep.insert(scope);
@@ -32,7 +32,7 @@ impl<'a> Writer<'a, '_> {
         too_deep
     }
 
-    pub(super) fn nest(&mut self, list: &mut List<'a>, scope: usize, place: usize) {
+    pub(super) fn nest(&mut self, list: &mut List<'a>, scope: ScopeId, place: usize) {
         let mut inner = List::new(list.trace.clone());
         self.stream(&mut inner, scope, 0);
         self.beside(&mut inner, false);
@@ -66,7 +66,7 @@ impl<'a> Writer<'a, '_> {
         }
         list.note_authors(|step| plan.inner.contains_key(&step));
         // The surest place last.
-        let mut places: BTreeMap<usize, usize> = list.authors.clone();
+        let mut places: BTreeMap<StepId, usize> = list.authors.clone();
         for (id, place) in &talk.calls {
             places.extend(plan.asked.by_id(talk.scope, id).map(|tool| (tool, *place)));
         }
@@ -100,12 +100,12 @@ impl<'a> Writer<'a, '_> {
 /// Tools with sub-agents, by the calls that ask for them.
 #[derive(Debug, Default)]
 pub(super) struct Asked<'a> {
-    by_place: HashMap<(usize, usize), Vec<usize>>,
-    by_id: HashMap<usize, HashMap<&'a str, Vec<usize>>>,
+    by_place: HashMap<(StepId, usize), Vec<StepId>>,
+    by_id: HashMap<ScopeId, HashMap<&'a str, Vec<StepId>>>,
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn of(run: &'a Run, tools: impl Iterator<Item = usize>, hosts: &[usize]) -> Self {
+    pub(super) fn of(run: &'a Run, tools: impl Iterator<Item = StepId>, hosts: &IdVec<ScopeId, ScopeId>) -> Self {
         let mut asked = Self::default();
         for (tool, step) in tools.filter_map(|tool| Some((tool, run.steps.get(tool)?))) {
             if let Some(place) = step.dispatched_by.zip(step.call_index) {
@@ -120,12 +120,12 @@ impl<'a> Asked<'a> {
     }
 
     /// By the model call that asked and the place there.
-    fn by_place(&self, place: (usize, usize)) -> impl Iterator<Item = usize> {
+    fn by_place(&self, place: (StepId, usize)) -> impl Iterator<Item = StepId> {
         self.by_place.get(&place).into_iter().flatten().copied()
     }
 
     /// By the stream in which the call stands, and its id.
-    fn by_id(&self, stream: usize, id: &str) -> impl Iterator<Item = usize> {
+    fn by_id(&self, stream: ScopeId, id: &str) -> impl Iterator<Item = StepId> {
         let of_stream = self.by_id.get(&stream).and_then(|ids| ids.get(id));
         of_stream.into_iter().flatten().copied()
     }

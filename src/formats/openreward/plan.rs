@@ -9,9 +9,9 @@ use crate::formats::io;
 use crate::formats::json::{Text, trimmed};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Role};
-use crate::run::{Entry, EntryKind, Run, Scope};
+use crate::run::{Entry, EntryKind, Id, IdVec, Run, Scope, ScopeId};
 use crate::span::UnixNanos;
-use crate::transcript::{Lone, StepId, Transcript, first_input};
+use crate::transcript::{StepId, Transcript, Uncovered, first_input};
 
 /// One thing to write.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub(super) enum Item<'a> {
         at: UnixNanos,
     },
     /// A call and its result made of one operation.
-    Pair(usize),
+    Pair(StepId),
     /// Words that no model call holds.
     Said {
         /// `user` or `assistant`.
@@ -32,7 +32,7 @@ pub(super) enum Item<'a> {
         /// The words.
         content: &'a Value,
         /// Whose they are.
-        step: usize,
+        step: StepId,
         /// When.
         at: UnixNanos,
     },
@@ -42,17 +42,17 @@ pub(super) enum Item<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Plan<'a> {
     /// For each scope, what is written of it.
-    pub(super) streams: Vec<Vec<Item<'a>>>,
+    pub(super) streams: IdVec<ScopeId, Vec<Item<'a>>>,
     /// Top-level scopes in order.
-    pub(super) top: Vec<usize>,
+    pub(super) top: Vec<ScopeId>,
     /// Scopes whose work belongs inside a tool's call, by that tool's step.
-    pub(super) inner: HashMap<usize, Vec<usize>>,
+    pub(super) inner: HashMap<StepId, Vec<ScopeId>>,
     /// The tools of `inner`, by the calls that ask for them.
     pub(super) asked: Asked<'a>,
     /// For each scope, the scope in whose stream its operations are written.
-    pub(super) hosts: Vec<usize>,
+    pub(super) hosts: IdVec<ScopeId, ScopeId>,
     /// For each stream, the steps whose operations are written in it.
-    steps: HashMap<usize, Vec<usize>>,
+    steps: HashMap<ScopeId, Vec<StepId>>,
 }
 
 impl<'a> Plan<'a> {
@@ -62,8 +62,8 @@ impl<'a> Plan<'a> {
         let hosts = hosts(run, first);
         let asked_outside = run.question.as_ref().is_some_and(|question| !question.in_conversation);
         let mut plan = Self { hosts, ..Self::default() };
-        let mut openings = Vec::with_capacity(run.scopes.len());
-        for (index, scope) in run.scopes.iter().enumerate() {
+        let mut openings: IdVec<ScopeId, usize> = IdVec::with_capacity(run.scopes.len());
+        for (index, scope) in run.scopes.enumerate() {
             let start = match scope.step.and_then(|step| run.steps.get(step)) {
                 Some(step) => Some(step.started_at),
                 None if Some(index) == first => Some(run.started_at),
@@ -82,11 +82,11 @@ impl<'a> Plan<'a> {
             openings.push(if asked_outside && Some(index) == first { 0 } else { opening });
         }
         plan.add_lone_operations(run, &openings);
-        for (index, step) in run.steps.iter().enumerate() {
-            let host = plan.hosts.get(step.scope).copied().unwrap_or(0);
+        for (index, step) in run.steps.enumerate() {
+            let host = plan.hosts.get(step.scope).copied().unwrap_or(ScopeId::FIRST);
             plan.steps.entry(host).or_default().push(index);
         }
-        for (index, scope) in run.scopes.iter().enumerate() {
+        for (index, scope) in run.scopes.enumerate() {
             match scope.called_by {
                 Some(step) => plan.inner.entry(step).or_default().push(index),
                 None if plan.streams.get(index).is_some_and(|items| !items.is_empty()) => plan.top.push(index),
@@ -101,8 +101,8 @@ impl<'a> Plan<'a> {
     }
 
     /// The steps of these streams, in causal order.
-    pub(super) fn steps_of(&self, streams: &BTreeSet<usize>) -> Vec<usize> {
-        let mut steps: Vec<usize> = streams
+    pub(super) fn steps_of(&self, streams: &BTreeSet<ScopeId>) -> Vec<StepId> {
+        let mut steps: Vec<StepId> = streams
             .iter()
             .filter_map(|stream| self.steps.get(stream))
             .flatten()
@@ -113,18 +113,18 @@ impl<'a> Plan<'a> {
     }
 
     /// Operations that no conversation tells of, at their time in the stream of their scope.
-    fn add_lone_operations(&mut self, run: &'a Run, openings: &[usize]) {
+    fn add_lone_operations(&mut self, run: &'a Run, openings: &IdVec<ScopeId, usize>) {
         let transcript = Transcript::of(run);
         let mut spoken = Spoken { run, words: None };
-        let mut lone: HashMap<usize, Vec<(UnixNanos, Item<'a>)>> = HashMap::default();
-        for (index, step) in run.steps.iter().enumerate() {
-            let Some(lone_as) = transcript.lone(StepId::new(index)) else {
+        let mut lone: HashMap<ScopeId, Vec<(UnixNanos, Item<'a>)>> = HashMap::default();
+        for (index, step) in run.steps.enumerate() {
+            let Some(lone_as) = transcript.uncovered(index) else {
                 continue;
             };
             let operation = &step.operation;
             let at = step.end_or_start();
             let item = match operation.kind {
-                _ if lone_as == Lone::CallAndResult => Item::Pair(index),
+                _ if lone_as == Uncovered::CallAndResult => Item::Pair(index),
                 Kind::Interrupt => match operation.interrupt.as_ref().and_then(|interrupt| interrupt.response.as_ref()) {
                     Some(content) if !spoken.has(&Role::User, content) => Item::Said {
                         role: &Role::User,
@@ -154,7 +154,7 @@ impl<'a> Plan<'a> {
                 },
                 _ => continue,
             };
-            let host = self.hosts.get(step.scope).copied().unwrap_or(0);
+            let host = self.hosts.get(step.scope).copied().unwrap_or(ScopeId::FIRST);
             lone.entry(host).or_default().push((item_time(run, &item), item));
         }
         for (host, lone) in lone {
@@ -167,7 +167,7 @@ impl<'a> Plan<'a> {
 
     /// The question and the answer that only an agent or a chain holds, at the start and the end.
     fn add_outer_words(&mut self, run: &'a Run) {
-        let outer = |said: &'a crate::run::Said, role: &'static Role| Item::Said {
+        let outer = |said: &'a crate::run::Utterance, role: &'static Role| Item::Said {
             role,
             content: &said.content,
             step: said.step,
@@ -176,7 +176,7 @@ impl<'a> Plan<'a> {
         let question = run.question.as_ref().filter(|said| !said.in_conversation);
         let answer = run.answer.as_ref().filter(|said| !said.in_conversation);
         if self.top.is_empty() && (question.is_some() || answer.is_some()) && !self.streams.is_empty() {
-            self.top.push(0);
+            self.top.push(ScopeId::FIRST);
         }
         if let Some(said) = question
             && let Some(items) = self.top.first().and_then(|scope| self.streams.get_mut(*scope))
@@ -227,9 +227,8 @@ fn first_time(run: &Run, items: Option<&Vec<Item<'_>>>) -> UnixNanos {
 }
 
 /// The top-level scope whose conversation begins first.
-fn first_scope(run: &Run) -> Option<usize> {
+fn first_scope(run: &Run) -> Option<ScopeId> {
     run.scopes
-        .iter()
         .enumerate()
         .filter(|(_, scope)| scope.called_by.is_none())
         .filter_map(|(index, scope)| Some((scope.conversation.first()?.at, index)))
@@ -238,19 +237,19 @@ fn first_scope(run: &Run) -> Option<usize> {
 }
 
 /// For each scope itself if it has a conversation or is called by a tool; else the nearest one above that has.
-fn hosts(run: &Run, first: Option<usize>) -> Vec<usize> {
+fn hosts(run: &Run, first: Option<ScopeId>) -> IdVec<ScopeId, ScopeId> {
     let speaks = |scope: &Scope| !scope.conversation.is_empty() || scope.called_by.is_some();
     // A scope stands behind the one around it.
-    let mut above: Vec<Option<usize>> = Vec::with_capacity(run.scopes.len());
-    let mut tops: Vec<usize> = Vec::with_capacity(run.scopes.len());
-    let mut hosts = Vec::with_capacity(run.scopes.len());
-    for (at, scope) in run.scopes.iter().enumerate() {
+    let mut above: IdVec<ScopeId, Option<ScopeId>> = IdVec::with_capacity(run.scopes.len());
+    let mut tops: IdVec<ScopeId, ScopeId> = IdVec::with_capacity(run.scopes.len());
+    let mut hosts = IdVec::with_capacity(run.scopes.len());
+    for (at, scope) in run.scopes.enumerate() {
         let parent = scope.parent.filter(|parent| *parent < at);
         let top = parent.and_then(|parent| tops.get(parent)).copied().unwrap_or(at);
         tops.push(top);
         let host = match parent {
             _ if speaks(scope) => Some(at),
-            Some(parent) => above.get(parent).copied().flatten(),
+            Some(parent) => above.known(parent),
             None => None,
         };
         above.push(host);

@@ -4,13 +4,14 @@ use super::document::SubType;
 use super::facts;
 use super::limits::{above, pieces};
 use super::list::List;
-use super::write::{Conversation, Made, Outcome, Writer};
+use super::write::{BlockWriter, Conversation, Made, Outcome};
 use crate::formats::LossReason;
 use crate::formats::json::{Json, Object};
 use crate::operation::Failure;
+use crate::run::{ScopeId, StepId};
 use crate::span::UnixNanos;
 
-impl<'a> Writer<'a, '_> {
+impl<'a> BlockWriter<'a, '_> {
     pub(super) fn result(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: Outcome<'a>, at: UnixNanos) {
         let tool = entry.tool.and_then(|tool| self.step(tool));
         let by_place = tool.and_then(|tool| talk.places.get(&(tool.dispatched_by?, tool.call_index?)).copied());
@@ -52,7 +53,7 @@ impl<'a> Writer<'a, '_> {
     }
 
     /// A TOOL_CALL and a TOOL_RESULT made of one operation.
-    pub(super) fn pair(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, index: usize) {
+    pub(super) fn pair(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, index: StepId) {
         let Some(step) = self.step(index) else { return };
         let pair = super::pairs::pair(step);
         let (parent, _) = self.parent(list, talk, Some(index), step.started_at, "an operation on its own");
@@ -105,10 +106,10 @@ impl<'a> Writer<'a, '_> {
     pub(super) fn push_result(
         &mut self,
         list: &mut List<'a>,
-        stream: usize,
+        stream: ScopeId,
         call: usize,
         output: Json<'a>,
-        step: Option<usize>,
+        step: Option<StepId>,
         at: UnixNanos,
         attempt: u32,
     ) -> Option<usize> {

@@ -13,7 +13,7 @@ use crate::formats::testing_blocks::*;
 use crate::formats::{Assembled, Format, LossReason};
 use crate::operation::message::Media;
 use crate::operation::{Evaluation, Kind, Message, Part, Role};
-use crate::run::{EntryKind, Run};
+use crate::run::{EntryKind, Id, Run, ScopeId, StepId};
 
 fn blocks(run: &Run) -> (Vec<Value>, Vec<LossReason>) {
     with(run, &[])
@@ -213,7 +213,7 @@ fn odd_calls() {
     calls[2].arguments_text = Some("[ 1 ]".into());
     let mut run = one_turn(asks(calls), []);
     let mut ran = tool(0x201, 110, 120, "f", "other", json!("just text"), json!(null));
-    ran.dispatched_by = Some(1);
+    ran.dispatched_by = Some(StepId::new(1));
     ran.call_index = Some(0);
     run.steps.push(ran);
     run.scopes[0].conversation.push(result("other", Some(2), json!({"n": 1}), 120));
@@ -273,7 +273,7 @@ fn content_that_is_missing_or_no_text() {
     assert_eq!(list[1]["raw"][0]["type"], "image_url");
 
     run.scopes[0].conversation.clear();
-    run.steps.truncate(1);
+    run.steps = run.steps.into_iter().take(1).collect();
     assert!(OpenReward::assemble(&[run], &options(&[])).is_empty());
 }
 
@@ -293,7 +293,7 @@ fn operations_on_their_own() {
     }));
     let mut inside = found.clone();
     inside.span_id = span(0x202);
-    inside.inside_tool = Some(1);
+    inside.inside_tool = Some(StepId::new(1));
     let mut memory = step(0x203, Kind::MemoryWrite, 120, 130);
     memory.operation.memory = Some(Box::new(crate::operation::Memory {
         key: Some("k".into()),
@@ -308,7 +308,7 @@ fn operations_on_their_own() {
     let mut guard = step(0x205, Kind::Guardrail, 20, 30);
     guard.operation.output = json!({"tripwire_triggered": false}).into();
     let mut judge = step(0x206, Kind::Evaluator, 150, 160);
-    judge.parent = Some(1);
+    judge.parent = Some(StepId::new(1));
     judge.operation.evaluations = vec![Evaluation {
         name: Some("relevance".into()),
         score: Some(0.5),
@@ -401,7 +401,7 @@ fn several_top_level_conversations() {
     });
     run.steps.push(llm(0x200, 500, 600));
     run.steps.push(llm(0x201, 10, 20));
-    run.steps[2].scope = 1;
+    run.steps[2].scope = ScopeId::new(1);
     run.scopes[0].conversation = vec![input(user("later"), 1, 500), turn(says("b"), 1, 600)];
     run.scopes[1].conversation = vec![input(user("first"), 2, 10), turn(says("a"), 2, 20)];
     let (blocks, _) = blocks(&run);

@@ -7,17 +7,17 @@ use super::limits::Limits;
 use super::list::{Draft, List};
 use super::plan::{Item, Plan};
 use super::words::{Words, text_of};
+use crate::formats::conversation_words::ConversationWords;
 use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::told::Told;
 use crate::formats::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Message, Role};
-use crate::run::{Entry, EntryKind, ResultEntry, Run, Step};
+use crate::run::{Entry, EntryKind, ResultEntry, Run, ScopeId, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
 
 /// Writes one run.
-pub(super) struct Writer<'a, 'p> {
+pub(super) struct BlockWriter<'a, 'p> {
     pub(super) run: &'a Run,
     pub(super) plan: &'p Plan<'a>,
     pub(super) limits: Limits,
@@ -25,32 +25,31 @@ pub(super) struct Writer<'a, 'p> {
     pub(super) inline: bool,
     pub(super) losses: Vec<Loss>,
     /// Steps that blocks tell of.
-    pub(super) told: HashSet<usize>,
-    ordinals: HashMap<(Option<usize>, &'static str), u32>,
+    pub(super) told: HashSet<StepId>,
+    ordinals: HashMap<(Option<StepId>, &'static str), u32>,
     /// The trace id in digits.
     trace: String,
-    pub(super) written: HashSet<usize>,
+    pub(super) written: HashSet<ScopeId>,
     /// How many streams stand around the one that is being written.
     pub(super) depth: usize,
     /// Sub-agents that stand too deep to be written in their place.
-    pub(super) deep: HashSet<usize>,
+    pub(super) deep: HashSet<ScopeId>,
     /// The words of the conversations.
-    pub(super) words: Told<'a>,
+    pub(super) words: ConversationWords<'a>,
     /// Tools offered to the latest model call of each stream.
-    offered: HashMap<usize, Json<'a>>,
+    offered: HashMap<ScopeId, Json<'a>>,
 }
 
 /// One stream while it is written.
-#[derive(Default)]
 pub(super) struct Conversation<'a> {
-    pub(super) scope: usize,
+    pub(super) scope: ScopeId,
     pub(super) last_message: Option<usize>,
     /// The call's draft by the id that entries use.
     pub(super) calls: HashMap<Text<'a>, usize>,
     /// The call's draft by the model call that asked and its place there.
-    pub(super) places: HashMap<(usize, usize), usize>,
+    pub(super) places: HashMap<(StepId, usize), usize>,
     /// Sub-agents to be written after the turn.
-    pub(super) pending: Vec<usize>,
+    pub(super) pending: Vec<ScopeId>,
 }
 
 /// What a block is made of, beside its payload.
@@ -58,7 +57,7 @@ pub(super) struct Made<'a> {
     pub(super) sub_type: SubType,
     /// Its word in the block's id.
     pub(super) role: &'static str,
-    pub(super) author: Option<usize>,
+    pub(super) author: Option<StepId>,
     pub(super) at: UnixNanos,
     pub(super) parent: Option<usize>,
     pub(super) metadata: Object<'a>,
@@ -67,7 +66,7 @@ pub(super) struct Made<'a> {
 /// What a tool gave back.
 pub(super) struct Outcome<'a> {
     pub(super) call_id: Text<'a>,
-    pub(super) tool: Option<usize>,
+    pub(super) tool: Option<StepId>,
     pub(super) result: Json<'a>,
     pub(super) failure: Option<&'a Failure>,
     pub(super) attempt: u32,
@@ -85,7 +84,7 @@ impl<'a> From<&'a ResultEntry> for Outcome<'a> {
     }
 }
 
-impl<'a, 'p> Writer<'a, 'p> {
+impl<'a, 'p> BlockWriter<'a, 'p> {
     pub(super) fn new(run: &'a Run, plan: &'p Plan<'a>, limits: Limits, inline: bool) -> Self {
         Self {
             run,
@@ -99,7 +98,7 @@ impl<'a, 'p> Writer<'a, 'p> {
             written: HashSet::default(),
             depth: 0,
             deep: HashSet::default(),
-            words: Told::of(run),
+            words: ConversationWords::of(run),
             offered: HashMap::default(),
         }
     }
@@ -112,7 +111,7 @@ impl<'a, 'p> Writer<'a, 'p> {
             self.stream(list, *scope, if index == 0 { skip } else { 0 });
         }
         // A sub-agent whose call no block shows has no place but the end.
-        let mut lost: Vec<usize> = plan.inner.values().flatten().copied().collect();
+        let mut lost: Vec<ScopeId> = plan.inner.values().flatten().copied().collect();
         lost.sort_unstable();
         for scope in lost {
             if !self.written.contains(&scope) && plan.streams.get(scope).is_some_and(|items| !items.is_empty()) {
@@ -129,7 +128,7 @@ impl<'a, 'p> Writer<'a, 'p> {
         self.beside(list, true);
     }
 
-    pub(super) fn stream(&mut self, list: &mut List<'a>, scope: usize, skip: usize) {
+    pub(super) fn stream(&mut self, list: &mut List<'a>, scope: ScopeId, skip: usize) {
         if !self.written.insert(scope) {
             return;
         }
@@ -138,7 +137,7 @@ impl<'a, 'p> Writer<'a, 'p> {
         self.depth -= 1;
     }
 
-    fn items(&mut self, list: &mut List<'a>, scope: usize, skip: usize) {
+    fn items(&mut self, list: &mut List<'a>, scope: ScopeId, skip: usize) {
         let _ = list.streams.insert(scope);
         if let Some(index) = self.run.scopes.get(scope).and_then(|scope| scope.step)
             && self.step(index).is_none_or(|step| !facts::has_own(step))
@@ -148,7 +147,10 @@ impl<'a, 'p> Writer<'a, 'p> {
         let plan = self.plan;
         let mut talk = Conversation {
             scope,
-            ..Conversation::default()
+            last_message: None,
+            calls: HashMap::default(),
+            places: HashMap::default(),
+            pending: Vec::new(),
         };
         for item in plan.streams.get(scope).into_iter().flatten().skip(skip) {
             match item {
@@ -221,7 +223,7 @@ impl<'a, 'p> Writer<'a, 'p> {
         list: &mut List<'a>,
         talk: &mut Conversation<'a>,
         message: &'a Message,
-        step: Option<usize>,
+        step: Option<StepId>,
         at: UnixNanos,
     ) {
         let first = list.drafts.len();
@@ -267,7 +269,14 @@ impl<'a, 'p> Writer<'a, 'p> {
         }
     }
 
-    pub(super) fn push(&mut self, list: &mut List<'a>, stream: usize, made: Made<'a>, payload: Object<'a>, step: Option<usize>) -> usize {
+    pub(super) fn push(
+        &mut self,
+        list: &mut List<'a>,
+        stream: ScopeId,
+        made: Made<'a>,
+        payload: Object<'a>,
+        step: Option<StepId>,
+    ) -> usize {
         let step = step.filter(|step| self.step(*step).is_some());
         let ordinal = self.ordinals.entry((step, made.role)).or_default();
         let number = *ordinal;
@@ -286,28 +295,28 @@ impl<'a, 'p> Writer<'a, 'p> {
         })
     }
 
-    pub(super) fn origin(&self, step: Option<usize>) -> Object<'a> {
+    pub(super) fn origin(&self, step: Option<StepId>) -> Object<'a> {
         step.and_then(|step| self.step(step))
             .map(|step| facts::origin(self.run, step))
             .unwrap_or_default()
     }
 
-    pub(super) fn step(&self, step: usize) -> Option<&'a Step> {
+    pub(super) fn step(&self, step: StepId) -> Option<&'a Step> {
         self.run.steps.get(step)
     }
 
-    pub(super) fn span(&self, step: usize) -> Option<SpanId> {
+    pub(super) fn span(&self, step: StepId) -> Option<SpanId> {
         self.step(step)?.span_id
     }
 
-    pub(super) fn span_text(&self, step: Option<usize>) -> Text<'a> {
+    pub(super) fn span_text(&self, step: Option<StepId>) -> Text<'a> {
         match step.and_then(|step| self.step(step)) {
             Some(step) => step.span_id.map_or_else(|| (&step.id).into(), |span| span.to_string().into()),
             None => "run".into(),
         }
     }
 
-    pub(super) fn scope_span(&self, scope: usize) -> Option<SpanId> {
+    pub(super) fn scope_span(&self, scope: ScopeId) -> Option<SpanId> {
         self.span(self.run.scopes.get(scope)?.step?)
     }
 

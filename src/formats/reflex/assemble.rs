@@ -8,7 +8,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Loss, LossReason, Options, calls, facts, io, order};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Operation};
-use crate::run::{Observed, Run, Step};
+use crate::run::{IdVec, Observed, Run, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 
 /// One run as one document.
@@ -21,25 +21,21 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTr
     let mut prompts = Prompts::default();
     let turns = turn_numbers(run);
     let parents = parents(run, &kept);
-    let prompt_ids: Vec<Option<Text<'a>>> = run
+    let prompt_ids: IdVec<StepId, Option<Text<'a>>> = run
         .steps
         .iter()
         .map(|step| prompts.of(step, kind(&step.operation), options))
         .collect();
-    let mut nodes: Vec<(usize, TraceNode<'a>)> = Vec::new();
+    let mut nodes: Vec<(StepId, TraceNode<'a>)> = Vec::new();
     let mut rounded = false;
-    for place in order::by_start(run, |step| kept.get(step) == Some(&true)) {
-        let (Some(step), true) = (run.steps.get(place.step), kept.get(place.step) == Some(&true)) else {
+    for place in order::by_start(run, |step| kept.is_set(step)) {
+        let (Some(step), true) = (run.steps.get(place.step), kept.is_set(place.step)) else {
             continue;
         };
         let mut node = node(run, &results, step, &ids, place.started_at);
         node.id = ids.get(place.step).cloned().unwrap_or_default();
-        node.parent_id = parents
-            .get(place.step)
-            .copied()
-            .flatten()
-            .and_then(|parent| ids.get(parent).cloned());
-        node.step = turns.get(place.step).copied().flatten();
+        node.parent_id = parents.known(place.step).and_then(|parent| ids.get(parent).cloned());
+        node.step = turns.known(place.step);
         node.prompt_id = prompt_ids.get(place.step).cloned().flatten();
         if place.moved {
             node.metadata.insert("recorded_started_at", step.started_at.rfc3339());
@@ -71,32 +67,32 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<AgentTr
 }
 
 /// Which steps are an evaluator or stand inside of one: they know the score.
-fn judging(run: &Run) -> Vec<bool> {
-    let mut judging: Vec<bool> = Vec::with_capacity(run.steps.len());
+fn judging(run: &Run) -> IdVec<StepId, bool> {
+    let mut judging = IdVec::with_capacity(run.steps.len());
     for step in &run.steps {
-        let inside = step.parent.is_some_and(|above| judging.get(above) == Some(&true));
+        let inside = step.parent.is_some_and(|above| judging.is_set(above));
         judging.push(inside || step.operation.kind == Kind::Evaluator);
     }
     judging
 }
 
 /// Which steps are nodes: all but those that judge, and those that say nothing about agents and have no kept child.
-fn kept(run: &Run, judging: &[bool]) -> Vec<bool> {
+fn kept(run: &Run, judging: &IdVec<StepId, bool>) -> IdVec<StepId, bool> {
     let is_node = |(step, judging): (&Step, &bool)| !judging && !matches!(step.operation.kind, Kind::Plain | Kind::Detail);
-    let mut kept: Vec<bool> = run.steps.iter().zip(judging).map(is_node).collect();
-    for (index, step) in run.steps.iter().enumerate().rev() {
-        if kept.get(index) == Some(&true)
-            && let Some(above) = step.parent.filter(|above| *above < index).and_then(|above| kept.get_mut(above))
+    let mut kept: IdVec<StepId, bool> = run.steps.iter().zip(judging).map(is_node).collect();
+    for (id, step) in run.steps.enumerate().rev() {
+        if kept.is_set(id)
+            && let Some(above) = step.parent.filter(|above| *above < id)
         {
-            *above = true;
+            kept.set(above, true);
         }
     }
     kept
 }
 
 /// The number of each step's turn: its own, else that of the model call whose turn it is.
-fn turn_numbers(run: &Run) -> Vec<Option<i64>> {
-    let mut named: HashMap<(usize, u32), i64> = HashMap::default();
+fn turn_numbers(run: &Run) -> IdVec<StepId, Option<i64>> {
+    let mut named: HashMap<(ScopeId, u32), i64> = HashMap::default();
     for step in run.steps.iter().filter(|step| is_model_call(&step.operation)) {
         if let (Some(turn), Some(number)) = (step.turn, step.operation.training.step) {
             named.entry((step.scope, turn)).or_insert(number);
@@ -113,7 +109,7 @@ fn turn_numbers(run: &Run) -> Vec<Option<i64>> {
         .collect()
 }
 
-fn ids(run: &Run) -> Vec<Text<'_>> {
+fn ids(run: &Run) -> IdVec<StepId, Text<'_>> {
     let mut ids = Ids::default();
     // The reader gives an id to a node without one.
     ids.numbered("", ':');
@@ -121,12 +117,13 @@ fn ids(run: &Run) -> Vec<Text<'_>> {
 }
 
 /// The nearest kept ancestor of each step.
-fn parents(run: &Run, kept: &[bool]) -> Vec<Option<usize>> {
-    let mut nearest: Vec<Option<usize>> = Vec::with_capacity(run.steps.len());
-    for (at, step) in run.steps.iter().enumerate() {
+fn parents(run: &Run, kept: &IdVec<StepId, bool>) -> IdVec<StepId, Option<StepId>> {
+    let mut nearest: IdVec<StepId, Option<StepId>> = IdVec::with_capacity(run.steps.len());
+    for (at, step) in run.steps.enumerate() {
         let above = step.parent.filter(|above| *above < at);
-        let further = || nearest.get(above?).copied().flatten();
-        nearest.push(above.filter(|above| kept.get(*above) == Some(&true)).or_else(further));
+        let further = || nearest.known(above?);
+        let parent = above.filter(|above| kept.is_set(*above)).or_else(further);
+        nearest.push(parent);
     }
     nearest
 }
@@ -145,7 +142,7 @@ fn is_model_call(operation: &Operation) -> bool {
     operation.kind == Kind::Llm || (operation.kind == Kind::Decision && operation.model.name().is_some())
 }
 
-fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &[Text<'a>], started_at: UnixNanos) -> TraceNode<'a> {
+fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &IdVec<StepId, Text<'a>>, started_at: UnixNanos) -> TraceNode<'a> {
     let operation = &step.operation;
     let mut metadata = facts::all(run, step);
     let output = match model_output(operation, &mut metadata) {
@@ -285,9 +282,9 @@ fn ideal<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> Option<Text<'a>> {
     Some(io::text(first))
 }
 
-fn trace_metadata<'a>(run: &'a Run, results: &Results<'a>, ids: &[Text<'a>], judging: &[bool]) -> Object<'a> {
+fn trace_metadata<'a>(run: &'a Run, results: &Results<'a>, ids: &IdVec<StepId, Text<'a>>, judging: &IdVec<StepId, bool>) -> Object<'a> {
     let mut metadata = facts::of_run_and_agent(run);
-    for (index, (step, judges)) in run.steps.iter().zip(judging).enumerate() {
+    for ((id, step), judges) in run.steps.enumerate().zip(judging) {
         if *judges && !matches!(step.operation.kind, Kind::Plain | Kind::Detail) {
             let mut entry = facts::identity(step);
             entry.extend(facts::in_and_out(run, results, step));
@@ -295,7 +292,7 @@ fn trace_metadata<'a>(run: &'a Run, results: &Results<'a>, ids: &[Text<'a>], jud
             metadata.push("evaluators", entry);
             continue;
         }
-        let node = ids.get(index).cloned().unwrap_or_default();
+        let node = ids.get(id).cloned().unwrap_or_default();
         if let Some(reward) = step.operation.training.reward {
             let entry = Object::from([("node", node.clone().into()), ("reward", reward.into())]);
             metadata.push("rewards", entry);

@@ -5,12 +5,12 @@ use crate::formats::json::Text;
 use crate::formats::{Loss, LossReason, Options, io};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Prompt, Role};
-use crate::run::{Run, Step};
+use crate::run::{Run, ScopeId, Step, StepId};
 
 /// Prompt ids of steps in causal order: a fetched prompt is the next model call's of the same agent.
 #[derive(Default)]
 pub(super) struct Prompts<'a> {
-    fetched: HashMap<usize, Text<'a>>,
+    fetched: HashMap<ScopeId, Text<'a>>,
 }
 
 impl<'a> Prompts<'a> {
@@ -56,7 +56,7 @@ fn hash(text: &str) -> u64 {
 }
 
 /// Marks the one prompt that is to be optimised on all nodes that use it: the option's, else the first that spans name.
-pub(super) fn mark_target<'a>(run: &Run, nodes: &mut [(usize, TraceNode<'a>)], options: &Options, losses: &mut Vec<Loss>) {
+pub(super) fn mark_target<'a>(run: &Run, nodes: &mut [(StepId, TraceNode<'a>)], options: &Options, losses: &mut Vec<Loss>) {
     let mut target: Option<Text<'a>> = options.get("reflex.optimize").map(|id| id.to_owned().into());
     let chosen = target.is_some();
     for (index, node) in nodes.iter_mut() {

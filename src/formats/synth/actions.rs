@@ -9,11 +9,11 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::Message;
-use crate::run::{Entry, ResultEntry, Run, Step};
+use crate::run::{Entry, ResultEntry, Run, ScopeId, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
 
 /// A tool call that was told, and where.
-pub(super) struct Told<'a> {
+pub(super) struct WrittenCall<'a> {
     pub(super) id: Text<'a>,
     name: Text<'a>,
     arguments: Object<'a>,
@@ -31,10 +31,10 @@ impl<'a> Messages<'a> {
         run: &'a Run,
         message: &'a Message,
         entry: &'a Entry,
-        asked: Option<usize>,
+        asked: Option<StepId>,
         turn: usize,
-        told: &mut HashMap<Text<'a>, Told<'a>>,
-        scope: usize,
+        told: &mut HashMap<Text<'a>, WrittenCall<'a>>,
+        scope: ScopeId,
     ) {
         for (place, call) in message.tool_calls.iter().enumerate() {
             let tool = asked.and_then(|asked| self.ran.get(&(asked, place)).copied());
@@ -77,7 +77,7 @@ impl<'a> Messages<'a> {
                 let _ = self.tool_ids.insert(tool, id.clone());
             }
             self.action(&call.name, &arguments, turn, at, metadata);
-            let told_call = Told {
+            let told_call = WrittenCall {
                 id,
                 name: (&call.name).into(),
                 arguments,
@@ -90,8 +90,15 @@ impl<'a> Messages<'a> {
     }
 
     /// A call that no model's output shows.
-    pub(super) fn lone_action(&mut self, run: &'a Run, lone: Lone<'a>, call_id: &'a str, turn: usize, scope: usize) -> Told<'a> {
-        let Lone { name, arguments, span, at } = lone;
+    pub(super) fn lone_action(
+        &mut self,
+        run: &'a Run,
+        lone: UnaskedCall<'a>,
+        call_id: &'a str,
+        turn: usize,
+        scope: ScopeId,
+    ) -> WrittenCall<'a> {
+        let UnaskedCall { name, arguments, span, at } = lone;
         let (arguments, coerced) = arguments_object(arguments);
         if coerced {
             let what = format!("action {name}: arguments are no object");
@@ -107,7 +114,7 @@ impl<'a> Messages<'a> {
         }
         metadata.insert_filled("span_id", span.map(|span| span.to_string()));
         self.action(name, &arguments, turn, at, metadata);
-        Told {
+        WrittenCall {
             id,
             name: name.into(),
             arguments,
@@ -124,8 +131,8 @@ impl<'a> Messages<'a> {
         entry: &'a ResultEntry,
         at: UnixNanos,
         turn: usize,
-        told: &mut HashMap<Text<'a>, Told<'a>>,
-        scope: usize,
+        told: &mut HashMap<Text<'a>, WrittenCall<'a>>,
+        scope: ScopeId,
     ) {
         let tool = entry.tool.and_then(|tool| run.steps.get(tool));
         let known = entry.tool.and_then(|tool| self.tool_ids.get(&tool).cloned());
@@ -146,7 +153,7 @@ impl<'a> Messages<'a> {
                     .filter(|key| told.get(key).is_some_and(|call| call.id == known))
             });
             by_tool.unwrap_or_else(|| {
-                let lone = tool.map_or_else(|| Lone::unknown(at), Lone::of);
+                let lone = tool.map_or_else(|| UnaskedCall::unknown(at), UnaskedCall::of);
                 let told_call = self.lone_action(run, lone, &entry.call_id, turn, scope);
                 self.tell(told, call_id.clone(), told_call);
                 call_id
@@ -214,7 +221,7 @@ impl<'a> Messages<'a> {
     }
 
     /// Takes note of a call under the id that entries use.
-    pub(super) fn tell(&mut self, told: &mut HashMap<Text<'a>, Told<'a>>, key: Text<'a>, call: Told<'a>) {
+    pub(super) fn tell(&mut self, told: &mut HashMap<Text<'a>, WrittenCall<'a>>, key: Text<'a>, call: WrittenCall<'a>) {
         let _ = self.keys.insert(call.id.clone(), key.clone());
         let _ = told.insert(key, call);
     }
@@ -225,27 +232,27 @@ impl<'a> Messages<'a> {
     }
 }
 
-fn span_text(run: &Run, step: Option<usize>) -> Text<'_> {
+fn span_text(run: &Run, step: Option<StepId>) -> Text<'_> {
     match step.and_then(|step| run.steps.get(step)) {
         Some(step) => step.span_id.map_or_else(|| (&step.id).into(), |span| span.to_string().into()),
         None => "run".into(),
     }
 }
 
-fn prefix(run: &Run, scope: usize) -> Text<'_> {
+fn prefix(run: &Run, scope: ScopeId) -> Text<'_> {
     let agent = run.scopes.get(scope).and_then(|scope| scope.agent.as_ref());
     agent.map_or_else(|| format!("conversation-{scope}").into(), Text::from)
 }
 
 /// A call that no model's output shows.
-pub(super) struct Lone<'a> {
+pub(super) struct UnaskedCall<'a> {
     name: &'a str,
     arguments: Option<&'a Value>,
     span: Option<SpanId>,
     at: UnixNanos,
 }
 
-impl<'a> Lone<'a> {
+impl<'a> UnaskedCall<'a> {
     pub(super) fn of(step: &'a Step) -> Self {
         let tool = step.operation.tool.as_ref();
         Self {

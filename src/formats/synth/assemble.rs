@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::document::{SessionTimeStep, SessionTrace};
 use super::events::{Events, Happened};
 use super::facts;
-use super::messages::{Messages, Said};
+use super::messages::{Messages, TimedMessage};
 use super::turns::Turns;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Assembled, Options};
@@ -19,7 +19,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
     let mut messages = Messages::default();
     let mut events = Events::default();
     let mut happened: Vec<Happened<'a>> = Vec::new();
-    let mut said: Vec<Said<'a>> = Vec::new();
+    let mut said: Vec<TimedMessage<'a>> = Vec::new();
     let mut turn_facts: Vec<(usize, Object<'a>)> = Vec::new();
     let mut turns_before = 0;
     for run in &runs {
@@ -32,7 +32,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
             turn: shift(one.turn),
             ..one
         }));
-        said.extend(messages.said.drain(..).map(|one| Said {
+        said.extend(messages.said.drain(..).map(|one| TimedMessage {
             turn: shift(one.turn),
             ..one
         }));
@@ -115,7 +115,7 @@ struct Span {
 }
 
 /// The time of each turn; `None` where nothing happened and nothing was said.
-fn spans(count: usize, happened: &[Happened<'_>], said: &[Said<'_>]) -> Vec<Option<Span>> {
+fn spans(count: usize, happened: &[Happened<'_>], said: &[TimedMessage<'_>]) -> Vec<Option<Span>> {
     let mut spans: Vec<Option<Span>> = std::iter::repeat_with(|| None).take(count).collect();
     let mut running = vec![false; count];
     let moments = happened
@@ -181,7 +181,7 @@ fn lead(metadata: &mut Object<'_>, step_id: Option<String>) {
 }
 
 /// The libsql store's word; the page's goes to `metadata.boundary_type`.
-fn store_word(said: &mut Said<'_>) {
+fn store_word(said: &mut TimedMessage<'_>) {
     let word = match &*said.message.message_type {
         "user_input" => "user",
         "agent_response" => "assistant",

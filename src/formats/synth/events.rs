@@ -7,13 +7,13 @@ use super::facts::{self, count};
 use super::messages::Messages;
 use super::record::{cost, record, total_tokens};
 use super::turns::Turns;
+use crate::formats::conversation_words::ConversationWords;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::json_read::recorded;
-use crate::formats::told::Told;
 use crate::formats::{Loss, LossReason, Options};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Operation};
-use crate::run::{Run, Step};
+use crate::run::{Run, Step, StepId};
 use crate::span::{TraceId, UnixNanos};
 
 /// An event, its turn and its exact time.
@@ -36,7 +36,7 @@ pub(super) struct Events<'a> {
     pub(super) session: Vec<Json<'a>>,
     pub(super) losses: Vec<Loss>,
     /// The words of the present run's conversations.
-    words: Told<'a>,
+    words: ConversationWords<'a>,
     /// Traces whose events are collected already.
     before: HashSet<TraceId>,
 }
@@ -45,8 +45,8 @@ impl<'a> Events<'a> {
     /// Collects the events of a run.
     pub(super) fn collect(&mut self, run: &'a Run, turns: &Turns, messages: &Messages<'a>, options: &Options) {
         let first = self.happened.len();
-        self.words = Told::of(run);
-        for (index, step) in run.steps.iter().enumerate() {
+        self.words = ConversationWords::of(run);
+        for (index, step) in run.steps.enumerate() {
             let turn = turns.turn(Some(index));
             let event = match step.operation.kind {
                 Kind::Plain | Kind::Detail => None,
@@ -107,7 +107,7 @@ impl<'a> Events<'a> {
         &mut self,
         run: &'a Run,
         turns: &Turns,
-        index: usize,
+        index: StepId,
         step: &'a Step,
         messages: &Messages<'a>,
         options: &Options,
@@ -214,7 +214,7 @@ impl<'a> Events<'a> {
     }
 
     /// Whether a chain is a turn of its own accord (`turn`, `step 3`, `cycle`): then it is a fact of the turns below it.
-    fn is_turn(&mut self, turns: &Turns, index: usize, step: &'a Step) -> bool {
+    fn is_turn(&mut self, turns: &Turns, index: StepId, step: &'a Step) -> bool {
         let name = step.operation.name.to_lowercase();
         let word = name
             .trim_end_matches(|c: char| c.is_ascii_digit())
@@ -236,7 +236,7 @@ impl<'a> Events<'a> {
 }
 
 /// Feedback of a tool, a search or a memory.
-fn environment<'a>(turns: &Turns, index: usize, step: &'a Step, messages: &Messages<'a>) -> Event<'a> {
+fn environment<'a>(turns: &Turns, index: StepId, step: &'a Step, messages: &Messages<'a>) -> Event<'a> {
     let operation = &step.operation;
     let tool = operation.tool.as_ref();
     let mut metadata = Object::new();

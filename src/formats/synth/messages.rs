@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::actions::{Lone, Told};
+use super::actions::{UnaskedCall, WrittenCall};
 use super::document::{Message as SessionMessage, MessageContent, TimeRecord};
 use super::facts;
 use super::turns::Turns;
@@ -13,13 +13,13 @@ use crate::formats::json::{Json, Object, Text, trimmed};
 use crate::formats::text::compact;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role};
-use crate::run::{EntryKind, Run, Scope, Step};
+use crate::run::{EntryKind, Run, Scope, ScopeId, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
 use crate::transcript::history;
 
 /// A message, its turn and its exact time.
 #[derive(Debug)]
-pub(super) struct Said<'a> {
+pub(super) struct TimedMessage<'a> {
     pub(super) turn: usize,
     pub(super) at: UnixNanos,
     pub(super) message: SessionMessage<'a>,
@@ -32,18 +32,18 @@ const WORDS: [&str; 2] = ["user_input", "agent_response"];
 #[derive(Debug, Default)]
 pub(super) struct Messages<'a> {
     /// In the order of the conversations.
-    pub(super) said: Vec<Said<'a>>,
+    pub(super) said: Vec<TimedMessage<'a>>,
     /// For each model call's tool calls the id as recorded and the id under which it is told, in order.
-    pub(super) call_ids: HashMap<usize, Vec<(Option<&'a str>, Text<'a>)>>,
+    pub(super) call_ids: HashMap<StepId, Vec<(Option<&'a str>, Text<'a>)>>,
     /// The id under which each tool step is told.
-    pub(super) tool_ids: HashMap<usize, Text<'a>>,
+    pub(super) tool_ids: HashMap<StepId, Text<'a>>,
     /// What was put in another way.
     pub(super) losses: Vec<Loss>,
     pub(super) taken: Ids<'a>,
     /// The id that entries use for a call of the present conversation, by the id under which it is told.
     pub(super) keys: HashMap<Text<'a>, Text<'a>>,
     /// The tool step that ran each call, by model call and place in its output.
-    pub(super) ran: HashMap<(usize, usize), usize>,
+    pub(super) ran: HashMap<(StepId, usize), StepId>,
     /// What is said in words, for the first so many messages.
     words: (HashSet<(&'static str, Text<'a>)>, usize),
 }
@@ -60,7 +60,7 @@ impl<'a> Messages<'a> {
     /// Collects the messages of a run.
     pub(super) fn collect(&mut self, run: &'a Run, turns: &Turns) {
         self.ran.clear();
-        for (index, step) in run.steps.iter().enumerate() {
+        for (index, step) in run.steps.enumerate() {
             if let (Some(by), Some(place)) = (step.dispatched_by, step.call_index) {
                 let _ = self.ran.entry((by, place)).or_insert(index);
             }
@@ -74,7 +74,7 @@ impl<'a> Messages<'a> {
                 span(run, Some(question.step)),
             );
         }
-        for (index, scope) in run.scopes.iter().enumerate() {
+        for (index, scope) in run.scopes.enumerate() {
             self.conversation(run, turns, index, scope);
         }
         self.lone(run, turns);
@@ -89,12 +89,12 @@ impl<'a> Messages<'a> {
         }
     }
 
-    fn conversation(&mut self, run: &'a Run, turns: &Turns, index: usize, scope: &'a Scope) {
+    fn conversation(&mut self, run: &'a Run, turns: &Turns, index: ScopeId, scope: &'a Scope) {
         let outer = scope.called_by.is_none() && !scope.aside;
         let entries = &scope.conversation;
         let history = history(entries);
         let start = scope.step.and_then(|step| run.steps.get(step)).map(|step| step.started_at);
-        let mut told: HashMap<Text<'a>, Told<'a>> = HashMap::default();
+        let mut told: HashMap<Text<'a>, WrittenCall<'a>> = HashMap::default();
         let mut turn = turns.turn(entries.first().and_then(|entry| entry.step));
         for (place, entry) in entries.iter().enumerate() {
             turn = match &entry.kind {
@@ -129,7 +129,7 @@ impl<'a> Messages<'a> {
                 }
                 EntryKind::Call(call) => {
                     let Some(step) = run.steps.get(call.tool) else { continue };
-                    let told_call = self.lone_action(run, Lone::of(step), &call.call_id, turn, index);
+                    let told_call = self.lone_action(run, UnaskedCall::of(step), &call.call_id, turn, index);
                     let _ = self.tool_ids.insert(call.tool, told_call.id.clone());
                     self.tell(&mut told, (&call.call_id).into(), told_call);
                 }
@@ -141,8 +141,8 @@ impl<'a> Messages<'a> {
     /// What only operations of their own tell of.
     fn lone(&mut self, run: &'a Run, turns: &Turns) {
         let entries = run.scopes.iter().flat_map(|scope| &scope.conversation);
-        let entered: HashSet<usize> = entries.filter_map(|entry| entry.step).collect();
-        for (index, step) in run.steps.iter().enumerate() {
+        let entered: HashSet<StepId> = entries.filter_map(|entry| entry.step).collect();
+        for (index, step) in run.steps.enumerate() {
             let operation = &step.operation;
             let turn = turns.turn(Some(index));
             let (word, content, at) = match operation.kind {
@@ -232,7 +232,7 @@ impl<'a> Messages<'a> {
     }
 
     pub(super) fn push(&mut self, turn: usize, at: UnixNanos, message: SessionMessage<'a>) {
-        self.said.push(Said { turn, at, message });
+        self.said.push(TimedMessage { turn, at, message });
     }
 }
 
@@ -277,6 +277,6 @@ pub(super) fn value_content(value: Json<'_>) -> MessageContent<'_> {
     }
 }
 
-pub(super) fn span(run: &Run, step: Option<usize>) -> Option<SpanId> {
+pub(super) fn span(run: &Run, step: Option<StepId>) -> Option<SpanId> {
     run.steps.get(step?)?.span_id
 }

@@ -8,11 +8,11 @@ use crate::formats::LossReason;
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
 use crate::operation::{Kind, Operation};
-use crate::run::{Run, Step};
+use crate::run::{Run, Step, StepId};
 
 impl<'a> Events<'a> {
     /// Rewards and judgements: of the session as a whole, or an event of the environment.
-    pub(super) fn judge(&mut self, run: &Run, turns: &Turns, index: usize, step: &'a Step, turn: usize) {
+    pub(super) fn judge(&mut self, run: &Run, turns: &Turns, index: StepId, step: &'a Step, turn: usize) {
         let operation = &step.operation;
         let training = &operation.training;
         let whole = run.root == Some(index);

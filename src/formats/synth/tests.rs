@@ -12,7 +12,7 @@ use super::document::SessionTrace;
 use crate::formats::testing_blocks::*;
 use crate::formats::{Assembled, Format, LossReason};
 use crate::operation::{Evaluation, Kind, Message, Part, Role};
-use crate::run::{EntryKind, Run};
+use crate::run::{EntryKind, Id, Run, StepId};
 
 fn trace(run: &Run) -> (Value, Vec<LossReason>) {
     with(std::slice::from_ref(run), &[])
@@ -227,7 +227,7 @@ fn a_retry_is_one_result_with_its_attempts() {
 fn odd_calls() {
     let mut run = one_turn(asks(vec![call("", "f", json!("just text")), call("x", "", json!({}))]), []);
     let mut ran = tool(0x201, 110, 120, "f", "other", json!("just text"), json!({"result": 1}));
-    ran.dispatched_by = Some(1);
+    ran.dispatched_by = Some(StepId::new(1));
     ran.call_index = Some(0);
     run.steps.push(ran);
     run.scopes[0].conversation.push(result("other", Some(2), json!({"result": 1}), 120));

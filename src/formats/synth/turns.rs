@@ -4,19 +4,19 @@ use std::ops::Range;
 
 use crate::hash::HashMap;
 use crate::operation::Kind;
-use crate::run::{Run, Step};
+use crate::run::{IdVec, Run, ScopeId, Step, StepId};
 
 /// Turns of a run: one for each model call, in causal order. A run without any is one turn.
 #[derive(Debug, Default)]
 pub(super) struct Turns {
     /// For each step, its turn.
-    of_step: Vec<usize>,
+    of_step: IdVec<StepId, usize>,
     /// How many there are.
     pub(super) count: usize,
     /// Before the name of a system: who acts, for agents below the outermost.
-    prefixes: Vec<String>,
+    prefixes: IdVec<ScopeId, String>,
     /// For each step, the places of the steps below it, and first of itself, depth first.
-    within: Vec<Range<usize>>,
+    within: IdVec<StepId, Range<usize>>,
     /// The place of each model call there, and its turn.
     entries: Vec<(usize, usize)>,
 }
@@ -24,17 +24,16 @@ pub(super) struct Turns {
 impl Turns {
     /// The turns of a run.
     pub(super) fn of(run: &Run) -> Self {
-        let models: Vec<usize> = run
+        let models: Vec<StepId> = run
             .steps
-            .iter()
             .enumerate()
             .filter(|(_, step)| step.operation.kind == Kind::Llm)
             .map(|(index, _)| index)
             .collect();
-        let number: HashMap<usize, usize> = models.iter().enumerate().map(|(turn, step)| (*step, turn)).collect();
+        let number: HashMap<StepId, usize> = models.iter().enumerate().map(|(turn, step)| (*step, turn)).collect();
         let of_step = of_steps(run, &models, &number);
         let within = within(run);
-        let entry = |(turn, model): (usize, &usize)| Some((within.get(*model)?.start, turn));
+        let entry = |(turn, model): (usize, &StepId)| Some((within.get(*model)?.start, turn));
         let mut entries: Vec<(usize, usize)> = models.iter().enumerate().filter_map(entry).collect();
         entries.sort_unstable();
         Self {
@@ -47,7 +46,7 @@ impl Turns {
     }
 
     /// The turns of the model calls below a step.
-    pub(super) fn below(&self, step: usize) -> Vec<usize> {
+    pub(super) fn below(&self, step: StepId) -> Vec<usize> {
         let Some(within) = self.within.get(step) else { return Vec::new() };
         let first = self.entries.partition_point(|(place, _)| *place <= within.start);
         let entries = self.entries.iter().skip(first).take_while(|(place, _)| *place < within.end);
@@ -57,7 +56,7 @@ impl Turns {
     }
 
     /// The turn of a step.
-    pub(super) fn turn(&self, step: Option<usize>) -> usize {
+    pub(super) fn turn(&self, step: Option<StepId>) -> usize {
         step.and_then(|step| self.of_step.get(step)).copied().unwrap_or(0)
     }
 
@@ -74,16 +73,16 @@ impl Turns {
 }
 
 /// For each step, the places of it and of those below it in an order in which they stand together.
-fn within(run: &Run) -> Vec<Range<usize>> {
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); run.steps.len()];
-    let mut open: Vec<(usize, bool)> = Vec::new();
-    for (at, step) in run.steps.iter().enumerate() {
+fn within(run: &Run) -> IdVec<StepId, Range<usize>> {
+    let mut children: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), run.steps.len());
+    let mut open: Vec<(StepId, bool)> = Vec::new();
+    for (at, step) in run.steps.enumerate() {
         match step.parent.and_then(|above| children.get_mut(above)) {
             Some(list) => list.push(at),
             None => open.push((at, false)),
         }
     }
-    let mut within = vec![0..0; run.steps.len()];
+    let mut within = IdVec::filled(0..0, run.steps.len());
     let mut next = 0;
     while let Some((at, left)) = open.pop() {
         let Some(range) = within.get_mut(at) else { continue };
@@ -101,8 +100,8 @@ fn within(run: &Run) -> Vec<Range<usize>> {
 
 /// The turn of each step: of the model call that asked, that of the tool around, that of the nearest parent, else the
 /// latest before in the scope.
-fn of_steps(run: &Run, models: &[usize], number: &HashMap<usize, usize>) -> Vec<usize> {
-    let mut of_scope: HashMap<usize, Vec<usize>> = HashMap::default();
+fn of_steps(run: &Run, models: &[StepId], number: &HashMap<StepId, usize>) -> IdVec<StepId, usize> {
+    let mut of_scope: HashMap<ScopeId, Vec<StepId>> = HashMap::default();
     for model in models {
         if let Some(step) = run.steps.get(*model) {
             of_scope.entry(step.scope).or_default().push(*model);
@@ -114,8 +113,8 @@ fn of_steps(run: &Run, models: &[usize], number: &HashMap<usize, usize>) -> Vec<
         .zip(above)
         .map(|(step, above)| {
             // Model calls stand by start.
-            let begins_before = |model: &usize| run.steps.get(*model).is_some_and(|model| model.started_at <= step.started_at);
-            let before = |list: &[usize]| list.get(..list.partition_point(begins_before)).and_then(<[usize]>::last).copied();
+            let begins_before = |model: &StepId| run.steps.get(*model).is_some_and(|model| model.started_at <= step.started_at);
+            let before = |list: &[StepId]| list.get(..list.partition_point(begins_before)).and_then(<[StepId]>::last).copied();
             let own = of_scope.get(&step.scope).map_or(&[][..], Vec::as_slice);
             let nearest = || before(own).or_else(|| own.first().copied()).or_else(|| before(models));
             above.or_else(|| number.get(&nearest()?).copied()).unwrap_or(0)
@@ -124,14 +123,14 @@ fn of_steps(run: &Run, models: &[usize], number: &HashMap<usize, usize>) -> Vec<
 }
 
 /// For each step the turn of the first step on the way up that has one, if the way does not leave its agent.
-fn turns_above(run: &Run, number: &HashMap<usize, usize>) -> Vec<Option<usize>> {
-    let mut known: Vec<Option<Option<usize>>> = vec![None; run.steps.len()];
-    for start in 0..run.steps.len() {
+fn turns_above(run: &Run, number: &HashMap<StepId, usize>) -> IdVec<StepId, Option<usize>> {
+    let mut known: IdVec<StepId, Option<Option<usize>>> = IdVec::filled(None, run.steps.len());
+    for start in known.ids() {
         let mut way = Vec::new();
         let mut at = Some(start);
         let mut found = None;
         while let Some((here, step)) = at.and_then(|at| Some((at, run.steps.get(at)?))) {
-            if let Some(before) = known.get(here).copied().flatten() {
+            if let Some(before) = known.known(here) {
                 found = before;
                 break;
             }
@@ -160,7 +159,7 @@ fn turns_above(run: &Run, number: &HashMap<usize, usize>) -> Vec<Option<usize>> 
     known.into_iter().map(Option::flatten).collect()
 }
 
-fn prefixes(run: &Run) -> Vec<String> {
+fn prefixes(run: &Run) -> IdVec<ScopeId, String> {
     let mut seen: HashMap<&str, usize> = HashMap::default();
     run.scopes
         .iter()

@@ -3,7 +3,7 @@
 use super::ms;
 use super::samples::samples;
 use crate::operation::Kind;
-use crate::run::{EntryKind, Run};
+use crate::run::{EntryKind, Id, Run, ScopeId, StepId};
 
 /// Samples whose links, times and ids are mixed up: no contract of a run holds, and still nothing may break.
 pub(crate) fn mixed_up() -> Vec<Run> {
@@ -21,39 +21,39 @@ pub(crate) fn mixed_up() -> Vec<Run> {
             let ids: Vec<String> = run.steps.iter().map(|step| step.id.clone()).collect();
             for step in &mut run.steps {
                 match next(12) {
-                    0 => step.parent = Some(next(steps + 2)),
-                    1 => step.dispatched_by = Some(next(steps + 2)),
-                    2 => step.called_by = Some(next(steps + 2)),
-                    3 => step.scope = next(scopes + 2),
+                    0 => step.parent = Some(StepId::new(next(steps + 2))),
+                    1 => step.dispatched_by = Some(StepId::new(next(steps + 2))),
+                    2 => step.called_by = Some(StepId::new(next(steps + 2))),
+                    3 => step.scope = ScopeId::new(next(scopes + 2)),
                     4 => step.started_at = ms(next(9000) as u64),
                     5 => step.ended_at = Some(ms(next(9000) as u64)),
                     6 => step.call_index = Some(next(3)),
                     7 => step.id = ids[next(steps)].clone(),
                     8 => step.operation.kind = Kind::ALL[next(Kind::ALL.len())],
-                    9 => step.inside_tool = Some(next(steps + 2)),
+                    9 => step.inside_tool = Some(StepId::new(next(steps + 2))),
                     _ => {}
                 }
             }
             for scope in &mut run.scopes {
                 match next(4) {
-                    0 => scope.parent = Some(next(scopes + 2)),
-                    1 => scope.called_by = Some(next(steps + 2)),
+                    0 => scope.parent = Some(ScopeId::new(next(scopes + 2))),
+                    1 => scope.called_by = Some(StepId::new(next(steps + 2))),
                     2 => scope.conversation.reverse(),
                     _ => {}
                 }
                 for entry in &mut scope.conversation {
                     if next(6) == 0 {
-                        entry.step = Some(next(steps + 2));
+                        entry.step = Some(StepId::new(next(steps + 2)));
                     }
                     if let EntryKind::Result(result) = &mut entry.kind
                         && next(4) == 0
                     {
-                        result.tool = Some(next(steps + 2));
+                        result.tool = Some(StepId::new(next(steps + 2)));
                     }
                 }
             }
             if next(4) == 0 {
-                run.root = Some(next(steps + 2));
+                run.root = Some(StepId::new(next(steps + 2)));
             }
             out.push(run);
         }

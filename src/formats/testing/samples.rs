@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::{Build, assistant, call, calling, failure, ms, span, tokens, user};
 use crate::formats::{FORMATS, Format, Layout, Options};
 use crate::operation::{Kind, Message, Role};
-use crate::run::{EntryKind, ResultEntry, Run};
+use crate::run::{EntryKind, Id, ResultEntry, Run, ScopeId, StepId};
 
 /// Runs of every shape, by name.
 pub(crate) fn samples() -> Vec<(&'static str, Run)> {
@@ -134,7 +134,7 @@ pub(crate) fn searches() -> Run {
     let tool = build.tool(first, 0, 600, 900, Ok("They sleep.".into()));
     let inside = build.step(Kind::Retrieval, "VectorStoreRetriever", Some(tool), 650, 800);
     build.op(inside).search = Some(Box::new(search(Some(vec![found("Otters sleep.", 0.1)]))));
-    build.run.steps[inside].inside_tool = Some(tool);
+    build.run.steps[inside].inside_tool = Some(StepId::new(tool));
     let blind = build.step(Kind::Retrieval, "retrieve", Some(root), 910, 920);
     build.op(blind).search = Some(Box::new(search(None)));
     let write = build.step(Kind::MemoryWrite, "upsert_memory", Some(root), 930, 940);
@@ -208,14 +208,14 @@ pub(crate) fn controls() -> Run {
 pub(crate) fn top_level() -> Run {
     let mut build = Build::new();
     let root = build.step(Kind::Chain, "main", None, 0, 9000);
-    build.run.root = Some(root);
+    build.run.root = Some(StepId::new(root));
     let one = build.agent("one", None, 10, 2000);
-    build.run.steps[one].parent = Some(root);
-    build.run.steps[root].scope = 0;
+    build.run.steps[one].parent = Some(StepId::new(root));
+    build.run.steps[root].scope = ScopeId::FIRST;
     let first = build.llm(one, 20, 500, &[user("First?")], Some(assistant("One.")));
     build.llm(one, 600, 900, &[user("And then?")], Some(assistant("One more.")));
     let two = build.agent("two", None, 1000, 3000);
-    build.run.steps[two].parent = Some(root);
+    build.run.steps[two].parent = Some(StepId::new(root));
     let history = [user("Old?"), assistant("Old."), user("Second?")];
     let last = build.llm(two, 1100, 1500, &history, Some(assistant("Two.")));
     build.ask("First?", first, true);

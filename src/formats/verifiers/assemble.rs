@@ -4,22 +4,22 @@ use super::call;
 use super::document::{Episode, MessageNode, Trace, VERIFIERS};
 use super::node::{self, Tokens};
 use crate::formats::calls::{self, Results};
+use crate::formats::conversation_words::ConversationWords;
 use crate::formats::exchange::{self, Offered};
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::thread::{Thread, Words};
-use crate::formats::told::Told;
 use crate::formats::{Assembled, Loss, LossReason, facts};
 use crate::hash::HashMap;
 use crate::operation::Kind;
-use crate::run::{Run, Said, Step};
-use crate::transcript::{Given, PieceKind, ScopeId, StepId, Transcript};
+use crate::run::{Run, Step, Utterance};
+use crate::transcript::{CallResult, ExchangeKind, ScopeId, StepId, Transcript};
 
 /// The run's episode.
 pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
     let transcript = Transcript::of(run);
     let homes = transcript.homes();
-    let is_aside = |scope: &ScopeId| run.scopes.get(scope.index()).is_some_and(|scope| scope.aside);
+    let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
     let main: Vec<ScopeId> = homes
         .iter()
         .filter(|(id, home)| home.is_none() && !is_aside(id))
@@ -30,7 +30,7 @@ pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
     let mut graph = Graph {
         run,
         results: Results::of(run),
-        told: Told::of(run),
+        told: ConversationWords::of(run),
         nodes: Vec::new(),
         calls: Vec::new(),
         info: Object::from([("run", facts::of_run_and_agent(run).into())]),
@@ -41,10 +41,10 @@ pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
     let mut ends: Vec<(StepId, usize)> = Vec::new();
     let mut reply = None;
     for (scope, home) in homes {
-        let outside = |is_here: bool| move |said: &&Said| is_here && !said.in_conversation;
+        let outside = |is_here: bool| move |said: &&Utterance| is_here && !said.in_conversation;
         let question = run.question.as_ref().filter(outside(Some(scope) == first.or(fallback)));
         let answer = run.answer.as_ref().filter(outside(Some(scope) == last.or(fallback)));
-        let thread = Thread::of(run, &graph.results, transcript.pieces(scope), question, answer);
+        let thread = Thread::of(run, &graph.results, transcript.exchanges(scope), question, answer);
         let end = graph.scope(scope, home, thread);
         match (home, end) {
             (Some(tool), Some(end)) => ends.push((tool, end)),
@@ -157,7 +157,7 @@ fn scores(run: &Run) -> (Object<'_>, Object<'_>) {
 struct Graph<'a> {
     run: &'a Run,
     results: Results<'a>,
-    told: Told<'a>,
+    told: ConversationWords<'a>,
     nodes: Vec<MessageNode<'a>>,
     calls: Vec<Object<'a>>,
     info: Object<'a>,
@@ -227,16 +227,16 @@ impl<'a> Graph<'a> {
             let step = item.piece.step.and_then(|step| step.of(run));
             let place = item.node.map(|node| first + node);
             match (item.piece.kind, step) {
-                (PieceKind::Turn(_) | PieceKind::SilentTurn, Some(step)) => {
+                (ExchangeKind::Turn(_) | ExchangeKind::SilentTurn, Some(step)) => {
                     let is_placed = item.node.is_some_and(|node| tokens.contains_key(&node));
                     self.call(step, place, is_placed.then(|| tokens.get(&item.node?)).flatten());
                 }
-                (PieceKind::Unasked, Some(step)) | (PieceKind::UserWords | PieceKind::AgentWords, Some(step)) => {
-                    self.operation(step, place, item.piece.kind == PieceKind::Unasked);
+                (ExchangeKind::Unasked, Some(step)) | (ExchangeKind::UserWords | ExchangeKind::AgentWords, Some(step)) => {
+                    self.operation(step, place, item.piece.kind == ExchangeKind::Unasked);
                 }
                 _ => {}
             }
-            if item.piece.kind != PieceKind::Unasked {
+            if item.piece.kind != ExchangeKind::Unasked {
                 for asked in &item.piece.calls {
                     let count = asked.results.len();
                     for (number, given) in asked.results.iter().enumerate() {
@@ -245,8 +245,8 @@ impl<'a> Graph<'a> {
                 }
             }
         }
-        let own = run.scopes.get(id.index()).and_then(|scope| scope.step);
-        let rest = thread.rest.iter().filter(|rest| Some(rest.index()) != own);
+        let own = run.scopes.get(id).and_then(|scope| scope.step);
+        let rest = thread.rest.iter().filter(|rest| Some(**rest) != own);
         rest.filter_map(|rest| rest.of(run))
             .for_each(|step| self.operation(step, None, false));
         thread.tip().map(|tip| first + tip)
@@ -255,7 +255,7 @@ impl<'a> Graph<'a> {
     /// Whose messages begin here.
     fn agent(&mut self, id: ScopeId, home: Option<StepId>, first: usize) {
         let run = self.run;
-        let Some(scope) = run.scopes.get(id.index()) else { return };
+        let Some(scope) = run.scopes.get(id) else { return };
         let step = scope.step.and_then(|step| run.steps.get(step));
         let mut about = facts::filled([("name", scope.agent.as_deref().into())]);
         if first < self.nodes.len() {
@@ -297,7 +297,7 @@ impl<'a> Graph<'a> {
     }
 
     /// What a tool's message does not hold.
-    fn result(&mut self, given: &Given<'a>, is_earlier: bool) {
+    fn result(&mut self, given: &CallResult<'a>, is_earlier: bool) {
         let step = given.tool.and_then(|tool| tool.of(self.run));
         let (text, failure) = exchange::result(self.run, &self.results, *given);
         let mut about = Object::new();

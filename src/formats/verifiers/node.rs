@@ -9,7 +9,7 @@ use crate::formats::{Loss, LossReason, calls, exchange, io};
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role};
 use crate::run::{Run, Step};
-use crate::transcript::{Asked, PieceKind};
+use crate::transcript::{ExchangeCall, ExchangeKind};
 
 /// A node's message.
 pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, losses: &mut Vec<Loss>) -> Object<'a> {
@@ -63,7 +63,7 @@ pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, lo
             out.add("content", content);
             let mut thoughts = io::thoughts(said);
             out.add_filled("reasoning_content", io::reasoning(said));
-            let calls = item.filter(|item| matches!(item.piece.kind, PieceKind::Message(_) | PieceKind::Turn(_)));
+            let calls = item.filter(|item| matches!(item.piece.kind, ExchangeKind::Message(_) | ExchangeKind::Turn(_)));
             for (asked, id) in calls.into_iter().flat_map(|item| item.piece.calls.iter().zip(&item.ids)) {
                 let (arguments, is_put_around) = arguments(run, asked);
                 if is_put_around {
@@ -81,7 +81,7 @@ pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, lo
 }
 
 /// Arguments as the text of a JSON object: the model's own, if it is one. The flag says whether an object was put around.
-fn arguments<'a>(run: &'a Run, asked: &Asked<'a>) -> (Text<'a>, bool) {
+fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Text<'a>, bool) {
     if let Some(call) = asked.call {
         let text = calls::arguments_json(call);
         if text.trim_start().starts_with('{') {

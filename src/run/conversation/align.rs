@@ -7,14 +7,16 @@
 
 use std::cell::OnceCell;
 
-use super::Conversation;
+use super::draft::Conversation;
+use super::keys::{Key, Sign, Speaker};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Message, Role, ToolCall};
-use crate::run::keys::{Key, Sign, Speaker};
-use crate::run::names::{self, Fit};
-use crate::run::stitch::words;
+use crate::run::arguments::{self, Fit};
+use crate::run::id::{MessageId, NodeId};
+use crate::run::names;
+use crate::run::results::result_text;
 
-/// How many sayings of the same words or ids are looked at.
+/// How many messages of the same words or ids are looked at.
 const LOOKED_AT: usize = 64;
 
 /// A text that is compared with the beginning of another has at least so many bytes.
@@ -22,8 +24,8 @@ const LEAST_BEGINNING: usize = 16;
 
 /// What is known of one model input.
 pub(super) struct Known {
-    /// For each message the saying that it is.
-    pub(super) sayings: Vec<Option<usize>>,
+    /// For each message of the input the one of the conversation that it is.
+    pub(super) messages: Vec<Option<MessageId>>,
     /// Messages that only repeat a system prompt or a result, without the role that says so.
     pub(super) repeated: Vec<usize>,
     /// Whether something is missing that the call before had.
@@ -44,87 +46,92 @@ impl Conversation {
     pub(super) fn align(&self, input: &Input<'_>) -> Known {
         let mut search = Search::of(self, input);
         let anchor = self.anchor(input);
-        let line = match anchor {
-            Some((_, saying)) => self.line_with(saying),
-            None => self.last_line(input.is_stored),
+        let history = match anchor {
+            Some((_, id)) => self.history_with(id),
+            None => self.last_history(input.is_stored),
         };
-        let at = anchor.and_then(|(_, saying)| line.iter().rposition(|at| *at == saying));
+        let at = anchor.and_then(|(_, id)| history.iter().rposition(|at| *at == id));
         let (before, after) = match (anchor, at) {
             (Some((place, _)), Some(at)) => (place + 1, at + 1),
             (Some((place, _)), None) => (place + 1, 0),
-            (None, _) => (input.messages.len(), line.len()),
+            (None, _) => (input.messages.len(), history.len()),
         };
-        let (known, rest) = line.split_at_checked(after).unwrap_or((line, &[]));
-        search.backwards(before..input.messages.len(), rest, anchor.map(|(_, saying)| saying));
+        let (known, rest) = history.split_at_checked(after).unwrap_or((history, &[]));
+        search.backwards(before..input.messages.len(), rest, anchor.map(|(_, id)| id));
         search.backwards(0..before, known, None);
-        search.finish(line)
+        search.finish(history)
     }
 
     /// The last answer that is known, with its place in the input.
-    fn anchor(&self, input: &Input<'_>) -> Option<(usize, usize)> {
+    fn anchor(&self, input: &Input<'_>) -> Option<(usize, MessageId)> {
         let messages = input.messages.iter().zip(input.names).enumerate().rev();
         let answers = messages.filter(|(_, (message, names))| message.role == Role::Assistant && !names.is_empty());
         answers
             .map(|(place, (message, names))| (place, self.latest(message, names)))
-            .find_map(|(place, saying)| Some((place, saying?)))
+            .find_map(|(place, id)| Some((place, id?)))
     }
 
-    /// The latest saying that this assistant's message may be.
-    fn latest(&self, message: &Message, names: &[Key]) -> Option<usize> {
+    /// The latest message that this assistant's message may be.
+    fn latest(&self, message: &Message, names: &[Key]) -> Option<MessageId> {
         let of_id = |call: &ToolCall| {
-            let asked = self.by_id.get(call.id.as_ref()?)?.iter().rev().take(LOOKED_AT);
-            asked
+            let known = self.by_id.get(call.id.as_ref()?)?.iter().rev().take(LOOKED_AT);
+            known
                 .filter_map(|at| self.calls.get(*at))
-                .find(|asked| is_same_call(&asked.call, call))
-                .map(|asked| asked.saying)
+                .find(|known| is_same_call(&known.call, call))
+                .map(|known| known.message)
         };
         message.tool_calls.iter().filter_map(of_id).max().or_else(|| {
             let of_key = |key: &Key| {
-                let list = self.at.get(key)?.iter().rev().take(LOOKED_AT);
-                list.copied().find(|at| self.is_said(*at, message, names))
+                let list = self.by_key.get(key)?.iter().rev().take(LOOKED_AT);
+                list.copied().find(|at| self.is_same(*at, message, names))
             };
             names.iter().filter_map(of_key).max()
         })
     }
 
     /// What a call was given and said: the last call if this was part of it, else the call that said this.
-    fn line_with(&self, saying: usize) -> &[usize] {
-        let of = |call: Option<usize>| call.and_then(|call| self.lines.get(&call)).map(Vec::as_slice);
-        of(self.last_call)
-            .filter(|line| line.contains(&saying))
-            .or_else(|| of(self.sayings.get(saying)?.node))
+    fn history_with(&self, id: MessageId) -> &[MessageId] {
+        let of = |call: NodeId| self.histories.get(&call).map(Vec::as_slice);
+        self.last_call
+            .and_then(of)
+            .filter(|history| history.contains(&id))
+            .or_else(|| of(self.messages.get(id)?.node))
             .unwrap_or_default()
     }
 
     /// What the last call was given and said. A provider that keeps the history is told nothing twice, unless the call
     /// failed.
-    fn last_line(&self, is_stored: bool) -> &[usize] {
-        let line = self.last_call.and_then(|last| self.lines.get(&last)).map_or(&[][..], Vec::as_slice);
+    fn last_history(&self, is_stored: bool) -> &[MessageId] {
+        let history = self
+            .last_call
+            .and_then(|last| self.histories.get(&last))
+            .map_or(&[][..], Vec::as_slice);
         let is_answered = || {
-            line.last()
-                .and_then(|at| self.sayings.get(*at))
-                .is_some_and(|saying| saying.is_turn)
+            history
+                .last()
+                .and_then(|at| self.messages.get(*at))
+                .is_some_and(|draft| draft.is_turn)
         };
-        if is_stored && is_answered() { &[] } else { line }
+        if is_stored && is_answered() { &[] } else { history }
     }
 
-    /// Whether a message is this saying: its calls, where both have calls, else its words.
-    fn is_said(&self, at: usize, message: &Message, names: &[Key]) -> bool {
-        let Some(saying) = self.sayings.get(at) else { return false };
-        let said = || saying.calls.iter().filter_map(|at| self.calls.get(*at));
-        let is_asked =
-            |call: &ToolCall| call.id.is_some() && said().any(|asked| asked.call.id == call.id && is_same_call(&asked.call, call));
-        if message.tool_calls.iter().any(is_asked) {
+    /// Whether a message is this one of the conversation: its calls, where both have calls, else its words.
+    fn is_same(&self, at: MessageId, message: &Message, names: &[Key]) -> bool {
+        let Some(draft) = self.messages.get(at) else { return false };
+        let known = || draft.calls.iter().filter_map(|at| self.calls.get(*at));
+        let is_known =
+            |call: &ToolCall| call.id.is_some() && known().any(|known| known.call.id == call.id && is_same_call(&known.call, call));
+        if message.tool_calls.iter().any(is_known) {
             return true;
         }
-        let both_call = !message.tool_calls.is_empty() && !saying.calls.is_empty();
+        let both_call = !message.tool_calls.is_empty() && !draft.calls.is_empty();
         if both_call && message.tool_calls.iter().all(is_only_named) {
-            let asked = said().map(|asked| &asked.call.name);
-            let has_words = !message.has_words() || names.iter().any(|key| saying.keys.contains(key));
-            return has_words && asked.eq(message.tool_calls.iter().map(|call| &call.name));
+            let called = known().map(|known| &known.call.name);
+            let has_words = !message.has_words() || names.iter().any(|key| draft.keys.contains(key));
+            return has_words && called.eq(message.tool_calls.iter().map(|call| &call.name));
         }
         names.iter().any(|key| {
-            saying.keys.contains(key)
+            draft.keys.contains(key)
                 && if both_call {
                     key.sign == Sign::Call
                 } else {
@@ -143,15 +150,15 @@ fn is_only_named(call: &ToolCall) -> bool {
 fn is_same_call(one: &ToolCall, other: &ToolCall) -> bool {
     let unread = |call: &ToolCall| !matches!(call.arguments, Some(serde_json::Value::Object(_)));
     names::same_tool(&one.name, &other.name)
-        && (unread(one) || unread(other) || names::fit(one.arguments.as_ref(), other.arguments.as_ref()) != Fit::Other)
+        && (unread(one) || unread(other) || arguments::fit(one.arguments.as_ref(), other.arguments.as_ref()) != Fit::Other)
 }
 
 struct Search<'a> {
     conversation: &'a Conversation,
     input: &'a Input<'a>,
     known: Known,
-    /// Which names of which sayings were found; made when a message is looked for in the whole conversation.
-    used: Option<HashSet<(usize, Key)>>,
+    /// Which keys of which messages were found; made when a message is looked for in the whole conversation.
+    used: Option<HashSet<(MessageId, Key)>>,
     /// The ids of all calls in the input.
     ids: OnceCell<HashSet<&'a str>>,
 }
@@ -162,7 +169,7 @@ impl<'a> Search<'a> {
             conversation,
             input,
             known: Known {
-                sayings: vec![None; input.messages.len()],
+                messages: vec![None; input.messages.len()],
                 repeated: Vec::new(),
                 cut: false,
             },
@@ -171,12 +178,12 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Compares messages with what stands in a line, both from their ends. `behind`: only what was said after this.
-    fn backwards(&mut self, places: std::ops::Range<usize>, line: &[usize], behind: Option<usize>) {
+    /// Compares messages with what stands in a history, both from their ends. `behind`: only what was said after this.
+    fn backwards(&mut self, places: std::ops::Range<usize>, history: &[MessageId], behind: Option<MessageId>) {
         // Everything from here on was passed.
-        let mut end = line.len();
+        let mut end = history.len();
         // What was found last, and by which names: it may come in pieces.
-        let mut last: Option<usize> = None;
+        let mut last: Option<MessageId> = None;
         let mut pieces: Vec<Key> = Vec::new();
         let mut by_key: Option<HashMap<Key, Vec<usize>>> = None;
         for place in places.rev() {
@@ -186,113 +193,105 @@ impl<'a> Search<'a> {
             if names.is_empty() || message.is_blank() || matches!(message.role, Role::System | Role::Developer) {
                 continue;
             }
-            let at = |end: usize| line.get(end).copied();
-            let is_piece = |saying: &usize| {
-                message.role == Role::Assistant && !names.iter().any(|key| pieces.contains(key)) && self.is(*saying, place)
-            };
-            if let Some(saying) = last.filter(is_piece) {
+            let at = |end: usize| history.get(end).copied();
+            let is_piece =
+                |id: &MessageId| message.role == Role::Assistant && !names.iter().any(|key| pieces.contains(key)) && self.is(*id, place);
+            if let Some(id) = last.filter(is_piece) {
                 pieces.extend(names);
-                self.found(place, saying);
+                self.found(place, id);
                 continue;
             }
-            let next = end
-                .checked_sub(1)
-                .filter(|next| at(*next).is_some_and(|saying| self.is(saying, place)));
+            let next = end.checked_sub(1).filter(|next| at(*next).is_some_and(|id| self.is(id, place)));
             let next = next.or_else(|| {
-                let by_key = by_key.get_or_insert_with(|| self.conversation.by_key(line));
+                let by_key = by_key.get_or_insert_with(|| self.conversation.places_by_key(history));
                 let before = |key: &Key| {
                     let list = by_key.get(key)?;
                     let passed = list.partition_point(|at| *at < end);
                     let list = list.get(..passed)?.iter().rev().take(LOOKED_AT);
-                    list.copied().find(|next| at(*next).is_some_and(|saying| self.is(saying, place)))
+                    list.copied().find(|next| at(*next).is_some_and(|id| self.is(id, place)))
                 };
                 names.iter().filter_map(before).max()
             });
             let next = next.or_else(|| {
                 end.checked_sub(1)
-                    .filter(|next| at(*next).is_some_and(|saying| self.is_cut(saying, message)))
+                    .filter(|next| at(*next).is_some_and(|id| self.is_cut(id, message)))
             });
-            if let Some((next, saying)) = next.and_then(|next| Some((next, at(next)?))) {
+            if let Some((next, id)) = next.and_then(|next| Some((next, at(next)?))) {
                 end = next;
-                last = Some(saying);
+                last = Some(id);
                 pieces.clone_from(names);
-                self.found(place, saying);
-            } else if let Some(saying) = self.elsewhere(place, behind) {
-                self.found(place, saying);
+                self.found(place, id);
+            } else if let Some(id) = self.elsewhere(place, behind) {
+                self.found(place, id);
             } else if self.input.is_partial && self.is_repeated(place) {
                 self.known.repeated.push(place);
             }
         }
     }
 
-    fn found(&mut self, place: usize, saying: usize) {
-        if let Some(slot) = self.known.sayings.get_mut(place) {
-            *slot = Some(saying);
+    fn found(&mut self, place: usize, id: MessageId) {
+        if let Some(slot) = self.known.messages.get_mut(place) {
+            *slot = Some(id);
         }
         if let Some(used) = &mut self.used {
-            used.extend(self.input.names.get(place).into_iter().flatten().map(|key| (saying, *key)));
+            used.extend(self.input.names.get(place).into_iter().flatten().map(|key| (id, *key)));
         }
     }
 
-    /// Whether a message is this saying. A call under an id that nobody knows is none whose own id stands in the same input.
-    fn is(&self, saying: usize, place: usize) -> bool {
+    /// Whether a message is this one of the conversation. A call under an id that nobody knows is none whose own id stands in the same input.
+    fn is(&self, id: MessageId, place: usize) -> bool {
         let (Some(message), Some(names)) = (self.input.messages.get(place), self.input.names.get(place)) else {
             return false;
         };
-        self.conversation.is_said(saying, message, names) && (message.tool_calls.is_empty() || !self.is_other_call(saying, message))
+        self.conversation.is_same(id, message, names) && (message.tool_calls.is_empty() || !self.is_other_call(id, message))
     }
 
-    fn is_other_call(&self, saying: usize, message: &Message) -> bool {
+    fn is_other_call(&self, id: MessageId, message: &Message) -> bool {
         let conversation = self.conversation;
-        let said = conversation.sayings.get(saying).into_iter().flat_map(|saying| &saying.calls);
-        let said: Vec<&str> = said.filter_map(|at| conversation.calls.get(*at)?.call.id.as_deref()).collect();
+        let calls = conversation.messages.get(id).into_iter().flat_map(|draft| &draft.calls);
+        let known: Vec<&str> = calls.filter_map(|at| conversation.calls.get(*at)?.call.id.as_deref()).collect();
         let mut ids = message.tool_calls.iter().filter_map(|call| call.id.as_deref()).peekable();
-        if said.is_empty() || ids.peek().is_none() || ids.any(|id| said.contains(&id)) {
+        if known.is_empty() || ids.peek().is_none() || ids.any(|id| known.contains(&id)) {
             return false;
         }
         let given = self.ids.get_or_init(|| {
             let calls = self.input.messages.iter().flat_map(|message| &message.tool_calls);
             calls.filter_map(|call| call.id.as_deref()).collect()
         });
-        said.iter().any(|id| given.contains(id))
+        known.iter().any(|id| given.contains(id))
     }
 
     /// Whether one is the other, cut off.
-    fn is_cut(&self, saying: usize, message: &Message) -> bool {
-        let said = self.conversation.sayings.get(saying).map(|saying| &saying.message);
-        said.is_some_and(|said| {
-            said.role == message.role
-                && (said.tool_calls.is_empty() || message.tool_calls.is_empty())
-                && is_beginning(&said.content(), &message.content())
+    fn is_cut(&self, id: MessageId, message: &Message) -> bool {
+        let known = self.conversation.messages.get(id).map(|draft| &draft.message);
+        known.is_some_and(|known| {
+            known.role == message.role
+                && (known.tool_calls.is_empty() || message.tool_calls.is_empty())
+                && is_beginning(&known.content(), &message.content())
         })
     }
 
-    /// A saying of the whole conversation that no message of this input was found to be.
-    fn elsewhere(&mut self, place: usize, behind: Option<usize>) -> Option<usize> {
+    /// A message of the whole conversation that no message of this input was found to be.
+    fn elsewhere(&mut self, place: usize, behind: Option<MessageId>) -> Option<MessageId> {
         let (message, names) = (self.input.messages.get(place)?, self.input.names.get(place)?);
         let conversation = self.conversation;
         if self.input.is_stored && message.role != Role::Assistant {
             return None;
         }
-        let known = names.iter().any(|key| conversation.at.contains_key(key));
+        let known = names.iter().any(|key| conversation.by_key.contains_key(key));
         if !known {
             return None;
         }
         if self.used.is_none() {
-            let found = self.known.sayings.iter().zip(self.input.names);
-            let found = found.filter_map(|(saying, names)| Some((((*saying)?), names)));
-            self.used = Some(
-                found
-                    .flat_map(|(saying, names)| names.iter().map(move |key| (saying, *key)))
-                    .collect(),
-            );
+            let found = self.known.messages.iter().zip(self.input.names);
+            let found = found.filter_map(|(id, names)| Some(((*id)?, names)));
+            self.used = Some(found.flat_map(|(id, names)| names.iter().map(move |key| (id, *key))).collect());
         }
-        let is_free = |saying: usize, key: Key| self.used.as_ref().is_none_or(|used| !used.contains(&(saying, key)));
-        let is_behind = |saying: usize| behind.is_none_or(|behind| saying > behind);
+        let is_free = |id: MessageId, key: Key| self.used.as_ref().is_none_or(|used| !used.contains(&(id, key)));
+        let is_behind = |id: MessageId| behind.is_none_or(|behind| id > behind);
         let of_key = |key: &Key| {
-            let list = conversation.at.get(key)?.iter().rev().take(LOOKED_AT);
-            list.copied()
-                .find(|saying| is_behind(*saying) && is_free(*saying, *key) && self.is(*saying, place))
+            let list = conversation.by_key.get(key)?.iter().rev().take(LOOKED_AT);
+            list.copied().find(|id| is_behind(*id) && is_free(*id, *key) && self.is(*id, place))
         };
         names.iter().filter_map(of_key).max()
     }
@@ -311,30 +310,33 @@ impl<'a> Search<'a> {
         }
         let under = |speaker: Speaker| {
             let as_words = |key: &Key| key.said_by(speaker);
-            names.iter().filter_map(as_words).any(|key| self.conversation.at.contains_key(&key))
+            names
+                .iter()
+                .filter_map(as_words)
+                .any(|key| self.conversation.by_key.contains_key(&key))
         };
         let text = message.content();
         let is_result = || {
-            let answers = self.conversation.calls.iter().filter_map(|asked| asked.answer.as_ref());
-            let mut texts = answers.map(|(answer, _)| words(&answer.result_value()));
+            let answers = self.conversation.calls.iter().filter_map(|draft| draft.result.as_ref());
+            let mut texts = answers.map(|seen| result_text(&seen.message.result_value()));
             texts.any(|answer| answer == text || is_beginning(&answer, &text))
         };
         under(Speaker::System) || under(Speaker::Assistant) || is_result()
     }
 
-    fn finish(mut self, line: &[usize]) -> Known {
-        let found: HashSet<usize> = self.known.sayings.iter().flatten().copied().collect();
-        self.known.cut = line.iter().any(|saying| !found.contains(saying));
+    fn finish(mut self, history: &[MessageId]) -> Known {
+        let found: HashSet<MessageId> = self.known.messages.iter().flatten().copied().collect();
+        self.known.cut = history.iter().any(|id| !found.contains(id));
         self.known
     }
 }
 
 impl Conversation {
-    /// The places of a line, by the names of what stands there.
-    fn by_key(&self, line: &[usize]) -> HashMap<Key, Vec<usize>> {
+    /// The places of a history, by the keys of what stands there.
+    fn places_by_key(&self, history: &[MessageId]) -> HashMap<Key, Vec<usize>> {
         let mut out: HashMap<Key, Vec<usize>> = HashMap::default();
-        for (place, saying) in line.iter().enumerate() {
-            for key in self.sayings.get(*saying).into_iter().flat_map(|saying| &saying.keys) {
+        for (place, id) in history.iter().enumerate() {
+            for key in self.messages.get(*id).into_iter().flat_map(|draft| &draft.keys) {
                 out.entry(*key).or_default().push(place);
             }
         }

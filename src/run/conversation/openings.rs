@@ -1,21 +1,22 @@
 //! Which conversation goes on in a scope of its own. A trace may hold thousands of sub-agents.
 
-use super::Conversation;
+use super::draft::{Conversation, Conversations};
+use super::keys::{Key, Keys, canonical};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Message, Role, ToolCall};
-use crate::run::asked_by::is_counter;
-use crate::run::keys::{Key, Keys, canonical};
+use crate::run::call_ids::is_counter;
+use crate::run::id::{ConversationId, NodeId};
 use crate::run::node::Nodes;
 
 /// How conversations can be known again, within the tool around them.
 #[derive(Default)]
 pub(super) struct Openings {
     /// Conversations by the first words of a user.
-    first_words: HashMap<(Option<usize>, Key), Vec<usize>>,
+    first_words: HashMap<(Option<NodeId>, Key), Vec<ConversationId>>,
     /// The latest conversation in which a call stands, by its id, tool and arguments.
-    calls: HashMap<(Option<usize>, String), usize>,
+    calls: HashMap<(Option<NodeId>, String), ConversationId>,
     /// How many calls of each conversation are known.
-    known_calls: HashMap<usize, usize>,
+    known_calls: HashMap<ConversationId, usize>,
 }
 
 fn call_name(call: &ToolCall) -> Option<String> {
@@ -23,15 +24,15 @@ fn call_name(call: &ToolCall) -> Option<String> {
 }
 
 impl Openings {
-    pub(super) fn note(&mut self, tool: Option<usize>, opening: Key, conversation: usize) {
+    pub(super) fn note(&mut self, tool: Option<NodeId>, opening: Key, conversation: ConversationId) {
         self.first_words.entry((tool, opening)).or_default().push(conversation);
     }
 
     /// Takes the calls that are new in a conversation.
-    pub(super) fn note_calls(&mut self, tool: Option<usize>, at: usize, conversation: &Conversation) {
+    pub(super) fn note_calls(&mut self, tool: Option<NodeId>, at: ConversationId, conversation: &Conversation) {
         let known = self.known_calls.entry(at).or_default();
-        for name in conversation.calls.iter().skip(*known).filter_map(|asked| call_name(&asked.call)) {
-            let _ = self.calls.insert((tool, name), at);
+        for name in conversation.calls.iter().skip(*known).filter_map(|draft| call_name(&draft.call)) {
+            self.calls.insert((tool, name), at);
         }
         *known = conversation.calls.len();
     }
@@ -41,16 +42,16 @@ impl Openings {
     pub(super) fn continued(
         &self,
         nodes: &Nodes,
-        list: &[Conversation],
-        (tool, index): (Option<usize>, usize),
+        list: &Conversations,
+        (tool, call): (Option<NodeId>, NodeId),
         keys: &mut Keys,
-    ) -> Option<usize> {
+    ) -> Option<ConversationId> {
         if self.first_words.is_empty() {
             return None;
         }
-        let input = nodes.get(index)?.operation.input_messages.as_ref()?;
+        let input = nodes.get(call)?.operation.input_messages.as_ref()?;
         let known: HashSet<Key> = input.iter().flat_map(|message| keys.of(message)).collect();
-        let mut opened: Vec<usize> = known
+        let mut opened: Vec<ConversationId> = known
             .iter()
             .filter_map(|key| self.first_words.get(&(tool, *key)))
             .flatten()
@@ -58,20 +59,20 @@ impl Openings {
             .collect();
         opened.sort_unstable();
         let opened = opened.into_iter().rev().find(|at| {
-            let sayings = || list.get(*at).into_iter().flat_map(|conversation| &conversation.sayings);
-            let mut asked = sayings().filter(|saying| saying.message.role == Role::User);
-            let mut turns = sayings().filter(|saying| saying.is_turn);
-            asked.all(|saying| saying.keys.iter().all(|key| known.contains(key)))
-                && turns.any(|saying| saying.keys.iter().any(|key| known.contains(key)))
+            let messages = || list.get(*at).into_iter().flat_map(|conversation| &conversation.messages);
+            let mut of_users = messages().filter(|draft| draft.message.role == Role::User);
+            let mut turns = messages().filter(|draft| draft.is_turn);
+            of_users.all(|draft| draft.keys.iter().all(|key| known.contains(key)))
+                && turns.any(|draft| draft.keys.iter().any(|key| known.contains(key)))
         });
         opened.or_else(|| self.with_calls(input, tool))
     }
 
     /// The conversation of the last calls in an input. Ids that are counted anew in every answer are no sign alone.
-    fn with_calls(&self, input: &[Message], tool: Option<usize>) -> Option<usize> {
+    fn with_calls(&self, input: &[Message], tool: Option<NodeId>) -> Option<ConversationId> {
         let calls = input.iter().rev().flat_map(|message| &message.tool_calls);
         let known = calls.filter_map(|call| Some((call, *self.calls.get(&(tool, call_name(call)?))?)));
-        let mut counted: HashMap<usize, usize> = HashMap::default();
+        let mut counted: HashMap<ConversationId, usize> = HashMap::default();
         for (call, at) in known {
             let times = counted.entry(at).or_default();
             *times += 1;

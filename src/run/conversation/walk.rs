@@ -1,70 +1,77 @@
 //! Where in a conversation a model input is.
 
-use super::Asked;
+use super::draft::{DraftCall, Origin};
 use crate::hash::{HashMap, HashSet};
+use crate::run::id::{CallId, IdVec, MessageId};
 use crate::run::names;
 
 /// A walk through one model input.
 #[derive(Default)]
 pub(super) struct Walk {
     /// What the call was given so far, without system prompts.
-    pub(super) line: Vec<usize>,
-    /// The saying whose tool answers may follow.
-    pub(super) turn: Option<usize>,
-    /// Calls of that saying that this walk has not seen answered.
-    pub(super) open: OpenCalls,
+    pub(super) history: Vec<MessageId>,
+    /// The message whose results may follow.
+    pub(super) turn: Option<MessageId>,
+    /// Calls of that message that this walk has not seen answered.
+    pub(super) unanswered: UnansweredCalls,
     /// Whether the next new message begins a branch: the history was edited or cut.
     pub(super) branches: bool,
-    /// The saying that this walk gave to the model call before.
-    pub(super) given: Option<usize>,
+    /// The message that this walk gave to the model call before.
+    pub(super) given: Option<MessageId>,
+    /// Answers of earlier calls of which this input tells more than their own spans do.
+    pub(super) completed: Vec<MessageId>,
 }
 
 impl Walk {
     /// A turn, or a further piece of it.
-    pub(super) fn goes_to(&mut self, turn: usize) {
+    pub(super) fn goes_to(&mut self, turn: MessageId) {
         if self.turn != Some(turn) {
-            self.open = OpenCalls::default();
+            self.unanswered = UnansweredCalls::default();
             self.turn = Some(turn);
         }
-        if self.line.last() != Some(&turn) {
-            self.line.push(turn);
+        if self.history.last() != Some(&turn) {
+            self.history.push(turn);
         }
     }
 
-    /// Whether a new message begins a branch: only the first one does.
-    pub(super) fn branches(&mut self) -> bool {
-        std::mem::take(&mut self.branches)
+    /// Where a new message of the input comes from: only the first one begins a branch.
+    pub(super) fn next_origin(&mut self) -> Origin {
+        if std::mem::take(&mut self.branches) {
+            Origin::Branch
+        } else {
+            Origin::Input
+        }
     }
 }
 
-/// The calls of one saying, to be found by their answers.
+/// The calls of one message, to be found by their results.
 #[derive(Default)]
-pub(super) struct OpenCalls {
-    turn: Option<usize>,
-    calls: Vec<usize>,
-    by_id: HashMap<String, usize>,
+pub(super) struct UnansweredCalls {
+    turn: Option<MessageId>,
+    calls: Vec<CallId>,
+    by_id: HashMap<String, CallId>,
     /// The places of calls, by the names of their tools.
     by_name: HashMap<String, Vec<usize>>,
     /// The same, by what names are without a server's or class's name, too.
     by_end: HashMap<String, Vec<usize>>,
-    answered: HashSet<usize>,
-    /// No call before this place is open.
+    answered: HashSet<CallId>,
+    /// Every call before this place is answered.
     first: usize,
 }
 
-impl OpenCalls {
-    /// Goes to the saying with these calls, if it is not there.
-    pub(super) fn enter(&mut self, turn: Option<usize>, calls: &[usize], all: &[Asked]) {
+impl UnansweredCalls {
+    /// Goes to the message with these calls, if it is not there.
+    pub(super) fn enter(&mut self, turn: Option<MessageId>, calls: &[CallId], all: &IdVec<CallId, DraftCall>) {
         if self.turn != turn {
             *self = Self { turn, ..Self::default() };
         }
         let known = self.calls.len();
         for (place, at) in calls.iter().enumerate().skip(known) {
-            let Some(asked) = all.get(*at) else { continue };
-            if let Some(id) = &asked.call.id {
+            let Some(draft) = all.get(*at) else { continue };
+            if let Some(id) = &draft.call.id {
                 let _ = self.by_id.entry(id.clone()).or_insert(*at);
             }
-            let name = &asked.call.name;
+            let name = &draft.call.name;
             self.by_name.entry(name.clone()).or_default().push(place);
             for end in std::iter::once(name.as_str()).chain(names::ends(name)) {
                 self.by_end.entry(end.to_owned()).or_default().push(place);
@@ -74,12 +81,12 @@ impl OpenCalls {
     }
 
     /// The first call with this id.
-    pub(super) fn with_id(&self, id: &str) -> Option<usize> {
+    pub(super) fn with_id(&self, id: &str) -> Option<CallId> {
         self.by_id.get(id).copied()
     }
 
     /// The first open call of a tool with this name.
-    pub(super) fn named(&mut self, name: &str) -> Option<usize> {
+    pub(super) fn named(&mut self, name: &str) -> Option<CallId> {
         let (calls, answered) = (&self.calls, &self.answered);
         let mut open = |places: &mut Vec<usize>| {
             let is_open = |place: &usize| calls.get(*place).is_some_and(|at| !answered.contains(at));
@@ -96,7 +103,7 @@ impl OpenCalls {
     }
 
     /// The first open call.
-    pub(super) fn first(&mut self) -> Option<usize> {
+    pub(super) fn first(&mut self) -> Option<CallId> {
         while let Some(at) = self.calls.get(self.first) {
             if !self.answered.contains(at) {
                 return Some(*at);
@@ -106,18 +113,18 @@ impl OpenCalls {
         None
     }
 
-    /// An answer to this call was seen.
-    pub(super) fn answered(&mut self, call: usize) {
+    /// A result of this call was seen.
+    pub(super) fn answered(&mut self, call: CallId) {
         let _ = self.answered.insert(call);
     }
 
-    /// Whether an answer was seen.
+    /// Whether a result was seen.
     pub(super) fn any_answered(&self) -> bool {
         !self.answered.is_empty()
     }
 
     /// The call goes by this id, too.
-    pub(super) fn learn(&mut self, id: &str, call: usize) {
+    pub(super) fn learn(&mut self, id: &str, call: CallId) {
         let _ = self.by_id.entry(id.to_owned()).or_insert(call);
     }
 }

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use base64::engine::{DecodePaddingMode, general_purpose};
 use serde::de::{Deserialize, Deserializer};
 
-use super::JsonError;
+use super::error::JsonError;
 use super::number::{Enum, F64, I64, U32, U64};
 use crate::span::{
     AnyValue, Attributes, Event, IdFault, Link, LogRecord, RefusedReason, Resource, Scope, Span, SpanId, SpanKind, Status, TraceId,

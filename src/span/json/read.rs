@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-use super::JsonError;
+use super::error::JsonError;
 use super::fields::{
     Around, RecordText, ResourceText, ScopeText, SnakeCase, SpanText, message, record_from, resource_from, scope_from, span_from,
 };

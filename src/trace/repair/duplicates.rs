@@ -5,7 +5,8 @@ use std::cmp::Ordering;
 
 use crate::hash::HashMap;
 use crate::span::{AnyValue, Span, SpanId, UnixNanos};
-use crate::trace::{Finding, FindingKind, Trace};
+use crate::trace::finding::{Finding, FindingKind};
+use crate::trace::tree::Trace;
 
 pub(super) fn keep_one(trace: &mut Trace) {
     let mut kept: Vec<Span> = Vec::with_capacity(trace.spans.len());

@@ -8,10 +8,21 @@ mod order;
 mod parents;
 mod times;
 
-use super::Trace;
+use super::tree::Trace;
+use crate::span::Span;
+
+impl Trace {
+    /// Mends the spans of one trace into a forest.
+    #[must_use]
+    pub fn from_spans(spans: Vec<Span>) -> Self {
+        let mut trace = Self { spans, ..Self::default() };
+        run(&mut trace);
+        trace
+    }
+}
 
 /// Runs the steps in order.
-pub(super) fn run(trace: &mut Trace) {
+fn run(trace: &mut Trace) {
     for step in [
         duplicates::keep_one,
         times::clamp,

@@ -2,7 +2,8 @@
 
 use crate::hash::HashMap;
 use crate::span::SpanId;
-use crate::trace::{Finding, FindingKind, Trace};
+use crate::trace::finding::{Finding, FindingKind};
+use crate::trace::tree::Trace;
 
 /// Finds each span's parent among the spans.
 pub(super) fn link(trace: &mut Trace) {

@@ -1,6 +1,7 @@
 //! Times that cannot be.
 
-use crate::trace::{Finding, FindingKind, Trace};
+use crate::trace::finding::{Finding, FindingKind};
+use crate::trace::tree::Trace;
 
 /// An end before the start becomes the start.
 pub(super) fn clamp(trace: &mut Trace) {

@@ -14,7 +14,7 @@ use super::step;
 use super::text::{dollars, elapsed, many, one_line};
 use super::totals::{self, Group, Totals};
 use crate::formats::io;
-use crate::run::{Run, Said};
+use crate::run::{Run, Utterance};
 use parts::text;
 
 const STYLE: &str = include_str!("style.css");
@@ -84,7 +84,7 @@ fn head(run: &Run) -> Markup {
     }
 }
 
-fn said(what: &str, said: Option<&Said>) -> Markup {
+fn said(what: &str, said: Option<&Utterance>) -> Markup {
     html! {
         @if let Some(said) = said { div.said { h2 { (what) } (parts::value(&io::text(&said.content))) } }
     }

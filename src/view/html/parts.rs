@@ -6,7 +6,7 @@ use crate::formats::calls::Results;
 use crate::formats::io;
 use crate::operation::Failure;
 use crate::run::{Run, Step};
-use crate::view::conversation::{Beside, Conversation, Said, Words, readable};
+use crate::view::conversation::{Beside, Conversation, ConversationEntry, Words, readable};
 use crate::view::outline::{self, Row};
 use crate::view::step::{self, name, offset};
 use crate::view::text::{block, dollars, elapsed, one_line};
@@ -151,7 +151,7 @@ pub(super) fn conversation(run: &Run, conversation: &Conversation<'_>) -> Markup
     }
 }
 
-fn entry(said: &Said<'_>) -> Markup {
+fn entry(said: &ConversationEntry<'_>) -> Markup {
     html! {
         @if said.branch { p.note { "The history was edited or cut here." } }
         div.entry {

@@ -9,7 +9,7 @@ use spanbridge::formats::openreward::{limits::Limits, rules};
 use spanbridge::formats::{
     FORMATS, Format, Layout, Options, adk, atif, contextforge, deepeval, inspect, invariant, messages, openreward, reflex, synth, verifiers,
 };
-use spanbridge::run::{self, EntryKind, Run};
+use spanbridge::run::{self, EntryKind, Run, StepId};
 use spanbridge::span::{LogRecord, Span};
 use spanbridge::web::listing::Summary;
 
@@ -79,31 +79,31 @@ fn written(spans: Vec<Span>, logs: Vec<LogRecord>, options: &Options) -> Vec<Str
 /// Every index of a run is one, and what its documentation promises holds.
 fn whole(run: &Run) {
     let steps = run.steps.len();
-    let is_step = |index: Option<usize>| index.is_none_or(|index| index < steps);
+    let is_step = |id: Option<StepId>| id.is_none_or(|id| id.index() < steps);
     assert!(is_step(run.root));
     assert!(run.scopes.is_empty() == run.steps.is_empty());
     let mut ids = HashSet::new();
-    for (at, step) in run.steps.iter().enumerate() {
+    for (at, step) in run.steps.enumerate() {
         assert!(ids.insert(&step.id), "two steps with the id {}", step.id);
         assert!(step.parent.is_none_or(|parent| parent < at), "a parent stands behind its child");
-        assert!(step.scope < run.scopes.len());
+        assert!(step.scope.index() < run.scopes.len());
         assert!(step.ended_at.is_none_or(|end| end >= step.started_at));
         assert!(is_step(step.dispatched_by) && is_step(step.inside_tool) && is_step(step.called_by));
     }
-    for (at, scope) in run.scopes.iter().enumerate() {
+    for (at, scope) in run.scopes.enumerate() {
         assert!(scope.parent.is_none_or(|parent| parent < at), "a scope stands behind one inside it");
         assert!(is_step(scope.step) && is_step(scope.called_by));
         for entry in &scope.conversation {
             assert!(is_step(entry.step));
             match &entry.kind {
-                EntryKind::Call(call) => assert!(call.tool < steps),
+                EntryKind::Call(call) => assert!(is_step(Some(call.tool))),
                 EntryKind::Result(result) => assert!(is_step(result.tool)),
                 EntryKind::Message(_) | EntryKind::Turn(_) => {}
             }
         }
     }
     let said = run.question.iter().chain(&run.answer);
-    said.for_each(|said| assert!(said.step < steps));
+    said.for_each(|said| assert!(is_step(Some(said.step))));
 }
 
 /// Writes documents, and holds that their own type reads them and writes the same again.

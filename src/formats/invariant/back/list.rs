@@ -28,7 +28,7 @@ pub(super) struct Reader<'s> {
 
 /// What was said so far in one list.
 #[derive(Default)]
-struct Said {
+struct ListHistory {
     history: Vec<Message>,
     /// The first message that no model call was given yet.
     unheard: usize,
@@ -49,9 +49,9 @@ impl<'s> Reader<'s> {
     /// The events of one agent; gives the span that tells of each.
     pub(super) fn list(&mut self, events: &[At<'_>], agent: usize, depth: usize) -> Result<Vec<Option<usize>>> {
         let names_span = |event: &At<'_>| event.value.pointer("/metadata/span_id").is_some();
-        let mut said = Said {
+        let mut said = ListHistory {
             names_spans: events.iter().any(names_span),
-            ..Said::default()
+            ..ListHistory::default()
         };
         for event in events {
             event.object()?;
@@ -73,7 +73,7 @@ impl<'s> Reader<'s> {
         self.left_over(agent, said)
     }
 
-    fn bare(&mut self, call: ToolCall, said: &mut Said) {
+    fn bare(&mut self, call: ToolCall, said: &mut ListHistory) {
         said.know(call.clone(), None, Kind::Tool);
         said.history.push(Message {
             role: Role::Assistant,
@@ -82,7 +82,7 @@ impl<'s> Reader<'s> {
         });
     }
 
-    fn message(&mut self, event: &At<'_>, role: &At<'_>, agent: usize, depth: usize, said: &mut Said) -> Result<Option<usize>> {
+    fn message(&mut self, event: &At<'_>, role: &At<'_>, agent: usize, depth: usize, said: &mut ListHistory) -> Result<Option<usize>> {
         let role = role.text()?;
         let metadata = match event.get("metadata") {
             None => Map::new(),
@@ -131,7 +131,7 @@ impl<'s> Reader<'s> {
         metadata: Map<String, Value>,
         stamp: Option<UnixNanos>,
         agent: usize,
-        said: &mut Said,
+        said: &mut ListHistory,
     ) -> Option<usize> {
         let span_id = metadata.get("span_id").and_then(Value::as_str);
         // The agent's own answer: its span is there already.
@@ -179,7 +179,7 @@ impl<'s> Reader<'s> {
         metadata: Map<String, Value>,
         stamp: Option<UnixNanos>,
         agent: usize,
-        said: &mut Said,
+        said: &mut ListHistory,
     ) -> Option<usize> {
         let span_id = metadata.get("span_id").and_then(Value::as_str).map(str::to_owned);
         let content = message.content();
@@ -225,7 +225,7 @@ impl<'s> Reader<'s> {
         stamp: Option<UnixNanos>,
         agent: usize,
         depth: usize,
-        said: &mut Said,
+        said: &mut ListHistory,
     ) -> Result<usize> {
         let call_id = match event.get("tool_call_id") {
             Some(id) => id.text()?.to_owned(),
@@ -349,7 +349,7 @@ impl<'s> Reader<'s> {
     }
 
     /// Words after the last model call are a person's input, each one span.
-    fn left_over(&mut self, agent: usize, mut said: Said) -> Result<Vec<Option<usize>>> {
+    fn left_over(&mut self, agent: usize, mut said: ListHistory) -> Result<Vec<Option<usize>>> {
         for message in said.history.split_off(said.unheard.min(said.history.len())) {
             if !message.tool_calls.is_empty() {
                 continue;
@@ -381,7 +381,7 @@ impl<'s> Reader<'s> {
     }
 }
 
-impl Said {
+impl ListHistory {
     /// Whether a message asks for this call.
     fn was_said(&self, id: Option<&str>) -> bool {
         let mut calls = self.history.iter().flat_map(|message| &message.tool_calls);

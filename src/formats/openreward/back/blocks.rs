@@ -40,7 +40,7 @@ pub(super) struct Reader<'s> {
 }
 
 #[derive(Default)]
-struct Said<'a> {
+struct AgentHistory<'a> {
     history: Vec<Message>,
     unheard: usize,
     turn: Option<Turn<'a>>,
@@ -54,7 +54,7 @@ impl<'s> Reader<'s> {
 
     /// The blocks of one agent.
     pub(super) fn read(&mut self, blocks: &[At<'_>], agent: usize, depth: usize) -> Result<()> {
-        let mut said = Said::default();
+        let mut said = AgentHistory::default();
         for (number, block) in blocks.iter().enumerate() {
             let payload = block.need("payload")?;
             match block.value.get("sub_type").and_then(Value::as_str).and_then(SubType::from_name) {
@@ -95,7 +95,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    fn message<'a>(&mut self, block: &At<'a>, payload: &At<'a>, agent: usize, said: &mut Said<'a>) -> Result<()> {
+    fn message<'a>(&mut self, block: &At<'a>, payload: &At<'a>, agent: usize, said: &mut AgentHistory<'a>) -> Result<()> {
         let role = Role::from_word(payload.need("role")?.text()?);
         let content = payload.need("content")?;
         if block.value.pointer("/metadata/spanbridge_placeholder").is_some() {
@@ -127,7 +127,7 @@ impl<'s> Reader<'s> {
     }
 
     /// The turn that a block belongs to.
-    fn turn<'a, 't>(&mut self, block: &At<'a>, agent: usize, said: &'t mut Said<'a>, begins: bool) -> &'t mut Turn<'a> {
+    fn turn<'a, 't>(&mut self, block: &At<'a>, agent: usize, said: &'t mut AgentHistory<'a>, begins: bool) -> &'t mut Turn<'a> {
         let span_id = block.value.pointer("/metadata/span_id").and_then(Value::as_str);
         let goes_on = said.turn.as_ref().is_some_and(|turn| match (turn.span_id, span_id) {
             (Some(open), Some(here)) => open == here,
@@ -142,7 +142,7 @@ impl<'s> Reader<'s> {
         turn
     }
 
-    fn call<'a>(&mut self, block: &At<'a>, payload: &At<'a>, agent: usize, said: &mut Said<'a>) -> Result<()> {
+    fn call<'a>(&mut self, block: &At<'a>, payload: &At<'a>, agent: usize, said: &mut AgentHistory<'a>) -> Result<()> {
         let call = ToolCall {
             id: Some(payload.need("call_id")?.text()?.to_owned()),
             name: payload.need("name")?.text()?.to_owned(),
@@ -170,7 +170,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    fn result<'a>(&mut self, block: &At<'a>, payload: &At<'a>, agent: usize, depth: usize, said: &mut Said<'a>) -> Result<()> {
+    fn result<'a>(&mut self, block: &At<'a>, payload: &At<'a>, agent: usize, depth: usize, said: &mut AgentHistory<'a>) -> Result<()> {
         self.flush(agent, said);
         let call_id = payload.need("call_id")?.text()?;
         let Some(known) = said.calls.get_mut(call_id) else {
@@ -271,7 +271,7 @@ impl<'s> Reader<'s> {
     }
 
     /// The open turn becomes a model call.
-    fn flush(&mut self, agent: usize, said: &mut Said<'_>) {
+    fn flush(&mut self, agent: usize, said: &mut AgentHistory<'_>) {
         let Some(turn) = said.turn.take() else { return };
         let Some(first) = turn.blocks.first() else { return };
         let mut message = turn.words.unwrap_or(Message {

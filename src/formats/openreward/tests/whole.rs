@@ -136,7 +136,7 @@ fn every_operation_is_told_or_lost() {
             let mut run = run.clone();
             run.scopes.push(crate::run::Scope::default());
             let mut lone = step(0x900, kind, 1500, 1600);
-            lone.scope = run.scopes.len() - 1;
+            lone.scope = ScopeId::new(run.scopes.len() - 1);
             run.steps.push(lone);
             let runs = [run];
             let mut documents = OpenReward::assemble(&runs, &options(&[]));

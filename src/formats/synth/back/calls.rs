@@ -2,14 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use super::messages::Told;
+use super::messages::EventWords;
 use super::{Result, metadata};
 use crate::formats::back::At;
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Operation, Part, Role, ToolCall, ToolDefinition};
 
 /// Takes what a record says into the operation.
-pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut Told) -> Result<()> {
+pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut EventWords) -> Result<()> {
     record.object()?;
     let list = |key: &str| record.some(key).map(|list| list.items()).transpose();
     let input = list("input_messages")?.unwrap_or_default();

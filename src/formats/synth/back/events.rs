@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::messages::{Messages, Told};
+use super::messages::{EventWords, Messages};
 use super::{Result, calls, event_time, exact, metadata};
 use crate::formats::back::{At, Story, read_facts, searched, time};
 use crate::operation::{Failure, Kind, Operation, ToolUse};
@@ -14,15 +14,15 @@ struct Reader<'s> {
     story: &'s mut Story,
     /// The agents by the names that stand before their systems.
     agents: HashMap<String, usize>,
-    told: Told,
+    told: EventWords,
 }
 
 /// The events as drafts; what they tell.
-pub(super) fn read(history: &[At<'_>], messages: &Messages, story: &mut Story) -> Result<Told> {
+pub(super) fn read(history: &[At<'_>], messages: &Messages, story: &mut Story) -> Result<EventWords> {
     let mut reader = Reader {
         story,
         agents: HashMap::new(),
-        told: Told::default(),
+        told: EventWords::default(),
     };
     // Agents first: what they did hangs under them.
     let is_agent = |event: &&At<'_>| event.value.pointer("/metadata/kind").and_then(Value::as_str) == Some("agent");

@@ -21,7 +21,7 @@ enum Speaker {
 
 /// One message.
 #[derive(Debug)]
-struct Said {
+struct ReadMessage {
     speaker: Speaker,
     /// A payload wins over a text.
     value: Value,
@@ -33,14 +33,14 @@ struct Said {
 /// All messages of a session.
 #[derive(Debug, Default)]
 pub(super) struct Messages {
-    list: Vec<Said>,
+    list: Vec<ReadMessage>,
     /// What was called, by call id.
     actions: HashMap<String, Value>,
 }
 
 /// What events tell: words, and calls by their ids.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct EventWords {
     pub(super) words: HashSet<String>,
     pub(super) calls: HashSet<String>,
     /// Calls that a model asked for; an event may tell of their results.
@@ -70,7 +70,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Messages> {
             "result" | "tool_result" => Speaker::Result,
             _ => Speaker::Other,
         };
-        let said = Said {
+        let said = ReadMessage {
             speaker,
             value: content(&message)?,
             call_id: metadata.get("call_id").and_then(Value::as_str).map(str::to_owned),
@@ -102,13 +102,13 @@ fn content(message: &At<'_>) -> Result<Value> {
 }
 
 /// Whether events tell all that is known of a call: a call that a model asked for, and that has no result, is told by the model.
-fn is_call_told(id: Option<&str>, results: &HashMap<&str, &Said>, told: &Told) -> bool {
+fn is_call_told(id: Option<&str>, results: &HashMap<&str, &ReadMessage>, told: &EventWords) -> bool {
     id.is_some_and(|id| told.calls.contains(id) || told.asked.contains(id) && !results.contains_key(id))
 }
 
 /// Messages that no event tells of become operations of their own.
-pub(super) fn untold(messages: &Messages, told: &Told, story: &mut Story) {
-    let results: HashMap<&str, &Said> = messages
+pub(super) fn untold(messages: &Messages, told: &EventWords, story: &mut Story) {
+    let results: HashMap<&str, &ReadMessage> = messages
         .list
         .iter()
         .filter(|said| said.speaker == Speaker::Result)

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn operations_on_their_own() {
     let mut run = one_turn(says("done"), []);
-    run.root = Some(0);
+    run.root = Some(StepId::FIRST);
     let mut found = step(0x201, Kind::Retrieval, 20, 30);
     found.operation.search = Some(Box::new(crate::operation::Search {
         query: Some("fares".into()),
@@ -31,7 +31,7 @@ fn operations_on_their_own() {
     open.operation.output = crate::operation::Recorded::default();
     open.span_id = span(0x20f);
     let mut judge = step(0x204, Kind::Evaluator, 150, 160);
-    judge.parent = Some(1);
+    judge.parent = Some(StepId::new(1));
     judge.operation.evaluations = vec![Evaluation {
         name: Some("relevance".into()),
         score: Some(0.5),
@@ -59,7 +59,7 @@ fn operations_on_their_own() {
     let mut chain = step(0x20a, Kind::Chain, 5, 190);
     chain.operation.name = "step 1".into();
     chain.operation.input = json!("repeated").into();
-    run.steps[1].parent = Some(12);
+    run.steps[1].parent = Some(StepId::new(12));
     run.steps[1].operation.training.reward = Some(0.25);
     run.steps[0].operation.training.reward = Some(1.0);
     run.steps.extend([

@@ -1,15 +1,20 @@
-//! What a run was asked and what it answered.
+//! Stage "question and answer": takes steps, scopes, root and failure, gives what the run was asked first and what it answered at
+//! last.
+//!
+//! It comes when conversations are whole and the failure is known: a run that failed, or that waits for a person, has no answer.
 
 use serde_json::Value;
 
-use super::{EntryKind, Said, Scope, Step};
+use super::id::{IdVec, ScopeId, StepId};
+use super::interrupts;
+use super::model::{EntryKind, RunFailure, Scope, Step, Utterance};
 use crate::dialect::messages::{self, Direction};
 use crate::operation::{Kind, Message, Role};
 use crate::span::UnixNanos;
 
 /// Scopes whose conversation stands at the top, in the order of their first words: those of agents where there are any,
 /// and none that only checks others if one does more.
-fn top(scopes: &[Scope]) -> Vec<&Scope> {
+fn top(scopes: &IdVec<ScopeId, Scope>) -> Vec<&Scope> {
     let mut list: Vec<&Scope> = scopes
         .iter()
         .filter(|scope| scope.called_by.is_none() && !scope.conversation.is_empty())
@@ -25,14 +30,14 @@ fn top(scopes: &[Scope]) -> Vec<&Scope> {
 }
 
 /// The last user message before the first answer; else what only an agent or chain span holds.
-pub(super) fn question(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> Option<Said> {
+pub(super) fn question(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
     for scope in top(scopes) {
         let mut found = None;
         let first = scope.conversation.iter().find_map(|entry| entry.step);
         for entry in &scope.conversation {
             match &entry.kind {
                 EntryKind::Message(message) if message.role == Role::User && entry.step == first && message.has_words() => {
-                    found = entry.step.map(|step| Said {
+                    found = entry.step.map(|step| Utterance {
                         content: Value::String(message.content()),
                         step,
                         at: entry.at,
@@ -53,7 +58,7 @@ pub(super) fn question(steps: &[Step], scopes: &[Scope], root: Option<usize>) ->
         other => task(steps).or(other)?,
     };
     let at = steps.get(step).map_or(UnixNanos(0), |step| step.started_at);
-    Some(Said {
+    Some(Utterance {
         content,
         step,
         at,
@@ -61,31 +66,54 @@ pub(super) fn question(steps: &[Step], scopes: &[Scope], root: Option<usize>) ->
     })
 }
 
-/// The last turn of a model call beside the agents whose words the span around all of them gives as the answer: a writer
+/// The last turn of a model call outside of all agents whose words the span around all of them gives as the answer: a writer
 /// that puts the agents' work together.
-fn closing<'a>(steps: &[Step], scopes: &'a [Scope], root: Option<usize>) -> Option<(UnixNanos, usize, &'a Message)> {
+fn closing<'a>(
+    steps: &IdVec<StepId, Step>,
+    scopes: &'a IdVec<ScopeId, Scope>,
+    root: Option<StepId>,
+) -> Option<(UnixNanos, StepId, &'a Message)> {
     let top = std::iter::successors(root, |at| steps.get(*at)?.parent).last()?;
-    let told = words_of(steps.get(top).filter(|_| Some(top) != root)?, Direction::Output)?;
-    let beside = scopes.iter().filter(|scope| scope.called_by.is_none() && scope.step.is_none());
-    let last = beside.filter_map(|scope| {
+    let output = words_of(steps.get(top).filter(|_| Some(top) != root)?, Direction::Output)?;
+    let outside = scopes.iter().filter(|scope| scope.called_by.is_none() && scope.step.is_none());
+    let last = outside.filter_map(|scope| {
         scope.conversation.iter().rev().find_map(|entry| match &entry.kind {
             EntryKind::Turn(message) => Some((entry.at, entry.step?, message)),
             _ => None,
         })
     });
-    let says_it = |message: &Message| message.has_words() && told.as_str().is_some_and(|told| told.trim() == message.content().trim());
+    let says_it =
+        |message: &Message| message.has_words() && output.as_str().is_some_and(|output| output.trim() == message.content().trim());
     last.filter(|(.., message)| says_it(message))
         .max_by_key(|(at, step, _)| (*at, *step))
 }
 
 /// The task in words, where a span says so.
-fn task(steps: &[Step]) -> Option<(Value, usize)> {
-    let mut told = steps.iter().enumerate();
-    told.find_map(|(at, step)| Some((Value::String(step.operation.task.description.clone()?), at)))
+fn task(steps: &IdVec<StepId, Step>) -> Option<(Value, StepId)> {
+    steps
+        .enumerate()
+        .find_map(|(at, step)| Some((Value::String(step.operation.task.description.clone()?), at)))
+}
+
+/// The answer of a run that did not fail and does not wait. A scope that gives it does not stand aside.
+pub(super) fn answer(
+    steps: &IdVec<StepId, Step>,
+    scopes: &mut IdVec<ScopeId, Scope>,
+    root: Option<StepId>,
+    failure: Option<&RunFailure>,
+) -> Option<Utterance> {
+    if failure.is_some() || interrupts::waits(steps, scopes) {
+        return None;
+    }
+    let answer = last_answer(steps, scopes, root)?;
+    if let Some(scope) = steps.get(answer.step).and_then(|step| scopes.get_mut(step.scope)) {
+        scope.aside = false;
+    }
+    Some(answer)
 }
 
 /// The last answer that asks for no tool; else what only an agent or chain span holds.
-pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> Option<Said> {
+fn last_answer(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>, root: Option<StepId>) -> Option<Utterance> {
     let last = top(scopes)
         .iter()
         .flat_map(|scope| &scope.conversation)
@@ -103,13 +131,13 @@ pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> O
         .rev()
         .find(|step| step.operation.kind == Kind::Llm && !scopes.get(step.scope).is_some_and(|scope| scope.aside))
         .is_some_and(|step| step.operation.failure.is_some());
-    if let Some((at, step, told, message)) = last
-        && told.operation.kind == Kind::Llm
+    if let Some((at, step, caller, message)) = last
+        && caller.operation.kind == Kind::Llm
         && !failed
     {
         let text = message.content();
         if !message.asks_for_tools() && !text.trim().is_empty() {
-            return Some(Said {
+            return Some(Utterance {
                 content: Value::String(text),
                 step,
                 at,
@@ -123,7 +151,7 @@ pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> O
             .find(|call| call.name == "final_answer")
             .and_then(|call| call.arguments.as_ref()?.get("answer").cloned())
         {
-            return Some(Said {
+            return Some(Utterance {
                 content: answer,
                 step,
                 at,
@@ -131,15 +159,12 @@ pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> O
             });
         }
     }
-    if let Some(step) = steps
-        .iter()
-        .rposition(|step| step.operation.kind == Kind::FinalOutput && step.operation.output.is_some())
-    {
-        let told = steps.get(step)?;
-        return Some(Said {
-            content: told.operation.output.get().cloned()?,
-            step,
-            at: told.end_or_start(),
+    let gives_output = |step: &Step| step.operation.kind == Kind::FinalOutput && step.operation.output.is_some();
+    if let Some((id, step)) = steps.enumerate().rfind(|(_, step)| gives_output(step)) {
+        return Some(Utterance {
+            content: step.operation.output.get().cloned()?,
+            step: id,
+            at: step.end_or_start(),
             in_conversation: false,
         });
     }
@@ -147,7 +172,7 @@ pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> O
     let at = steps.get(step).map_or(UnixNanos(0), Step::end_or_start);
     // A run that was stopped before its tools ends with the words that asked for them.
     let in_conversation = last.is_some_and(|(.., message)| content.as_str() == Some(message.content().as_str()));
-    Some(Said {
+    Some(Utterance {
         content,
         step,
         at,
@@ -156,14 +181,14 @@ pub(super) fn answer(steps: &[Step], scopes: &[Scope], root: Option<usize>) -> O
 }
 
 /// The words in the input or output of the root, or of the first (last) agent or chain below it that holds any.
-fn outer_words(steps: &[Step], root: usize, direction: Direction) -> Option<(Value, usize)> {
+fn outer_words(steps: &IdVec<StepId, Step>, root: StepId, direction: Direction) -> Option<(Value, StepId)> {
     let outer = |step: &Step| {
         matches!(
             step.operation.kind,
             Kind::Agent | Kind::Chain | Kind::Unknown | Kind::UserInput | Kind::FinalOutput
         ) && step.called_by.is_none()
     };
-    let words = |at: usize| {
+    let words = |at: StepId| {
         steps
             .get(at)
             .filter(|step| outer(step))
@@ -171,9 +196,9 @@ fn outer_words(steps: &[Step], root: usize, direction: Direction) -> Option<(Val
             .map(|value| (value, at))
     };
     words(root).or_else(|| match direction {
-        Direction::Input => (0..steps.len()).find_map(words),
+        Direction::Input => steps.ids().find_map(words),
         Direction::Output => {
-            let mut order: Vec<usize> = (0..steps.len()).collect();
+            let mut order: Vec<StepId> = steps.ids().collect();
             order.sort_by_key(|at| steps.get(*at).map(Step::end_or_start));
             order.into_iter().rev().find_map(words)
         }
@@ -259,5 +284,47 @@ pub(super) fn in_value(value: &Value, direction: Direction) -> Option<Value> {
             }
         }
         other => Some(other.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::id::Id;
+    use crate::run::model::Entry;
+    use crate::run::testing::step;
+
+    #[test]
+    fn the_first_question_and_the_last_answer() {
+        let (first, second) = (StepId::FIRST, StepId::new(1));
+        let call = |start| step(String::new(), Kind::Llm, "", UnixNanos(start), UnixNanos(start + 5));
+        let steps: IdVec<StepId, Step> = [call(10), call(30)].into_iter().collect();
+        let entry = |kind, step, at| Entry {
+            kind,
+            step: Some(step),
+            at: UnixNanos(at),
+            branch: false,
+        };
+        let said = |role, text: &str| Message::text(role, text);
+        let conversation = vec![
+            entry(EntryKind::Message(said(Role::User, "Where?")), first, 10),
+            entry(EntryKind::Turn(said(Role::Assistant, "Wait.")), first, 15),
+            entry(EntryKind::Turn(said(Role::Assistant, "Here.")), second, 35),
+        ];
+        let scope = Scope {
+            aside: true,
+            conversation,
+            ..Scope::default()
+        };
+        let mut scopes: IdVec<ScopeId, Scope> = [scope].into_iter().collect();
+        let question = question(&steps, &scopes, None).map(|said| (said.content, said.step));
+        assert_eq!(question, Some((Value::from("Where?"), first)));
+        let answer = answer(&steps, &mut scopes, None, None).map(|said| (said.content, said.step));
+        assert_eq!(answer, Some((Value::from("Here."), second)));
+        assert_eq!(
+            scopes.first().map(|scope| scope.aside),
+            Some(false),
+            "who answers does not stand aside"
+        );
     }
 }

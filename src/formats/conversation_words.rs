@@ -12,13 +12,13 @@ use crate::run::{EntryKind, Run, Step};
 
 /// The words of a run's conversations, its question and its answer.
 #[derive(Debug, Default)]
-pub(crate) struct Told<'a> {
+pub(crate) struct ConversationWords<'a> {
     words: HashSet<Text<'a>>,
     /// Whether any of them may be the text of a JSON object or list.
     has_json: bool,
 }
 
-impl<'a> Told<'a> {
+impl<'a> ConversationWords<'a> {
     /// The words of a run.
     pub(crate) fn of(run: &'a Run) -> Self {
         let conversations = || run.scopes.iter().map(|scope| &scope.conversation);

@@ -9,7 +9,7 @@ use crate::operation::Kind;
 
 /// What the recorded values tell together.
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct SpanTraits {
     pub(super) kind: Option<Kind>,
     pub(super) strange_kind: Option<String>,
     pub(super) hint: Option<Kind>,
@@ -17,7 +17,7 @@ pub(super) struct Told {
     pub(super) shorts: bool,
 }
 
-impl Told {
+impl SpanTraits {
     /// The kind that a word says: all that most spans need.
     pub(super) fn kind_by_word(record: &Record) -> Option<Kind> {
         let word = |index: &usize| {

@@ -8,32 +8,31 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::conversation::{Asked, Conversation};
-use super::names::{self, Fit};
-use super::node::{Node, Nodes};
 use crate::hash::HashMap;
 use crate::operation::Kind;
+use crate::run::arguments::{self, Fit};
+use crate::run::conversation::{CallRef, Conversations, DraftCall};
+use crate::run::id::ConversationId;
+use crate::run::names;
+use crate::run::node::{Node, Nodes};
 use crate::span::UnixNanos;
 
 /// So many calls are looked at for one tool span. More than one is looked at where arguments overlap without fitting, or where
 /// a call began later than one after it.
 const LOOK: usize = 256;
 
-/// All scopes.
-pub(super) const EVERYWHERE: Range<usize> = 0..usize::MAX;
+/// Where the only conversation of [`UnmatchedCalls::of`] stands.
+pub(super) const ONLY_PLACE: Range<usize> = 0..1;
 
-/// A call in one of many conversations.
-pub(super) type Place = (usize, usize);
-
-/// Open calls in order.
-pub(super) struct Open {
-    entries: Vec<Entry>,
+/// Unmatched calls in order.
+pub(super) struct UnmatchedCalls {
+    calls: Vec<Unmatched>,
     queues: HashMap<u64, Queue>,
     state: foldhash::fast::RandomState,
 }
 
-struct Entry {
-    place: Place,
+struct Unmatched {
+    place: CallRef,
     /// Where its scope stands among all scopes.
     nest: usize,
     /// When the model call that asked began.
@@ -65,44 +64,41 @@ enum Arguments<'a> {
     Only(&'a str),
 }
 
-impl Open {
-    /// The open calls of one conversation.
-    pub(super) fn of(nodes: &Nodes, which: usize, conversation: &Conversation) -> Self {
-        Self::of_all(nodes, std::iter::once((0, which, conversation)))
+impl UnmatchedCalls {
+    /// The unmatched calls of one conversation.
+    pub(super) fn of(nodes: &Nodes, conversations: &Conversations, id: ConversationId) -> Self {
+        Self::of_all(nodes, conversations, [(ONLY_PLACE.start, id)])
     }
 
-    /// The open calls of many, each with the place of its scope, in order of those places.
-    pub(super) fn of_all<'a>(nodes: &Nodes, conversations: impl Iterator<Item = (usize, usize, &'a Conversation)>) -> Self {
-        let mut open = Self {
-            entries: Vec::new(),
+    /// The unmatched calls of many conversations, each with the place of its scope, in order of those places.
+    pub(super) fn of_all(nodes: &Nodes, all: &Conversations, wanted: impl IntoIterator<Item = (usize, ConversationId)>) -> Self {
+        let mut out = Self {
+            calls: Vec::new(),
             queues: HashMap::default(),
             state: foldhash::fast::RandomState::default(),
         };
-        for (nest, which, conversation) in conversations {
-            for (at, asked) in conversation.calls.iter().enumerate().filter(|(_, asked)| asked.tools.is_empty()) {
-                let began = asked.by.and_then(|by| nodes.get(by)).map_or(UnixNanos(0), |call| call.start);
-                let entry = Entry {
-                    place: (which, at),
-                    nest,
-                    began,
-                };
-                open.add(entry, asked);
+        for (nest, id) in wanted {
+            let calls = all.get(id).into_iter().flat_map(|conversation| conversation.calls.enumerate());
+            for (call, draft) in calls.filter(|(_, draft)| draft.tools.is_empty()) {
+                let began = draft.by.and_then(|by| nodes.get(by)).map_or(UnixNanos(0), |call| call.start);
+                let place = CallRef { conversation: id, call };
+                out.add(Unmatched { place, nest, began }, draft);
             }
         }
-        for queue in open.queues.values_mut() {
-            queue.close(&open.entries);
+        for queue in out.queues.values_mut() {
+            queue.close(&out.calls);
         }
-        open
+        out
     }
 
-    fn add(&mut self, entry: Entry, asked: &Asked) {
-        let name = asked.call.name.as_str();
-        let number = self.entries.len();
-        self.entries.push(entry);
+    fn add(&mut self, call: Unmatched, draft: &DraftCall) {
+        let name = draft.call.name.as_str();
+        let number = self.calls.len();
+        self.calls.push(call);
         let marks = std::iter::once(Mark::Named(name))
             .chain(std::iter::once(Mark::Ends(name)))
             .chain(names::ends(name).map(Mark::Ends));
-        let arguments = asked.call.arguments.as_ref();
+        let arguments = draft.call.arguments.as_ref();
         let mut of = vec![Arguments::Any, Arguments::Same(signature(&self.state, arguments))];
         let only;
         match arguments {
@@ -137,38 +133,39 @@ impl Open {
 
     fn file(&mut self, mark: &Mark<'_>, arguments: &Arguments<'_>, number: usize) {
         let key = self.key(mark, arguments);
-        self.queues.entry(key).or_default().entries.push(number);
+        self.queues.entry(key).or_default().numbers.push(number);
     }
 
-    /// The first open call that a tool span may have run: of its name, asked before it began, with arguments that fit at least
+    /// The first unmatched call that a tool span may have run: of its name, asked before it began, with arguments that fit at least
     /// so well; for a handoff the first that passes the run to its agent. The call's scope stands in `within`.
-    pub(super) fn first(&mut self, node: &Node, conversations: &[Conversation], least: Fit, within: &Range<usize>) -> Option<Place> {
+    pub(super) fn first(&mut self, node: &Node, conversations: &Conversations, least: Fit, within: &Range<usize>) -> Option<CallRef> {
         let used = node.operation.tool.as_ref();
         let name = used.and_then(|used| used.name.as_deref());
         let mut found: Option<usize> = None;
         if node.kind() == Kind::Handoff {
-            let agent = super::stitch::handed_to(node).map(names::plain);
+            let agent = names::handed_to(node).map(names::plain);
             let by_agent = agent.as_deref().map(Mark::Passes);
             for mark in by_agent.into_iter().chain(name.into_iter().flat_map(named)) {
-                let fits = |asked: &Asked| {
-                    name.is_some_and(|name| names::same_tool(name, &asked.call.name))
-                        || agent.as_deref().is_some_and(|agent| names::is_transfer_to(&asked.call.name, agent))
+                let fits = |draft: &DraftCall| {
+                    name.is_some_and(|name| names::same_tool(name, &draft.call.name))
+                        || agent.as_deref().is_some_and(|agent| names::is_transfer_to(&draft.call.name, agent))
                 };
                 self.look(&mark, &Arguments::Any, node, conversations, within, fits, &mut found);
             }
-            return found.and_then(|found| self.entries.get(found)).map(|entry| entry.place);
+            return found.and_then(|found| self.calls.get(found)).map(|call| call.place);
         }
         let name = names::tool(node)?;
-        let arguments = used.and_then(|used| used.arguments.as_ref());
-        let fits =
-            |asked: &Asked| names::same_tool(name, &asked.call.name) && names::fit(arguments, asked.call.arguments.as_ref()) >= least;
+        let recorded = used.and_then(|used| used.arguments.as_ref());
+        let fits = |draft: &DraftCall| {
+            names::same_tool(name, &draft.call.name) && arguments::fit(recorded, draft.call.arguments.as_ref()) >= least
+        };
         let only;
         let mut of = Vec::new();
-        match (least, arguments) {
-            (Fit::Same, _) => of.push(Arguments::Same(signature(&self.state, arguments))),
+        match (least, recorded) {
+            (Fit::Same, _) => of.push(Arguments::Same(signature(&self.state, recorded))),
             (Fit::Other, _) | (_, None) => of.push(Arguments::Any),
             (_, Some(value)) => {
-                of.extend([Arguments::Same(signature(&self.state, arguments)), Arguments::None]);
+                of.extend([Arguments::Same(signature(&self.state, recorded)), Arguments::None]);
                 match value {
                     Value::Object(map) => of.extend(self.members(map)),
                     bare => {
@@ -183,7 +180,7 @@ impl Open {
                 self.look(&mark, of, node, conversations, within, fits, &mut found);
             }
         }
-        found.and_then(|found| self.entries.get(found)).map(|entry| entry.place)
+        found.and_then(|found| self.calls.get(found)).map(|call| call.place)
     }
 
     /// The first of one queue's calls that fits, if it is before the one that was found.
@@ -193,30 +190,30 @@ impl Open {
         mark: &Mark<'_>,
         arguments: &Arguments<'_>,
         node: &Node,
-        conversations: &[Conversation],
+        conversations: &Conversations,
         within: &Range<usize>,
-        fits: impl Fn(&Asked) -> bool,
+        fits: impl Fn(&DraftCall) -> bool,
         found: &mut Option<usize>,
     ) {
         let key = self.key(mark, arguments);
         let Some(queue) = self.queues.get_mut(&key) else { return };
-        let entries = &self.entries;
-        let asked = |entry: &Entry| conversations.get(entry.place.0)?.calls.get(entry.place.1);
+        let calls = &self.calls;
+        let draft = |call: &Unmatched| call.place.of(conversations);
         let mut at = queue
-            .entries
-            .partition_point(|number| entries.get(*number).is_some_and(|entry| entry.nest < within.start));
+            .numbers
+            .partition_point(|number| calls.get(*number).is_some_and(|call| call.nest < within.start));
         for _ in 0..LOOK {
-            at = queue.from(at, |number| {
-                entries.get(number).and_then(asked).is_some_and(|asked| asked.tools.is_empty())
+            at = queue.next_unmatched(at, |number| {
+                calls.get(number).and_then(draft).is_some_and(|draft| draft.tools.is_empty())
             });
-            let Some((number, entry)) = queue.entries.get(at).and_then(|number| Some((*number, entries.get(*number)?))) else {
+            let Some((number, call)) = queue.numbers.get(at).and_then(|number| Some((*number, calls.get(*number)?))) else {
                 return;
             };
             let later = found.is_some_and(|found| found <= number);
-            if later || entry.nest >= within.end || queue.earliest.get(at).is_some_and(|earliest| *earliest > node.start) {
+            if later || call.nest >= within.end || queue.earliest.get(at).is_some_and(|earliest| *earliest > node.start) {
                 return;
             }
-            if entry.began <= node.start && asked(entry).is_some_and(&fits) {
+            if call.began <= node.start && draft(call).is_some_and(&fits) {
                 *found = Some(number);
                 return;
             }
@@ -228,31 +225,32 @@ impl Open {
 /// Calls with a common mark, in order.
 #[derive(Default)]
 struct Queue {
-    entries: Vec<usize>,
+    /// Their places in [`UnmatchedCalls::calls`].
+    numbers: Vec<usize>,
     /// When the first of this call and those after it was asked for.
     earliest: Vec<UnixNanos>,
-    /// A place at or behind each place, before which no call is open.
+    /// A place at or behind each place, before which every call is matched.
     next: Vec<usize>,
 }
 
 impl Queue {
-    fn close(&mut self, entries: &[Entry]) {
-        self.next = (0..self.entries.len()).collect();
+    fn close(&mut self, calls: &[Unmatched]) {
+        self.next = (0..self.numbers.len()).collect();
         let mut earliest = UnixNanos(u64::MAX);
-        self.earliest = vec![earliest; self.entries.len()];
-        for (number, slot) in self.entries.iter().zip(&mut self.earliest).rev() {
-            earliest = entries.get(*number).map_or(earliest, |entry| entry.began.min(earliest));
+        self.earliest = vec![earliest; self.numbers.len()];
+        for (number, slot) in self.numbers.iter().zip(&mut self.earliest).rev() {
+            earliest = calls.get(*number).map_or(earliest, |call| call.began.min(earliest));
             *slot = earliest;
         }
     }
 
-    /// The first place from here on whose call is open. What was passed over is not passed again.
-    fn from(&mut self, begin: usize, is_open: impl Fn(usize) -> bool) -> usize {
+    /// The first place from here on whose call is unmatched. What was passed over is not passed again.
+    fn next_unmatched(&mut self, begin: usize, is_unmatched: impl Fn(usize) -> bool) -> usize {
         let mut at = begin;
         while let Some(next) = self.next.get(at).copied() {
             if next != at {
                 at = next;
-            } else if self.entries.get(at).is_some_and(|number| is_open(*number)) {
+            } else if self.numbers.get(at).is_some_and(|number| is_unmatched(*number)) {
                 break;
             } else if let Some(slot) = self.next.get_mut(at) {
                 *slot = at + 1;
@@ -273,7 +271,7 @@ fn named(name: &str) -> impl Iterator<Item = Mark<'_>> {
     std::iter::once(Mark::Ends(name)).chain(names::ends(name).map(Mark::Named))
 }
 
-/// Equal for arguments that are the same as [`names::same_value`] has it, and for none and an empty object.
+/// Equal for arguments that are the same as [`arguments::same_value`] has it, and for none and an empty object.
 fn signature(state: &foldhash::fast::RandomState, arguments: Option<&Value>) -> u64 {
     let mut hasher = state.build_hasher();
     match arguments {
@@ -348,7 +346,7 @@ mod tests {
         fn what_is_the_same_has_one_signature(a in values(), b in values()) {
             let state = foldhash::fast::RandomState::default();
             let same = signature(&state, Some(&a)) == signature(&state, Some(&b));
-            prop_assert!(same || !names::same_value(&a, &b), "{} {}", a, b);
+            prop_assert!(same || !arguments::same_value(&a, &b), "{} {}", a, b);
         }
 
         /// A call is found by all names of its tool, and by no other.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::nearest::Nearest;
+use super::nearest_span::NearestSpan;
 use crate::dialect::{self, Field, Registry};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
@@ -28,15 +28,15 @@ pub(super) fn settle(records: &mut Vec<LogRecord>) {
 
 /// Gives each record to a trace; the rest comes back.
 pub(super) fn share_out(records: Vec<LogRecord>, traces: &mut ByTrace, registry: &Registry) -> Vec<LogRecord> {
-    let mut loose = Vec::new();
+    let mut without_trace = Vec::new();
     for record in records {
         match record.trace_id.and_then(|trace| traces.get_mut(&trace)) {
             Some((_, list)) => list.push(record),
-            None => loose.push(record),
+            None => without_trace.push(record),
         }
     }
-    if loose.is_empty() {
-        return loose;
+    if without_trace.is_empty() {
+        return without_trace;
     }
     let keys = registry.keys_of(Field::SessionId);
     let mut of_session: HashMap<String, Vec<(UnixNanos, UnixNanos, TraceId)>> = HashMap::default();
@@ -52,7 +52,7 @@ pub(super) fn share_out(records: Vec<LogRecord>, traces: &mut ByTrace, registry:
         list.sort();
     }
     let mut homeless = Vec::new();
-    for record in loose {
+    for record in without_trace {
         let named = session(&record.attributes, &keys).or_else(|| session(&record.resource.attributes, &keys));
         let home = named.and_then(|session| {
             let list = of_session.get(&session)?;
@@ -86,17 +86,17 @@ pub(super) fn of_spans<'a>(
     let ids: HashSet<SpanId> = trace.spans.iter().map(|span| span.span_id).collect();
     let mut of_span: HashMap<SpanId, Vec<&LogRecord>> = HashMap::default();
     let mut findings = Vec::new();
-    let mut places: Option<Places> = None;
+    let mut index: Option<SpanIndex> = None;
     for record in records {
         let named = record.span_id.filter(|id| ids.contains(id));
         // A record that names another span tells of that one, whether it came or not.
         let found = match record.span_id {
             Some(_) => named,
-            None => places.get_or_insert_with(|| Places::of(trace, registry)).find(record, registry),
+            None => index.get_or_insert_with(|| SpanIndex::of(trace, registry)).find(record, registry),
         };
         let other = named
             .filter(|_| registry.tells_of_others(record.name()))
-            .and_then(|_| places.get_or_insert_with(|| Places::of(trace, registry)).find(record, registry))
+            .and_then(|_| index.get_or_insert_with(|| SpanIndex::of(trace, registry)).find(record, registry))
             .filter(|other| Some(*other) != named);
         if let Some(other) = other {
             of_span.entry(other).or_default().push(record);
@@ -114,20 +114,20 @@ pub(super) fn of_spans<'a>(
 }
 
 /// Where a record without a span may belong.
-struct Places<'a> {
+struct SpanIndex<'a> {
     /// Keys of a tool's call id.
     id_keys: Vec<&'a str>,
     /// The first tool with a call id.
     of_call_id: HashMap<&'a str, SpanId>,
     /// The first model call with a token count, as its number among the calls, and its id.
     of_count: HashMap<i64, (usize, SpanId)>,
-    calls: Nearest,
-    tools: Nearest,
+    calls: NearestSpan,
+    tools: NearestSpan,
     root: Option<SpanId>,
     has_calls: bool,
 }
 
-impl<'a> Places<'a> {
+impl<'a> SpanIndex<'a> {
     fn of(trace: &'a Trace, registry: &'a Registry) -> Self {
         let (mut calls, mut tools, mut root) = (Vec::new(), Vec::new(), None);
         for span in &trace.spans {
@@ -156,8 +156,8 @@ impl<'a> Places<'a> {
             of_call_id,
             of_count,
             has_calls: !calls.is_empty(),
-            calls: Nearest::of(&calls),
-            tools: Nearest::of(&tools),
+            calls: NearestSpan::of(&calls),
+            tools: NearestSpan::of(&tools),
             root,
         }
     }

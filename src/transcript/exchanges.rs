@@ -2,28 +2,29 @@
 
 use std::borrow::Cow;
 
-use super::{CallPlace, Lone, ScopeId, StepId, Transcript};
+use super::call_place::CallPlace;
+use super::coverage::{Transcript, Uncovered};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, ToolCall};
-use crate::run::{Entry, EntryKind, ResultEntry, Step};
+use crate::run::{Entry, EntryKind, ResultEntry, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 
 /// One thing that was said or done in a conversation.
 #[derive(Debug)]
-pub(crate) struct Piece<'a> {
-    pub(crate) kind: PieceKind<'a>,
+pub(crate) struct Exchange<'a> {
+    pub(crate) kind: ExchangeKind<'a>,
     /// The operation that the piece tells of, or whose input a message stands in.
     pub(crate) step: Option<StepId>,
     pub(crate) at: UnixNanos,
     /// The history was edited or cut before it.
     pub(crate) branch: bool,
     /// What it asks for, in order.
-    pub(crate) calls: Vec<Asked<'a>>,
+    pub(crate) calls: Vec<ExchangeCall<'a>>,
 }
 
 /// What a piece is.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum PieceKind<'a> {
+pub(crate) enum ExchangeKind<'a> {
     /// A message that came as input; no fact of its step is the message's.
     Message(&'a Message),
     /// What a model call said.
@@ -41,7 +42,7 @@ pub(crate) enum PieceKind<'a> {
 
 /// A call and what came back.
 #[derive(Debug)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct ExchangeCall<'a> {
     /// The recorded id, else one made of the model call's.
     pub(crate) id: Cow<'a, str>,
     /// Whether no message has the id.
@@ -51,12 +52,12 @@ pub(crate) struct Asked<'a> {
     /// The tool's step, where one is known.
     pub(crate) tool: Option<StepId>,
     /// In order; the last one holds.
-    pub(crate) results: Vec<Given<'a>>,
+    pub(crate) results: Vec<CallResult<'a>>,
 }
 
 /// A result.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Given<'a> {
+pub(crate) struct CallResult<'a> {
     /// The conversation's entry; `None`: the tool's step alone tells it.
     pub(crate) entry: Option<&'a ResultEntry>,
     pub(crate) tool: Option<StepId>,
@@ -67,28 +68,28 @@ pub(crate) struct Given<'a> {
 
 /// What a scope's conversation comes to.
 #[derive(Debug, Default)]
-pub(crate) struct Pieces<'a> {
-    pub(crate) list: Vec<Piece<'a>>,
+pub(crate) struct Exchanges<'a> {
+    pub(crate) list: Vec<Exchange<'a>>,
     /// Operations that no piece tells of, but for those that say nothing of agents.
     pub(crate) rest: Vec<StepId>,
     by_place: HashMap<CallPlace, (usize, usize)>,
     by_id: HashMap<Cow<'a, str>, (usize, usize)>,
     /// Results of calls that nobody knows.
-    stray: Vec<Piece<'a>>,
+    stray: Vec<Exchange<'a>>,
 }
 
 impl<'a> Transcript<'a> {
     /// The conversation of a scope, and in it the operations that it does not tell of.
-    pub(crate) fn pieces(&self, scope: ScopeId) -> Pieces<'a> {
-        let mut out = Pieces::default();
-        let conversation = self.run.scopes.get(scope.index()).map_or(&[][..], |scope| &scope.conversation);
+    pub(crate) fn exchanges(&self, scope: ScopeId) -> Exchanges<'a> {
+        let mut out = Exchanges::default();
+        let conversation = self.run.scopes.get(scope).map_or(&[][..], |scope| &scope.conversation);
         for entry in conversation {
             out.entry(self, entry);
         }
         let mut between = std::mem::take(&mut out.stray);
         for id in self.steps_of(scope) {
             if let Some(step) = id.of(self.run)
-                && !out.beside(self, *id, step, &mut between)
+                && !out.add_uncovered(self, *id, step, &mut between)
                 && !matches!(step.operation.kind, Kind::Plain | Kind::Detail)
                 && !self.is_in_conversation(*id)
             {
@@ -100,16 +101,16 @@ impl<'a> Transcript<'a> {
     }
 }
 
-impl<'a> Pieces<'a> {
+impl<'a> Exchanges<'a> {
     fn entry(&mut self, transcript: &Transcript<'a>, entry: &'a Entry) {
-        let step = entry.step.map(StepId::new);
+        let step = entry.step;
         let (kind, message) = match &entry.kind {
-            EntryKind::Message(message) => (PieceKind::Message(message), Some(message)),
-            EntryKind::Turn(message) => (PieceKind::Turn(message), Some(message)),
-            EntryKind::Call(_) => (PieceKind::Unasked, None),
+            EntryKind::Message(message) => (ExchangeKind::Message(message), Some(message)),
+            EntryKind::Turn(message) => (ExchangeKind::Turn(message), Some(message)),
+            EntryKind::Call(_) => (ExchangeKind::Unasked, None),
             EntryKind::Result(result) => return self.result(entry, result),
         };
-        let mut piece = Piece {
+        let mut piece = Exchange {
             kind,
             step: step.filter(|step| step.of(transcript.run).is_some()),
             at: entry.at,
@@ -117,8 +118,8 @@ impl<'a> Pieces<'a> {
             calls: Vec::new(),
         };
         if let EntryKind::Call(call) = &entry.kind {
-            piece.step = Some(StepId::new(call.tool));
-            piece.calls.push(Asked {
+            piece.step = Some(call.tool);
+            piece.calls.push(ExchangeCall {
                 id: (&call.call_id).into(),
                 is_made: false,
                 call: None,
@@ -137,10 +138,10 @@ impl<'a> Pieces<'a> {
                 },
                 Cow::Borrowed,
             );
-            if let (Some(place), PieceKind::Turn(_)) = (place, kind) {
+            if let (Some(place), ExchangeKind::Turn(_)) = (place, kind) {
                 let _ = self.by_place.insert(place, (self.list.len(), index));
             }
-            piece.calls.push(Asked {
+            piece.calls.push(ExchangeCall {
                 id,
                 is_made: recorded.is_none(),
                 call: Some(call),
@@ -151,7 +152,7 @@ impl<'a> Pieces<'a> {
         self.push(piece);
     }
 
-    fn push(&mut self, piece: Piece<'a>) {
+    fn push(&mut self, piece: Exchange<'a>) {
         for (at, asked) in piece.calls.iter().enumerate() {
             let _ = self.by_id.insert(asked.id.clone(), (self.list.len(), at));
         }
@@ -159,69 +160,69 @@ impl<'a> Pieces<'a> {
     }
 
     fn result(&mut self, entry: &'a Entry, result: &'a ResultEntry) {
-        let given = Given {
+        let given = CallResult {
             entry: Some(result),
-            tool: result.tool.map(StepId::new),
+            tool: result.tool,
             at: entry.at,
             branch: entry.branch,
         };
-        if let Some(asked) = self.asked(&result.call_id, None) {
+        if let Some(asked) = self.call(&result.call_id, None) {
             asked.give(given);
         } else if given.tool.is_some() {
-            let mut asked = Asked::lone((&result.call_id).into(), given.tool);
+            let mut asked = ExchangeCall::made((&result.call_id).into(), given.tool);
             asked.results.push(given);
-            self.push(Piece::lone(PieceKind::Unasked, given.tool, given.at, vec![asked]));
+            self.push(Exchange::new(ExchangeKind::Unasked, given.tool, given.at, vec![asked]));
         } else {
-            let mut asked = Asked::lone((&result.call_id).into(), None);
+            let mut asked = ExchangeCall::made((&result.call_id).into(), None);
             asked.results.push(given);
-            self.stray.push(Piece::lone(PieceKind::Unasked, None, given.at, vec![asked]));
+            self.stray.push(Exchange::new(ExchangeKind::Unasked, None, given.at, vec![asked]));
         }
     }
 
-    fn asked(&mut self, id: &str, place: Option<CallPlace>) -> Option<&mut Asked<'a>> {
+    fn call(&mut self, id: &str, place: Option<CallPlace>) -> Option<&mut ExchangeCall<'a>> {
         let of_place = place.and_then(|place| self.by_place.get(&place));
         let (piece, at) = *of_place.or_else(|| self.by_id.get(id))?;
         self.list.get_mut(piece)?.calls.get_mut(at)
     }
 
     /// What no entry tells of. Whether it is told now.
-    fn beside(&mut self, transcript: &Transcript<'a>, id: StepId, step: &'a Step, between: &mut Vec<Piece<'a>>) -> bool {
-        let Some(lone) = transcript.lone(id) else { return false };
-        let given = Given {
+    fn add_uncovered(&mut self, transcript: &Transcript<'a>, id: StepId, step: &'a Step, between: &mut Vec<Exchange<'a>>) -> bool {
+        let Some(uncovered) = transcript.uncovered(id) else { return false };
+        let given = CallResult {
             entry: None,
             tool: Some(id),
             at: step.end_or_start(),
             branch: false,
         };
-        let call = match lone {
-            Lone::Result => self.asked("", CallPlace::of_tool(step)),
-            Lone::HandoffResult(call) => self.asked(call, None),
+        let call = match uncovered {
+            Uncovered::Result => self.call("", CallPlace::of_tool(step)),
+            Uncovered::HandoffResult(call) => self.call(call, None),
             _ => None,
         };
         if let Some(asked) = call {
             asked.give(given);
             return true;
         }
-        let kind = match lone {
+        let kind = match uncovered {
             // A tool inside a tool is a part of it.
-            Lone::CallAndResult if step.operation.kind == Kind::Tool && transcript.is_inside_tool(id) => return false,
-            Lone::CallAndResult | Lone::Result | Lone::HandoffResult(_) => PieceKind::Unasked,
-            Lone::Turn => PieceKind::SilentTurn,
-            Lone::UserWords => PieceKind::UserWords,
-            Lone::AgentWords => PieceKind::AgentWords,
+            Uncovered::CallAndResult if step.operation.kind == Kind::Tool && transcript.is_inside_tool(id) => return false,
+            Uncovered::CallAndResult | Uncovered::Result | Uncovered::HandoffResult(_) => ExchangeKind::Unasked,
+            Uncovered::Turn => ExchangeKind::SilentTurn,
+            Uncovered::UserWords => ExchangeKind::UserWords,
+            Uncovered::AgentWords => ExchangeKind::AgentWords,
         };
         let mut calls = Vec::new();
-        if kind == PieceKind::Unasked {
-            let mut asked = Asked::lone((&step.id).into(), Some(id));
+        if kind == ExchangeKind::Unasked {
+            let mut asked = ExchangeCall::made((&step.id).into(), Some(id));
             asked.results.extend(step.ended_at.map(|_| given));
             calls.push(asked);
         }
-        between.push(Piece::lone(kind, Some(id), given.at, calls));
+        between.push(Exchange::new(kind, Some(id), given.at, calls));
         true
     }
 
     /// Puts pieces at their time: before the first turn that is later, after the words that begin the conversation.
-    fn merge(&mut self, mut between: Vec<Piece<'a>>) {
+    fn merge(&mut self, mut between: Vec<Exchange<'a>>) {
         if between.is_empty() {
             return;
         }
@@ -229,7 +230,7 @@ impl<'a> Pieces<'a> {
         let mut between = between.into_iter().peekable();
         let mut begun = false;
         for piece in std::mem::take(&mut self.list) {
-            begun |= !matches!(piece.kind, PieceKind::Message(_));
+            begun |= !matches!(piece.kind, ExchangeKind::Message(_));
             while begun && let Some(earlier) = between.next_if(|earlier| earlier.at <= piece.at) {
                 self.list.push(earlier);
             }
@@ -239,8 +240,8 @@ impl<'a> Pieces<'a> {
     }
 }
 
-impl<'a> Piece<'a> {
-    fn lone(kind: PieceKind<'a>, step: Option<StepId>, at: UnixNanos, calls: Vec<Asked<'a>>) -> Self {
+impl<'a> Exchange<'a> {
+    fn new(kind: ExchangeKind<'a>, step: Option<StepId>, at: UnixNanos, calls: Vec<ExchangeCall<'a>>) -> Self {
         Self {
             kind,
             step,
@@ -251,8 +252,8 @@ impl<'a> Piece<'a> {
     }
 }
 
-impl<'a> Asked<'a> {
-    fn lone(id: Cow<'a, str>, tool: Option<StepId>) -> Self {
+impl<'a> ExchangeCall<'a> {
+    fn made(id: Cow<'a, str>, tool: Option<StepId>) -> Self {
         Self {
             id,
             is_made: true,
@@ -262,7 +263,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    fn give(&mut self, given: Given<'a>) {
+    fn give(&mut self, given: CallResult<'a>) {
         self.tool = given.tool.or(self.tool);
         self.results.push(given);
     }

@@ -3,56 +3,60 @@
 //! Ids are not unique: models and servers number calls from 0 in every answer, and agents of one trace share the numbers.
 //! So name and arguments have to agree, and of several calls the one nearest in the tree of spans is meant.
 
-use super::conversation::{Asked, Conversation};
-use super::names::{self, Fit};
-use super::node::{Node, Nodes};
-use super::scope::Scopes;
 use crate::hash::HashMap;
+use crate::run::arguments::{self, Fit};
+use crate::run::call_ids::is_counter;
+use crate::run::conversation::{CallRef, Conversations, DraftCall};
+use crate::run::id::{ConversationId, NodeId, ScopeId};
+use crate::run::names;
+use crate::run::node::{Node, Nodes};
+use crate::run::scopes::Scopes;
 use crate::span::UnixNanos;
 
 /// How many calls of one id are looked at.
 const LOOKED_AT: usize = 64;
 
 /// The calls of all conversations.
-pub(super) struct AskedBy {
+pub(super) struct CallsById {
     /// The conversation of each scope.
-    of_scope: HashMap<usize, usize>,
+    of_scope: HashMap<ScopeId, ConversationId>,
     /// Scopes of sub-agents without a span of their own, by the tool around them.
-    of_tool: HashMap<usize, usize>,
+    of_tool: HashMap<NodeId, ScopeId>,
     /// Conversation and call, by the call's id and the end of the tool's name.
-    by_id: HashMap<String, HashMap<String, Vec<(usize, usize)>>>,
+    by_id: HashMap<String, HashMap<String, Vec<CallRef>>>,
 }
 
-impl AskedBy {
-    pub(super) fn of(nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation]) -> Self {
+impl CallsById {
+    pub(super) fn of(nodes: &Nodes, scopes: &Scopes, conversations: &Conversations) -> Self {
         let mut out = Self {
             of_scope: HashMap::default(),
             of_tool: HashMap::default(),
             by_id: HashMap::default(),
         };
-        for (scope, draft) in scopes.list.iter().enumerate() {
+        for (scope, draft) in scopes.list.enumerate() {
             if let (Some(tool), None) = (draft.tool, draft.node) {
                 let _ = out.of_tool.insert(tool, scope);
             }
         }
-        for (at, conversation) in conversations.iter().enumerate() {
+        for (at, conversation) in conversations.enumerate() {
             out.of_scope.extend(conversation.scopes.iter().map(|scope| (*scope, at)));
             for (id, calls) in conversation.calls_by_id() {
                 let of_id = out.by_id.entry(id.clone()).or_default();
                 for call in calls {
-                    let Some(asked) = conversation.calls.get(*call) else { continue };
-                    let end = tail(&asked.call.name);
+                    let Some(draft) = conversation.calls.get(*call) else { continue };
+                    let place = CallRef {
+                        conversation: at,
+                        call: *call,
+                    };
+                    let end = tail(&draft.call.name);
                     match of_id.get_mut(end) {
-                        Some(list) => list.push((at, *call)),
-                        None => _ = of_id.insert(end.to_owned(), vec![(at, *call)]),
+                        Some(list) => list.push(place),
+                        None => _ = of_id.insert(end.to_owned(), vec![place]),
                     }
                 }
             }
         }
-        let began = |(at, call): &(usize, usize)| {
-            let asked = conversations.get(*at)?.calls.get(*call)?;
-            Some(nodes.get(asked.by?)?.start)
-        };
+        let began = |place: &CallRef| Some(nodes.get(place.of(conversations)?.by?)?.start);
         for list in out.by_id.values_mut().flat_map(HashMap::values_mut) {
             list.sort_by_cached_key(|place| (began(place), *place));
         }
@@ -60,57 +64,58 @@ impl AskedBy {
     }
 
     /// The conversation of the tool's agent.
-    pub(super) fn conversation_of(&self, scopes: &Scopes, tool: usize) -> Option<usize> {
+    pub(super) fn conversation_of(&self, scopes: &Scopes, tool: NodeId) -> Option<ConversationId> {
         self.of_scope.get(&scopes.scope_of(tool)).copied()
     }
 
     /// Gives a tool to the call that asked for it. A second span of one call is another attempt.
-    pub(super) fn give(&self, nodes: &Nodes, scopes: &Scopes, conversations: &mut [Conversation], tool: usize) -> bool {
+    pub(super) fn give(&self, nodes: &Nodes, scopes: &Scopes, conversations: &mut Conversations, tool: NodeId) -> bool {
         let found = nodes
             .get(tool)
             .and_then(|node| self.find(nodes, scopes, conversations, (tool, node)));
-        let asked = found.and_then(|(at, call)| conversations.get_mut(at)?.calls.get_mut(call));
-        asked.map(|asked| asked.tools.push(tool)).is_some()
+        let call = found.and_then(|place| place.of_mut(conversations));
+        call.map(|call| call.tools.push(tool)).is_some()
     }
 
-    fn find(&self, nodes: &Nodes, scopes: &Scopes, conversations: &[Conversation], (tool, node): (usize, &Node)) -> Option<(usize, usize)> {
+    fn find(&self, nodes: &Nodes, scopes: &Scopes, conversations: &Conversations, (tool, node): (NodeId, &Node)) -> Option<CallRef> {
         let used = node.operation.tool.as_ref()?;
         let of_id = self.by_id.get(used.call_id.as_ref()?)?;
-        let asked = |(at, call): (usize, usize)| conversations.get(at)?.calls.get(call);
-        let agrees = |asked: &Asked| {
-            used.name.as_ref().is_none_or(|name| names::same_tool(name, &asked.call.name))
-                && names::fit(used.arguments.as_ref(), asked.call.arguments.as_ref()) >= Fit::Unknown
+        let draft = |place: CallRef| place.of(conversations);
+        let agrees = |draft: &DraftCall| {
+            used.name.as_ref().is_none_or(|name| names::same_tool(name, &draft.call.name))
+                && arguments::fit(used.arguments.as_ref(), draft.call.arguments.as_ref()) >= Fit::Unknown
         };
-        let began = |asked: &Asked| asked.by.and_then(|by| nodes.get(by)).map(|call| call.start);
+        let began = |draft: &DraftCall| draft.by.and_then(|by| nodes.get(by)).map(|call| call.start);
         let end = used.name.as_deref().map(tail);
         let lists = of_id.iter().filter(|(name, _)| end.is_none_or(|end| end == name.as_str()));
-        let mut places: Vec<(usize, usize)> = Vec::new();
+        let mut places: Vec<CallRef> = Vec::new();
         for (_, list) in lists {
-            places.extend(latest(list, node.start, |place| asked(place).and_then(began)));
+            places.extend(latest(list, node.start, |place| draft(place).and_then(began)));
         }
-        places.retain(|place| asked(*place).is_some_and(agrees));
+        places.retain(|place| draft(*place).is_some_and(agrees));
         if let [] | [_] = places.as_slice() {
             // Nobody else has a call of this id: it decides, if it is no number that others have too.
             let mut all = of_id.values().flatten();
             let only = all.next().filter(|_| all.next().is_none());
-            let decides = |place: &&(usize, usize)| {
-                !is_counter(used.call_id.as_deref().unwrap_or_default()) || self.is_near(nodes, scopes, tool, place.0)
+            let decides = |place: &&CallRef| {
+                !is_counter(used.call_id.as_deref().unwrap_or_default()) || self.is_near(nodes, scopes, tool, place.conversation)
             };
             return places.first().or_else(|| only.filter(decides)).copied();
         }
-        let way: HashMap<usize, usize> = nodes.ancestors(tool).enumerate().map(|(steps, up)| (up, steps)).collect();
-        let steps_to = |asked: &Asked| nodes.ancestors(asked.by?).find_map(|up| way.get(&up).copied());
-        let rank = |place: (usize, usize)| {
-            let asked = asked(place)?;
-            let before = began(asked).is_none_or(|began| began <= node.start);
-            let steps = steps_to(asked).unwrap_or(usize::MAX);
-            Some((before, std::cmp::Reverse(steps), began(asked), place))
+        let distances: HashMap<NodeId, usize> = nodes.ancestors(tool).enumerate().map(|(steps, up)| (up, steps)).collect();
+        let distance_to = |draft: &DraftCall| nodes.ancestors(draft.by?).find_map(|up| distances.get(&up).copied());
+        let rank = |place: CallRef| {
+            let draft = draft(place)?;
+            let before = began(draft).is_none_or(|began| began <= node.start);
+            // `None`, no common ancestor, is the farthest.
+            let near = distance_to(draft).map(std::cmp::Reverse);
+            Some((before, near, began(draft), place))
         };
         places.into_iter().max_by_key(|place| rank(*place))
     }
 
     /// Whether a conversation is that of the tool's agent, or of a sub-agent around it.
-    fn is_near(&self, nodes: &Nodes, scopes: &Scopes, tool: usize, conversation: usize) -> bool {
+    fn is_near(&self, nodes: &Nodes, scopes: &Scopes, tool: NodeId, conversation: ConversationId) -> bool {
         let around = nodes.ancestors(tool).filter_map(|up| self.of_tool.get(&up).copied());
         let mut scopes = around.chain([scopes.scope_of(tool)]);
         scopes.any(|scope| self.of_scope.get(&scope) == Some(&conversation))
@@ -118,7 +123,7 @@ impl AskedBy {
 }
 
 /// The calls that began last before a time, and some after it.
-fn latest(list: &[(usize, usize)], start: UnixNanos, began: impl Fn((usize, usize)) -> Option<UnixNanos>) -> &[(usize, usize)] {
+fn latest(list: &[CallRef], start: UnixNanos, began: impl Fn(CallRef) -> Option<UnixNanos>) -> &[CallRef] {
     if list.len() <= LOOKED_AT {
         return list;
     }
@@ -135,13 +140,6 @@ fn tail(name: &str) -> &str {
     name.get(begin..).unwrap_or(name).trim_start_matches('_')
 }
 
-/// Whether an id is a number that begins anew in every answer: `call_1`, `search:0`.
-pub(super) fn is_counter(id: &str) -> bool {
-    let end = id.rsplit(['_', ':', '-', '.', '/', '|']).next().unwrap_or(id);
-    let digits = end.trim_start_matches(|char: char| char.is_ascii_alphabetic());
-    digits.len() <= 5 && digits.bytes().all(|byte| byte.is_ascii_digit()) && end.len() - digits.len() <= 4
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -155,20 +153,5 @@ mod tests {
             let long = format!("{server}{between}{name}");
             prop_assert!(!names::same_tool(&long, &name) || tail(&long) == tail(&name), "{}", long);
         }
-    }
-
-    #[test]
-    fn counted_ids() {
-        let counted = ["call_0", "call_12", "search:0", "functions.search:3", "0", "c1", "tool-7"].map(is_counter);
-        assert_eq!(counted, [true; 7]);
-        let unique = [
-            "call_6c80309895694fd8a9863c4d",
-            "toolu_e2512e1f58a84352a8f14b3d",
-            "chatcmpl-tool-5ad6f3a1b2",
-            "5198f36626044c4b",
-            "9TaBcd3Xy",
-        ]
-        .map(is_counter);
-        assert_eq!(unique, [false; 5]);
     }
 }

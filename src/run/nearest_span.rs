@@ -10,7 +10,7 @@ type Best = (u64, SpanId);
 
 /// Spans by their times.
 #[derive(Debug, Default)]
-pub(super) struct Nearest {
+pub(super) struct NearestSpan {
     /// From each of these times to the next one, the best span that holds it.
     holding: BTreeMap<u64, Option<Best>>,
     /// The best span that begins at this time.
@@ -19,7 +19,7 @@ pub(super) struct Nearest {
     ends: BTreeMap<u64, Best>,
 }
 
-impl Nearest {
+impl NearestSpan {
     pub(super) fn of(spans: &[&Span]) -> Self {
         let mut nearest = Self::default();
         let mut begins: Vec<(u64, u64, Best)> = Vec::with_capacity(spans.len());
@@ -111,7 +111,7 @@ mod tests {
                 })
                 .collect();
             let spans: Vec<&Span> = spans.iter().collect();
-            let nearest = Nearest::of(&spans);
+            let nearest = NearestSpan::of(&spans);
             for at in (0..25).chain(edge) {
                 assert_eq!(
                     nearest.to(UnixNanos(at)),

@@ -1,32 +1,33 @@
 //! Calls that no model's output shows, though a model made them: only a model gives a tool run a call's id.
 
-use super::conversation::Conversation;
-use super::node::Nodes;
 use crate::hash::HashSet;
 use crate::operation::{Kind, ToolCall};
+use crate::run::conversation::Conversation;
+use crate::run::id::{Id, MessageId, NodeId};
+use crate::run::node::Nodes;
 use crate::span::UnixNanos;
 use crate::trace::{Finding, FindingKind};
 
 /// Gives tool runs that have a call's id to the answer right before them, where its span shows words and no calls. Keeps in
 /// `tools` those that no answer asked for.
-pub(super) fn by_time(nodes: &mut Nodes, conversation: &mut Conversation, tools: &mut Vec<usize>) {
+pub(super) fn give(nodes: &mut Nodes, conversation: &mut Conversation, tools: &mut Vec<NodeId>) {
     let turns = Turns::of(nodes, conversation);
-    let sayings = conversation.sayings.iter().enumerate();
-    let silent: HashSet<usize> = sayings.filter(|(_, saying)| saying.calls.is_empty()).map(|(at, _)| at).collect();
+    let without_calls = conversation.messages.enumerate().filter(|(_, draft)| draft.calls.is_empty());
+    let without_calls: HashSet<MessageId> = without_calls.map(|(id, _)| id).collect();
     tools.retain(|tool| {
         let Some(call) = call_of(nodes, *tool) else { return true };
         let begin = nodes.get(*tool).map(|node| node.start);
         let before = begin.and_then(|begin| turns.before(begin));
-        let Some(at) = before.filter(|at| silent.contains(at)) else {
+        let Some(at) = before.filter(|at| without_calls.contains(at)) else {
             return true;
         };
-        let Some(asked) = conversation.ask(at, call.clone()) else {
+        let Some(added) = conversation.add_call(at, call.clone()) else {
             return true;
         };
-        if let Some(asked) = conversation.calls.get_mut(asked) {
-            asked.tools.push(*tool);
+        if let Some(draft) = conversation.calls.get_mut(added) {
+            draft.tools.push(*tool);
         }
-        let node = conversation.sayings.get(at).and_then(|saying| saying.node);
+        let node = conversation.messages.get(at).map(|draft| draft.node);
         let output = node.and_then(|node| nodes.get_mut(node)?.operation.output_messages.as_mut());
         if let Some(message) = output.and_then(|list| list.first_mut()) {
             message.tool_calls.push(call);
@@ -41,7 +42,7 @@ pub(super) fn by_time(nodes: &mut Nodes, conversation: &mut Conversation, tools:
 }
 
 /// The call that a tool run says it is of.
-fn call_of(nodes: &Nodes, tool: usize) -> Option<ToolCall> {
+fn call_of(nodes: &Nodes, tool: NodeId) -> Option<ToolCall> {
     let node = nodes.get(tool).filter(|node| node.kind() == Kind::Tool)?;
     let used = node.operation.tool.as_deref()?;
     Some(ToolCall {
@@ -55,16 +56,16 @@ fn call_of(nodes: &Nodes, tool: usize) -> Option<ToolCall> {
 /// When model calls were at work.
 struct Turns {
     /// By start: of all that began by then, the one that ends last. `None`: one of them has not ended.
-    last: Vec<(UnixNanos, Option<(UnixNanos, usize)>)>,
+    last: Vec<(UnixNanos, Option<(UnixNanos, MessageId)>)>,
 }
 
 impl Turns {
     fn of(nodes: &Nodes, conversation: &Conversation) -> Self {
-        let turns = conversation.sayings.iter().enumerate().filter(|(_, saying)| saying.is_turn);
-        let turns = turns.filter_map(|(at, saying)| Some((at, nodes.get(saying.node?)?)));
-        let mut last: Vec<_> = turns.map(|(at, node)| (node.start, node.end.map(|end| (end, at)))).collect();
+        let turns = conversation.messages.enumerate().filter(|(_, draft)| draft.is_turn);
+        let turns = turns.filter_map(|(id, draft)| Some((id, nodes.get(draft.node)?)));
+        let mut last: Vec<_> = turns.map(|(id, node)| (node.start, node.end.map(|end| (end, id)))).collect();
         last.sort_unstable();
-        let mut so_far = Some((UnixNanos(0), 0));
+        let mut so_far = Some((UnixNanos(0), MessageId::FIRST));
         for (_, slot) in &mut last {
             so_far = so_far.and_then(|before| Some(before.max((*slot)?)));
             *slot = so_far;
@@ -73,7 +74,7 @@ impl Turns {
     }
 
     /// The answer that ended last before this time; `None` where a model call was at work then.
-    fn before(&self, time: UnixNanos) -> Option<usize> {
+    fn before(&self, time: UnixNanos) -> Option<MessageId> {
         let begun = self.last.partition_point(|(start, _)| *start <= time);
         let (_, last) = self.last.get(begun.checked_sub(1)?)?;
         last.filter(|(end, _)| *end <= time).map(|(_, at)| at)

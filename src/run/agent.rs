@@ -1,0 +1,96 @@
+//! Who ran: the agent, its framework, the service around it.
+
+use std::cell::LazyCell;
+
+use super::id::{IdVec, ScopeId, StepId};
+use super::model::{AgentInfo, Scope, Step};
+use crate::dialect::Framework;
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Agent, Kind};
+use crate::span::{Span, SpanId};
+use crate::trace::Trace;
+
+/// The framework, and a span of it: the first that any span shows; `custom` if none but a provider's package does.
+pub(super) fn framework<'a>(
+    trace: &'a Trace,
+    steps: &IdVec<StepId, Step>,
+    worker: Option<&'a Span>,
+) -> Option<(&'static Framework, &'a Span)> {
+    let mut known: HashSet<&str> = HashSet::default();
+    let mut custom = None;
+    let spans = steps.iter().filter(|step| step.operation.kind != Kind::Plain);
+    // Most runs need no span but the worker's.
+    let by_id = LazyCell::new(|| -> HashMap<SpanId, &Span> { trace.spans.iter().map(|span| (span.span_id, span)).collect() });
+    let spans = spans.filter_map(|step| by_id.get(&step.span_id?).copied());
+    for span in worker.into_iter().chain(spans) {
+        // One look at each scope: its first span shows what the others do.
+        if !known.insert(&span.scope.name) {
+            continue;
+        }
+        match Framework::of(span) {
+            Some(found) if !found.is_custom() => return Some((found, span)),
+            found => custom = custom.or(found.map(|found| (found, span))),
+        }
+    }
+    custom
+}
+
+pub(super) fn info(
+    (steps, scopes): (&IdVec<StepId, Step>, &IdVec<ScopeId, Scope>),
+    root: Option<StepId>,
+    span: Option<&Span>,
+    worker: Option<&Span>,
+    framework: Option<(&Framework, &Span)>,
+) -> AgentInfo {
+    let root_step = root.and_then(|root| steps.get(root));
+    let service = span
+        .and_then(|span| span.resource.attributes.text("service.name"))
+        .filter(|name| !name.starts_with("unknown_service"));
+    let name = root_step
+        .filter(|step| step.operation.kind == Kind::Agent)
+        .and_then(|step| step.operation.agent.name.clone())
+        .or_else(|| topmost_name(steps, scopes))
+        .or_else(|| steps.iter().find_map(|step| step.operation.agent.name.clone()))
+        .or_else(|| steps.iter().find_map(|step| step.operation.workflow.clone()))
+        .or_else(|| {
+            root_step
+                .filter(|step| step.operation.kind == Kind::Chain)
+                .map(|step| step.operation.name.clone())
+        })
+        .or_else(|| service.map(str::to_owned));
+    let first = |of: fn(&Agent) -> &Option<String>| {
+        let agents = || steps.iter().filter(|step| step.operation.kind == Kind::Agent);
+        let mut steps = root_step.into_iter().chain(agents()).chain(steps);
+        steps.find_map(|step| of(&step.operation.agent).clone())
+    };
+    let recorded = first(|agent| &agent.framework);
+    AgentInfo {
+        name,
+        version: first(|agent| &agent.version).or_else(|| {
+            span.and_then(|span| span.resource.attributes.text("service.version"))
+                .map(str::to_owned)
+        }),
+        framework_version: framework
+            .filter(|(framework, _)| recorded.as_deref().is_none_or(|recorded| recorded == framework.name))
+            .and_then(|(framework, span)| framework.version(span).map(str::to_owned)),
+        framework: recorded.or_else(|| framework.map(|(framework, _)| framework.name.to_owned())),
+        instrumentation: worker.map(|span| span.scope.name.clone()).filter(|name| !name.is_empty()),
+        instrumentation_version: worker.map(|span| span.scope.version.clone()).filter(|version| !version.is_empty()),
+    }
+}
+
+/// The name of the topmost agent that has one; agents that only check others come last.
+fn topmost_name(steps: &IdVec<StepId, Step>, scopes: &IdVec<ScopeId, Scope>) -> Option<String> {
+    let mut agents_above: IdVec<StepId, usize> = IdVec::with_capacity(steps.len());
+    let mut named = Vec::new();
+    for (at, step) in steps.enumerate() {
+        let above = step.parent.and_then(|parent| agents_above.get(parent)).copied().unwrap_or(0);
+        let is_agent = step.operation.kind == Kind::Agent;
+        agents_above.push(above + usize::from(is_agent));
+        if is_agent && let Some(name) = &step.operation.agent.name {
+            let aside = scopes.get(step.scope).is_some_and(|scope| scope.aside);
+            named.push(((aside, above, at), name));
+        }
+    }
+    named.into_iter().min().map(|(_, name)| name.clone())
+}

@@ -1,0 +1,146 @@
+//! A conversation while it is being put together: each message once, under all keys by which it is known again.
+
+use super::keys::Key;
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Message, Role, ToolCall};
+use crate::run::id::{CallId, ConversationId, IdVec, MessageId, NodeId, ScopeId};
+
+/// One message of a conversation.
+#[derive(Debug, Clone)]
+pub(in crate::run) struct DraftMessage {
+    pub(in crate::run) message: Message,
+    /// The model call that said it, or in whose input it stands.
+    pub(in crate::run) node: NodeId,
+    /// Whether a model call of this trace said it.
+    pub(in crate::run) is_turn: bool,
+    /// The history was edited or cut before it.
+    pub(in crate::run) branch: bool,
+    /// The calls of this message, in order.
+    pub(in crate::run) calls: Vec<CallId>,
+    /// By what the message is known as it is now.
+    pub(super) keys: Vec<Key>,
+}
+
+/// One tool call that a message asks for.
+#[derive(Debug, Clone)]
+pub(in crate::run) struct DraftCall {
+    /// The call as its message has it, with an id that was learned later.
+    pub(in crate::run) call: ToolCall,
+    /// The message that holds it.
+    pub(in crate::run) message: MessageId,
+    /// Its place in the message.
+    pub(in crate::run) index: usize,
+    /// The model call that asked.
+    pub(in crate::run) by: Option<NodeId>,
+    /// The result as a later model input has it.
+    pub(in crate::run) result: Option<SeenResult>,
+    /// Tool nodes that ran it, in order.
+    pub(in crate::run) tools: Vec<NodeId>,
+}
+
+/// A tool's result in a model's input.
+#[derive(Debug, Clone)]
+pub(in crate::run) struct SeenResult {
+    pub(in crate::run) message: Message,
+    /// The model call in whose input it stands.
+    pub(in crate::run) node: NodeId,
+}
+
+/// A conversation while it is being put together.
+#[derive(Debug, Default)]
+pub(in crate::run) struct Conversation {
+    /// The scopes that speak in it; the first one owns it.
+    pub(in crate::run) scopes: Vec<ScopeId>,
+    pub(in crate::run) messages: IdVec<MessageId, DraftMessage>,
+    pub(in crate::run) calls: IdVec<CallId, DraftCall>,
+    /// Results that name a call that nobody made.
+    pub(in crate::run) stray_results: Vec<SeenResult>,
+    /// Id and text of the stray results: each is kept once.
+    pub(super) known_strays: HashSet<(Option<String>, String)>,
+    pub(super) by_key: HashMap<Key, Vec<MessageId>>,
+    /// The first words of a user.
+    pub(super) opening: Option<Key>,
+    /// The calls of each id, in the order in which they were asked: a model may number its calls from 0 in every answer.
+    pub(super) by_id: HashMap<String, Vec<CallId>>,
+    /// For each model call the messages that it was given and what it said, in this order, without system prompts.
+    pub(super) histories: HashMap<NodeId, Vec<MessageId>>,
+    pub(super) last_call: Option<NodeId>,
+    /// Model calls that are known to have said something.
+    pub(super) with_turn: HashSet<NodeId>,
+}
+
+/// The conversations of a run.
+pub(in crate::run) type Conversations = IdVec<ConversationId, Conversation>;
+
+/// Where a new message comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A model call of this trace said it.
+    Turn,
+    /// It stands in a model's input.
+    Input,
+    /// It stands in a model's input, behind a history that was edited or cut.
+    Branch,
+}
+
+impl Conversation {
+    /// The calls of each id, in the order in which they were asked.
+    pub(in crate::run) fn calls_by_id(&self) -> impl Iterator<Item = (&String, &[CallId])> {
+        self.by_id.iter().map(|(id, calls)| (id, calls.as_slice()))
+    }
+
+    /// Adds a message that is new.
+    pub(super) fn add_message(&mut self, message: Message, keys: Vec<Key>, node: NodeId, origin: Origin) -> MessageId {
+        let is_turn = origin == Origin::Turn;
+        if is_turn {
+            self.with_turn.insert(node);
+        }
+        if message.role == Role::User && self.opening.is_none() {
+            self.opening = keys.first().copied();
+        }
+        let at = self.messages.push(DraftMessage {
+            message,
+            node,
+            is_turn,
+            branch: origin == Origin::Branch,
+            calls: Vec::new(),
+            keys,
+        });
+        self.register(at);
+        at
+    }
+
+    /// Makes a message known by its keys, and its calls by their ids.
+    pub(super) fn register(&mut self, at: MessageId) {
+        let Some(draft) = self.messages.get_mut(at) else { return };
+        for key in &draft.keys {
+            let places = self.by_key.entry(*key).or_default();
+            if let Err(place) = places.binary_search(&at) {
+                places.insert(place, at);
+            }
+        }
+        let by = draft.is_turn.then_some(draft.node);
+        for (index, call) in draft.message.tool_calls.iter().enumerate().skip(draft.calls.len()) {
+            let id = self.calls.push(DraftCall {
+                call: call.clone(),
+                message: at,
+                index,
+                by,
+                result: None,
+                tools: Vec::new(),
+            });
+            draft.calls.push(id);
+            if let Some(known) = &call.id {
+                self.by_id.entry(known.clone()).or_default().push(id);
+            }
+        }
+    }
+
+    /// Takes a call that no output shows as one that this turn asked for. Gives the call.
+    pub(in crate::run) fn add_call(&mut self, at: MessageId, call: ToolCall) -> Option<CallId> {
+        let draft = self.messages.get_mut(at)?;
+        draft.message.tool_calls.push(call);
+        self.register(at);
+        self.messages.get(at)?.calls.last().copied()
+    }
+}

@@ -1,0 +1,264 @@
+//! One model call joins its conversation: what is new in its input, then its output.
+
+use super::align::Input;
+use super::draft::{Conversation, Origin, SeenResult};
+use super::keys::{Key, Keys, Speaker, answer_key, realigned};
+use super::missing_roles;
+use super::walk::Walk;
+use crate::operation::{Message, Role};
+use crate::run::id::{CallId, MessageId, NodeId};
+use crate::run::node::Nodes;
+
+/// Where a result stands in an input: the model call, the messages of its input that are known, its place among them.
+#[derive(Clone, Copy)]
+struct ResultPlace<'a> {
+    node: NodeId,
+    known: &'a [Option<MessageId>],
+    place: usize,
+}
+
+impl Conversation {
+    /// Takes a model call. What its input tells of earlier answers is filled into their nodes.
+    pub(super) fn add_model_call(&mut self, nodes: &mut Nodes, call: NodeId, keys: &mut Keys) {
+        self.give_roles(nodes, call);
+        let mut walk = self.walk_input(nodes, call, keys);
+        let completed = std::mem::take(&mut walk.completed);
+        let output = nodes.get(call).and_then(|node| node.operation.output_messages.as_ref()?.first());
+        if let Some(message) = output {
+            let turn = self.add_message(message.clone(), keys.of(message), call, Origin::Turn);
+            walk.goes_to(turn);
+            self.provider_results(&mut walk, call, message);
+        }
+        self.histories.insert(call, walk.history);
+        self.last_call = Some(call);
+        for id in completed {
+            let Some(draft) = self.messages.get(id) else { continue };
+            let Some(node) = nodes.get_mut(draft.node) else { continue };
+            let output = node.operation.output_messages.get_or_insert_default();
+            match output.first_mut() {
+                Some(first) => first.clone_from(&draft.message),
+                None => output.push(draft.message.clone()),
+            }
+        }
+    }
+
+    /// Roles for texts that came without them, by the call before.
+    fn give_roles(&self, nodes: &mut Nodes, call: NodeId) {
+        let Some(messages) = nodes.get(call).and_then(|node| node.operation.input_messages.as_ref()) else {
+            return;
+        };
+        let before = self.last_call.and_then(|last| nodes.get(last)).map(|last| &last.operation);
+        let past = before.and_then(|operation| {
+            Some((
+                operation.input_messages.as_deref()?,
+                operation.output_messages.as_ref().and_then(|list| list.first()),
+            ))
+        });
+        if let Some(messages) = missing_roles::resolve(messages, past)
+            && let Some(node) = nodes.get_mut(call)
+        {
+            node.operation.input_messages = Some(messages);
+        }
+    }
+
+    fn walk_input(&mut self, nodes: &Nodes, call: NodeId, keys: &mut Keys) -> Walk {
+        let Some(node) = nodes.get(call) else { return Walk::default() };
+        let mut parameters = node.operation.parameters.keys();
+        let is_stored = parameters.any(|name| name.starts_with("previous_response"));
+        let messages = node.operation.input_messages.as_deref().unwrap_or_default();
+        let names: Vec<Vec<Key>> = messages.iter().map(|message| keys.of(message)).collect();
+        let known = self.align(&Input {
+            messages,
+            names: &names,
+            is_partial: node.is_partial,
+            is_stored,
+        });
+        let mut walk = Walk {
+            branches: known.cut && !is_stored && !node.is_partial,
+            ..Walk::default()
+        };
+        let ids = realigned(messages);
+        for (place, (message, names)) in messages.iter().zip(names).enumerate() {
+            let result = ResultPlace {
+                node: call,
+                known: &known.messages,
+                place,
+            };
+            match known.messages.get(place).copied().flatten() {
+                _ if message.role == Role::Tool => match ids.get(&place) {
+                    Some(id) => {
+                        let tool_call_id = Some(id.clone());
+                        let message = Message {
+                            tool_call_id,
+                            ..message.clone()
+                        };
+                        self.add_result(&mut walk, result, &message);
+                    }
+                    None => self.add_result(&mut walk, result, message),
+                },
+                Some(id) => self.add_again(&mut walk, id, message, keys),
+                None if known.repeated.contains(&place) => {}
+                None => self.add_new(nodes, call, &mut walk, (message, names), keys),
+            }
+            self.provider_results(&mut walk, call, message);
+        }
+        walk
+    }
+
+    /// The results of tools that the provider ran, which stand with the calls.
+    fn provider_results(&mut self, walk: &mut Walk, node: NodeId, message: &Message) {
+        for answer in message.tool_calls.iter().filter_map(|call| call.answered.as_deref()) {
+            let place = ResultPlace {
+                node,
+                known: &[],
+                place: 0,
+            };
+            self.add_result(walk, place, answer);
+        }
+    }
+
+    /// A message that is known already.
+    fn add_again(&mut self, walk: &mut Walk, id: MessageId, message: &Message, keys: &mut Keys) {
+        let is_answer = self.messages.get(id).is_some_and(|draft| draft.message.role == Role::Assistant);
+        if is_answer {
+            self.learn_ids(id, message);
+            if self.complete(id, message, keys) {
+                walk.completed.push(id);
+            }
+            walk.goes_to(id);
+        } else {
+            walk.history.push(id);
+        }
+    }
+
+    /// A message that is new.
+    fn add_new(&mut self, nodes: &Nodes, call: NodeId, walk: &mut Walk, (message, names): (&Message, Vec<Key>), keys: &mut Keys) {
+        if message.is_blank() {
+            return;
+        }
+        if message.role == Role::Assistant && names.is_empty() {
+            // A thought alone is a piece of a turn that is known by its words or calls.
+            return;
+        }
+        if matches!(message.role, Role::System | Role::Developer) {
+            // Another agent's prompt may stand before a history that began under the first one's: no place is left.
+            if !names.iter().any(|key| self.by_key.contains_key(key)) {
+                self.add_message(message.clone(), names, call, Origin::Input);
+            }
+            return;
+        }
+        // A client that gives no role: the words tell whose they are.
+        let is_prompt = |key: &Key| key.said_by(Speaker::System).is_some_and(|key| self.by_key.contains_key(&key));
+        if matches!(&message.role, Role::Other(word) if word.is_empty()) && names.iter().any(is_prompt) {
+            return;
+        }
+        if message.role == Role::Assistant {
+            return self.add_unknown_answer(nodes, call, walk, (message, names), keys);
+        }
+        let origin = walk.next_origin();
+        let id = self.add_message(message.clone(), names, call, origin);
+        walk.history.push(id);
+    }
+
+    /// An assistant's message that no call of this trace is known to have said.
+    fn add_unknown_answer(
+        &mut self,
+        nodes: &Nodes,
+        call: NodeId,
+        walk: &mut Walk,
+        (message, names): (&Message, Vec<Key>),
+        keys: &mut Keys,
+    ) {
+        // A piece of the answer that this walk gave to the call before.
+        if let Some(given) = walk.given
+            && walk.turn == Some(given)
+            && !walk.unanswered.any_answered()
+        {
+            self.extend(given, message, keys);
+            walk.completed.push(given);
+            return;
+        }
+        let silent = self.last_call.filter(|last| {
+            // What came before is what that call was given.
+            let given = self.histories.get(last).and_then(|history| history.last());
+            given.is_none_or(|given| walk.history.contains(given))
+                && !self.with_turn.contains(last)
+                && nodes
+                    .get(*last)
+                    .is_some_and(|node| node.operation.output_messages.is_none() && node.operation.failure.is_none())
+        });
+        let id = match silent {
+            Some(last) => {
+                let id = self.add_message(message.clone(), names, last, Origin::Turn);
+                if let Some(history) = self.histories.get_mut(&last) {
+                    history.push(id);
+                }
+                walk.completed.push(id);
+                walk.given = Some(id);
+                id
+            }
+            None => {
+                let origin = walk.next_origin();
+                self.add_message(message.clone(), names, call, origin)
+            }
+        };
+        walk.goes_to(id);
+    }
+
+    /// A tool's result in a model input: it belongs to the call with its id, else to the next unanswered call of the turn.
+    fn add_result(&mut self, walk: &mut Walk, at: ResultPlace<'_>, message: &Message) {
+        let calls = walk
+            .turn
+            .and_then(|turn| self.messages.get(turn))
+            .map_or(&[][..], |draft| &draft.calls);
+        walk.unanswered.enter(walk.turn, calls, &self.calls);
+        // An id may come again in a later turn.
+        let in_turn = message.tool_call_id.as_ref().and_then(|id| walk.unanswered.with_id(id));
+        let by_id = in_turn.or_else(|| {
+            let calls = self.by_id.get(message.tool_call_id.as_ref()?)?;
+            let [.., last] = calls.as_slice() else { return None };
+            if calls.len() == 1 {
+                return Some(*last);
+            }
+            // The call was asked for before what stands behind its result.
+            let is_answer = |id: &MessageId| self.messages.get(*id).is_some_and(|draft| draft.message.role == Role::Assistant);
+            let next = at.known.get(at.place..)?.iter().flatten().copied().find(is_answer);
+            let asked_before = |call: &&CallId| next.is_none_or(|next| self.calls.get(**call).is_some_and(|draft| draft.message < next));
+            calls.iter().rev().find(asked_before).copied()
+        });
+        let found = by_id.or_else(|| {
+            // A name that fits no call, but an id: the client's ids for results are others than for calls.
+            let in_order = message.name.is_none() || message.tool_call_id.is_some();
+            let named = message.name.as_ref().and_then(|name| walk.unanswered.named(name));
+            named.or_else(|| walk.unanswered.first().filter(|_| in_order))
+        });
+        let seen = || SeenResult {
+            message: message.clone(),
+            node: at.node,
+        };
+        let Some(call) = found else {
+            if self.known_strays.insert((message.tool_call_id.clone(), answer_key(message))) {
+                self.stray_results.push(seen());
+            }
+            return;
+        };
+        walk.unanswered.answered(call);
+        if let Some(id) = &message.tool_call_id
+            && by_id.is_none()
+        {
+            // The output held an item's id, the result names the call's.
+            self.by_id.entry(id.clone()).or_default().push(call);
+            if let Some(draft) = self.calls.get_mut(call)
+                && draft.result.is_none()
+            {
+                draft.call.id = Some(id.clone());
+                walk.unanswered.learn(id, call);
+            }
+        }
+        if let Some(draft) = self.calls.get_mut(call)
+            && draft.result.is_none()
+        {
+            draft.result = Some(seen());
+        }
+    }
+}

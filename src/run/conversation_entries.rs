@@ -1,0 +1,292 @@
+//! Stage "entries": takes the conversations and the tools that no call asks for, gives each scope's conversation as entries: each
+//! message, then the results of its calls by the time at which they came.
+//!
+//! It comes after the order, since entries name steps, and consumes the conversations: their messages move into the entries.
+
+use std::collections::BTreeMap;
+
+use super::conversation::{CallRef, Conversation, Conversations, DraftCall, SeenResult};
+use super::id::{CallId, ConversationId, Id, IdVec, NodeId, ScopeId, StepId};
+use super::model::{CallEntry, Entry, EntryKind, ResultEntry, Step};
+use super::results::{result_of, result_text};
+use super::steps::DraftSteps;
+use super::tool_calls::UnaskedTools;
+use crate::hash::{HashMap, HashSet};
+use crate::operation::Kind;
+use crate::span::{SpanId, UnixNanos};
+
+/// The conversation of each scope.
+pub(super) fn make(conversations: Conversations, unasked: UnaskedTools, steps: &DraftSteps) -> IdVec<ScopeId, Vec<Entry>> {
+    let mut out: IdVec<ScopeId, Vec<Entry>> = IdVec::filled(Vec::new(), steps.called_by.len());
+    let all = conversations.ids().zip(conversations).zip(unasked.of_conversation);
+    for ((id, conversation), tools) in all {
+        let owner = conversation.scopes.first().copied();
+        let mut entries = of_conversation(id, conversation, steps);
+        place(steps_of(&tools, steps), steps, &mut entries);
+        if let Some(slot) = owner.and_then(|owner| out.get_mut(owner)) {
+            slot.extend(entries);
+        }
+    }
+    let mut of_silent_agents: BTreeMap<ScopeId, Vec<StepId>> = BTreeMap::new();
+    for (id, step) in unasked.of_silent_agents.iter().filter_map(|tool| steps.step_of(*tool)) {
+        of_silent_agents.entry(step.scope).or_default().push(id);
+    }
+    for (scope, tools) in of_silent_agents {
+        if let Some(slot) = out.get_mut(scope) {
+            place(tools, steps, slot);
+        }
+    }
+    out
+}
+
+fn steps_of(nodes: &[NodeId], steps: &DraftSteps) -> Vec<StepId> {
+    nodes.iter().filter_map(|node| steps.of_node.known(*node)).collect()
+}
+
+fn of_conversation(id: ConversationId, conversation: Conversation, steps: &DraftSteps) -> Vec<Entry> {
+    let Conversation {
+        messages,
+        calls,
+        stray_results,
+        ..
+    } = conversation;
+    let mut out = Vec::new();
+    for draft in messages {
+        let (step, at) = match steps.step_of(draft.node) {
+            Some((id, step)) if draft.is_turn => (Some(id), step.end_or_start()),
+            Some((id, step)) => (Some(id), step.started_at),
+            None => (None, UnixNanos(0)),
+        };
+        let mut message = draft.message;
+        let of_message = draft.calls.iter();
+        let of_message: Vec<(CallId, &DraftCall)> = of_message.filter_map(|id| Some((*id, calls.get(*id)?))).collect();
+        for (call, (_, draft)) in message.tool_calls.iter_mut().zip(&of_message) {
+            call.id = Some(call_id(draft, steps));
+        }
+        // What another trace's call said, or one that was lost, is none of this call's work. It is a turn of this run if its
+        // tools ran here.
+        let ran_here = !draft.is_turn && of_message.iter().any(|(_, call)| !call.tools.is_empty());
+        let (kind, step) = if draft.is_turn {
+            (EntryKind::Turn(message), step)
+        } else if ran_here {
+            (EntryKind::Turn(message), None)
+        } else {
+            (EntryKind::Message(message), step)
+        };
+        out.push(Entry {
+            kind,
+            step,
+            at,
+            branch: draft.branch,
+        });
+        let of_call = |(call, draft): &(CallId, &DraftCall)| {
+            let call = CallRef {
+                conversation: id,
+                call: *call,
+            };
+            results(call, draft, steps)
+        };
+        let mut results: Vec<Entry> = of_message.iter().flat_map(of_call).collect();
+        results.sort_by_key(|entry| entry.at);
+        out.extend(results);
+    }
+    let known = results_of_tools(&stray_results, steps);
+    for seen in &stray_results {
+        let answer = &seen.message;
+        if answer.tool_call_id.is_none() && known.contains(result_text(&answer.result_value()).as_str()) {
+            continue;
+        }
+        let call_id = answer.tool_call_id.clone().unwrap_or_else(|| "unknown".to_owned());
+        out.push(seen_result(call_id, seen, steps));
+    }
+    out
+}
+
+/// What the tools of the run gave, if there are results that name no call: such a result tells one of them again.
+fn results_of_tools(stray: &[SeenResult], steps: &DraftSteps) -> HashSet<String> {
+    if stray.iter().all(|seen| seen.message.tool_call_id.is_some()) {
+        return HashSet::default();
+    }
+    let results = steps.list.iter().filter_map(|step| step.operation.tool.as_ref()?.result.as_ref());
+    results.map(result_text).filter(|text| !text.is_empty()).collect()
+}
+
+/// A result that only a model's input holds.
+fn seen_result(call_id: String, seen: &SeenResult, steps: &DraftSteps) -> Entry {
+    let reader = steps.step_of(seen.node);
+    let result = ResultEntry {
+        call_id,
+        tool: None,
+        result: seen.message.result_value(),
+        failure: None,
+        attempt: 0,
+    };
+    Entry {
+        kind: EntryKind::Result(result),
+        step: reader.map(|(id, _)| id),
+        at: reader.map_or(UnixNanos(0), |(_, step)| step.started_at),
+        branch: false,
+    }
+}
+
+/// The recorded id of a call, else its tool span's, else one made of the call's span and place.
+fn call_id(draft: &DraftCall, steps: &DraftSteps) -> String {
+    let of_tool = |tool: &NodeId| steps.step_of(*tool)?.1.operation.tool.as_ref()?.call_id.clone();
+    let recorded = draft.call.id.clone().or_else(|| draft.tools.iter().find_map(of_tool));
+    recorded.unwrap_or_else(|| {
+        let by = draft.by.and_then(|by| steps.step_of(by)).map(|(_, step)| step.id.clone());
+        format!(
+            "{}:{}",
+            by.unwrap_or_else(|| format!("message{}", draft.message.index())),
+            draft.index
+        )
+    })
+}
+
+fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
+    let call_id = call_id(draft, steps);
+    let mut tools = steps_of(&draft.tools, steps);
+    tools.extend(steps.of_call.get(&call));
+    tools.sort_by_key(|id| steps.list.get(*id).map(|step| (step.started_at, step.id.clone())));
+    let mut out: Vec<Entry> = tools
+        .iter()
+        .enumerate()
+        .filter_map(|(attempt, id)| result_entry(&call_id, (*id, steps.list.get(*id)?), attempt))
+        .collect();
+    let Some(seen) = &draft.result else { return out };
+    match out.last_mut().map(|entry| &mut entry.kind) {
+        // A handoff's span has no result: what the next agent reads is one.
+        Some(EntryKind::Result(last)) if last.result.is_null() && last.failure.is_none() => last.result = seen.message.result_value(),
+        Some(_) => {}
+        None => out.push(seen_result(call_id, seen, steps)),
+    }
+    out
+}
+
+fn result_entry(call_id: &str, (id, step): (StepId, &Step), attempt: usize) -> Option<Entry> {
+    let has_result = step.operation.tool.as_ref().is_some_and(|tool| tool.result.is_some());
+    let unfinished = step.ended_at.is_none() || step.operation.interrupt.is_some();
+    if unfinished && !has_result && step.operation.failure.is_none() {
+        return None;
+    }
+    // A handoff that the client records as a span of its own gives no result of its own.
+    let result = match step.operation.kind {
+        Kind::Handoff => step
+            .operation
+            .tool
+            .as_ref()
+            .and_then(|tool| tool.result.clone())
+            .or_else(|| step.operation.output.get().cloned())
+            .unwrap_or_default(),
+        _ => result_of(step),
+    };
+    let result = ResultEntry {
+        call_id: call_id.to_owned(),
+        tool: Some(id),
+        result,
+        failure: step.operation.failure.clone(),
+        attempt: u32::try_from(attempt).unwrap_or(u32::MAX),
+    };
+    Some(Entry {
+        kind: EntryKind::Result(result),
+        step: Some(id),
+        at: step.end_or_start(),
+        branch: false,
+    })
+}
+
+/// Puts tools that no message asks for where their time is: a call entry and its result.
+fn place(tools: Vec<StepId>, steps: &DraftSteps, entries: &mut Vec<Entry>) {
+    let of_tool = |id: StepId| {
+        let step = steps.list.get(id).filter(|step| step.operation.kind == Kind::Tool)?;
+        Some((id, step, step.span_id?))
+    };
+    let mut tools: Vec<(StepId, &Step, SpanId)> = tools.into_iter().filter_map(of_tool).collect();
+    if tools.is_empty() {
+        return;
+    }
+    tools.sort_by_key(|(_, step, span)| (step.started_at, *span));
+    let mut rest = std::mem::take(entries).into_iter();
+    let mut attempts: HashMap<String, usize> = HashMap::default();
+    for (id, step, span_id) in tools {
+        // A tool may begin before the answer that asks for it has ended.
+        let asked_by = step.dispatched_by;
+        let asking = |entry: &Entry| asked_by.is_some() && entry.step == asked_by && matches!(entry.kind, EntryKind::Turn(_));
+        if rest.as_slice().iter().any(asking) {
+            while let Some(first) = rest.as_slice().first() {
+                let last = asking(first);
+                entries.extend(rest.next());
+                if last {
+                    break;
+                }
+            }
+        }
+        // Everything that was said before the tool began, and no result away from its call.
+        while rest
+            .as_slice()
+            .first()
+            .is_some_and(|entry| entry.at <= step.started_at || matches!(entry.kind, EntryKind::Result(_)))
+        {
+            entries.extend(rest.next());
+        }
+        let recorded = step.operation.tool.as_ref().and_then(|tool| tool.call_id.clone());
+        let call_id = recorded.unwrap_or_else(|| span_id.to_string());
+        let attempt = attempts.entry(call_id.clone()).or_default();
+        if *attempt == 0 {
+            let call = CallEntry {
+                call_id: call_id.clone(),
+                tool: id,
+            };
+            entries.push(Entry {
+                kind: EntryKind::Call(call),
+                step: Some(id),
+                at: step.started_at,
+                branch: false,
+            });
+        }
+        entries.extend(result_entry(&call_id, (id, step), *attempt));
+        *attempt += 1;
+    }
+    entries.extend(rest);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::testing::step;
+
+    fn tool(number: u8, start: u64) -> Step {
+        Step {
+            span_id: SpanId::from_bytes(&[0, 0, 0, 0, 0, 0, 0, number]),
+            ..step(format!("{number}"), Kind::Tool, "look", UnixNanos(start), UnixNanos(start + 5))
+        }
+    }
+
+    #[test]
+    fn tools_of_a_silent_agent_are_calls_with_results_by_time() {
+        let steps = DraftSteps {
+            list: [tool(1, 20), tool(2, 10)].into_iter().collect(),
+            of_node: [0, 1].map(|index| Some(StepId::new(index))).into_iter().collect(),
+            called_by: IdVec::filled(None, 1),
+            ..DraftSteps::default()
+        };
+        let unasked = UnaskedTools {
+            of_silent_agents: [0, 1].map(NodeId::new).to_vec(),
+            ..UnaskedTools::default()
+        };
+        let made = make(Conversations::default(), unasked, &steps);
+        let entries: Vec<(bool, Option<StepId>, UnixNanos)> = made
+            .iter()
+            .flatten()
+            .map(|entry| (matches!(entry.kind, EntryKind::Call(_)), entry.step, entry.at))
+            .collect();
+        let [first, second] = [0, 1].map(|index| Some(StepId::new(index)));
+        let wanted = [
+            (true, second, UnixNanos(10)),
+            (false, second, UnixNanos(15)),
+            (true, first, UnixNanos(20)),
+            (false, first, UnixNanos(25)),
+        ];
+        assert_eq!(entries, wanted);
+    }
+}

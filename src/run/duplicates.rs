@@ -1,0 +1,439 @@
+//! Stage "duplicates": takes the readings of all spans, gives each operation once, however many spans tell of it. The spans
+//! that lose stay as evidence.
+//!
+//! It comes before everything that counts, sums up or compares operations. The readings are consumed: no later stage can meet
+//! a span that is part of another operation.
+//!
+//! The order within: details first, so that a call's model and usage are known when calls are compared; wrappers before
+//! siblings, since a wrapper is the stronger sign; tools and agents last, they do not depend on calls.
+
+use super::call_ids::is_counter;
+use super::fill::fill;
+use super::id::ReadingId;
+use super::node::{Node, Nodes};
+use super::readings::Readings;
+use crate::hash::HashMap;
+use crate::operation::Kind;
+use crate::trace::{Finding, FindingKind};
+
+pub(super) fn merge_all(mut readings: Readings) -> Nodes {
+    for step in [
+        details,
+        helpers,
+        calls_under_calls,
+        same_response,
+        answered_later,
+        enclosed_siblings,
+        tools_under_tools,
+        tools_twice,
+        agents_under_agents,
+    ] {
+        step(&mut readings);
+    }
+    readings.into_nodes()
+}
+
+/// Makes `lost` a part of `kept`.
+fn merge(readings: &mut Readings, lost: ReadingId, kept: ReadingId) {
+    let kept = readings.standing(kept);
+    if lost == kept || !readings.stands(lost) {
+        return;
+    }
+    let Some(node) = readings.get_mut(lost) else { return };
+    let (gone, detail, sums_usage) = (node.span_id, node.kind() == Kind::Detail, node.sums_usage);
+    // What is lost may still be compared with others, so the operation stays.
+    let operation = (*node.operation).clone();
+    let mut evidence = std::mem::take(&mut node.evidence);
+    evidence.insert(0, gone);
+    readings.merge(lost, kept);
+    let Some(node) = readings.get_mut(kept) else { return };
+    fill(&mut node.operation, operation);
+    node.sums_usage |= sums_usage;
+    if node.evidence.is_empty() {
+        node.evidence = evidence;
+    } else {
+        node.evidence.extend(evidence);
+    }
+    let of = node.span_id;
+    if !detail {
+        readings.findings.push(Finding::new(
+            Some(gone),
+            FindingKind::SameOperation,
+            format!("tells of the same operation as {of}, which is kept"),
+        ));
+    }
+}
+
+/// Spans that are a part of the call or tool around them.
+fn details(readings: &mut Readings) {
+    let around = readings.nearest_above(|kind| kind != Kind::Detail);
+    for index in readings.of_kind(Kind::Detail) {
+        let around = around.known(index).map(|up| readings.standing(up));
+        match around.filter(|up| matches!(readings.kind(*up), Kind::Llm | Kind::Tool)) {
+            Some(around) => merge(readings, index, around),
+            None => {
+                if let Some(node) = readings.get_mut(index) {
+                    node.operation.kind = Kind::Plain;
+                }
+            }
+        }
+    }
+}
+
+/// Helper spans that call themselves model calls but hold no messages and no tokens, around or beside a real one.
+fn helpers(readings: &mut Readings) {
+    for index in readings.of_kind(Kind::Llm) {
+        let Some(node) = readings.get(index) else { continue };
+        let operation = &node.operation;
+        let says_nothing = operation.output_messages.is_none() && operation.usage.is_empty() && operation.failure.is_none();
+        if says_nothing
+            && node.operation.name.contains("._")
+            && let Some(node) = readings.get_mut(index)
+        {
+            node.operation.kind = Kind::Chain;
+        }
+    }
+}
+
+/// A model call inside a model call is the same call; with several calls inside, the outer one is a wrapper.
+fn calls_under_calls(readings: &mut Readings) {
+    let mut inner: HashMap<ReadingId, Vec<ReadingId>> = HashMap::default();
+    // With neither agent nor tool between.
+    let around = readings.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool | Kind::Handoff | Kind::Llm));
+    for index in readings.of_kind(Kind::Llm) {
+        let up = around.known(index);
+        if let Some(outer) = up.filter(|up| readings.kind(*up) == Kind::Llm) {
+            inner.entry(outer).or_default().push(index);
+        }
+    }
+    let mut outers: Vec<ReadingId> = inner.keys().copied().collect();
+    // Inner wrappers first, so that a chain of three becomes one.
+    outers.sort_unstable_by(|a, b| b.cmp(a));
+    for outer in outers {
+        let inside = inner.remove(&outer).unwrap_or_default();
+        let answered: Vec<ReadingId> = inside
+            .iter()
+            .copied()
+            .filter(|index| readings.get(*index).is_some_and(|node| node.operation.failure.is_none()))
+            .collect();
+        if answered.len() > 1 && !overlap(readings, &answered) {
+            if let Some(node) = readings.get_mut(outer) {
+                node.operation.kind = Kind::Chain;
+            }
+            continue;
+        }
+        let mut inside = inside;
+        inside.sort_by_key(|index| readings.get(*index).is_some_and(|node| node.operation.failure.is_some()));
+        for index in inside {
+            merge(readings, index, outer);
+        }
+    }
+}
+
+fn overlap(readings: &Readings, list: &[ReadingId]) -> bool {
+    list.windows(2).any(|pair| match pair {
+        [a, b] => matches!((readings.get(*a), readings.get(*b)), (Some(a), Some(b)) if b.start < a.end_or_start()),
+        _ => false,
+    })
+}
+
+/// Model calls with one response id are one call: the one that holds more is kept.
+fn same_response(readings: &mut Readings) {
+    let mut by_id: HashMap<String, Vec<ReadingId>> = HashMap::default();
+    for index in readings.of_kind(Kind::Llm) {
+        if let Some(id) = readings.get(index).and_then(|node| node.operation.response_id.clone()) {
+            by_id.entry(id).or_default().push(index);
+        }
+    }
+    let mut groups: Vec<Vec<ReadingId>> = by_id.into_values().filter(|group| group.len() > 1).collect();
+    groups.sort();
+    for group in groups {
+        let Some(kept) = group
+            .iter()
+            .copied()
+            .max_by_key(|index| (readings.get(*index).map(Node::has_messages), std::cmp::Reverse(*index)))
+        else {
+            continue;
+        };
+        for index in group {
+            merge(readings, index, kept);
+        }
+    }
+}
+
+/// A streamed answer that is told at the moment when its stream ended (logfire): a span without a duration, beside the call
+/// that asked the same and tells no answer. The call lasted until then.
+fn answered_later(readings: &mut Readings) {
+    let mut silent: HashMap<(Option<ReadingId>, String), Vec<ReadingId>> = HashMap::default();
+    for index in readings.of_kind(Kind::Llm) {
+        let parent = readings.parent(index);
+        let Some(node) = readings.get(index) else { continue };
+        let of = (parent, node.instrumentation().to_owned());
+        let answered = node.operation.output_messages.is_some();
+        if !answered && node.end.is_some_and(|end| end > node.start) && node.operation.failure.is_none() {
+            silent.entry(of).or_default().push(index);
+        } else if answered && node.end == Some(node.start) {
+            let open = silent.get(&of).map_or(&[][..], Vec::as_slice);
+            let asked = open.iter().copied().take(LOOK).position(|call| {
+                readings.get(call).is_some_and(|call| {
+                    call.end_or_start() <= node.start
+                        && call.operation.input_messages.is_some()
+                        && call.operation.input_messages == node.operation.input_messages
+                })
+            });
+            let end = node.end;
+            if let Some(asked) = asked
+                && let Some(call) = silent.get_mut(&of).map(|open| open.remove(asked))
+            {
+                merge(readings, index, call);
+                if let Some(call) = readings.get_mut(call) {
+                    call.end = end;
+                }
+            }
+        }
+    }
+}
+
+/// Two instrumentations of one client: same parent, other scope, one inside the other's time, one without messages.
+fn enclosed_siblings(readings: &mut Readings) {
+    let calls = readings.of_kind(Kind::Llm);
+    let mut by_parent: HashMap<Option<ReadingId>, Vec<ReadingId>> = HashMap::default();
+    for index in calls {
+        by_parent.entry(readings.parent(index)).or_default().push(index);
+    }
+    let mut groups: Vec<Vec<ReadingId>> = by_parent.into_values().filter(|group| group.len() > 1).collect();
+    groups.sort();
+    for group in groups {
+        let mut clients: Vec<(&str, Vec<ReadingId>)> = Vec::new();
+        let mut known: HashMap<&str, usize> = HashMap::default();
+        for (index, client) in group
+            .iter()
+            .filter_map(|index| Some((*index, readings.get(*index)?.instrumentation())))
+        {
+            let at = *known.entry(client).or_insert_with(|| {
+                clients.push((client, Vec::new()));
+                clients.len() - 1
+            });
+            if let Some((_, calls)) = clients.get_mut(at) {
+                calls.push(index);
+            }
+        }
+        let calls_of: Vec<Vec<ReadingId>> = clients.into_iter().map(|(_, calls)| calls).collect();
+        for first in group {
+            for calls in calls_of.iter().take(CLIENTS) {
+                enclosed_by(readings, first, calls);
+            }
+        }
+    }
+}
+
+/// More instrumentations of one client are not told apart.
+const CLIENTS: usize = 16;
+/// So many calls of another instrumentation that begin in a call's time are looked at.
+const LOOK: usize = 64;
+
+/// Makes a call and those of another instrumentation that lie in its time one.
+fn enclosed_by(readings: &mut Readings, first: ReadingId, calls: &[ReadingId]) {
+    let Some(node) = readings.get(first) else { return };
+    let (end, client) = (node.end_or_start(), node.instrumentation());
+    if calls
+        .first()
+        .and_then(|call| readings.get(*call))
+        .is_none_or(|call| call.instrumentation() == client)
+    {
+        return;
+    }
+    // By start, as nodes are: only calls that begin before this one ends can lie inside it.
+    let begin = calls.partition_point(|call| *call <= first);
+    let inside: Vec<ReadingId> = calls
+        .iter()
+        .skip(begin)
+        .copied()
+        .take_while(|call| readings.get(*call).is_some_and(|node| node.start <= end))
+        .filter(|call| readings.stands(*call))
+        .take(LOOK)
+        .collect();
+    for second in inside {
+        if let Some((lost, kept)) = same_client_call(readings, first, second) {
+            merge(readings, lost, kept);
+        }
+    }
+}
+
+fn same_client_call(readings: &Readings, first: ReadingId, second: ReadingId) -> Option<(ReadingId, ReadingId)> {
+    if !readings.stands(first) || !readings.stands(second) {
+        return None;
+    }
+    let (a, b) = (readings.get(first)?, readings.get(second)?);
+    let ids_differ = matches!((&a.operation.response_id, &b.operation.response_id), (Some(x), Some(y)) if x != y);
+    if a.instrumentation() == b.instrumentation() || ids_differ || !(a.within(b) || b.within(a)) {
+        return None;
+    }
+    match (a.has_messages(), b.has_messages()) {
+        (true, false) => Some((second, first)),
+        (false, true) => Some((first, second)),
+        (false, false) => Some(if a.within(b) { (first, second) } else { (second, first) }),
+        (true, true) => None,
+    }
+}
+
+/// A tool span inside a tool span of the same tool: MCP client and server, framework and runner.
+fn tools_under_tools(readings: &mut Readings) {
+    let mut tools = readings.of_kind(Kind::Tool);
+    tools.reverse();
+    let around = readings.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Llm | Kind::Tool));
+    for index in tools {
+        let around = around.known(index).map(|up| readings.standing(up));
+        let around = around.filter(|up| readings.kind(*up) == Kind::Tool && *up != index);
+        let Some(outer) = around else { continue };
+        let (Some(inner), Some(node)) = (readings.get(index), readings.get(outer)) else {
+            continue;
+        };
+        if !same_tool(inner, node) {
+            continue;
+        }
+        let server = inner
+            .is_server
+            .then(|| inner.service())
+            .flatten()
+            .filter(|service| node.service() != Some(service))
+            .map(str::to_owned);
+        let failure = inner.operation.failure.clone();
+        merge(readings, index, outer);
+        if let Some(node) = readings.get_mut(outer)
+            && node.operation.tool.as_ref().is_none_or(|tool| {
+                let words = failure.as_ref().and_then(|failure| failure.message.as_deref());
+                let recorded = tool.result.as_ref().map(super::results::result_text);
+                recorded.is_none_or(|recorded| words.is_some_and(|words| !words.is_empty() && recorded.contains(words)))
+            })
+        {
+            node.operation.failure = node.operation.failure.take().or(failure);
+        }
+        if let Some(tool) = readings.get_mut(outer).and_then(|node| node.operation.tool.as_mut()) {
+            tool.mcp_server = tool.mcp_server.take().or(server);
+        }
+    }
+}
+
+/// Two instrumentations of one execution: same call id, other scope, one inside the other's time.
+fn tools_twice(readings: &mut Readings) {
+    let mut by_id: HashMap<String, Vec<ReadingId>> = HashMap::default();
+    for index in readings.of_kind(Kind::Tool) {
+        let id = readings.get(index).and_then(|node| node.operation.tool.as_ref()?.call_id.clone());
+        if let Some(id) = id {
+            by_id.entry(id).or_default().push(index);
+        }
+    }
+    let mut groups: Vec<Vec<ReadingId>> = by_id.into_values().filter(|group| group.len() > 1).collect();
+    groups.sort();
+    for group in groups {
+        for pair in group.windows(2) {
+            let [first, second] = pair else { continue };
+            let (Some(a), Some(b)) = (readings.get(*first), readings.get(*second)) else {
+                continue;
+            };
+            if a.instrumentation() == b.instrumentation() || !same_tool(a, b) {
+                continue;
+            }
+            if b.within(a) {
+                merge(readings, *second, *first);
+            } else if a.within(b) {
+                merge(readings, *first, *second);
+            }
+        }
+    }
+}
+
+fn same_tool(inner: &Node, outer: &Node) -> bool {
+    let (Some(a), Some(b)) = (&inner.operation.tool, &outer.operation.tool) else {
+        return false;
+    };
+    let names = a.name.as_ref().zip(b.name.as_ref()).map(|(x, y)| super::names::same_tool(x, y));
+    match (&a.call_id, &b.call_id) {
+        // A sub-agent's model may number its calls as that of the agent around it does.
+        (Some(x), Some(y)) if is_counter(x) => x == y && names != Some(false),
+        (Some(x), Some(y)) => x == y,
+        _ => names == Some(true),
+    }
+}
+
+/// An agent span right below an agent span of the same agent.
+fn agents_under_agents(readings: &mut Readings) {
+    let mut agents = readings.of_kind(Kind::Agent);
+    agents.reverse();
+    let around = readings.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
+    for index in agents {
+        let around = around.known(index).map(|up| readings.standing(up));
+        let Some(outer) = around.filter(|up| readings.kind(*up) == Kind::Agent && *up != index) else {
+            continue;
+        };
+        let (Some(inner), Some(node)) = (readings.get(index), readings.get(outer)) else {
+            continue;
+        };
+        let same = match (&inner.operation.agent.name, &node.operation.agent.name) {
+            (Some(x), Some(y)) => x == y,
+            _ => false,
+        };
+        if same && inner.within(node) {
+            merge(readings, index, outer);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::operation::Message;
+    use crate::run::testing::reading;
+    use crate::span::Scope;
+
+    fn call(number: u64, time: Range<u64>, answer: Option<&str>) -> Node {
+        let mut call = reading(number, Kind::Llm, time);
+        let message = |text| vec![Message::text(crate::operation::Role::Assistant, text)];
+        call.operation.output_messages = answer.map(message);
+        call
+    }
+
+    fn spans(nodes: &Nodes) -> Vec<(String, usize)> {
+        let spans = nodes.list.iter();
+        spans.map(|node| (node.span_id.to_string(), node.evidence.len())).collect()
+    }
+
+    #[test]
+    fn a_call_in_a_call_is_one_call() {
+        let mut readings = Readings::default();
+        let outer = readings.add(call(1, 0..90, None), None);
+        let _ = readings.add(call(2, 10..80, Some("Here.")), Some(outer));
+        let nodes = merge_all(readings);
+        assert_eq!(spans(&nodes), [("0000000000000001".to_owned(), 1)]);
+        assert!(nodes.list.iter().all(Node::has_messages), "what is kept takes what it lacks");
+        assert_eq!(nodes.findings.len(), 1);
+    }
+
+    #[test]
+    fn a_call_around_several_calls_is_none() {
+        let mut readings = Readings::default();
+        let outer = readings.add(call(1, 0..90, None), None);
+        let _ = readings.add(call(2, 10..20, Some("Wait.")), Some(outer));
+        let _ = readings.add(call(3, 30..40, Some("Here.")), Some(outer));
+        let nodes = merge_all(readings);
+        let kinds: Vec<Kind> = nodes.list.iter().map(Node::kind).collect();
+        assert_eq!(kinds, [Kind::Chain, Kind::Llm, Kind::Llm]);
+    }
+
+    #[test]
+    fn two_instrumentations_of_one_client_tell_of_one_call() {
+        let mut readings = Readings::default();
+        let mut other = call(2, 10..20, None);
+        other.scope = Arc::new(Scope {
+            name: "http client".to_owned(),
+            ..Scope::default()
+        });
+        let _ = readings.add(call(1, 5..25, Some("Here.")), None);
+        let _ = readings.add(other, None);
+        assert_eq!(spans(&merge_all(readings)), [("0000000000000001".to_owned(), 1)]);
+    }
+}

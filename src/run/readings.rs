@@ -1,0 +1,162 @@
+//! Stage "reading": takes the spans of a mended trace and its log records, gives each span as the operation that its dialect
+//! reads in it.
+//!
+//! It comes first since nothing behind it knows attribute keys. Log records are given to their spans before, because a dialect
+//! reads a span together with them.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use super::id::{Id, IdVec, NodeId, ReadingId};
+use super::node::{Node, Nodes};
+use super::{log_records, tree};
+use crate::dialect::{self, Registry};
+use crate::operation::Kind;
+use crate::span::{LogRecord, SpanKind};
+use crate::trace::{Finding, Trace};
+
+/// One node a span, some of which may tell of the same operation.
+#[derive(Debug, Default)]
+pub(super) struct Readings {
+    list: IdVec<ReadingId, Node>,
+    /// The parents in the span tree.
+    tree_parents: IdVec<ReadingId, Option<ReadingId>>,
+    /// What each reading became a part of. Looking up makes the way to it shorter.
+    merged_into: IdVec<ReadingId, Cell<Option<ReadingId>>>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// Reads all spans. The longest texts are taken out of them.
+pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Registry) -> Readings {
+    log_records::settle(&mut records);
+    let (of_span, stray) = log_records::of_spans(&records, trace, registry);
+    let mut readings = Readings {
+        findings: stray,
+        ..Readings::default()
+    };
+    for (index, span) in trace.spans.iter_mut().enumerate() {
+        let records = of_span.get(&span.span_id).map_or(&[][..], Vec::as_slice);
+        let read = dialect::take(registry, span, records);
+        readings.findings.extend(read.findings);
+        let node = Node {
+            span_id: span.span_id,
+            operation: read.operation,
+            evidence: Vec::new(),
+            child_results: read.child_results,
+            start: span.start,
+            end: (!span.is_running()).then_some(span.end),
+            scope: Arc::clone(&span.scope),
+            resource: Arc::clone(&span.resource),
+            is_server: span.kind == SpanKind::Server,
+            is_partial: span.dropped_attributes > 0,
+            sums_usage: read.sums_usage,
+        };
+        readings.add(node, trace.parents.get(index).copied().flatten().map(ReadingId::new));
+    }
+    readings
+}
+
+impl Readings {
+    pub(super) fn add(&mut self, node: Node, parent: Option<ReadingId>) -> ReadingId {
+        self.tree_parents.push(parent);
+        self.merged_into.push(Cell::default());
+        self.list.push(node)
+    }
+
+    pub(super) fn get(&self, id: ReadingId) -> Option<&Node> {
+        self.list.get(id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: ReadingId) -> Option<&mut Node> {
+        self.list.get_mut(id)
+    }
+
+    pub(super) fn kind(&self, id: ReadingId) -> Kind {
+        self.get(id).map_or(Kind::Plain, Node::kind)
+    }
+
+    /// Makes one a part of another, which stands for itself.
+    pub(super) fn merge(&mut self, lost: ReadingId, kept: ReadingId) {
+        self.merged_into.set(lost, Cell::new(Some(kept)));
+    }
+
+    /// What this one became a part of, or itself.
+    pub(super) fn standing(&self, id: ReadingId) -> ReadingId {
+        let next = |id: ReadingId| self.merged_into.get(id).and_then(Cell::get);
+        let mut at = id;
+        // A reading is merged into one that stands then, and may be merged later: the way ends, and is made shorter.
+        while let Some(up) = next(at) {
+            let Some(further) = next(up) else { return up };
+            if let Some(merged) = self.merged_into.get(at) {
+                merged.set(Some(further));
+            }
+            at = further;
+        }
+        at
+    }
+
+    /// Whether this one stands for itself.
+    pub(super) fn stands(&self, id: ReadingId) -> bool {
+        self.merged_into.get(id).is_some_and(|merged| merged.get().is_none())
+    }
+
+    /// The nearest standing ancestor.
+    pub(super) fn parent(&self, id: ReadingId) -> Option<ReadingId> {
+        let parent = self.tree_parents.known(id)?;
+        let standing = self.standing(parent);
+        if standing == id {
+            self.parent(parent).filter(|up| *up != id)
+        } else {
+            Some(standing)
+        }
+    }
+
+    /// For each reading the nearest standing ancestor of such a kind.
+    pub(super) fn nearest_above(&self, is: impl Fn(Kind) -> bool) -> IdVec<ReadingId, Option<ReadingId>> {
+        tree::nearest_above(self.list.len(), |at| self.parent(at), |up| is(self.kind(up)))
+    }
+
+    /// The standing readings of a kind, by start.
+    pub(super) fn of_kind(&self, kind: Kind) -> Vec<ReadingId> {
+        let of_kind = self.list.enumerate().filter(|(id, node)| node.kind() == kind && self.stands(*id));
+        of_kind.map(|(id, _)| id).collect()
+    }
+
+    /// Those that stand for themselves. What became a part of another is dropped.
+    pub(super) fn into_nodes(self) -> Nodes {
+        let standing: Vec<ReadingId> = self.list.ids().filter(|id| self.stands(*id)).collect();
+        let mut places: IdVec<ReadingId, Option<NodeId>> = IdVec::filled(None, self.list.len());
+        for (index, id) in standing.iter().enumerate() {
+            places.set(*id, Some(NodeId::new(index)));
+        }
+        let parents = standing.iter().map(|id| places.known(self.parent(*id)?)).collect();
+        let list = self.list.into_iter().zip(places).filter_map(|(node, place)| place.map(|_| node));
+        Nodes {
+            list: list.collect(),
+            parents,
+            findings: self.findings,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::testing::reading;
+
+    #[test]
+    fn what_is_merged_leaves_the_tree() {
+        let mut readings = Readings::default();
+        let root = readings.add(reading(1, Kind::Agent, 0..90), None);
+        let outer = readings.add(reading(2, Kind::Llm, 10..50), Some(root));
+        let inner = readings.add(reading(3, Kind::Llm, 20..40), Some(outer));
+        let below = readings.add(reading(4, Kind::Tool, 30..35), Some(inner));
+        readings.merge(inner, outer);
+        assert_eq!((readings.standing(inner), readings.parent(below)), (outer, Some(outer)));
+        let nodes = readings.into_nodes();
+        let spans: Vec<u64> = nodes.list.iter().map(|node| u64::from_be_bytes(*node.span_id.bytes())).collect();
+        assert_eq!(spans, [1, 2, 4]);
+        let parents: Vec<Option<usize>> = nodes.parents.iter().map(|parent| parent.map(Id::index)).collect();
+        assert_eq!(parents, [None, Some(0), Some(1)]);
+    }
+}

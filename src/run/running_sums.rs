@@ -1,0 +1,68 @@
+//! Stage "running sums": takes the nodes, gives them with each call's own token counts where the client sums them up over calls.
+//!
+//! It comes after the duplicates: a call that two spans tell of would be taken off twice.
+
+use super::id::NodeId;
+use super::node::Nodes;
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Kind, TokenCount};
+
+/// Where the n-th call of an agent repeats the tokens of all calls before it, the earlier ones are taken off.
+///
+/// Seen in Spring AI 1.1.6: within one chat client the usage of the n-th chat is the sum of calls 1 to n. Told by the
+/// dialect's table (`usage.running_sum`); 2.0 does not do it.
+pub(super) fn subtract(nodes: &mut Nodes) {
+    if !nodes.list.iter().any(|node| node.sums_usage) {
+        return;
+    }
+    let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
+    let summing = nodes.list.enumerate().filter(|(_, node)| node.sums_usage);
+    let sums_up: HashSet<NodeId> = summing.filter_map(|(id, _)| agents.known(id)).collect();
+    let mut before: HashMap<NodeId, TokenCount> = HashMap::default();
+    for id in nodes.of_kind(Kind::Llm) {
+        let Some(agent) = agents.known(id).filter(|agent| sums_up.contains(agent)) else {
+            continue;
+        };
+        let Some(node) = nodes.get_mut(id) else { continue };
+        let recorded = node.operation.usage;
+        if let Some(past) = before.get(&agent) {
+            let own = |now: Option<u64>, past: Option<u64>| match (now, past) {
+                (Some(now), Some(past)) => Some(now.saturating_sub(past)),
+                (now, _) => now,
+            };
+            let usage = &mut node.operation.usage;
+            usage.input = own(recorded.input, past.input);
+            usage.output = own(recorded.output, past.output);
+            usage.total = own(recorded.total, past.total);
+            usage.cache_read = own(recorded.cache_read, past.cache_read);
+        }
+        if !recorded.is_empty() {
+            let _ = before.insert(agent, recorded);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::id::Id;
+    use crate::run::testing::{nodes, reading};
+
+    #[test]
+    fn a_sum_loses_what_came_before() {
+        let call = |number, from, input| {
+            let mut call = reading(number, Kind::Llm, from..from + 5);
+            (call.sums_usage, call.operation.usage.input) = (true, Some(input));
+            call
+        };
+        let mut nodes = nodes([
+            (reading(1, Kind::Agent, 0..90), None),
+            (call(2, 10, 100), Some(0)),
+            (call(3, 20, 250), Some(0)),
+            (call(4, 30, 600), Some(0)),
+        ]);
+        subtract(&mut nodes);
+        let inputs = [1, 2, 3].map(|at| nodes.get(NodeId::new(at)).and_then(|node| node.operation.usage.input));
+        assert_eq!(inputs, [Some(100), Some(150), Some(350)]);
+    }
+}

@@ -1,0 +1,272 @@
+//! Stage "scopes": takes the nodes, gives the agent that each operation belongs to.
+//!
+//! It comes after the duplicates, since two spans of one agent are one scope, and before the conversations, which are put
+//! together scope by scope.
+
+mod separate_calls;
+
+use std::ops::Range;
+
+use super::id::{Id, IdVec, NodeId, ScopeId};
+use super::names;
+use super::node::Nodes;
+use crate::hash::{HashMap, HashSet};
+use crate::operation::Kind;
+
+/// A scope while the run is being made: it names nodes, not steps.
+#[derive(Debug, Default)]
+pub(super) struct DraftScope {
+    pub(super) agent: Option<String>,
+    /// The agent's node.
+    pub(super) node: Option<NodeId>,
+    pub(super) parent: Option<ScopeId>,
+    /// The tool node around it.
+    pub(super) tool: Option<NodeId>,
+    /// Whether it checks what others do, or stands outside of all agents.
+    pub(super) aside: bool,
+}
+
+/// All scopes, and the scope of each node.
+#[derive(Debug, Default)]
+pub(super) struct Scopes {
+    /// A parent stands before the scopes within it. Never empty.
+    pub(super) list: IdVec<ScopeId, DraftScope>,
+    of_node: IdVec<NodeId, ScopeId>,
+}
+
+/// The first scope: that of no agent, where there is one.
+const OUTERMOST: ScopeId = ScopeId::FIRST;
+
+/// What opens a scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Owner {
+    /// No agent stands above.
+    Nobody,
+    /// An agent span.
+    Agent(NodeId),
+    /// A tool span right above model calls: a sub-agent without a span of its own.
+    Tool(NodeId),
+    /// A guardrail or an evaluator right above model calls.
+    Check(NodeId),
+    /// Model calls outside of all agents that are a conversation of their own: the first of them.
+    SeparateCalls(NodeId),
+}
+
+impl Scopes {
+    pub(super) fn of(nodes: &Nodes) -> Self {
+        let mut list: IdVec<ScopeId, DraftScope> = IdVec::default();
+        let mut known: HashMap<Owner, ScopeId> = HashMap::default();
+        let checks = nodes.nearest_above(is_check);
+        let mut owners = owners(nodes);
+        let separate = separate_calls::find(nodes, &owners_of_nobody(nodes, &owners), &top_agents(nodes, &owners, &checks));
+        for (call, first) in separate {
+            owners.set(call, Owner::SeparateCalls(first));
+        }
+        let owners = owners;
+        // The scope without an agent is the outermost one wherever it exists.
+        let says_something = |kind: Kind| !matches!(kind, Kind::Plain | Kind::Chain | Kind::AgentCreate | Kind::Unknown);
+        let mut all = owners.iter().zip(&nodes.list);
+        if all.any(|(owner, node)| *owner == Owner::Nobody && says_something(node.kind())) {
+            known.insert(Owner::Nobody, list.push(DraftScope::default()));
+        }
+        for owner in owners.iter().filter(|owner| **owner != Owner::Nobody) {
+            open(&mut list, nodes, (&owners, &checks), &mut known, *owner);
+        }
+        if list.is_empty() {
+            list.push(DraftScope::default());
+        }
+        let of_node = owners.iter().map(|owner| known.get(owner).copied().unwrap_or(OUTERMOST)).collect();
+        Self { list, of_node }
+    }
+
+    /// The scope of a node. What belongs to no agent belongs to the outermost scope.
+    pub(super) fn scope_of(&self, node: NodeId) -> ScopeId {
+        self.of_node.get(node).copied().unwrap_or(OUTERMOST)
+    }
+
+    /// Which scopes stand within which.
+    pub(super) fn nesting(&self) -> Nesting {
+        let mut sizes: IdVec<ScopeId, usize> = IdVec::filled(1, self.list.len());
+        for (scope, draft) in self.list.enumerate().rev() {
+            let size = sizes.get(scope).copied().unwrap_or(1);
+            if let Some(around) = draft.parent.and_then(|parent| sizes.get_mut(parent)) {
+                *around += size;
+            }
+        }
+        let mut places = IdVec::with_capacity(self.list.len());
+        let mut free: IdVec<ScopeId, usize> = IdVec::with_capacity(self.list.len());
+        let mut outside = 0;
+        for (draft, size) in self.list.iter().zip(sizes) {
+            let next = draft.parent.and_then(|parent| free.get_mut(parent)).unwrap_or(&mut outside);
+            let begin = *next;
+            *next += size;
+            places.push(begin..begin + size);
+            free.push(begin + 1);
+        }
+        Nesting(places)
+    }
+}
+
+type Owners = IdVec<NodeId, Owner>;
+/// For each node the guardrail or evaluator around it.
+type Checks = IdVec<NodeId, Option<NodeId>>;
+
+/// Opens the scope of an owner, and before it those of the owners above, so that a parent scope has the lower id.
+fn open(
+    list: &mut IdVec<ScopeId, DraftScope>,
+    nodes: &Nodes,
+    (owners, checks): (&Owners, &Checks),
+    known: &mut HashMap<Owner, ScopeId>,
+    owner: Owner,
+) {
+    let mut path = Vec::new();
+    let mut seen = HashSet::default();
+    let mut next = Some(owner);
+    while let Some(owner) = next.filter(|owner| *owner != Owner::Nobody && !known.contains_key(owner) && seen.insert(*owner)) {
+        path.push(owner);
+        next = above(nodes, owners, owner);
+    }
+    for owner in path.into_iter().rev() {
+        let parent = above(nodes, owners, owner).and_then(|above| known.get(&above).copied());
+        let aside = match owner {
+            Owner::Nobody => false,
+            Owner::Check(_) | Owner::SeparateCalls(_) => true,
+            Owner::Agent(node) | Owner::Tool(node) => checks.known(node).is_some(),
+        };
+        known.insert(owner, list.push(draft(nodes, owner, parent, aside)));
+    }
+}
+
+fn draft(nodes: &Nodes, owner: Owner, parent: Option<ScopeId>, aside: bool) -> DraftScope {
+    let tool_around = |node: NodeId| {
+        nodes
+            .ancestors(node)
+            .take_while(|up| nodes.kind(*up) != Kind::Agent)
+            .find(|up| nodes.kind(*up) == Kind::Tool)
+    };
+    let (node, tool) = match owner {
+        Owner::Agent(agent) => (Some(agent), tool_around(agent)),
+        Owner::Check(check) => (None, tool_around(check)),
+        Owner::Tool(tool) => (None, Some(tool)),
+        Owner::Nobody | Owner::SeparateCalls(_) => (None, None),
+    };
+    let operation = node.and_then(|node| nodes.get(node)).map(|node| &node.operation);
+    DraftScope {
+        agent: operation.and_then(|operation| operation.agent.name.clone().or_else(|| names::agent_of_span(&operation.name))),
+        node,
+        parent,
+        tool,
+        aside,
+    }
+}
+
+/// For each scope its place and behind it those of all scopes within it.
+pub(super) struct Nesting(IdVec<ScopeId, Range<usize>>);
+
+impl Nesting {
+    /// The places of a scope, which is the first, and of those within it.
+    pub(super) fn within(&self, scope: ScopeId) -> Option<Range<usize>> {
+        self.0.get(scope).cloned()
+    }
+}
+
+/// The owner of what stands around an owner.
+fn above(nodes: &Nodes, owners: &Owners, owner: Owner) -> Option<Owner> {
+    let around = match owner {
+        Owner::Nobody => None,
+        Owner::Agent(node) => nodes.parent(node),
+        Owner::Tool(node) | Owner::Check(node) => Some(node),
+        Owner::SeparateCalls(_) => return Some(Owner::Nobody),
+    };
+    owners.get(around?).copied()
+}
+
+/// Whether it looks at what others do instead of doing it.
+pub(super) fn is_check(kind: Kind) -> bool {
+    matches!(kind, Kind::Guardrail | Kind::Evaluator)
+}
+
+/// Model calls that no agent, tool or check stands above.
+fn owners_of_nobody(nodes: &Nodes, owners: &Owners) -> Vec<NodeId> {
+    let calls = nodes.of_kind(Kind::Llm).into_iter();
+    calls.filter(|call| owners.get(*call) == Some(&Owner::Nobody)).collect()
+}
+
+/// Agents that nothing called and that do not check others.
+fn top_agents(nodes: &Nodes, owners: &Owners, checks: &Checks) -> Vec<NodeId> {
+    let above = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool));
+    let is_top = |agent: &NodeId| above.get(*agent).is_some_and(Option::is_none) && checks.get(*agent).is_some_and(Option::is_none);
+    let speaks: HashSet<NodeId> = owners
+        .enumerate()
+        .filter(|(index, _)| nodes.kind(*index) == Kind::Llm)
+        .filter_map(|(_, owner)| match owner {
+            Owner::Agent(agent) => Some(*agent),
+            _ => None,
+        })
+        .collect();
+    let agents = nodes.of_kind(Kind::Agent).into_iter();
+    agents.filter(|agent| speaks.contains(agent)).filter(is_top).collect()
+}
+
+/// Who owns each node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool.
+fn owners(nodes: &Nodes) -> Owners {
+    let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
+    let nearest = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool) || is_check(kind));
+    let all = nodes.list.enumerate().zip(agents.into_iter().zip(nearest));
+    all.map(|((id, node), (agent, nearest))| match node.kind() {
+        Kind::Agent => Owner::Agent(id),
+        Kind::Llm => match nearest {
+            Some(up) if nodes.kind(up) == Kind::Tool => Owner::Tool(up),
+            Some(up) if is_check(nodes.kind(up)) => Owner::Check(up),
+            up => up.map_or(Owner::Nobody, Owner::Agent),
+        },
+        _ => agent.map_or(Owner::Nobody, Owner::Agent),
+    })
+    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::run::testing::{nodes, reading};
+
+    proptest! {
+        /// As walking up says.
+        #[test]
+        fn scopes_stand_within_those_above_them(parents in proptest::collection::vec(any::<Option<u8>>(), 1..24)) {
+            let draft = |(scope, parent): (usize, &Option<u8>)| DraftScope {
+                parent: parent.map(usize::from).filter(|_| scope > 0).map(|parent| ScopeId::new(parent % scope)),
+                ..DraftScope::default()
+            };
+            let list: IdVec<ScopeId, DraftScope> = parents.iter().enumerate().map(|(scope, parent)| draft((scope, parent))).collect();
+            let scopes = Scopes { list, of_node: IdVec::default() };
+            let nesting = scopes.nesting();
+            for scope in scopes.list.ids() {
+                let above: Vec<ScopeId> = std::iter::successors(Some(scope), |at| scopes.list.get(*at)?.parent).collect();
+                for around in scopes.list.ids() {
+                    let place = nesting.within(scope).map(|places| places.start);
+                    let is_within = place.is_some_and(|place| nesting.within(around).is_some_and(|places| places.contains(&place)));
+                    prop_assert_eq!(is_within, above.contains(&around));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_agent_in_a_tool_has_a_scope_within_that_of_the_tools_agent() {
+        let nodes = nodes([
+            (reading(1, Kind::Agent, 0..90), None),
+            (reading(2, Kind::Tool, 10..80), Some(0)),
+            (reading(3, Kind::Agent, 20..70), Some(1)),
+            (reading(4, Kind::Llm, 30..40), Some(2)),
+        ]);
+        let scopes = Scopes::of(&nodes);
+        let [outer, tool, inner, call] = [0, 1, 2, 3].map(NodeId::new);
+        assert_eq!(scopes.scope_of(tool), scopes.scope_of(outer));
+        assert_eq!(scopes.scope_of(call), scopes.scope_of(inner));
+        let scope = scopes.list.get(scopes.scope_of(inner)).map(|scope| (scope.parent, scope.tool));
+        assert_eq!(scope, Some((Some(scopes.scope_of(outer)), Some(tool))));
+    }
+}

@@ -1,0 +1,112 @@
+//! Model calls outside of all agents: checks, judges and writers that no span of an agent holds.
+
+use crate::hash::HashMap;
+use crate::operation::{Message, Role};
+use crate::run::id::NodeId;
+use crate::run::node::{Node, Nodes};
+use crate::span::UnixNanos;
+
+/// Which of the `calls` stand in a conversation of their own, each with the first call of that conversation. Calls that
+/// began before all `agents` and go on with one another stay together in the outermost scope.
+///
+/// Without an agent there is one conversation: how it was cut and edited is not guessed at.
+pub(super) fn find(nodes: &Nodes, calls: &[NodeId], agents: &[NodeId]) -> Vec<(NodeId, NodeId)> {
+    let start = |id: &NodeId| nodes.get(*id).map_or(UnixNanos(0), |node| node.start);
+    let Some(began) = agents.iter().map(start).min() else {
+        return Vec::new();
+    };
+    let mut groups = Groups::default();
+    let mut out = Vec::new();
+    for call in calls {
+        let Some(node) = nodes.get(*call) else { continue };
+        let first = groups.first_of(node).unwrap_or(*call);
+        groups.note(node, first);
+        let outermost = calls.first() == Some(&first) && start(&first) < began;
+        if !outermost {
+            out.push((*call, first));
+        }
+    }
+    out
+}
+
+/// What tells that a call goes on with another one.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum Clue {
+    /// The system prompt, or the first words of a user.
+    Opening(String),
+    /// What a call answered.
+    Words(String),
+    /// The id of a call that a model asked for.
+    CallId(String),
+}
+
+/// The first call by clues.
+#[derive(Debug, Default)]
+struct Groups {
+    first_by_clue: HashMap<Clue, NodeId>,
+    latest: Option<NodeId>,
+}
+
+impl Groups {
+    fn first_of(&self, call: &Node) -> Option<NodeId> {
+        let Some(input) = &call.operation.input_messages else {
+            return self.latest;
+        };
+        let of = |clue: Clue| self.first_by_clue.get(&clue).copied();
+        let history = input.iter().rev().find_map(|message| match message.role {
+            Role::Tool => of(Clue::CallId(message.tool_call_id.clone()?)),
+            Role::Assistant => clues(message).find_map(of),
+            _ => None,
+        });
+        history.or_else(|| of(opening(input)?))
+    }
+
+    fn note(&mut self, call: &Node, first: NodeId) {
+        self.latest = Some(first);
+        let opening = call.operation.input_messages.as_deref().and_then(opening);
+        let output = call.operation.output_messages.iter().flatten().flat_map(clues);
+        for clue in opening.into_iter().chain(output) {
+            let _ = self.first_by_clue.entry(clue).or_insert(first);
+        }
+    }
+}
+
+fn opening(input: &[Message]) -> Option<Clue> {
+    let first = |wanted: fn(&Role) -> bool| input.iter().find(|message| wanted(&message.role) && message.has_words());
+    let system = first(|role| matches!(role, Role::System | Role::Developer));
+    let message = system.or_else(|| first(|role| *role == Role::User))?;
+    Some(Clue::Opening(message.content()))
+}
+
+fn clues(message: &Message) -> impl Iterator<Item = Clue> {
+    let words = message.has_words().then(|| Clue::Words(message.content()));
+    let ids = message.tool_calls.iter().filter_map(|call| call.id.clone().map(Clue::CallId));
+    words.into_iter().chain(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Kind;
+    use crate::run::id::Id;
+    use crate::run::testing::{nodes, reading};
+
+    #[test]
+    fn a_judge_after_the_agent_is_a_conversation_of_its_own() {
+        let call = |number, from, question: &str| {
+            let mut call = reading(number, Kind::Llm, from..from + 5);
+            call.operation.input_messages = Some(vec![Message::text(Role::User, question)]);
+            call
+        };
+        let nodes = nodes([
+            (reading(1, Kind::Agent, 0..50), None),
+            (call(2, 60, "Is it right?"), None),
+            (call(3, 70, "Is it right?"), None),
+            (call(4, 80, "Is it kind?"), None),
+        ]);
+        let [agent, first, second, other] = [0, 1, 2, 3].map(NodeId::new);
+        let found = find(&nodes, &[first, second, other], &[agent]);
+        assert_eq!(found, [(first, first), (second, first), (other, other)]);
+        assert_eq!(find(&nodes, &[first, second], &[]), []);
+    }
+}

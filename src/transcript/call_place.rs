@@ -1,0 +1,20 @@
+//! What names a tool call of a run, as its model call asked for it.
+
+use crate::run::{Step, StepId};
+
+/// A tool call, by the model call that asked for it and its place in that call's output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct CallPlace {
+    /// The model call.
+    pub(crate) caller: StepId,
+    /// The place among the calls of its output, from 0.
+    pub(crate) index: usize,
+}
+
+impl CallPlace {
+    /// The call that a tool's step ran.
+    pub(crate) fn of_tool(tool: &Step) -> Option<Self> {
+        let (caller, index) = tool.dispatched_by.zip(tool.call_index)?;
+        Some(Self { caller, index })
+    }
+}
