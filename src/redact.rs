@@ -72,6 +72,8 @@ pub enum Scope {
     Log,
     /// Bodies of log records.
     Body,
+    /// Names, descriptions and data points' attributes of metrics that are kept for a destination.
+    Metric,
 }
 
 impl Scope {
@@ -84,6 +86,7 @@ impl Scope {
             Owner::Link => Self::Link,
             Owner::Log => Self::Log,
             Owner::Body => Self::Body,
+            Owner::Metric => Self::Metric,
         }
     }
 }

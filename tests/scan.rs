@@ -4,7 +4,15 @@
 
 use std::sync::Arc;
 
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::common::v1::KeyValue;
+use opentelemetry_proto::tonic::metrics::v1::{
+    Exemplar, ExponentialHistogram, ExponentialHistogramDataPoint, Gauge, Histogram, HistogramDataPoint, Metric, NumberDataPoint,
+    ResourceMetrics, ScopeMetrics, Sum, Summary, SummaryDataPoint, exemplar, exponential_histogram_data_point, metric, number_data_point,
+    summary_data_point,
+};
 use proptest::prelude::*;
+use prost::Message as _;
 use spanbridge::otlp::{decode, encode, scan};
 use spanbridge::span::{AnyValue, Attributes, Event, LogRecord, Resource, Scope, Signal, Span, SpanId, TraceId, UnixNanos};
 
@@ -61,9 +69,121 @@ fn request() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(span(), 0..6).prop_map(|spans| encode::traces(&spans))
 }
 
+/// A request with a metric of each kind, every field set.
+fn metrics() -> Vec<u8> {
+    let attributes = vec![KeyValue {
+        key: "k".to_owned(),
+        ..KeyValue::default()
+    }];
+    let exemplars = vec![Exemplar {
+        filtered_attributes: attributes.clone(),
+        time_unix_nano: 1,
+        span_id: vec![1; 8],
+        trace_id: vec![1; 16],
+        value: Some(exemplar::Value::AsInt(1)),
+    }];
+    let number = NumberDataPoint {
+        attributes: attributes.clone(),
+        start_time_unix_nano: 1,
+        time_unix_nano: 2,
+        exemplars: exemplars.clone(),
+        flags: 1,
+        value: Some(number_data_point::Value::AsDouble(0.5)),
+    };
+    let histogram = HistogramDataPoint {
+        attributes: attributes.clone(),
+        start_time_unix_nano: 1,
+        time_unix_nano: 2,
+        count: 3,
+        sum: Some(4.0),
+        bucket_counts: vec![1, 2],
+        explicit_bounds: vec![0.5],
+        exemplars: exemplars.clone(),
+        flags: 1,
+        min: Some(0.1),
+        max: Some(0.9),
+    };
+    let buckets = exponential_histogram_data_point::Buckets {
+        offset: -3,
+        bucket_counts: vec![1, 300],
+    };
+    let exponential = ExponentialHistogramDataPoint {
+        attributes: attributes.clone(),
+        start_time_unix_nano: 1,
+        time_unix_nano: 2,
+        count: 3,
+        sum: Some(4.0),
+        scale: -2,
+        zero_count: 1,
+        positive: Some(buckets.clone()),
+        negative: Some(buckets),
+        flags: 1,
+        exemplars,
+        min: Some(0.1),
+        max: Some(0.9),
+        zero_threshold: 0.01,
+    };
+    let quantile = summary_data_point::ValueAtQuantile { quantile: 0.5, value: 2.0 };
+    let summary = SummaryDataPoint {
+        attributes: attributes.clone(),
+        start_time_unix_nano: 1,
+        time_unix_nano: 2,
+        count: 3,
+        sum: 4.0,
+        quantile_values: vec![quantile],
+        flags: 1,
+    };
+    let data = [
+        metric::Data::Gauge(Gauge {
+            data_points: vec![number.clone()],
+        }),
+        metric::Data::Sum(Sum {
+            data_points: vec![number],
+            aggregation_temporality: 2,
+            is_monotonic: true,
+        }),
+        metric::Data::Histogram(Histogram {
+            data_points: vec![histogram],
+            aggregation_temporality: 1,
+        }),
+        metric::Data::ExponentialHistogram(ExponentialHistogram {
+            data_points: vec![exponential],
+            aggregation_temporality: 2,
+        }),
+        metric::Data::Summary(Summary {
+            data_points: vec![summary],
+        }),
+    ];
+    let metric = |data| Metric {
+        name: "n".to_owned(),
+        description: "d".to_owned(),
+        unit: "u".to_owned(),
+        metadata: attributes.clone(),
+        data: Some(data),
+    };
+    let scope = ScopeMetrics {
+        metrics: data.into_iter().map(metric).collect(),
+        schema_url: "s".to_owned(),
+        ..ScopeMetrics::default()
+    };
+    let resource = ResourceMetrics {
+        scope_metrics: vec![scope],
+        schema_url: "r".to_owned(),
+        ..ResourceMetrics::default()
+    };
+    let request = ExportMetricsServiceRequest {
+        resource_metrics: vec![resource],
+    };
+    request.encode_to_vec()
+}
+
 fn mutated() -> impl Strategy<Value = Vec<u8>> {
+    changed(request())
+}
+
+fn changed(request: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec<u8>> {
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 0..4);
-    (request(), changes).prop_map(|(mut bytes, changes)| {
+    (request, changes).prop_map(|(mut bytes, changes)| {
         for (at, byte, how) in changes {
             if bytes.is_empty() {
                 break;
@@ -121,10 +241,29 @@ proptest! {
         check(&bytes)?;
     }
 
+    /// Lists of numbers are not looked into: there, prost refuses more.
+    #[test]
+    fn metrics_that_prost_reads_are_not_refused(bytes in changed(Just(metrics()))) {
+        let (read, checked) = (ExportMetricsServiceRequest::decode(&*bytes), scan::check(&bytes, Signal::Metrics));
+        prop_assert!(read.is_err() || checked.is_ok(), "{checked:?}");
+    }
+
     #[test]
     fn any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
         check(&bytes)?;
     }
+}
+
+/// Bytes that break within a data point are found.
+#[test]
+fn broken_metrics_are_refused() {
+    let bytes = metrics();
+    assert!(scan::check(&bytes, Signal::Metrics).is_ok());
+    // The key of an attribute that is no text, the same as in any other signal.
+    let key = bytes.windows(3).position(|bytes| bytes == [0x0a, 1, b'k']).expect("an attribute");
+    let mut broken = bytes;
+    broken[key + 2] = 0xff;
+    assert!(scan::check(&broken, Signal::Metrics).is_err());
 }
 
 #[test]

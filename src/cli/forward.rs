@@ -12,6 +12,7 @@ use super::source::default_data_dir;
 use super::time::moment;
 use crate::access::Project;
 use crate::forward::order::{self, Order};
+use crate::forward::progress::Progress;
 use crate::forward::{backlog_bytes, dead_letters, folder, progress};
 use crate::span::UnixNanos;
 
@@ -89,6 +90,17 @@ impl Forward {
     }
 }
 
+fn sent(progress: &Progress) -> String {
+    let mut sent = vec![
+        out::many(progress.sent_spans, "span"),
+        out::many(progress.sent_log_records, "log record"),
+    ];
+    if progress.sent_metric_points > 0 {
+        sent.push(out::many(progress.sent_metric_points, "data point"));
+    }
+    sent.join(", ")
+}
+
 /// The directory of a store.
 struct Store(PathBuf);
 
@@ -128,6 +140,7 @@ impl Store {
                     "offset": progress.offset,
                     "sent_spans": progress.sent_spans,
                     "sent_log_records": progress.sent_log_records,
+                    "sent_metric_points": progress.sent_metric_points,
                     "failed": progress.failed,
                     "removed_segments": progress.removed_segments,
                     "dead_letters": letters,
@@ -141,14 +154,7 @@ impl Store {
             let failed = if progress.failed > 0 { Style::Bad } else { Style::Plain };
             table.row(vec![
                 (name, Style::Strong),
-                (
-                    format!(
-                        "{}, {}",
-                        out::many(progress.sent_spans, "span"),
-                        out::many(progress.sent_log_records, "log record")
-                    ),
-                    Style::Plain,
-                ),
+                (sent(&progress), Style::Plain),
                 (format!("{waiting} bytes"), Style::Plain),
                 (progress.failed.to_string(), failed),
                 (letters.to_string(), failed),

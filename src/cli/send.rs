@@ -120,15 +120,16 @@ impl Send {
             out::note(&format!("{span}{} refused: {}", letter.items, letter.reason));
         }
         let sample = outcome.counts;
-        let [spans, records] = sample.sent;
+        let [spans, records, _] = sample.sent;
         out::note(&format!(
             "{} and {} sent to {}",
             out::many(spans, "span"),
             out::many(records, "log record"),
             sample.name
         ));
-        if sample.left_out + sample.not_taken > 0 {
-            let left = out::many(sample.left_out + sample.not_taken, "log record");
+        let not_taken: u64 = sample.not_taken.iter().sum();
+        if sample.left_out + not_taken > 0 {
+            let left = out::many(sample.left_out + not_taken, "log record");
             out::note(&format!(
                 "{left} not sent: they belong to no span in the input, or the destination does not accept log records"
             ));

@@ -13,7 +13,7 @@ use crate::operation::Kind;
 use crate::otlp::decode;
 use crate::otlp::items::{self, Item};
 use crate::redact::glob;
-use crate::span::{Resource, Signal, TraceId};
+use crate::span::{Signal, TraceId};
 use crate::store::{Error, Filter, Local, Store as _, TraceRow};
 
 /// `[forward.choose]`: what is sent. What a list does not name is not sent; an empty list names everything.
@@ -26,7 +26,7 @@ pub struct ChooseText {
     /// Traces of these sessions, where `*` is any text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sessions: Vec<String>,
-    /// Spans of these kinds of operations: llm, tool, agent and the others. Log records are not asked for their kind.
+    /// Spans of these kinds of operations: llm, tool, agent and the others. Log records and metrics have no kind.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<String>,
 }
@@ -198,7 +198,7 @@ impl Chooser {
     pub(super) fn of_trace(&self, trace_id: Option<TraceId>, store: &Local) -> Result<Verdict, Error> {
         let Choice { sessions, sample, .. } = &self.choice;
         let Some(trace_id) = trace_id else {
-            // Records of no trace are of no session that is known, and are not sampled.
+            // What is of no trace is of no session that is known, and is not sampled.
             return Ok(if sessions.is_empty() { Verdict::Sent } else { Verdict::Left });
         };
         let taken = sample.as_ref().is_none_or(|sample| sample.takes(trace_id));
@@ -235,18 +235,14 @@ impl Chooser {
 
     fn is_chosen(&self, item: &Item, signal: Signal) -> Option<bool> {
         let Choice { services, kinds, .. } = &self.choice;
-        let message = items::join([item]);
-        let of_service = |resource: &Resource| {
-            let service = resource.attributes.text("service.name").unwrap_or_default();
-            services.is_empty() || matches(services, service)
-        };
-        if signal != Signal::Traces {
-            return Some(of_service(&decode::logs(&message).ok()?.items.first()?.resource));
+        if !services.is_empty() && !matches(services, item.service().as_deref().unwrap_or_default()) {
+            return Some(false);
         }
-        let decoded = decode::traces(&message).ok()?;
-        let span = decoded.items.first()?;
-        let of_kind = || kinds.is_empty() || kinds.contains(&dialect::kind(&self.registry, span));
-        Some(of_service(&span.resource) && of_kind())
+        if kinds.is_empty() || signal != Signal::Traces {
+            return Some(true);
+        }
+        let decoded = decode::traces(&items::join([item])).ok()?;
+        Some(kinds.contains(&dialect::kind(&self.registry, decoded.items.first()?)))
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Counts {
     pub(super) retries: AtomicU64,
     pub(super) in_flight: AtomicU64,
     pub(super) held: AtomicU64,
-    pub(super) not_taken: AtomicU64,
+    pub(super) not_taken: PerSignal,
     pub(super) left_out: AtomicU64,
     pub(super) not_chosen: PerSignal,
     pub(super) removed_segments: AtomicU64,
@@ -40,44 +40,47 @@ struct State {
     position: Position,
 }
 
-/// A count of spans and one of log records.
+/// A count of spans, one of log records and one of data points of metrics.
 #[derive(Debug, Default)]
-pub(super) struct PerSignal([AtomicU64; 2]);
+pub(super) struct PerSignal([AtomicU64; 3]);
 
 impl PerSignal {
     pub(super) fn add(&self, signal: Signal, items: u64) {
-        let [spans, records] = &self.0;
-        let count = if signal == Signal::Traces { spans } else { records };
+        let [spans, records, points] = &self.0;
+        let count = match signal {
+            Signal::Traces => spans,
+            Signal::Logs => records,
+            Signal::Metrics => points,
+        };
         count.fetch_add(items, Ordering::Relaxed);
     }
 
-    fn now(&self) -> [u64; 2] {
-        let [spans, records] = &self.0;
-        [spans.load(Ordering::Relaxed), records.load(Ordering::Relaxed)]
+    fn now(&self) -> [u64; 3] {
+        self.0.each_ref().map(|count| count.load(Ordering::Relaxed))
     }
 }
 
-/// The counts of one destination at one time.
+/// The counts of one destination at one time. What is counted for each signal: spans, log records, data points of metrics.
 #[derive(Debug, Clone, Default)]
 pub struct Sample {
     /// The destination.
     pub name: String,
-    /// Spans and log records that it accepted.
-    pub sent: [u64; 2],
-    /// Spans and log records that it refused for good.
-    pub failed: [u64; 2],
+    /// What it accepted.
+    pub sent: [u64; 3],
+    /// What it refused for good.
+    pub failed: [u64; 3],
     /// Attempts that failed and were repeated.
     pub retries: u64,
     /// Requests that wait for an answer.
     pub in_flight: u64,
     /// Spans without an end that were held back.
     pub held: u64,
-    /// Log records that it does not take.
-    pub not_taken: u64,
+    /// What it does not take.
+    pub not_taken: [u64; 3],
     /// Log records that were neither sent nor written onto a span.
     pub left_out: u64,
-    /// Spans and log records that are not chosen for it.
-    pub not_chosen: [u64; 2],
+    /// What is not chosen for it.
+    pub not_chosen: [u64; 3],
     /// Segments that retention removed before they were sent.
     pub removed_segments: u64,
     /// Bytes of the log that could not be read and were not sent.
@@ -128,7 +131,7 @@ impl Counts {
             retries: now(&self.retries),
             in_flight: now(&self.in_flight),
             held: now(&self.held),
-            not_taken: now(&self.not_taken),
+            not_taken: self.not_taken.now(),
             left_out: now(&self.left_out),
             not_chosen: self.not_chosen.now(),
             removed_segments: now(&self.removed_segments),

@@ -16,7 +16,7 @@ use crate::store::log::Position;
 pub struct DeadLetter {
     /// When it was given up, nanoseconds since 1970.
     pub time: u64,
-    /// `traces` or `logs`.
+    /// `traces`, `logs` or `metrics`.
     pub signal: String,
     /// The segment that has it; `None`: it came from a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]

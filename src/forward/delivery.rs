@@ -39,8 +39,8 @@ pub(super) struct Delivery {
     accepted: bool,
     /// Where orders for it are left; `None`: there are none.
     orders: Option<PathBuf>,
-    /// It was told once that it takes no log records.
-    told_unsupported: bool,
+    /// What it was told once that it does not take.
+    told_unsupported: Vec<Signal>,
 }
 
 /// Why a payload was not delivered.
@@ -76,7 +76,7 @@ impl Delivery {
             stop,
             accepted: false,
             orders,
-            told_unsupported: false,
+            told_unsupported: Vec::new(),
         }
     }
 
@@ -141,13 +141,15 @@ impl Delivery {
                         Next::Wait => self.pause(&failure, tries).await?,
                         Next::Divide => return Ok(Some(failure)),
                         Next::Leave => {
-                            self.counts.not_taken.fetch_add(items, Ordering::Relaxed);
-                            if !std::mem::replace(&mut self.told_unsupported, true) {
+                            self.counts.not_taken.add(payload.signal, items);
+                            if !self.told_unsupported.contains(&payload.signal) {
+                                self.told_unsupported.push(payload.signal);
                                 let destination = &self.destination.name;
                                 tracing::warn!(
                                     destination,
                                     reason = failure.reason,
-                                    "the destination takes no log records; they are not sent to it"
+                                    signal = payload.signal.name(),
+                                    "the destination does not take this signal; it is not sent to it"
                                 );
                             }
                             return Ok(None);
@@ -184,23 +186,23 @@ impl Delivery {
     }
 
     async fn next(&mut self, failure: &Failure, payload: &Payload, tries: u32) -> Result<Next, Interrupted> {
-        let single = payload.items() <= 1;
+        let single = payload.is_single();
         Ok(match failure.class {
             Class::Overloaded | Class::Refused => Next::Wait,
-            Class::Unsupported if payload.signal == Signal::Logs => Next::Leave,
+            Class::Unsupported if payload.signal != Signal::Traces => Next::Leave,
             Class::Unsupported => Next::Wait,
             Class::Exhausted if tries <= self.destination.exhausted_retries => Next::Wait,
             Class::Exhausted | Class::Request if !single || self.accepted => Next::Divide,
-            Class::Exhausted | Class::Request if tries <= 1 => match self.takes_others().await? {
+            Class::Exhausted | Class::Request if tries <= 1 => match self.takes_others(payload.signal).await? {
                 true => Next::Divide,
                 false => Next::Wait,
             },
             // It may be mended, or accept something else meanwhile.
-            Class::Exhausted | Class::Request => match tries.is_multiple_of(SUSPICIOUS) && self.takes_others().await? {
+            Class::Exhausted | Class::Request => match tries.is_multiple_of(SUSPICIOUS) && self.takes_others(payload.signal).await? {
                 true => Next::Divide,
                 false => Next::Wait,
             },
-            Class::Transport | Class::Server if tries.is_multiple_of(SUSPICIOUS) => match self.takes_others().await? {
+            Class::Transport | Class::Server if tries.is_multiple_of(SUSPICIOUS) => match self.takes_others(payload.signal).await? {
                 true => Next::Divide,
                 false => Next::Wait,
             },
@@ -209,11 +211,11 @@ impl Delivery {
     }
 
     /// Whether the destination accepts a request without items: then it is not the destination that is at fault.
-    async fn takes_others(&mut self) -> Result<bool, Interrupted> {
+    async fn takes_others(&mut self, signal: Signal) -> Result<bool, Interrupted> {
         tokio::select! {
             biased;
             _ = self.stop.wait_for(|stop| *stop) => Err(Interrupted::Stopped),
-            answer = self.exporter.probe(Signal::Traces) => Ok(answer.is_ok()),
+            answer = self.exporter.probe(signal) => Ok(answer.is_ok()),
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a destination is, and how it is configured.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -120,12 +121,15 @@ pub struct DestinationText {
     /// The transport.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
-    /// How requests are compressed.
+    /// How requests are compressed [default: gzip; none to a destination on this machine].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compression: Option<Compression>,
     /// The attribute keys that it reads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialect: Option<Dialect>,
+    /// What is sent: traces, logs, metrics [default: traces and logs]. Metrics are stored only if a destination wants them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signals: Option<Vec<Signal>>,
     /// What becomes of log records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logs: Option<Logs>,
@@ -181,8 +185,12 @@ pub struct Destination {
     pub compression: Compression,
     /// The attribute keys that it reads.
     pub dialect: Dialect,
+    /// Whether spans are sent.
+    pub traces: bool,
     /// What becomes of log records.
     pub logs: Logs,
+    /// Whether metrics are sent.
+    pub metrics: bool,
     /// What becomes of spans without an end.
     pub unfinished: Unfinished,
     /// Headers of every request.
@@ -209,8 +217,8 @@ pub struct Destination {
     pub settle: Duration,
 }
 
-/// What comes between a base URL and a signal's name.
-const SIGNALS: [(&str, Signal); 2] = [("/v1/traces", Signal::Traces), ("/v1/logs", Signal::Logs)];
+/// Whose paths a URL may end with.
+const SIGNALS: [Signal; 3] = [Signal::Traces, Signal::Logs, Signal::Metrics];
 
 impl DestinationText {
     /// What `--forward` says: `URL`, or `NAME=URL`, where a preset's name chooses the preset.
@@ -266,17 +274,22 @@ impl DestinationText {
             return Err(ConfigError::Name { name });
         }
         let uri = self.uri(preset)?;
+        let is_loopback = uri.host().is_some_and(is_loopback);
         let guessed = match uri.port_u16() {
             Some(port) if port % 10_000 == 4_317 => Protocol::Grpc,
             _ => Protocol::HttpProtobuf,
         };
         let dialect = self.dialect.unwrap_or(preset.dialect);
-        let logs = match (dialect, self.logs) {
-            // Nothing is written onto spans whose bytes stay as they came.
-            (Dialect::AsReceived, Some(Logs::IntoSpans)) => return Err(ConfigError::IntoSpans),
-            (Dialect::AsReceived, None) => Logs::Send,
-            (_, logs) => logs.unwrap_or(preset.logs),
+        let takes = |signal| {
+            self.signals
+                .as_ref()
+                .map_or(signal != Signal::Metrics, |signals| signals.contains(&signal))
         };
+        let (traces, metrics) = (takes(Signal::Traces), takes(Signal::Metrics));
+        let logs = self.logs(dialect, preset, traces, takes(Signal::Logs))?;
+        if !traces && !metrics && logs == Logs::Leave {
+            return Err(ConfigError::NoSignal);
+        }
         let settle = if logs == Logs::IntoSpans { 5.0 } else { 0.0 };
         let of_preset = preset.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let mut headers: BTreeMap<String, String> = of_preset.collect();
@@ -294,9 +307,15 @@ impl DestinationText {
             name,
             protocol: self.protocol.or(preset.protocol).unwrap_or(guessed),
             uri,
-            compression: self.compression.unwrap_or(preset.compression),
+            // Compression costs more than it saves on a way without a wire.
+            compression: self.compression.unwrap_or(match is_loopback {
+                true => Compression::None,
+                false => preset.compression,
+            }),
             dialect,
+            traces,
             logs,
+            metrics,
             unfinished: self.unfinished.unwrap_or(preset.unfinished),
             headers: headers.collect::<Result<_, _>>()?,
             tls: self.tls.clone().unwrap_or_default(),
@@ -317,6 +336,24 @@ impl DestinationText {
         })
     }
 
+    /// What becomes of log records, where spans are sent or not, and log records are among the signals or not.
+    fn logs(&self, dialect: Dialect, preset: &Preset, traces: bool, logs: bool) -> Result<Logs, ConfigError> {
+        let usual = match dialect {
+            // Nothing is written onto spans whose bytes stay as they came.
+            Dialect::AsReceived => Logs::Send,
+            _ => preset.logs,
+        };
+        match self.logs {
+            Some(Logs::IntoSpans) if dialect == Dialect::AsReceived => Err(ConfigError::IntoSpans),
+            Some(Logs::IntoSpans) if !traces => Err(ConfigError::NoSpans),
+            Some(Logs::Send) if !logs => Err(ConfigError::NoLogs),
+            Some(chosen) => Ok(chosen),
+            None if usual == Logs::IntoSpans && traces => Ok(Logs::IntoSpans),
+            None if logs => Ok(Logs::Send),
+            None => Ok(Logs::Leave),
+        }
+    }
+
     fn uri(&self, preset: &Preset) -> Result<Uri, ConfigError> {
         let wrong = || ConfigError::Url { url: self.url.clone() };
         let base = self.url.trim_end_matches('/');
@@ -335,6 +372,11 @@ impl DestinationText {
         }
         Ok(uri)
     }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']);
+    host.eq_ignore_ascii_case("localhost") || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn seconds(key: &'static str, value: f64, least: f64) -> Result<Duration, ConfigError> {
@@ -369,9 +411,8 @@ impl Destination {
     /// Where requests of a signal go over HTTP.
     pub(super) fn path(&self, signal: Signal) -> String {
         let base = self.uri.path().trim_end_matches('/');
-        let base = SIGNALS.iter().find_map(|(end, _)| base.strip_suffix(end)).unwrap_or(base);
-        let end = SIGNALS.iter().find(|(_, of)| *of == signal).map_or("/v1/metrics", |(end, _)| end);
-        format!("{base}{end}")
+        let base = SIGNALS.iter().find_map(|known| base.strip_suffix(known.path())).unwrap_or(base);
+        format!("{base}{}", signal.path())
     }
 
     /// Whether it speaks TLS.

@@ -25,6 +25,15 @@ pub enum ConfigError {
     /// Log records onto spans that stay as they came.
     #[error("logs = \"into-spans\" needs a dialect in which spans are written: openinference, genai or both")]
     IntoSpans,
+    /// Log records onto spans that are not sent.
+    #[error("logs = \"into-spans\" needs \"traces\" among the signals")]
+    NoSpans,
+    /// Log records that are sent and are none of the signals.
+    #[error("logs = \"send\" needs \"logs\" among the signals")]
+    NoLogs,
+    /// Nothing is sent.
+    #[error("nothing is sent to it; name traces, logs or metrics among its signals")]
+    NoSignal,
     /// A name that cannot be a file name.
     #[error("{name:?} is no name of a destination: 1 to 64 small letters, digits, `-`, `_` and `.`, the first a letter or digit")]
     Name {

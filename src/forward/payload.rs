@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use super::dead_letters::DeadLetter;
 use crate::otlp::items::{self, Item};
+use crate::otlp::signal::count_points;
 use crate::span::Signal;
 use crate::store::log::Position;
 
@@ -14,8 +15,16 @@ pub struct Part {
     pub at: Option<Position>,
     /// An export request.
     pub message: Bytes,
-    /// How many spans or log records it has.
+    /// How many spans, log records or data points it has.
     pub items: u64,
+}
+
+/// How many spans, log records or data points a message has, as far as it can be read.
+pub(super) fn count(message: &[u8], signal: Signal) -> u64 {
+    match signal {
+        Signal::Traces | Signal::Logs => items::count(message),
+        Signal::Metrics => count_points(message).unwrap_or_default() as u64,
+    }
 }
 
 /// What is sent in one request.
@@ -30,24 +39,20 @@ pub struct Payload {
 impl Part {
     /// A whole message.
     #[must_use]
-    pub fn new(at: Option<Position>, message: Vec<u8>) -> Self {
+    pub fn new(at: Option<Position>, message: Vec<u8>, signal: Signal) -> Self {
         Self {
             at,
-            items: items::count(&message),
+            items: count(&message, signal),
             message: message.into(),
         }
     }
 
-    fn of_items(&self, items: &[Item]) -> Self {
-        Self {
-            at: self.at,
-            message: items::join(items).into(),
-            items: items.len() as u64,
-        }
+    fn of_items(&self, items: &[Item], signal: Signal) -> Self {
+        Self::new(self.at, items::join(items), signal)
     }
 
     /// Divides it into pieces of at most so many bytes; a single item may have more.
-    fn divide(self, most: usize) -> Vec<Self> {
+    fn divide(self, most: usize, signal: Signal) -> Vec<Self> {
         if self.message.len() <= most || self.items < 2 {
             return vec![self];
         }
@@ -63,7 +68,7 @@ impl Part {
                 bytes <= most
             });
             let (taken, behind) = rest.split_at(fitting.count().clamp(1, rest.len()));
-            out.push(self.of_items(taken));
+            out.push(self.of_items(taken, signal));
             rest = behind;
         }
         out
@@ -76,7 +81,11 @@ impl Payload {
     pub fn pack(signal: Signal, parts: Vec<Part>, most: usize) -> Vec<Self> {
         let mut out: Vec<Self> = Vec::new();
         let mut bytes = 0;
-        for part in parts.into_iter().filter(|part| part.items > 0).flat_map(|part| part.divide(most)) {
+        for part in parts
+            .into_iter()
+            .filter(|part| part.items > 0)
+            .flat_map(|part| part.divide(most, signal))
+        {
             bytes += part.message.len();
             match out.last_mut() {
                 Some(last) if bytes <= most => last.parts.push(part),
@@ -94,14 +103,28 @@ impl Payload {
     pub fn message(&self) -> Bytes {
         match self.parts.as_slice() {
             [part] => part.message.clone(),
-            parts => parts.iter().flat_map(|part| &part.message[..]).copied().collect::<Vec<u8>>().into(),
+            parts => {
+                let mut message = Vec::with_capacity(parts.iter().map(|part| part.message.len()).sum());
+                parts.iter().for_each(|part| message.extend_from_slice(&part.message));
+                message.into()
+            }
         }
     }
 
-    /// How many spans or log records it has.
+    /// How many spans, log records or data points it has.
     #[must_use]
     pub fn items(&self) -> u64 {
         self.parts.iter().map(|part| part.items).sum()
+    }
+
+    /// Whether it cannot be divided: it has one span, log record or metric.
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        match self.parts.as_slice() {
+            [] => true,
+            [part] => items::count(&part.message) <= 1,
+            _ => false,
+        }
     }
 
     /// Two halves; `None`: it has one item, or cannot be divided.
@@ -114,7 +137,7 @@ impl Payload {
         if let [part] = self.parts.as_slice() {
             let items = items::items(&part.message).ok()?;
             let (first, second) = items.split_at(items.len() / 2);
-            return (!first.is_empty()).then(|| [first, second].map(|half| of(vec![part.of_items(half)])));
+            return (!first.is_empty()).then(|| [first, second].map(|half| of(vec![part.of_items(half, self.signal)])));
         }
         let (first, second) = self.parts.split_at(self.parts.len() / 2);
         Some([first, second].map(|half| of(half.to_vec())))

@@ -8,7 +8,7 @@ use super::choice::{Chooser, Verdict};
 use super::counts::Counts;
 use super::dead_letters::DeadLetter;
 use super::destination::{Destination, Logs, Unfinished};
-use super::payload::{Part, Payload};
+use super::payload::{Part, Payload, count};
 use super::translate::Translator;
 use crate::dialect::Registry;
 use crate::otlp::{decode, items};
@@ -20,7 +20,9 @@ use crate::store::{Arrival, ChunkKind, Error, Local};
 /// Makes what one destination is sent.
 #[derive(Debug)]
 pub(super) struct Prepare {
+    traces: bool,
     logs: Logs,
+    metrics: bool,
     chooser: Option<Chooser>,
     redaction: Option<Arc<Rules>>,
     translator: Option<Translator>,
@@ -62,7 +64,9 @@ impl Written {
 impl Prepare {
     pub(super) fn new(destination: &Destination, registry: &Arc<Registry>) -> Self {
         Self {
+            traces: destination.traces,
             logs: destination.logs,
+            metrics: destination.metrics,
             chooser: Chooser::new(&destination.choice, registry),
             redaction: destination.redaction.clone(),
             translator: Translator::new(destination.dialect, registry),
@@ -86,13 +90,17 @@ impl Prepare {
         };
         for chunk in chunks {
             let signal = chunk.kind.signal();
+            if !self.takes(signal) {
+                counts.not_chosen.add(signal, count(&chunk.message, signal));
+                continue;
+            }
             let verdict = match &self.chooser {
                 None => Verdict::Sent,
                 Some(chooser) => chooser.of_trace(chunk.trace_id, store)?,
             };
             match (verdict, chunk.trace_id) {
                 (Verdict::Left, _) => {
-                    counts.not_chosen.add(signal, items::count(&chunk.message));
+                    counts.not_chosen.add(signal, count(&chunk.message, signal));
                     continue;
                 }
                 (Verdict::SentWithEarlier, Some(trace_id)) => {
@@ -125,24 +133,38 @@ impl Prepare {
                         None => message,
                     },
                 };
-                Some(Part::new(Some(at), message))
+                Some(Part::new(Some(at), message, Signal::Traces))
             }
             ChunkKind::Logs | ChunkKind::LooseLogs if self.logs == Logs::Send => {
-                Some(Part::new(Some(at), self.redacted(message, Signal::Logs, counts)?))
+                Some(Part::new(Some(at), self.redacted(message, Signal::Logs, counts)?, Signal::Logs))
             }
             ChunkKind::Logs | ChunkKind::LooseLogs => {
                 counts.left_out.fetch_add(self.left_out(at, &message), Ordering::Relaxed);
                 None
             }
+            ChunkKind::Metrics => Some(Part::new(
+                Some(at),
+                self.redacted(message, Signal::Metrics, counts)?,
+                Signal::Metrics,
+            )),
+        }
+    }
+
+    /// Whether anything of this signal is sent. Log records may be left, and are counted then.
+    fn takes(&self, signal: Signal) -> bool {
+        match signal {
+            Signal::Traces => self.traces,
+            Signal::Logs => true,
+            Signal::Metrics => self.metrics,
         }
     }
 
     /// Without the items that are not chosen.
     fn chosen(&self, message: Vec<u8>, signal: Signal, counts: &Counts) -> Vec<u8> {
         let Some(chooser) = &self.chooser else { return message };
-        let before = items::count(&message);
+        let before = count(&message, signal);
         let message = chooser.of_items(message, signal);
-        counts.not_chosen.add(signal, before.saturating_sub(items::count(&message)));
+        counts.not_chosen.add(signal, before.saturating_sub(count(&message, signal)));
         message
     }
 
@@ -152,7 +174,7 @@ impl Prepare {
         match rules.apply(&message, signal) {
             Ok(changed) => Some(changed.unwrap_or(message)),
             Err(error) => {
-                counts.failed.add(signal, items::count(&message));
+                counts.failed.add(signal, count(&message, signal));
                 tracing::error!(%error, "a part of the log cannot be redacted and is not sent");
                 None
             }
@@ -213,10 +235,11 @@ impl Prepare {
         let Some(message) = store.chunk_at(at)? else {
             return Ok(Vec::new());
         };
-        let (signal, kind) = match letter.signal == Signal::Traces.to_string() {
-            true => (Signal::Traces, ChunkKind::Spans),
-            false => (Signal::Logs, ChunkKind::Logs),
+        let kinds = [ChunkKind::Spans, ChunkKind::Logs, ChunkKind::Metrics];
+        let Some(kind) = kinds.into_iter().find(|kind| kind.signal().name() == letter.signal) else {
+            return Ok(Vec::new());
         };
+        let signal = kind.signal();
         let message = match (&letter.span_id, items::items(&message)) {
             (Some(span_id), Ok(all)) => {
                 let is_it = |item: &&items::Item| item.span_head().span_id.is_some_and(|id| id.to_string() == *span_id);

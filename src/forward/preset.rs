@@ -9,7 +9,7 @@ pub struct Preset {
     pub name: &'static str,
     /// The transport; `None`: gRPC for a port that ends in 4317, else HTTP.
     pub protocol: Option<Protocol>,
-    /// How requests are compressed.
+    /// How requests to another machine are compressed.
     pub compression: Compression,
     /// The vocabulary that it reads.
     pub dialect: Dialect,

@@ -21,7 +21,9 @@ pub struct Progress {
     pub sent_spans: u64,
     /// Log records that it ever accepted.
     pub sent_log_records: u64,
-    /// Spans and log records that it ever refused for good.
+    /// Data points of metrics that it ever accepted.
+    pub sent_metric_points: u64,
+    /// Spans, log records and data points that it ever refused for good.
     pub failed: u64,
     /// Segments that retention removed before they were sent.
     pub removed_segments: u64,

@@ -14,7 +14,7 @@ use super::delivery::Delivery;
 use super::destination::{Destination, Logs};
 use super::error::ConfigError;
 use super::export::Exporter;
-use super::payload::{Part, Payload};
+use super::payload::{Part, Payload, count};
 use super::translate::Translator;
 use super::via::Via;
 use crate::dialect::Registry;
@@ -92,12 +92,12 @@ fn payloads(destination: &Destination, spans: Vec<Span>, logs: Vec<LogRecord>, r
     let mut parts: [Vec<Part>; 2] = [Vec::new(), Vec::new()];
     let [of_spans, of_logs] = &mut parts;
     let add = |list: &mut Vec<Part>, signal: Signal, message: Vec<u8>| {
-        let items = crate::otlp::items::count(&message);
+        let items = count(&message, signal);
         let message = match &chooser {
             Some(chooser) => chooser.of_items(message, signal),
             None => message,
         };
-        let part = Part::new(None, message);
+        let part = Part::new(None, message, signal);
         counts.not_chosen.add(signal, items.saturating_sub(part.items));
         list.push(part);
     };

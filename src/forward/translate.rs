@@ -196,6 +196,33 @@ mod tests {
         ("splunk-langchain-agent", "the user is found under the standard key only"),
     ];
 
+    /// Attributes that a span has stay as they are and where they are. What was added may say more together with them, so a second
+    /// translation may add something, and a third one does not: bridges one behind the other do not make spans grow.
+    #[test]
+    fn a_translation_adds_and_comes_to_an_end() {
+        let registry = Arc::new(Registry::built_in());
+        let dialects = [Dialect::OpenInference, Dialect::GenAi, Dialect::Both];
+        let translators = dialects.map(|dialect| Translator::new(dialect, &registry).unwrap());
+        let mut endless = Vec::new();
+        let mut translated = 0;
+        for ((case, (spans, logs)), translator) in recorded().into_iter().zip(translators.iter().cycle()) {
+            for before in spans {
+                let mut span = before.clone();
+                translated += usize::from(translator.span(&mut span, &logs));
+                translator.span(&mut span, &logs);
+                let had = before.attributes.iter().count();
+                assert!(before.attributes.iter().eq(span.attributes.iter().take(had)), "{case}: {before:?}");
+                let twice = span.attributes.iter().count();
+                if translator.span(&mut span, &logs) {
+                    let added: Vec<_> = span.attributes.iter().skip(twice).map(|(key, _)| key.clone()).collect();
+                    endless.push(format!("{case}: {} {added:?}", span.name));
+                }
+            }
+        }
+        assert!(translated > 700, "{translated}");
+        assert!(endless.is_empty(), "{}:\n{}", endless.len(), endless.join("\n"));
+    }
+
     /// What a destination received says what was sent, in whatever vocabulary, and however often it was translated.
     #[test]
     fn documents_of_what_is_received_are_those_of_what_is_sent() {

@@ -27,6 +27,8 @@ use crate::store::{ArrivalLimits, Arrivals, Local, now};
 const LOOK: Duration = Duration::from_millis(500);
 /// While there is more to send, the position is written no more often: a crash sends so much again.
 const SAVE: Duration = Duration::from_millis(200);
+/// And while the disk is slow, no more often than this many times the time that it takes: requests wait for the same disk.
+const SAVE_SHARE: u32 = 20;
 /// After an error of the disk.
 const DISK_PAUSE: Duration = Duration::from_secs(5);
 
@@ -42,8 +44,8 @@ pub(super) struct Worker {
     end: watch::Receiver<Position>,
     folder: PathBuf,
     progress: Progress,
-    /// When the position was written last; `None`: not since the start.
-    saved: Option<Instant>,
+    /// When the position is written next; `None`: it was not since the start.
+    save_at: Option<Instant>,
 }
 
 impl Worker {
@@ -96,7 +98,7 @@ impl Worker {
             end,
             folder,
             progress,
-            saved: None,
+            save_at: None,
         })
     }
 
@@ -149,7 +151,7 @@ impl Worker {
             self.deliver(payload).await?;
         }
         self.move_to(next);
-        if self.saved.is_none_or(|saved| saved.elapsed() >= SAVE) {
+        if self.save_at.is_none_or(|at| Instant::now() >= at) {
             self.save()?;
         }
         Ok(())
@@ -228,22 +230,24 @@ impl Worker {
 
     fn save(&mut self) -> Result<(), ForwardError> {
         let sample = self.counts.sample("");
-        let [spans, records] = sample.sent;
+        let [spans, records, points] = sample.sent;
         let mut now_at = self.progress.clone();
         now_at.sent_spans += spans;
         now_at.sent_log_records += records;
+        now_at.sent_metric_points += points;
         now_at.last_error = match sample.health {
             Health::Down(reason) => Some(reason),
             Health::Up => None,
             Health::Unknown => self.progress.last_error.clone(),
         };
-        self.saved = Some(Instant::now());
+        let begin = Instant::now();
         let written = progress::read(&self.folder, &self.destination.name)?.unwrap_or_default();
         now_at.updated = written.updated;
         if written != now_at {
             now_at.updated = now();
             progress::write(&self.folder, &self.destination.name, &now_at)?;
         }
+        self.save_at = Some(Instant::now() + SAVE.max(begin.elapsed() * SAVE_SHARE));
         Ok(())
     }
 

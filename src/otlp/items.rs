@@ -1,7 +1,8 @@
-//! The spans or log records of a message one by one, with the bytes around each, so that any choice of them is a message again.
+//! The spans, log records or metrics of a message one by one, with the bytes around each, so that any choice of them is a message again.
 
 use std::sync::Arc;
 
+use super::scan;
 use super::wire::{Cursor, Fault, LEN, Payload};
 use crate::span::{SpanId, TraceId, UnixNanos};
 
@@ -10,7 +11,7 @@ const RESOURCES: u32 = 1;
 const SCOPES: u32 = 2;
 const ITEMS: u32 = 2;
 
-/// A span or a log record: its bytes, and those of the messages that it stands in.
+/// A span, a log record or a metric: its bytes, and those of the messages that it stands in.
 #[derive(Debug, Clone)]
 pub struct Item {
     /// All fields of its resource's group but the scopes.
@@ -36,7 +37,7 @@ pub struct SpanHead {
     pub failed: bool,
 }
 
-/// The items of an export request of traces or logs, in order.
+/// The items of an export request, in order. Of metrics, an item has any number of data points.
 ///
 /// # Errors
 ///
@@ -146,7 +147,13 @@ impl Item {
         self.bytes.len() + self.resource.len() + self.scope.len() + 18
     }
 
-    /// Its own message, a `Span` or a `LogRecord`.
+    /// `service.name` of its resource.
+    #[must_use]
+    pub fn service(&self) -> Option<Arc<str>> {
+        scan::names_of(&self.resource, &[]).ok()?.service
+    }
+
+    /// Its own message, a `Span`, a `LogRecord` or a `Metric`.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -13,6 +13,8 @@ pub mod items;
 pub mod json;
 mod layout;
 mod member;
+#[cfg(feature = "server")]
+pub mod metrics;
 mod names;
 mod part;
 pub mod rewrite;

@@ -57,6 +57,15 @@ impl Part {
         }
     }
 
+    /// Items of no trace and no session that are kept together.
+    #[must_use]
+    pub fn apart(items: usize) -> Self {
+        Self {
+            items,
+            ..Self::new(Key::Session("".into()))
+        }
+    }
+
     /// Takes the times of one item; 0 is not said.
     pub(super) fn times(&mut self, start: u64, end: u64) {
         if start != 0 && (self.start == 0 || start < self.start) {

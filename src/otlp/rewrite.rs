@@ -23,6 +23,8 @@ pub enum Owner {
     Log,
     /// A log record's body.
     Body,
+    /// A metric: its name, its description, and the attributes of its data points.
+    Metric,
 }
 
 /// What becomes of an attribute, or of an entry of a map in one.
@@ -46,7 +48,7 @@ pub trait Edit {
     fn text(&mut self, owner: Owner, keys: &[&str], text: &str) -> Option<String>;
 }
 
-/// The request after all changes; `None` if nothing changed. Metrics are never looked into.
+/// The request after all changes; `None` if nothing changed.
 ///
 /// # Errors
 ///
@@ -55,7 +57,7 @@ pub fn rewrite(bytes: &[u8], signal: Signal, edit: &mut dyn Edit) -> Result<Opti
     let request = match signal {
         Signal::Traces => Type::TracesRequest,
         Signal::Logs => Type::LogsRequest,
-        Signal::Metrics => return Ok(None),
+        Signal::Metrics => Type::MetricsRequest,
     };
     wire::check(bytes, request)?;
     let mut rewriter = Rewriter { edit, keys: Vec::new() };
@@ -201,6 +203,7 @@ fn owner_of(of: Type) -> Option<Owner> {
         Type::Event => Some(Owner::Event),
         Type::Link => Some(Owner::Link),
         Type::LogRecord => Some(Owner::Log),
+        Type::Metric => Some(Owner::Metric),
         _ => None,
     }
 }

@@ -421,6 +421,6 @@ pub fn check(bytes: &[u8], signal: Signal) -> Result<(), Fault> {
     match signal {
         Signal::Traces => super::wire::check(bytes, Type::TracesRequest),
         Signal::Logs => super::wire::check(bytes, Type::LogsRequest),
-        Signal::Metrics => Err(fault(0, FaultKind::Key)),
+        Signal::Metrics => super::wire::check(bytes, Type::MetricsRequest),
     }
 }

@@ -122,7 +122,10 @@ impl Counters {
                 })
             };
             let (accepted, refused) = match signal {
-                Signal::Metrics => ("Answered with success. Metrics are counted, not kept.", "Refused."),
+                Signal::Metrics => (
+                    "Answered with success. They are on the disk if a destination wants them, else only counted.",
+                    "Refused.",
+                ),
                 _ => (
                     "Answered with success: they are on the disk. Those that came again are among them.",
                     "Refused, alone for what is wrong with them or with a request that could not be stored.",

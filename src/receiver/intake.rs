@@ -11,7 +11,7 @@ use super::counters::Transport;
 use super::limits::{Encoding, InflateError, Shape, inflate_with};
 use super::{Receiver, Rejection};
 use crate::otlp::scan::Scan;
-use crate::otlp::{Fault, json, scan, signal};
+use crate::otlp::{Fault, json, metrics, scan, signal};
 use crate::redact::Rules;
 use crate::span::json::JsonError;
 use crate::span::{Refused, Signal};
@@ -81,19 +81,22 @@ impl Receiver {
     /// Stores what a request carries, and returns when it is on the disk.
     pub(super) async fn take(&self, export: Export) -> Result<Taken, Rejection> {
         let (signal, transport) = (export.signal, export.transport);
-        let keys = self.session_keys.clone();
-        let limit = self.limits.request_bytes;
-        let rules = self.redaction.rules();
-        let prepared = if is_aside(&export, rules.is_some()) {
+        let settings = Settings {
+            keys: self.session_keys.clone(),
+            keeps_metrics: self.keeps_metrics,
+            limit: self.limits.request_bytes,
+            rules: self.redaction.rules(),
+        };
+        let prepared = if is_aside(&export, settings.rules.is_some()) {
             // Not more at once than there are processors: what waits here is small, and who answers in between has his turn.
             let turn = Arc::clone(&self.aside).acquire_owned().await;
             let work = tokio::task::spawn_blocking(move || {
                 let _turn = turn;
-                prepare(export, &keys, limit, rules)
+                prepare(export, &settings)
             });
             work.await.map_err(|_| Rejection::ShuttingDown)??
         } else {
-            prepare(export, &keys, limit, rules)?
+            prepare(export, &settings)?
         };
         let Prepared {
             chunks,
@@ -123,7 +126,18 @@ impl Receiver {
     }
 }
 
-fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Option<Arc<Rules>>) -> Result<Prepared, Rejection> {
+/// What the receiver does with every request.
+struct Settings {
+    /// Attribute keys that name a session, best first.
+    keys: Vec<String>,
+    keeps_metrics: bool,
+    /// Bytes of a request.
+    limit: usize,
+    rules: Option<Arc<Rules>>,
+}
+
+fn prepare(mut export: Export, settings: &Settings) -> Result<Prepared, Rejection> {
+    let limit = settings.limit;
     let reservation = &mut export.reservation;
     if let Some(encoding) = export.encoding {
         let plain = inflate_with(&export.body, encoding, limit, |more| reservation.grow(more));
@@ -137,11 +151,12 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Opt
     }
     let bytes = export.body.len();
     reservation.is_of(bytes);
-    let keys: Vec<&str> = session_keys.iter().map(String::as_str).collect();
+    let keys: Vec<&str> = settings.keys.iter().map(String::as_str).collect();
     let mut intake = Intake {
         wanted: export.signal,
         keys: &keys,
-        rules: rules.as_deref(),
+        keeps_metrics: settings.keeps_metrics,
+        rules: settings.rules.as_deref(),
         reservation,
         limit,
     };
@@ -161,6 +176,7 @@ fn prepare(mut export: Export, session_keys: &[String], limit: usize, rules: Opt
 struct Intake<'a> {
     wanted: Signal,
     keys: &'a [&'a str],
+    keeps_metrics: bool,
     rules: Option<&'a Rules>,
     reservation: &'a mut Reservation,
     /// Bytes of a request.
@@ -187,7 +203,16 @@ impl Intake<'_> {
             if let Some(found) = other(&body) {
                 return Err(Rejection::WrongSignal { wanted, found });
             }
-            return Ok((Vec::new(), counted(points)));
+            if !self.keeps_metrics || points == 0 {
+                return Ok((Vec::new(), counted(points)));
+            }
+            scan::check(&body, wanted).map_err(|fault| broken(&body, fault))?;
+            let body = self.redacted(body, &broken)?;
+            let taken = Taken {
+                received: points,
+                ..Taken::default()
+            };
+            return Ok((vec![Chunk::of_metrics(points, body)], taken));
         }
         let body = self.redacted(body, &broken)?;
         let mut refusal = None;
@@ -269,10 +294,19 @@ impl Intake<'_> {
         let before = self.reservation.bytes();
         self.reservation.grow(json_cost(&text)?)?;
         let read = json::transcode(&text, wanted).map_err(unreadable)?;
-        drop(text);
-        if wanted == Signal::Metrics {
+        if wanted == Signal::Metrics && (!self.keeps_metrics || read.items == 0) {
             return Ok((Vec::new(), counted(read.items)));
         }
+        if wanted == Signal::Metrics {
+            // Their values are told apart from their names only when both were read: they are there twice.
+            self.reservation.grow(text.len().saturating_mul(VALUES))?;
+            let message = metrics::from_json(&text, read.items).map_err(|source| unreadable(JsonError::Syntax { source }))?;
+            drop(text);
+            let kept = message.capacity().max(before);
+            self.reservation.shrink(self.reservation.bytes().saturating_sub(kept));
+            return self.protobuf(message.into());
+        }
+        drop(text);
         if read.items == read.refused_count
             && read.refused_as_base64
             && let Some(first) = read.refused.first()
@@ -295,6 +329,9 @@ impl Intake<'_> {
         Ok((chunks, taken))
     }
 }
+
+/// What the values of metrics take until they are told apart is at most so many times their text.
+const VALUES: usize = 16;
 
 /// Bytes that reading a JSON message takes beside its text: what it becomes, twice while it is put together; the longest
 /// item twice, as values; and something for each object, however empty.

@@ -51,6 +51,8 @@ pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 pub struct Receiver {
     store: Arc<dyn Store>,
     session_keys: Vec<String>,
+    /// Whether metrics are stored: a destination wants them. Else they are counted.
+    keeps_metrics: bool,
     limits: Limits,
     cors: Cors,
     budget: Arc<Budget>,
@@ -69,6 +71,7 @@ impl Receiver {
         Self {
             store,
             session_keys,
+            keeps_metrics: false,
             limits,
             cors: Cors::default(),
             budget: Arc::new(Budget::new(limits.in_flight_bytes)),
@@ -87,6 +90,7 @@ impl Receiver {
         Self {
             store,
             session_keys: self.session_keys.clone(),
+            keeps_metrics: false,
             limits: self.limits,
             cors: self.cors.clone(),
             budget: Arc::clone(&self.budget),
@@ -96,6 +100,12 @@ impl Receiver {
             serving: self.serving.clone(),
             watches: self.watches.clone(),
         }
+    }
+
+    /// Stores metrics, or counts them only.
+    #[must_use]
+    pub fn keeping_metrics(self, keeps_metrics: bool) -> Self {
+        Self { keeps_metrics, ..self }
     }
 
     /// With these pages of other origins allowed to send.

@@ -157,6 +157,13 @@ impl Config {
         }
     }
 
+    /// Whether a destination is sent the metrics of a project: only then they are stored.
+    pub(super) fn wants_metrics(&self, project: &Project) -> bool {
+        self.forward
+            .iter()
+            .any(|destination| destination.metrics && destination.project == *project)
+    }
+
     /// How the store of a project is opened.
     #[must_use]
     pub fn store_options(&self, project: &Project) -> OpenOptions {

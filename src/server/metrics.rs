@@ -54,6 +54,12 @@ const DESTINATION: &[OfDestination] = &[
         |of| of.sent[1],
     ),
     (
+        "otelcol_exporter_sent_metric_points",
+        Kind::Counter,
+        "Data points of metrics that the destination accepted.",
+        |of| of.sent[2],
+    ),
+    (
         "otelcol_exporter_send_failed_spans",
         Kind::Counter,
         "Spans that the destination refused for good.",
@@ -64,6 +70,12 @@ const DESTINATION: &[OfDestination] = &[
         Kind::Counter,
         "Log records that the destination refused for good.",
         |of| of.failed[1],
+    ),
+    (
+        "otelcol_exporter_send_failed_metric_points",
+        Kind::Counter,
+        "Data points of metrics that the destination refused for good.",
+        |of| of.failed[2],
     ),
     (
         "otelcol_exporter_queue_size",
@@ -99,7 +111,13 @@ const DESTINATION: &[OfDestination] = &[
         "spanbridge_forward_unsupported_log_records_total",
         Kind::Counter,
         "Log records that the destination does not take.",
-        |of| of.not_taken,
+        |of| of.not_taken[1],
+    ),
+    (
+        "spanbridge_forward_unsupported_metric_points_total",
+        Kind::Counter,
+        "Data points of metrics that the destination does not take.",
+        |of| of.not_taken[2],
     ),
     (
         "spanbridge_forward_left_out_log_records_total",
@@ -118,6 +136,12 @@ const DESTINATION: &[OfDestination] = &[
         Kind::Counter,
         "Log records that were not chosen for the destination.",
         |of| of.not_chosen[1],
+    ),
+    (
+        "spanbridge_forward_not_chosen_metric_points_total",
+        Kind::Counter,
+        "Data points of metrics that were not chosen for the destination.",
+        |of| of.not_chosen[2],
     ),
     (
         "spanbridge_forward_removed_segments_total",

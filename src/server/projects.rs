@@ -75,7 +75,11 @@ impl Projects {
         }]));
         let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
         let receiver = Receiver::new(as_store, config.vocabulary.session_keys(), config.limits);
-        let receiver = Arc::new(receiver.with_cors(config.cors.clone()));
+        let receiver = Arc::new(
+            receiver
+                .with_cors(config.cors.clone())
+                .keeping_metrics(config.wants_metrics(&project)),
+        );
         let metrics = metrics(&receiver, &stores);
         let vocabulary = Arc::clone(&config.vocabulary);
         let web = Web::new(
@@ -113,13 +117,13 @@ impl Projects {
                 continue;
             }
             let Opened { store, recovery } = open_store(config, project)?;
-            self.add(project, Arc::new(store), recovery.clone());
+            self.add(project, Arc::new(store), recovery.clone(), config.wants_metrics(project));
             recoveries.push((project.clone(), recovery));
         }
         Ok(recoveries)
     }
 
-    fn add(&self, project: &Project, store: Arc<Local>, recovery: Recovery) {
+    fn add(&self, project: &Project, store: Arc<Local>, recovery: Recovery, keeps_metrics: bool) {
         let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
         let (vocabulary, metrics) = (Arc::clone(&self.vocabulary), Arc::clone(&self.metrics));
         let readers = Arc::clone(&self.readers);
@@ -131,7 +135,7 @@ impl Projects {
         });
         let place = ProjectServices {
             store,
-            receiver: Arc::new(self.first.receiver.beside(as_store)),
+            receiver: Arc::new(self.first.receiver.beside(as_store).keeping_metrics(keeps_metrics)),
             web: Arc::new(web),
         };
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);

@@ -34,7 +34,7 @@ pub struct Arrival {
     pub at: Position,
     /// What it holds.
     pub kind: ChunkKind,
-    /// Its trace; `None` for loose log records.
+    /// Its trace; `None` for loose log records and for metrics.
     pub trace_id: Option<TraceId>,
     /// When it came, nanoseconds since 1970.
     pub time: u64,
@@ -58,7 +58,7 @@ enum Stop {
 }
 
 impl Local {
-    /// The end of what is durable; it changes whenever a commit is on the disk. `None`: the store is open for reading only.
+    /// The end of what is durable and in the index; it changes whenever a commit is. `None`: the store is open for reading only.
     #[must_use]
     pub fn watch_end(&self) -> Option<watch::Receiver<Position>> {
         self.state().map(|state| state.end.subscribe())

@@ -1,4 +1,4 @@
-//! What is stored as one: the spans or log records of one trace that came in one request.
+//! What is stored as one: the spans or log records of one trace that came in one request, or the metrics of a request.
 //!
 //! The chunks of a request share its bytes. Where each would repeat much that stands around its items, they are stored in
 //! the form of the module `shared`; which of the two is decided by the request alone.
@@ -25,6 +25,8 @@ pub enum ChunkKind {
     Logs,
     /// Log records without a trace, of one session.
     LooseLogs,
+    /// Metrics, the whole request: an `ExportMetricsServiceRequest`. The index does not know it.
+    Metrics,
 }
 
 impl ChunkKind {
@@ -35,6 +37,7 @@ impl ChunkKind {
             Self::Spans => 1,
             Self::Logs => 2,
             Self::LooseLogs => 3,
+            Self::Metrics => 9,
         }
     }
 
@@ -45,6 +48,7 @@ impl ChunkKind {
             1 => Some(Self::Spans),
             2 => Some(Self::Logs),
             3 => Some(Self::LooseLogs),
+            9 => Some(Self::Metrics),
             _ => None,
         }
     }
@@ -55,6 +59,7 @@ impl ChunkKind {
         match self {
             Self::Spans => Signal::Traces,
             Self::Logs | Self::LooseLogs => Signal::Logs,
+            Self::Metrics => Signal::Metrics,
         }
     }
 }
@@ -160,6 +165,24 @@ impl Chunk {
         }
     }
 
+    /// A request of metrics, as it came, with so many data points.
+    #[must_use]
+    pub fn of_metrics(points: usize, request: impl Into<Bytes>) -> Self {
+        let bytes = request.into();
+        let request = Request {
+            checksums: vec![crc32fast::hash(&bytes)],
+            cuts: Cuts::whole(bytes.len()),
+            bytes,
+            signal: Signal::Metrics,
+            parts: vec![Part::apart(points)],
+            shared: None,
+        };
+        Self {
+            request: Arc::new(request),
+            part: 0,
+        }
+    }
+
     fn part_number(&self) -> usize {
         self.part as usize
     }
@@ -170,6 +193,7 @@ impl Chunk {
         match (&self.part().key, self.request.signal) {
             (Key::Trace(_), Signal::Traces) => ChunkKind::Spans,
             (Key::Trace(_), _) => ChunkKind::Logs,
+            (Key::Session(_), Signal::Metrics) => ChunkKind::Metrics,
             (Key::Session(_), _) => ChunkKind::LooseLogs,
         }
     }
@@ -198,7 +222,7 @@ impl Chunk {
         }
     }
 
-    /// The trace; `None` for loose log records.
+    /// The trace; `None` for loose log records and for metrics.
     #[must_use]
     pub fn trace_id(&self) -> Option<TraceId> {
         match self.part().key {

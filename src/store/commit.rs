@@ -151,11 +151,12 @@ impl Commits {
         let written: usize = fresh.iter().map(|chunk| chunk.own_length()).sum();
         self.state.bytes.fetch_add(written as u64, Ordering::Relaxed);
         self.state.segment.store(end.segment, Ordering::Release);
-        self.state.end.send_replace(end);
         if let Err(error) = indexed.and_then(|()| writer.commit(end)) {
             self.behind = true;
             return Err(error);
         }
+        // Not before the index knows it: who reads what is new asks the index about its traces.
+        self.state.end.send_replace(end);
         Ok(receipts)
     }
 
@@ -173,6 +174,7 @@ impl Commits {
     fn catch_up(&mut self) -> Result<(), Error> {
         let (log, index, _) = open_and_replay(&self.options, &self.disk)?;
         (self.log, self.index, self.behind) = (log, index, false);
+        self.state.end.send_replace(self.log.end());
         Ok(())
     }
 }

@@ -93,7 +93,7 @@ pub(super) struct State {
     pub(super) requests: AtomicUsize,
     /// The segment that is written to; those before are sealed.
     pub(super) segment: AtomicU64,
-    /// Where the log ends, as far as it is on the disk.
+    /// Where the log ends, as far as it is on the disk and in the index.
     pub(super) end: watch::Sender<Position>,
     /// Bytes of messages appended since the store was opened.
     pub(super) bytes: AtomicU64,

@@ -10,7 +10,7 @@
 //! The log is the data; the index is a view of it that can be rebuilt at any time ([`Local::reindex`]).
 //!
 //! - **[`log`]**: append-only segment files. A record is one *chunk*: the spans (or log records) of one trace that came in
-//!   one request, as a valid OTLP message, framed with length, kind, trace id, arrival time and checksums. Concurrent
+//!   one request, as a valid OTLP message, or the metrics of a request, framed with length, kind, trace id, arrival time and checksums. Concurrent
 //!   requests share one `fdatasync`. After a failed sync the log takes no more until it is opened anew.
 //! - **[`index`]**: SQLite, for people too: where each trace's chunks are, and one row a trace for lists. Committed after
 //!   the log with the position it covers; on open the log is replayed from there.

@@ -177,7 +177,7 @@ async fn a_dead_destination_delays_no_other_and_loses_nothing() {
     let good = Sink::start(|_| Answer::ok()).await;
     let named = |name: &str, sink: &Sink| spanbridge::forward::DestinationText {
         name: Some(name.to_owned()),
-        timeout_seconds: Some(0.2),
+        timeout_seconds: Some(if name == "silent" { 0.2 } else { 5.0 }),
         ..to(&sink.url())
     };
     let destinations = [named("silent", &silent), named("good", &good)];
@@ -194,6 +194,71 @@ async fn a_dead_destination_delays_no_other_and_loses_nothing() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!((now_good.spans().len(), good.spans().len()), (20, 20), "nobody has anything twice");
     bridge.stop().await;
+}
+
+/// Each of these answers success and has nothing, or never all of an answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_and_lying_destinations_delay_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let html = Answer::Status(
+        200,
+        vec![("content-type", "text/html".to_owned())],
+        b"<html>sign in</html>".to_vec(),
+    );
+    let page = Sink::start(move |_| html.clone()).await;
+    let mut slow_answers = 0;
+    let slow = Arc::new(std::sync::Mutex::new(move || {
+        slow_answers += 1;
+        slow_answers
+    }));
+    let slow = Sink::start(move |_| {
+        // Each second request gets no answer in time, but was taken.
+        let number = (slow.lock().unwrap())();
+        if number % 2 == 1 { Answer::Never } else { Answer::ok() }
+    })
+    .await;
+    // It rejects more than it was sent.
+    let boasting = Sink::start(|_| {
+        let rejected = [0x0a, 0x03, 0x08, 0xff, 0x7f];
+        Answer::Status(200, vec![("content-type", "application/x-protobuf".to_owned())], rejected.to_vec())
+    })
+    .await;
+    let good = Sink::start(|_| Answer::ok()).await;
+    let named = |name: &str, sink: &Sink| spanbridge::forward::DestinationText {
+        name: Some(name.to_owned()),
+        timeout_seconds: Some(if name == "slow" { 0.3 } else { 5.0 }),
+        ..to(&sink.url())
+    };
+    let destinations = [
+        named("page", &page),
+        named("slow", &slow),
+        named("boasting", &boasting),
+        named("good", &good),
+    ];
+    let bridge = Bridge::start(directory.path(), &destinations).await;
+    for number in 0..5 {
+        bridge.send_spans(&spans(number, number * 4..number * 4 + 4)).await;
+    }
+    good.wait_for(20).await;
+    slow.wait_for(20).await;
+    until("the boasting one is done", || async {
+        bridge.metric("otelcol_exporter_send_failed_spans", "boasting").await == 20
+    })
+    .await;
+    assert_eq!(bridge.metric("otelcol_exporter_sent_spans", "boasting").await, 0);
+    assert_eq!(bridge.metric("otelcol_exporter_sent_spans", "page").await, 0);
+    assert_eq!(bridge.metric("spanbridge_forward_up", "page").await, 0);
+    assert_eq!(bridge.metric("otelcol_exporter_sent_spans", "good").await, 20);
+    bridge.stop().await;
+}
+
+#[test]
+fn only_what_leaves_the_machine_is_compressed_unless_told_otherwise() {
+    let compression = |url: &str| to(url).resolve(None).unwrap().compression;
+    for url in ["http://127.0.0.1:4317", "http://localhost:4318", "https://[::1]:4318"] {
+        assert_eq!(compression(url), Compression::None, "{url}");
+    }
+    assert_eq!(compression("https://collector.example.com"), Compression::Gzip);
 }
 
 #[tokio::test(flavor = "multi_thread")]

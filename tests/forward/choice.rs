@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use spanbridge::forward::{ChooseText, DestinationText, Dialect, SampleText};
+use spanbridge::otlp::{encode, scan};
 use spanbridge::redact::{Action, RuleText};
-use spanbridge::span::{Resource, Span, Status};
+use spanbridge::span::{Resource, Signal, Span, Status};
+use spanbridge::store::{Chunk, Filter, Local, OpenOptions, Store as _};
 
 use super::sink::{Answer, Sink};
 use super::support::{Bridge, names, spans, to, until};
@@ -49,6 +51,40 @@ async fn services_and_kinds_choose_spans() {
     assert_eq!(names(&sink.wait_for(1).await), ["span 1"]);
     until("the others are counted", || async { bridge.metric(NOT_CHOSEN, "sink").await == 3 }).await;
     bridge.stop().await;
+}
+
+/// Whether a trace is chosen, the index says: it knows what is announced as new.
+#[test]
+fn what_is_announced_is_in_the_index() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Arc::new(Local::open(&OpenOptions::new(directory.path())).unwrap().store);
+    let end = store.watch_end().unwrap();
+    let (checked, was_checked) = std::sync::mpsc::channel();
+    let listed = Arc::clone(&store);
+    let watching = std::thread::spawn(move || {
+        let mut before = *end.borrow();
+        for number in 0..200 {
+            while *end.borrow() == before {
+                std::thread::yield_now();
+            }
+            before = *end.borrow();
+            let filter = Filter {
+                traces: vec![spans(number, 0..1)[0].trace_id],
+                ..Filter::default()
+            };
+            assert_eq!(listed.list(&filter).unwrap().len(), 1, "trace {number}");
+            checked.send(()).unwrap();
+        }
+    });
+    for number in 0..200 {
+        let message = encode::traces(&spans(number, 0..1));
+        let scanned = scan::scan(&message, Signal::Traces, &[]).unwrap();
+        store.append(Chunk::of_request(scanned, message)).unwrap();
+        if was_checked.recv().is_err() {
+            break;
+        }
+    }
+    watching.join().unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

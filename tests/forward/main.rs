@@ -5,6 +5,7 @@ mod answers;
 mod choice;
 mod command;
 mod killed;
+mod metrics;
 mod patience;
 mod records;
 mod sink;

@@ -96,7 +96,7 @@ impl Sink {
         let came = self.came.lock().expect("no panic");
         let accepted = came
             .iter()
-            .filter(|(came, accepted)| *accepted && !came.path.ends_with("/v1/logs") && !came.path.contains("LogsService"));
+            .filter(|(came, accepted)| *accepted && (came.path.ends_with("/v1/traces") || came.path.contains("TraceService")));
         accepted.flat_map(|(came, _)| came.spans()).collect()
     }
 

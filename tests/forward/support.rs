@@ -46,16 +46,22 @@ impl Bridge {
 
     /// Sends a request to it.
     pub(crate) async fn send(&self, path: &'static str, message: Vec<u8>) {
+        self.send_as(path, message, "application/x-protobuf").await;
+    }
+
+    pub(crate) async fn send_as(&self, path: &'static str, message: Vec<u8>, content_type: &'static str) {
+        assert_eq!(self.post(path, message, content_type).await, 200, "accepted");
+    }
+
+    /// Sends a request to it, and tells the status of its answer.
+    pub(crate) async fn post(&self, path: &'static str, message: Vec<u8>, content_type: &'static str) -> u16 {
         let url = format!("http://{}{path}", self.addresses.http);
         let sent = tokio::task::spawn_blocking(move || {
-            let agent: ureq::Agent = ureq::Agent::config_builder().proxy(None).build().into();
-            agent
-                .post(&url)
-                .header("content-type", "application/x-protobuf")
-                .send(&message[..])
-                .map(|_| ())
+            let config = ureq::Agent::config_builder().proxy(None).http_status_as_error(false);
+            let agent: ureq::Agent = config.build().into();
+            agent.post(&url).header("content-type", content_type).send(&message[..])
         });
-        sent.await.expect("no panic").expect("accepted");
+        sent.await.expect("no panic").expect("answers").status().as_u16()
     }
 
     pub(crate) async fn send_spans(&self, spans: &[Span]) {

@@ -34,8 +34,23 @@ async fn examine(destination: &Destination, found: &mut Findings) {
         Ok(exporter) => exporter,
         Err(error) => return found.wrong(format!("{name}: {error}"), "serve does not start", "correct its [[forward]] table"),
     };
-    if let Err(failure) = exporter.probe(Signal::Traces).await {
+    let first = match destination.traces {
+        true => Signal::Traces,
+        false if destination.logs == Logs::Send => Signal::Logs,
+        false => Signal::Metrics,
+    };
+    if let Err(failure) = exporter.probe(first).await {
         return refused(destination, &failure, found);
+    }
+    if destination.metrics
+        && let Err(failure) = exporter.probe(Signal::Metrics).await
+        && failure.class == Class::Unsupported
+    {
+        return found.warning(
+            format!("{name} ({}) accepts no metrics", destination.uri),
+            "metrics are stored for it and are not forwarded to it",
+            "remove \"metrics\" from the signals of its [[forward]] table",
+        );
     }
     if destination.logs == Logs::Send
         && let Err(failure) = exporter.probe(Signal::Logs).await

@@ -95,7 +95,8 @@ fn answer(frames: &[u8]) -> Accepted {
     }
 }
 
-fn failure(signal: Signal, code: usize, headers: &HeaderMap) -> Failure {
+/// What an answer with a code other than OK calls for.
+pub(super) fn failure(signal: Signal, code: usize, headers: &HeaderMap) -> Failure {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let status = text("grpc-status-details-bin")
         .and_then(|value| BASE64.decode(value).ok())

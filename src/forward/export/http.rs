@@ -12,7 +12,7 @@ use super::status::{accepted, accepted_json, retry_delay};
 use super::{Accepted, Class, Exporter, Failure, body, encoding_header};
 use crate::forward::destination::Protocol;
 use crate::otlp::answers::Status;
-use crate::otlp::decode;
+use crate::otlp::{decode, metrics};
 use crate::span::{Signal, json};
 
 impl Exporter {
@@ -46,8 +46,9 @@ impl Exporter {
 fn as_json(signal: Signal, message: &[u8]) -> Result<Bytes, Failure> {
     let failure = |error: &dyn std::fmt::Display| Failure::new(Class::Request, error.to_string());
     let value = match signal {
+        Signal::Metrics => return metrics::to_json(message).map(Bytes::from).map_err(|error| failure(&error)),
         Signal::Traces => json::spans(&decode::traces(message).map_err(|error| failure(&error))?.items),
-        _ => json::log_records(&decode::logs(message).map_err(|error| failure(&error))?.items),
+        Signal::Logs => json::log_records(&decode::logs(message).map_err(|error| failure(&error))?.items),
     };
     serde_json::to_vec(&value).map(Bytes::from).map_err(|error| failure(&error))
 }

@@ -226,3 +226,72 @@ async fn body(response: Response<Incoming>) -> Result<(Bytes, Option<::http::Hea
 fn encoding_header(name: &'static str) -> (HeaderName, HeaderValue) {
     (CONTENT_ENCODING, HeaderValue::from_static(name))
 }
+
+#[cfg(test)]
+mod tests {
+    use ::http::{HeaderMap, StatusCode};
+
+    use super::Class::{self, Exhausted, Overloaded, Refused, Request, Server, Unsupported};
+    use super::{grpc, http};
+    use crate::span::Signal;
+
+    /// What the specification calls retryable is sent again, what a request is at fault for is divided, and what somebody has to mend
+    /// waits for that.
+    #[test]
+    fn every_answer_calls_for_what_the_specification_says() {
+        let by_code: [(usize, Class); 17] = [
+            (1, Overloaded),
+            (2, Server),
+            (3, Request),
+            (4, Overloaded),
+            (5, Refused),
+            (6, Server),
+            (7, Refused),
+            (8, Exhausted),
+            (9, Refused),
+            (10, Overloaded),
+            (11, Overloaded),
+            (12, Refused),
+            (13, Server),
+            (14, Overloaded),
+            (15, Overloaded),
+            (16, Refused),
+            (99, Server),
+        ];
+        for (code, class) in by_code {
+            assert_eq!(grpc::failure(Signal::Traces, code, &HeaderMap::new()).class, class, "gRPC {code}");
+        }
+        let by_status = [
+            (301, Refused),
+            (400, Request),
+            (401, Refused),
+            (403, Refused),
+            (404, Refused),
+            (408, Overloaded),
+            (413, Request),
+            (415, Refused),
+            (422, Request),
+            (429, Overloaded),
+            (500, Server),
+            (502, Overloaded),
+            (503, Overloaded),
+            (504, Overloaded),
+            (508, Refused),
+        ];
+        for (status, class) in by_status {
+            let status = StatusCode::from_u16(status).expect("a status");
+            assert_eq!(
+                http::failure(Signal::Traces, status, &HeaderMap::new(), &[]).class,
+                class,
+                "HTTP {status}"
+            );
+        }
+        for signal in [Signal::Logs, Signal::Metrics] {
+            assert_eq!(grpc::failure(signal, 12, &HeaderMap::new()).class, Unsupported);
+            assert_eq!(
+                http::failure(signal, StatusCode::NOT_FOUND, &HeaderMap::new(), &[]).class,
+                Unsupported
+            );
+        }
+    }
+}

@@ -23,7 +23,8 @@ pub(super) fn accepted_json(body: &[u8]) -> Accepted {
     };
     let partial = value.get("partialSuccess");
     let rejected = partial.and_then(|partial| {
-        let value = partial.get("rejectedSpans").or_else(|| partial.get("rejectedLogRecords"))?;
+        let keys = ["rejectedSpans", "rejectedLogRecords", "rejectedDataPoints"];
+        let value = keys.iter().find_map(|key| partial.get(key))?;
         value.as_u64().or_else(|| value.as_str()?.parse().ok())
     });
     let message = partial.and_then(|partial| partial.get("errorMessage")?.as_str());

@@ -9,9 +9,9 @@ use super::rows::{Rows, time};
 use super::young::Young;
 use crate::otlp::scan::Key;
 use crate::span::TraceId;
-use crate::store::Error;
 use crate::store::chunk::Listed;
 use crate::store::log::Position;
+use crate::store::{ChunkKind, Error};
 
 /// One transaction, with its statements at hand.
 pub(in crate::store) struct Writer<'a> {
@@ -84,6 +84,9 @@ impl<'a> Writer<'a> {
 
     /// Where chunks stand that may be this one: of the same trace or session, with the same checksum.
     pub(in crate::store) fn alike(&mut self, chunk: &Listed<'_>) -> Result<Vec<Position>, Error> {
+        if chunk.kind == ChunkKind::Metrics {
+            return Ok(Vec::new());
+        }
         let row = |row: &Row<'_>| super::query::position(row, 0);
         let mut query = || -> rusqlite::Result<Vec<Position>> {
             match &chunk.part.key {
@@ -102,8 +105,12 @@ impl<'a> Writer<'a> {
         query().map_err(failure("read"))
     }
 
-    /// Adds a chunk that stands at this place; nothing if it was added before.
+    /// Adds a chunk that stands at this place; nothing if it was added before. Nobody asks for metrics by their place: what sends
+    /// them on reads the log.
     pub(in crate::store) fn add(&mut self, chunk: &Listed<'_>, at: Position) -> Result<(), Error> {
+        if chunk.kind == ChunkKind::Metrics {
+            return Ok(());
+        }
         match &chunk.part.key {
             Key::Trace(trace_id) => self.add_to_trace(*trace_id, chunk, at),
             Key::Session(session) => self.add_loose(session, chunk, at),

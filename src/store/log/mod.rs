@@ -8,10 +8,10 @@
 //!
 //! record    0   4  length of the message, little-endian
 //!           4   1  kind: 1 spans, 2 log records of a trace, 3 loose log records; 4 what stands around the items of a
-//!                  resource, 5 of a scope; 6, 7, 8 chunks as 1, 2, 3 that refer to such
+//!                  resource, 5 of a scope; 6, 7, 8 chunks as 1, 2, 3 that refer to such; 9 metrics
 //!           5   3  zero
 //!           8   8  time of arrival, nanoseconds since 1970
-//!          16  16  trace id, zero for loose log records and what several chunks share
+//!          16  16  trace id, zero for loose log records, metrics and what several chunks share
 //!          32   4  CRC-32 of the message
 //!          36   4  CRC-32 of the 36 bytes before
 //!          40      the message: OTLP protobuf; of kinds 6 to 8, as the module `shared` has it

@@ -46,7 +46,7 @@ impl RecordKind {
         match number {
             4 => Some(Self::OfResource),
             5 => Some(Self::OfScope),
-            6.. => ChunkKind::from_number(number - SHARED).map(Self::Shared),
+            6..=8 => ChunkKind::from_number(number - SHARED).map(Self::Shared),
             _ => ChunkKind::from_number(number).map(Self::Chunk),
         }
     }
@@ -55,7 +55,7 @@ impl RecordKind {
 /// What is added to a chunk's number when it shares envelopes.
 const SHARED: u8 = 5;
 /// The largest number of a kind.
-pub(super) const LAST_KIND: u8 = 8;
+pub(super) const LAST_KIND: u8 = 9;
 
 /// What stands before a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,10 @@
 //! Reading the log from a position on: what a crash left, what a disk lost.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::io;
+
+use zstd::bulk::Decompressor;
 
 use super::SEGMENT_HEAD;
 use super::record::{HEAD, Head, LAST_KIND, Position};
@@ -219,7 +222,7 @@ pub(super) fn read_record(file: &dyn DiskFile, form: Form, at: u64, size: u64) -
     let mut message = vec![0; stored as usize];
     file.read_exact_at(&mut message, from)?;
     if form == Form::Compressed && stored < head.length {
-        match zstd::bulk::decompress(&message, head.length as usize) {
+        match decompress(&message, head.length as usize) {
             Ok(plain) => message = plain,
             Err(_) => return Ok(Record::BadMessage { next }),
         }
@@ -228,6 +231,18 @@ pub(super) fn read_record(file: &dyn DiskFile, form: Form, at: u64, size: u64) -
         return Ok(Record::BadMessage { next });
     }
     Ok(Record::Whole { head, message, raw, next })
+}
+
+thread_local! {
+    /// It is kept: to make one takes longer than to decompress a small message.
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+fn decompress(message: &[u8], length: usize) -> io::Result<Vec<u8>> {
+    DECOMPRESSOR.with_borrow_mut(|kept| match kept {
+        Some(decompressor) => decompressor.decompress(message, length),
+        None => kept.insert(Decompressor::new()?).decompress(message, length),
+    })
 }
 
 /// The record's place in the raw segment, and how many bytes follow its head; `None` if they are damaged.
