@@ -7,11 +7,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::config::Config;
 use crate::access::Project;
+use crate::documents::Vocabulary;
 use crate::formats::Options;
 use crate::receiver::Receiver;
 use crate::store::log::Recovery;
 use crate::store::{self, Local, Opened, Store};
-use crate::web::documents::Vocabulary;
 use crate::web::{Metrics, Readers, Web};
 
 /// What a project has of its own.

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::documents::{Vocabulary, awaits_root};
+use crate::documents::{Vocabulary, awaits_root};
 use crate::operation::Kind;
 use crate::run::Run;
-use crate::store::{Error, Filter, Local, May, Store as _, TraceRow};
+use crate::span::UnixNanos;
+use crate::store::{self, Error, Filter, Local, May, Store as _, TraceRow};
 use crate::view::totals::{self, Totals};
 
 /// The program's version, and a number that rises when a summary of the same version says something else.
@@ -180,7 +181,7 @@ fn listed(store: &Local, vocabulary: &Vocabulary, row: TraceRow) -> Result<Liste
 pub(super) fn computed(store: &Local, vocabulary: &Vocabulary, row: &TraceRow, may: &mut May<'_>) -> Result<Summary, Error> {
     let stored = store.read_trace_while(row.trace_id, may)?.unwrap_or_default();
     let is_damaged = !stored.damaged.is_empty();
-    let runs = vocabulary.stored_runs(stored.spans, stored.logs);
+    let runs = vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
     let summary = runs.first().map(Summary::of).unwrap_or_default();
     // What time changes is not kept.
     let is_settled = !is_damaged && !runs.first().is_some_and(awaits_root);
