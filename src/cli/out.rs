@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::explain::explained;
-use crate::store::log::Recovery;
+use crate::store::Recovery;
 use crate::view::text::{columns, is_harmful};
 pub(super) use crate::view::text::{harmless, many, one_line as shown};
 

@@ -8,7 +8,7 @@ use super::url::percent_decoded;
 use super::{Body, Web, blocks, lists, single};
 use crate::access::Right;
 use crate::formats;
-use crate::store::{Filter, Store as _};
+use crate::store::Filter;
 
 /// Whether an answer was made; what there is of it, was written.
 pub(super) type Outcome = Result<(), Problem>;

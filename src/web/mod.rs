@@ -54,7 +54,7 @@ use crate::access::{Denied, Right};
 use crate::documents::Vocabulary;
 use crate::formats::Options;
 use crate::formats::openreward::limits::Limits;
-use crate::store::Local;
+use crate::store::Store;
 use answer::Answer;
 use delivery::Delivery;
 pub use delivery::{GivenUp, SlowClient};
@@ -70,7 +70,7 @@ pub type Body = UnsyncBoxBody<Bytes, GivenUp>;
 
 /// Answers questions about a store.
 pub struct Web {
-    store: Arc<Local>,
+    store: Arc<dyn Store>,
     vocabulary: Arc<Vocabulary>,
     organization: String,
     metrics: Metrics,
@@ -91,7 +91,7 @@ impl fmt::Debug for Web {
 impl Web {
     /// The read side of the store of one project of this organization.
     #[must_use]
-    pub fn new(store: Arc<Local>, vocabulary: Arc<Vocabulary>, organization: &str, metrics: Metrics, readers: Arc<Readers>) -> Self {
+    pub fn new(store: Arc<dyn Store>, vocabulary: Arc<Vocabulary>, organization: &str, metrics: Metrics, readers: Arc<Readers>) -> Self {
         Self {
             ledger: Arc::new(blocks::Ledger::new(Arc::clone(&store), Limits::default())),
             store,

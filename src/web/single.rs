@@ -13,7 +13,7 @@ use crate::documents;
 use crate::formats::{AnyFormat, Options, Sequence};
 use crate::run::Run;
 use crate::span::{TraceId, UnixNanos, json};
-use crate::store::{self, ChunkKind, Error, Filter, Order, Store as _, Stored};
+use crate::store::{self, ChunkKind, Error, Filter, Order, Stored};
 
 /// What each trace of a session takes, however small it is.
 const TRACE: usize = 16 << 10;
@@ -47,11 +47,7 @@ fn stored(web: &Web, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Ans
 
 /// The same for a trace alone.
 fn stored_alone(web: &Web, id: TraceId, purpose: Purpose, answer: &mut Answer) -> Result<Stored, Problem> {
-    let filter = Filter {
-        traces: vec![id],
-        ..Filter::default()
-    };
-    let row = web.store.list(&filter)?.pop().ok_or_else(|| no_trace(id))?;
+    let row = web.store.row(id)?.ok_or_else(|| no_trace(id))?;
     answer.reserve_in_all(cost::of_small(row.bytes).unwrap_or_default())?;
     stored(web, id, row.bytes, purpose, answer)?.ok_or_else(|| no_trace(id))
 }

@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::Signal;
-use spanbridge::store::{Chunk, Local, OpenOptions, Store as _};
+use spanbridge::store::{Administer as _, Append as _, Chunk, Local, OpenOptions};
 
 use crate::serving::{Serving, spanbridge};
 use crate::{send, span, text};

@@ -9,7 +9,7 @@ use spanbridge::cli::fuzzing;
 use spanbridge::documents::Vocabulary;
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::{Signal, Span, SpanId, TraceId, UnixNanos};
-use spanbridge::store::{Chunk, Local, OpenOptions, Store as _};
+use spanbridge::store::{Append as _, Chunk, Local, OpenOptions};
 use spanbridge::web::{ReadLimits, Readers, Web, percent_decoded, percent_encoded};
 use tokio::runtime::Runtime;
 
