@@ -4,6 +4,9 @@
 //! request that cannot be taken now is refused with a hint when to come again, and nothing is buffered without bound:
 //! bytes of requests in work are counted, decompressed ones too.
 //!
+//! Both are written on hyper by hand, without a router: there are a few fixed paths, and a body is counted, decompressed and
+//! refused while it comes.
+//!
 //! [`Receiver::handle`] answers both transports, told apart by content type, so either port understands both.
 
 pub mod admission;

@@ -3,6 +3,7 @@
 //! Start: store (lock, recovery), then ports, then requests. End: no new connections, requests in work are answered, the
 //! log is closed, the lock is let go of.
 
+mod api;
 mod config;
 mod connection;
 mod gate;
@@ -205,7 +206,8 @@ impl Server {
             tasks.push(tokio::spawn(listen::serve(listener, ports, answer, stopped.clone())));
         }
         let gate = Arc::clone(&self.gate);
-        let answer = move |request| Arc::clone(&gate).api(request, api_at);
+        let router = api::router(&gate);
+        let answer = move |request| Arc::clone(&gate).api(router.clone(), request, api_at);
         tasks.push(tokio::spawn(listen::serve(api, Arc::clone(&self.ports), answer, stopped)));
         tokio::select! {
             () = end => {}

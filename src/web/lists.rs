@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 use super::Web;
 use super::answer::Answer;
 use super::cost::{self, Purpose};
-use super::handlers::{Asked, Outcome};
 use super::listing::{self, Listed, Summary};
 use super::readers::Refusal;
-use super::reply::Problem;
+use super::reply::{Outcome, Problem};
+use super::routes::Asked;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
 use crate::store::{ChunkKind, Error, Filter, Order, SessionCursor, TraceCursor, TraceRow};
 
