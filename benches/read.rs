@@ -22,7 +22,7 @@ use spanbridge::formats::{Format, Options};
 use spanbridge::otlp::encode;
 use spanbridge::run;
 use spanbridge::span::{Span, SpanId, TraceId, UnixNanos};
-use spanbridge::store::{Local, Store as _};
+use spanbridge::store::{Local, Read as _};
 use support::server::Server;
 use support::{Programs, bridges, build, median};
 

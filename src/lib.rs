@@ -1,6 +1,7 @@
 //! `spanbridge`: OpenTelemetry spans of LLM agents in, documents for evaluation, training and replay out.
 //!
 //! ```text
+//! 4  documents              spans -> documents: uses `formats` beside it
 //! 4  formats                runs -> documents
 //! 3  transcript             a run, laid out to be told
 //! 3  run                    operations -> causal order, agent scopes, conversations, stitched tool calls
@@ -16,6 +17,7 @@ pub mod access;
 #[cfg(feature = "server")]
 pub mod cli;
 pub mod dialect;
+pub mod documents;
 pub mod formats;
 #[cfg(feature = "server")]
 pub mod forward;

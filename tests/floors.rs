@@ -18,6 +18,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("run", 3),
     ("transcript", 3),
     ("formats", 4),
+    ("documents", 4),
     ("access", 5),
     ("redact", 5),
     ("layer", 5),
@@ -33,6 +34,7 @@ const FLOOR: &[(&str, u8)] = &[
 /// (user, used): modules of one floor that may be used nevertheless, each with its reason.
 const SIDEWAYS: &[(&str, &str, &str)] = &[
     ("cli", "server", "the command `serve` starts the server"),
+    ("documents", "formats", "it makes documents of their types"),
     ("transcript", "run", "it lays out what a run says"),
     ("dialect", "trace", "a value that its rule cannot read is a finding"),
 ];

@@ -17,7 +17,7 @@ use std::time::Duration;
 use serving::Serving;
 use spanbridge::otlp::encode;
 use spanbridge::span::{Resource, Span, SpanId, TraceId, UnixNanos};
-use spanbridge::store::{Local, OpenOptions, Store as _};
+use spanbridge::store::{Local, OpenOptions, Read as _};
 
 /// Traces by their id, each as the OTLP message that it is read back as.
 type Traces = HashMap<TraceId, Vec<u8>>;

@@ -985,7 +985,7 @@ fn a_full_disk_is_answered_with_a_hint_and_nothing_acknowledged_is_lost() {
     drop(runtime);
     let store = spanbridge::store::Local::open_to_read(directory.path()).expect("opens");
     for trace in acknowledged {
-        use spanbridge::store::Store as _;
+        use spanbridge::store::Read as _;
         assert!(
             store
                 .read_trace(id(trace))

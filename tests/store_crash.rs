@@ -17,7 +17,7 @@ use std::sync::Arc;
 use memory_disk::{Dice, Image, MemoryDisk, Op};
 use spanbridge::span::Resource;
 use spanbridge::store::disk::Disk;
-use spanbridge::store::{Local, OpenOptions, Retention, Store as _};
+use spanbridge::store::{Administer as _, Append as _, Local, OpenOptions, Read as _, Retention};
 use spans::{KEYS, chunks, span, trace};
 
 /// Small segments, so that a short run has many of them.

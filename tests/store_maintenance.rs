@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use spanbridge::span::{AnyValue, Span};
-use spanbridge::store::{Filter, Local, OpenOptions, Order, Receipt, Retention, Store as _, log};
+use spanbridge::store::{Administer as _, Append as _, Filter, Local, OpenOptions, Order, Read as _, Receipt, Retention, log};
 use spans::{KEYS, chunks, span, trace};
 
 fn options(directory: &Path) -> OpenOptions {

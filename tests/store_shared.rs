@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::{LogRecord, Resource, Scope, Signal, Span, TraceId, UnixNanos};
-use spanbridge::store::{Chunk, Divided, Filter, Local, OpenOptions, Receipt, Store as _, TraceRow};
+use spanbridge::store::{Administer as _, Append as _, Chunk, Divided, Filter, Local, OpenOptions, Read as _, Receipt, TraceRow};
 use spans::KEYS;
 
 const TRACES: u32 = 300;

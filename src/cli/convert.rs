@@ -13,9 +13,9 @@ use super::failure::Failure;
 use super::input::Files;
 use super::offer::{formats, offering, options};
 use super::{out, status};
+use crate::documents::{self, Document, Outcome, UnknownFormat, Vocabulary};
 use crate::formats::{self, AnyFormat, Layout, Options};
 use crate::span::hex;
-use crate::web::documents::{self, Outcome, Vocabulary};
 use crate::web::percent_encoded;
 
 const EXAMPLES: &str = "\
@@ -72,10 +72,7 @@ pub(super) struct Target {
 }
 
 pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, String> {
-    formats::by_id(id).ok_or_else(|| {
-        let known: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
-        format!("the formats are {}", known.join(", "))
-    })
+    documents::format(id).map_err(|_| format!("the formats are {}", UnknownFormat::known()))
 }
 
 pub(super) fn option_of(text: &str) -> Result<(String, String), String> {
@@ -182,27 +179,23 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn layout(&self) -> Layout {
-        if self.output.is_some() { Layout::Indented } else { Layout::Compact }
-    }
-
     /// Writes the document of one run.
     pub(super) fn run(&mut self, run: &crate::run::Run) -> Result<(), Failure> {
-        let outcome = documents::of_run(run, self.format, &self.options, self.layout());
+        let outcome = documents::of_run(run, self.format, &self.options);
         let name = outcome.trace_id.to_string();
         self.outcome(&name, &outcome)
     }
 
     /// Writes the documents of a session's runs together.
-    pub(super) fn session(&mut self, session: &str, runs: Vec<crate::run::Run>) -> Result<(), Failure> {
-        let Some(outcome) = documents::of_session(runs, self.format, &self.options, self.layout()) else {
+    pub(super) fn session(&mut self, session: &str, mut runs: Vec<crate::run::Run>) -> Result<(), Failure> {
+        let Some(outcome) = documents::of_session(&mut runs, self.format, &self.options) else {
             out::note(&format!("session {session} has no agent operations, so there is no document"));
             return self.note_loss(|| json!({ "session_id": session, "kind": "no_agent_work" }));
         };
         self.outcome(&file_stem(session), &outcome)
     }
 
-    fn outcome(&mut self, name: &str, outcome: &Outcome) -> Result<(), Failure> {
+    fn outcome(&mut self, name: &str, outcome: &Outcome<'_>) -> Result<(), Failure> {
         let trace_id = outcome.trace_id.to_string();
         if !outcome.agent_work {
             out::note(&format!("trace {trace_id} has no agent operations, so there is no document"));
@@ -214,7 +207,7 @@ impl Writer {
                 json!({ "trace_id": trace_id, "kind": "finding", "span_id": span_id, "what": finding.detail, "reason": finding.kind })
             })?;
         }
-        for (index, document) in outcome.documents.iter().enumerate() {
+        for document in &outcome.documents {
             for loss in &document.losses {
                 let format = self.format.id;
                 self.note_loss(|| {
@@ -222,30 +215,21 @@ impl Writer {
                     json!({ "trace_id": trace_id, "kind": "loss", "format": format, "span_id": span_id, "what": loss.what, "reason": loss.reason })
                 })?;
             }
-            self.document(name, index, &document.text)?;
+            self.document(name, document)?;
         }
         Ok(())
     }
 
-    fn document(&mut self, name: &str, index: usize, text: &str) -> Result<(), Failure> {
+    fn document(&mut self, name: &str, document: &Document<'_>) -> Result<(), Failure> {
         self.written += 1;
         let Some(directory) = &self.output else {
-            return out::json(text).map_err(|source| Failure::Output { source });
+            let text = document.text(Layout::Compact);
+            return text.and_then(out::json).map_err(|source| Failure::Output { source });
         };
         let container = self.format.container;
-        let ending = container.map_or("json", |container| container.ending);
-        let file = match index {
-            0 => format!("{name}.{}.{ending}", self.format.id),
-            more => format!("{name}.{}.{}.{ending}", more + 1, self.format.id),
-        };
-        let path = directory.join(file);
-        let bytes = match container {
-            None => Ok(format!("{text}\n").into_bytes()),
-            Some(container) => (container.pack)(text).map_err(io::Error::other),
-        };
-        bytes
-            .and_then(|bytes| fs::write(&path, bytes))
-            .map_err(|source| Failure::Write { path, source })
+        let path = directory.join(document.file_name(name, container));
+        let written = fs::File::create(&path).and_then(|file| document.write_file(container, file));
+        written.map_err(|source| Failure::Write { path, source })
     }
 
     pub(super) fn note_loss(&mut self, line: impl FnOnce() -> serde_json::Value) -> Result<(), Failure> {

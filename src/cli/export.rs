@@ -10,8 +10,8 @@ use super::failure::Failure;
 use super::select::{Select, trace_id};
 use super::source::{Source, Where};
 use super::{out, status};
-use crate::span::TraceId;
-use crate::store::{Filter, Order, Stored};
+use crate::span::{TraceId, UnixNanos};
+use crate::store::{self, Filter, Order, Stored};
 
 const EXAMPLES: &str = "\
 Without --trace and --session, export writes one document for each trace, oldest first. The document is byte for byte the one \
@@ -62,7 +62,8 @@ impl Export {
                 spans.extend(stored.spans);
                 logs.extend(stored.logs);
             }
-            writer.session(session, source.vocabulary.stored_runs(spans, logs))?;
+            let runs = source.vocabulary.stored_runs(spans, logs, UnixNanos(store::now()));
+            writer.session(session, runs)?;
         } else {
             let ids = if self.traces.is_empty() {
                 let filter = Filter {
@@ -79,7 +80,7 @@ impl Export {
             let mut progress = out::Progress::new("exported", ids.len());
             for id in ids {
                 let stored = missing.read(&source, id, &mut writer)?;
-                for run in source.vocabulary.stored_runs(stored.spans, stored.logs) {
+                for run in source.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now())) {
                     writer.run(&run)?;
                 }
                 progress.step();

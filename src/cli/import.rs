@@ -13,7 +13,7 @@ use super::{out, status};
 use crate::access::Project;
 use crate::otlp;
 use crate::span::{Signal, Span, TraceId};
-use crate::store::{Chunk, Local, OpenOptions, Receipt, Store as _};
+use crate::store::{self, Chunk, OpenOptions, Receipt};
 
 const EXAMPLES: &str = "\
 import converts each document to spans and stores them. `export` writes the document again: unchanged in its own format, or in \
@@ -70,7 +70,7 @@ impl Import {
             ..OpenOptions::new(&self.project.directory(&directory))
         };
         let keys: Vec<&str> = options.session_keys.iter().map(String::as_str).collect();
-        let opened = Local::open(&options)?;
+        let opened = store::open(&options)?;
         out::recovery(&opened.recovery);
         // A trace a chunk: the same document gives the same bytes, whatever else is imported with it.
         let mut traces: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();

@@ -10,12 +10,12 @@ use clap::Args;
 use super::convert::vocabulary;
 use super::failure::Failure;
 use super::out;
+use crate::documents::{self, UnknownFormat, Vocabulary};
 use crate::formats::{self, AnyFormat, DisassembleError, Note, NoteKind};
 use crate::otlp;
 use crate::receiver::limits::{Encoding, InflateError, inflate};
 use crate::span::json::{JsonError, Message};
 use crate::span::{LogRecord, Refused, Signal, Span};
-use crate::web::documents::Vocabulary;
 
 /// No file may hold more than this after decompression, unless told otherwise.
 pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
@@ -91,10 +91,8 @@ pub(super) fn from_of(word: &str) -> Result<From, String> {
     if word == "auto" {
         return Ok(From::Auto);
     }
-    formats::by_id(word).map(From::Documents).ok_or_else(|| {
-        let known: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
-        format!("the formats are auto, {}", known.join(", "))
-    })
+    let format = documents::format(word).map(From::Documents);
+    format.map_err(|_| format!("the formats are auto, {}", UnknownFormat::known()))
 }
 
 /// Something of a file that could not be read.

@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use super::explain::explained;
-use crate::store::log::Recovery;
+use crate::store::Recovery;
 use crate::view::text::{columns, is_harmful};
 pub(super) use crate::view::text::{harmless, many, one_line as shown};
 
@@ -35,10 +35,12 @@ pub(super) fn plain(text: &str) {
 }
 
 /// JSON for standard output. On a terminal, what is harmful to it is escaped, which is the same JSON.
-pub(super) fn json(text: &str) -> io::Result<()> {
+pub(super) fn json(text: impl Into<String>) -> io::Result<()> {
+    let mut text = text.into();
     let harms = |letter: char| is_harmful(letter) && letter != '\n';
     if !io::stdout().is_terminal() || !text.contains(harms) {
-        return line(text);
+        text.push('\n');
+        return io::stdout().lock().write_all(text.as_bytes());
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for letter in text.chars() {

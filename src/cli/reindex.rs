@@ -10,7 +10,7 @@ use super::failure::Failure;
 use super::out;
 use super::source::default_data_dir;
 use crate::access::Project;
-use crate::store::{Filter, Local, OpenOptions, Store as _};
+use crate::store::{self, Filter, OpenOptions};
 
 const EXAMPLES: &str = "\
 The log holds the data; the index can be rebuilt from it at any time. `serve` rebuilds an index that is missing, broken or \
@@ -45,7 +45,7 @@ impl Reindex {
             session_keys: vocabulary(self.semconv.as_deref())?.session_keys(),
             ..OpenOptions::new(&directory)
         };
-        let opened = Local::reindex(&options)?;
+        let opened = store::reindex(&options)?;
         out::recovery(&opened.recovery);
         let traces = opened.store.list(&Filter::default())?.len();
         out::note(&format!(

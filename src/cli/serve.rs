@@ -17,9 +17,9 @@ use super::settings_file;
 use super::source::is_spanbridge;
 use super::variables;
 use crate::access::Project;
+use crate::documents::Vocabulary;
 use crate::server::{Addresses, Config, Handle, Server, StartError};
-use crate::store::log::Recovery;
-use crate::web::documents::Vocabulary;
+use crate::store::Recovery;
 
 const EXAMPLES: &str = "\
 Spans and log records are acknowledged once they are on disk. By default all ports listen on the loopback interface only. To \

@@ -16,6 +16,7 @@ use super::log::{Form, Level};
 use super::settings_file as file;
 use super::source::default_data_dir;
 use crate::access::{Grant, HashError, ProjectError, Right, Tokens};
+use crate::documents::Vocabulary;
 use crate::formats::Options;
 use crate::forward::{self, DestinationText};
 use crate::receiver::{Cors, Limits};
@@ -23,7 +24,6 @@ use crate::redact::RuleText;
 use crate::server::{COMPRESSION, Config, Connections, HashKey, Security, TlsFiles};
 use crate::store::Retention;
 use crate::web::ReadLimits;
-use crate::web::documents::Vocabulary;
 
 /// The settings. The field names are the keys of the file.
 #[derive(Debug, Clone, Default, Args, Serialize, Deserialize)]

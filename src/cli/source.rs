@@ -4,6 +4,7 @@ mod lists;
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -13,11 +14,11 @@ use super::explain::explained;
 use super::failure::Failure;
 use super::{out, reached_here};
 use crate::access::Project;
+use crate::documents::Vocabulary;
 use crate::server::SPEAKS_TLS;
 use crate::span::TraceId;
 use crate::span::json::Message;
-use crate::store::{Filter, Local, OpenOptions, Order, Store as _, Stored, TraceCursor};
-use crate::web::documents::Vocabulary;
+use crate::store::{self, Filter, OpenOptions, Order, Store, Stored, TraceCursor};
 use crate::web::listing::{self, Listed};
 pub(super) use lists::Session;
 use lists::{Page, page_of_server, sessions_of_server};
@@ -85,7 +86,10 @@ enum Kind {
         url: String,
         token: Option<Token>,
     },
-    Directory(Box<Local>),
+    Directory {
+        path: PathBuf,
+        store: Arc<dyn Store>,
+    },
 }
 
 impl Where {
@@ -193,9 +197,12 @@ fn directory_of(directory: &Path, vocabulary: &Vocabulary) -> Result<Kind, Failu
         session_keys: vocabulary.session_keys(),
         ..OpenOptions::new(directory)
     };
-    let opened = Local::open_up_to_date(&options)?;
+    let opened = store::open_up_to_date(&options)?;
     out::recovery(&opened.recovery);
-    Ok(Kind::Directory(Box::new(opened.store)))
+    Ok(Kind::Directory {
+        path: directory.to_owned(),
+        store: opened.store,
+    })
 }
 
 impl Kind {
@@ -258,7 +265,7 @@ impl Kind {
     fn unreadable(&self, message: String) -> Failure {
         let url = match self {
             Self::Server { url, .. } => url.clone(),
-            Self::Directory(_) => String::new(),
+            Self::Directory { .. } => String::new(),
         };
         Failure::Answer { url, message }
     }
@@ -295,7 +302,7 @@ impl Source {
     pub(super) fn place(&self) -> String {
         match &self.kind {
             Kind::Server { url, .. } => url.clone(),
-            Kind::Directory(local) => local.directory().display().to_string(),
+            Kind::Directory { path, .. } => path.display().to_string(),
         }
     }
 
@@ -335,8 +342,8 @@ impl Source {
     }
 
     fn page(&self, filter: &Filter, summaries: bool, limit: usize, after: Option<&str>) -> Result<Page, Failure> {
-        let local = match &self.kind {
-            Kind::Directory(local) => local,
+        let store = match &self.kind {
+            Kind::Directory { store, .. } => store,
             server @ Kind::Server { .. } => return page_of_server(server, filter, summaries, limit, after),
         };
         let filter = Filter {
@@ -345,9 +352,9 @@ impl Source {
             ..filter.clone()
         };
         let traces = if summaries {
-            listing::list(local, &self.vocabulary, &filter)?
+            listing::list(&**store, &self.vocabulary, &filter)?
         } else {
-            listing::bare(local, &filter)?
+            listing::bare(&**store, &filter)?
         };
         let last = traces
             .last()
@@ -358,11 +365,11 @@ impl Source {
 
     /// Sessions, newest first, at most so many.
     pub(super) fn sessions(&self, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
-        let local = match &self.kind {
-            Kind::Directory(local) => local,
+        let store = match &self.kind {
+            Kind::Directory { store, .. } => store,
             server @ Kind::Server { .. } => return sessions_of_server(server, limit),
         };
-        let rows = local.sessions(limit.unwrap_or(usize::MAX), None)?;
+        let rows = store.sessions(limit.unwrap_or(usize::MAX), None)?;
         let sessions = rows.into_iter().map(|row| Session {
             session: row.session,
             traces: row.traces,
@@ -374,8 +381,8 @@ impl Source {
 
     /// The ids of the traces that a filter holds.
     pub(super) fn ids(&self, filter: &Filter) -> Result<Vec<TraceId>, Failure> {
-        if let Kind::Directory(local) = &self.kind {
-            return Ok(local.list(filter)?.into_iter().map(|row| row.trace_id).collect());
+        if let Kind::Directory { store, .. } = &self.kind {
+            return Ok(store.list(filter)?.into_iter().map(|row| row.trace_id).collect());
         }
         let listed = self.bare(filter)?;
         Ok(listed.iter().filter_map(|listed| TraceId::from_hex(&listed.trace_id)).collect())
@@ -384,8 +391,8 @@ impl Source {
     /// Everything of one trace; `None` if there is none.
     pub(super) fn trace(&self, id: TraceId) -> Result<Option<Stored>, Failure> {
         match &self.kind {
-            Kind::Directory(local) => {
-                let stored = local.read_trace(id)?;
+            Kind::Directory { store, .. } => {
+                let stored = store.read_trace(id)?;
                 tell_damage(id, stored.as_ref());
                 Ok(stored)
             }

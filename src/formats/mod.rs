@@ -2,6 +2,7 @@
 //! another.
 
 pub mod adk;
+mod any;
 pub mod atif;
 mod back;
 pub(crate) mod calls;
@@ -37,12 +38,11 @@ pub mod verifiers;
 #[cfg(test)]
 mod testing_blocks;
 
-use std::io::{Result as IoResult, Write};
-
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use any::{AnyDocument, AnyFormat};
 pub use back::{DisassembleError, Disassembled, Note, NoteKind, disassemble, is_document};
 pub use check::{Violation, check};
 pub use loss::{Loss, LossReason};
@@ -58,6 +58,15 @@ pub struct Assembled<D> {
     pub document: D,
     /// What had no place, was coerced, split or synthesized.
     pub losses: Vec<Loss>,
+}
+
+impl<D> Assembled<D> {
+    fn map<E>(self, change: impl FnOnce(D) -> E) -> Assembled<E> {
+        Assembled {
+            document: change(self.document),
+            losses: self.losses,
+        }
+    }
 }
 
 /// One target document type.
@@ -99,26 +108,6 @@ pub struct Container {
     pub pack: fn(&str) -> Result<Vec<u8>, String>,
 }
 
-/// A format whose document type is hidden: what command line, HTTP and tests go by.
-#[derive(Debug, Clone, Copy)]
-pub struct AnyFormat {
-    /// The format's name.
-    pub id: &'static str,
-    /// What a document is, in a line.
-    pub holds: &'static str,
-    /// What a document leaves out, in a line.
-    pub loses: &'static str,
-    /// What the caller can choose.
-    pub options: &'static [Choice],
-    /// What a document is written to a file as, if readers want it packed.
-    pub container: Option<Container>,
-    assemble: fn(&[Run], &Options, Layout) -> Vec<Assembled<String>>,
-    write: fn(&[Run], &Options, Sequence, &mut dyn Write) -> IoResult<()>,
-    values: fn(&[Run], &Options) -> Vec<Assembled<Value>>,
-    read: Option<back::Reader>,
-    check: fn(&[(Place<'_>, &Value)], &Options, &mut Violations),
-}
-
 /// How several documents follow one another in one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sequence {
@@ -137,100 +126,6 @@ pub enum Layout {
     Compact,
     /// Indented by two spaces.
     Indented,
-}
-
-impl AnyFormat {
-    const fn of<F: Format>(read: Option<back::Reader>) -> Self {
-        Self {
-            id: F::ID,
-            holds: F::HOLDS,
-            loses: F::LOSES,
-            options: F::OPTIONS,
-            container: F::CONTAINER,
-            assemble: assemble_text::<F>,
-            write: write_documents::<F>,
-            values: values::<F>,
-            read,
-            check: F::check,
-        }
-    }
-
-    /// One run, or the runs of one session in causal order, as JSON text without a line break at the end.
-    #[must_use]
-    pub fn assemble(&self, runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
-        if back::is_imported(runs) {
-            return back::restored(self, runs, options, layout);
-        }
-        (self.assemble)(runs, options, layout)
-    }
-
-    /// Writes the documents of one run, or of the runs of one session in causal order, while they are turned into text.
-    ///
-    /// # Errors
-    ///
-    /// `out` takes no more, or a document cannot be written.
-    pub fn write(&self, runs: &[Run], options: &Options, sequence: Sequence, out: &mut dyn Write) -> IoResult<()> {
-        if back::is_imported(runs) {
-            let documents = back::restored_values(self, runs, options);
-            return write_sequence(&documents, sequence, out);
-        }
-        (self.write)(runs, options, sequence, out)
-    }
-}
-
-fn write_documents<F: Format>(runs: &[Run], options: &Options, sequence: Sequence, out: &mut dyn Write) -> IoResult<()> {
-    write_sequence(&F::assemble(runs, options), sequence, out)
-}
-
-fn values<F: Format>(runs: &[Run], options: &Options) -> Vec<Assembled<Value>> {
-    let value = |Assembled { document, mut losses }: Assembled<F::Document<'_>>| {
-        let document = serde_json::to_value(&document).unwrap_or_else(|error| {
-            losses.push(Loss::new(None, format!("document: {error}"), LossReason::NoPlace));
-            Value::Null
-        });
-        Assembled { document, losses }
-    };
-    F::assemble(runs, options).into_iter().map(value).collect()
-}
-
-fn write_sequence<D: Serialize>(documents: &[Assembled<D>], sequence: Sequence, out: &mut dyn Write) -> IoResult<()> {
-    if sequence == Sequence::Lines {
-        for assembled in documents {
-            serde_json::to_writer(&mut *out, &assembled.document)?;
-            out.write_all(b"\n")?;
-        }
-        return Ok(());
-    }
-    let alone = sequence == Sequence::OneOrArray && documents.len() == 1;
-    for (at, assembled) in documents.iter().enumerate() {
-        match (alone, at) {
-            (true, _) => {}
-            (false, 0) => out.write_all(b"[\n")?,
-            (false, _) => out.write_all(b",\n")?,
-        }
-        serde_json::to_writer_pretty(&mut *out, &assembled.document)?;
-    }
-    out.write_all(match (alone, documents.len()) {
-        (true, _) => b"\n",
-        (false, 0) => b"[]\n",
-        (false, _) => b"\n]\n",
-    })
-}
-
-fn assemble_text<F: Format>(runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
-    let documents = F::assemble(runs, options);
-    let steps: usize = runs.iter().map(|run| run.steps.len()).sum();
-    let room = (steps / documents.len().max(1)).saturating_mul(16 << 10).clamp(1 << 10, 1 << 20);
-    documents
-        .into_iter()
-        .map(|Assembled { document, mut losses }| {
-            let document = text::written::<F>(&document, layout, room).unwrap_or_else(|error| {
-                losses.push(Loss::new(None, format!("document: {error}"), LossReason::NoPlace));
-                "null".to_owned()
-            });
-            Assembled { document, losses }
-        })
-        .collect()
 }
 
 /// Every format, in the order in which they are listed to people.

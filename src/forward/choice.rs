@@ -14,7 +14,7 @@ use crate::otlp::decode;
 use crate::otlp::items::{self, Item};
 use crate::redact::glob;
 use crate::span::{Signal, TraceId};
-use crate::store::{Error, Filter, Local, Store as _, TraceRow};
+use crate::store::{Error, Filter, Store, TraceRow};
 
 /// `[forward.choose]`: what is sent. What a list does not name is not sent; an empty list names everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -195,7 +195,7 @@ impl Chooser {
     }
 
     /// Whether a chunk of this trace is sent, as far as the trace decides.
-    pub(super) fn of_trace(&self, trace_id: Option<TraceId>, store: &Local) -> Result<Verdict, Error> {
+    pub(super) fn of_trace(&self, trace_id: Option<TraceId>, store: &dyn Store) -> Result<Verdict, Error> {
         let Choice { sessions, sample, .. } = &self.choice;
         let Some(trace_id) = trace_id else {
             // What is of no trace is of no session that is known, and is not sampled.

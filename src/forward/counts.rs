@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::span::Signal;
-use crate::store::log::Position;
+use crate::store::Position;
 
 /// How a destination does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

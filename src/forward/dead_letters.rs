@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ForwardError;
 use super::progress::replace;
-use crate::store::log::Position;
+use crate::store::Position;
 
 /// A span or log record that was given up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -13,7 +13,6 @@
 //! - What another process asks of the task: [`order`].
 //! - Loops are found by the header [`via::HEADER`].
 
-mod backlog;
 mod choice;
 pub mod counts;
 pub mod dead_letters;
@@ -41,7 +40,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use backlog::backlog_bytes;
+pub use crate::store::backlog_bytes;
 pub use choice::{Choice, ChooseText, SampleText};
 pub use counts::{Counts, Health, Sample};
 pub use dead_letters::DeadLetter;
@@ -54,7 +53,7 @@ use threads::Threads;
 
 use crate::access::Project;
 use crate::dialect::Registry;
-use crate::store::Local;
+use crate::store::Store;
 
 /// The folder beside a store's log that holds positions, dead letters and orders.
 pub const FOLDER: &str = "forward";
@@ -63,6 +62,15 @@ pub const FOLDER: &str = "forward";
 #[must_use]
 pub fn folder(store: &Path) -> PathBuf {
     store.join(FOLDER)
+}
+
+/// What a destination is fed from.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The store.
+    pub store: Arc<dyn Store>,
+    /// The directory of positions, dead letters and orders: [`folder`] of the store's.
+    pub folder: PathBuf,
 }
 
 /// All destinations of a bridge, each fed by a task.
@@ -77,7 +85,7 @@ pub struct Forwarder {
 #[derive(Debug)]
 struct Running {
     destination: Arc<Destination>,
-    store: Arc<Local>,
+    store: Arc<dyn Store>,
     counts: Arc<Counts>,
     task: Mutex<Option<JoinHandle<()>>>,
 }
@@ -93,16 +101,16 @@ impl Forwarder {
         destinations: &[Destination],
         via: &Arc<Via>,
         registry: &Arc<Registry>,
-        store_of: impl Fn(&Project) -> Option<Arc<Local>>,
+        source_of: impl Fn(&Project) -> Option<Source>,
     ) -> Result<Self, ForwardError> {
         let (stop, stopped) = watch::channel(false);
         let mut workers = Vec::new();
         for destination in destinations {
-            let store = store_of(&destination.project).ok_or_else(|| ForwardError::NoProject {
+            let source = source_of(&destination.project).ok_or_else(|| ForwardError::NoProject {
                 destination: destination.name.clone(),
                 project: destination.project.clone(),
             })?;
-            workers.push(worker::Worker::open(destination, &store, via, registry, stopped.clone())?);
+            workers.push(worker::Worker::open(destination, &source, via, registry, stopped.clone())?);
         }
         let threads = (!workers.is_empty())
             .then(Threads::start)
@@ -127,7 +135,7 @@ impl Forwarder {
     pub fn samples(&self) -> Vec<Sample> {
         let sample = |running: &Running| {
             let mut sample = running.counts.sample(&running.destination.name);
-            sample.backlog_bytes = backlog_bytes(running.store.directory(), running.counts.position());
+            sample.backlog_bytes = running.store.bytes_behind(running.counts.position());
             sample
         };
         self.running.iter().map(sample).collect()

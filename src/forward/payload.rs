@@ -6,7 +6,7 @@ use super::dead_letters::DeadLetter;
 use crate::otlp::items::{self, Item};
 use crate::otlp::signal::count_points;
 use crate::span::Signal;
-use crate::store::log::Position;
+use crate::store::Position;
 
 /// A piece of a request: a valid message itself, so that messages set end to end are one.
 #[derive(Debug, Clone)]

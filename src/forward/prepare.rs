@@ -14,8 +14,8 @@ use crate::dialect::Registry;
 use crate::otlp::{decode, items};
 use crate::redact::Rules;
 use crate::span::{LogRecord, Signal, SpanId, UnixNanos};
-use crate::store::log::Position;
-use crate::store::{Arrival, ChunkKind, Error, Local};
+use crate::store::Position;
+use crate::store::{Arrival, ChunkKind, Error, Store};
 
 /// Makes what one destination is sent.
 #[derive(Debug)]
@@ -81,7 +81,7 @@ impl Prepare {
     /// # Errors
     ///
     /// The store cannot be read.
-    pub(super) fn payloads(&self, chunks: Vec<Arrival>, store: &Local, counts: &Counts) -> Result<Vec<Payload>, Error> {
+    pub(super) fn payloads(&self, chunks: Vec<Arrival>, store: &dyn Store, counts: &Counts) -> Result<Vec<Payload>, Error> {
         let mut out: Vec<(Signal, Vec<Part>)> = Vec::new();
         let mut add = |signal: Signal, part: Option<Part>| match (part, out.last_mut()) {
             (None, _) => {}
@@ -120,7 +120,7 @@ impl Prepare {
             .collect())
     }
 
-    fn part(&self, at: Position, kind: ChunkKind, message: Vec<u8>, store: &Local, counts: &Counts) -> Option<Part> {
+    fn part(&self, at: Position, kind: ChunkKind, message: Vec<u8>, store: &dyn Store, counts: &Counts) -> Option<Part> {
         let message = self.chosen(message, kind.signal(), counts);
         match kind {
             ChunkKind::Spans => {
@@ -182,7 +182,7 @@ impl Prepare {
     }
 
     /// The log records that came so far with the trace of these spans, where they go into spans.
-    fn records(&self, message: &[u8], store: &Local) -> Vec<LogRecord> {
+    fn records(&self, message: &[u8], store: &dyn Store) -> Vec<LogRecord> {
         if self.logs != Logs::IntoSpans {
             return Vec::new();
         }
@@ -230,7 +230,7 @@ impl Prepare {
     }
 
     /// The requests that carry what a dead letter is about; none if the log no longer has it.
-    pub(super) fn of_letter(&self, letter: &DeadLetter, store: &Local, counts: &Counts) -> Result<Vec<Payload>, Error> {
+    pub(super) fn of_letter(&self, letter: &DeadLetter, store: &dyn Store, counts: &Counts) -> Result<Vec<Payload>, Error> {
         let Some(at) = letter.at() else { return Ok(Vec::new()) };
         let Some(message) = store.chunk_at(at)? else {
             return Ok(Vec::new());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::error::ForwardError;
-use crate::store::log::Position;
+use crate::store::Position;
 
 /// How far a destination is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

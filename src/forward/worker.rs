@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
+use super::Source;
 use super::counts::{Counts, Health};
 use super::dead_letters::{self, DeadLetter};
 use super::delivery::{Delivery, Interrupted};
 use super::destination::{Destination, Start};
 use super::error::ForwardError;
 use super::export::Exporter;
-use super::folder;
 use super::order::{self, Order};
 use super::payload::Payload;
 use super::prepare::Prepare;
 use super::progress::{self, Progress};
 use super::via::Via;
 use crate::dialect::Registry;
-use crate::store::log::Position;
-use crate::store::{ArrivalLimits, Arrivals, Local, now};
+use crate::store::Position;
+use crate::store::{ArrivalLimits, Arrivals, Store, now};
 
 /// How often is looked for orders, and for chunks that have settled.
 const LOOK: Duration = Duration::from_millis(500);
@@ -36,7 +36,7 @@ const DISK_PAUSE: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct Worker {
     destination: Arc<Destination>,
-    store: Arc<Local>,
+    store: Arc<dyn Store>,
     counts: Arc<Counts>,
     delivery: Delivery,
     prepare: Arc<Prepare>,
@@ -51,12 +51,13 @@ pub(super) struct Worker {
 impl Worker {
     pub(super) fn open(
         destination: &Destination,
-        store: &Arc<Local>,
+        source: &Source,
         via: &Arc<Via>,
         registry: &Arc<Registry>,
         stop: watch::Receiver<bool>,
     ) -> Result<Self, ForwardError> {
-        let folder = folder(store.directory());
+        let Source { store, folder } = source;
+        let folder = folder.clone();
         std::fs::create_dir_all(&folder).map_err(ForwardError::io("make", &folder))?;
         let end = store.watch_end().ok_or(crate::store::Error::ReadOnly)?;
         let known = progress::read(&folder, &destination.name)?;
@@ -106,7 +107,7 @@ impl Worker {
         Arc::clone(&self.destination)
     }
 
-    pub(super) fn store(&self) -> Arc<Local> {
+    pub(super) fn store(&self) -> Arc<dyn Store> {
         Arc::clone(&self.store)
     }
 
@@ -169,7 +170,7 @@ impl Worker {
 
     async fn payloads(&self, batch: Arrivals) -> Result<Vec<Payload>, Ended> {
         let (prepare, store, counts) = (Arc::clone(&self.prepare), Arc::clone(&self.store), Arc::clone(&self.counts));
-        blocking(move || prepare.payloads(batch.chunks, &store, &counts))
+        blocking(move || prepare.payloads(batch.chunks, &*store, &counts))
             .await?
             .map_err(Ended::from)
     }
@@ -276,7 +277,7 @@ impl Worker {
         for mut letter in dead_letters::read(&self.folder, &self.destination.name)? {
             let (prepare, store, counts) = (Arc::clone(&self.prepare), Arc::clone(&self.store), Arc::clone(&self.counts));
             let asked = letter.clone();
-            let payloads = blocking(move || prepare.of_letter(&asked, &store, &counts)).await??;
+            let payloads = blocking(move || prepare.of_letter(&asked, &*store, &counts)).await??;
             if payloads.is_empty() {
                 letter.reason = format!(
                     "{} (the log no longer has it)",

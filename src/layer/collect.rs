@@ -4,11 +4,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::documents::RunDocument;
-use super::sink::Sink;
+use super::sink::{Given, Sink};
 use super::words::words;
-use crate::formats::{AnyFormat, Layout, Options};
-use crate::run;
+use crate::documents;
+use crate::formats::{AnyFormat, Options};
 use crate::span::{AnyValue, Resource, Span, SpanId, TraceId};
 
 /// How much is kept, and how long.
@@ -174,22 +173,17 @@ impl Collector {
         trace.given = true;
         let (finished, revision) = (trace.finished, trace.revision);
         trace.revision += 1;
-        let runs = run::from_batch(trace.spans.clone(), Vec::new(), &words().registry);
-        if !runs.iter().any(run::Run::has_agent_work) {
-            return;
-        }
-        for format in &self.formats {
-            let assembled = format.assemble(&runs, &self.options, Layout::Compact);
-            for (index, one) in assembled.into_iter().enumerate() {
-                self.sink.take(&RunDocument {
-                    trace_id: id,
-                    format: format.id,
-                    index,
-                    text: one.document,
-                    losses: one.losses,
-                    finished,
-                    revision,
-                });
+        // One trace is one run.
+        for run in &words().vocabulary.runs(trace.spans.clone(), Vec::new()) {
+            for format in &self.formats {
+                for document in documents::of_run(run, format, &self.options).documents {
+                    self.sink.take(Given {
+                        trace_id: id,
+                        document,
+                        finished,
+                        revision,
+                    });
+                }
             }
         }
     }
@@ -229,7 +223,7 @@ mod tests {
 
     use super::*;
     use crate::formats::by_id;
-    use crate::layer::sink;
+    use crate::layer::{RunDocument, sink};
     use crate::span::{SpanId, UnixNanos};
 
     type Given = Arc<Mutex<Vec<(String, bool, u32)>>>;

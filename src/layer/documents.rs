@@ -12,7 +12,8 @@ use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 use super::collect::{Collector, Limits};
 use super::convert;
 use super::sink::{self, Sink};
-use crate::formats::{self, AnyFormat, Loss, Options};
+use crate::documents::{self, UnknownFormat};
+use crate::formats::{AnyFormat, Loss, Options};
 use crate::span::TraceId;
 
 /// A document that a run became.
@@ -53,10 +54,7 @@ pub enum DocumentsError {
 impl fmt::Display for DocumentsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Format(name) => {
-                let known: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
-                write!(f, "no such format: {name} (there are {})", known.join(", "))
-            }
+            Self::Format(name) => UnknownFormat(name.clone()).fmt(f),
             Self::Sink { path, source } => write!(f, "{}: {source}", path.display()),
         }
     }
@@ -214,7 +212,7 @@ impl Documents {
 }
 
 fn known(name: &str) -> Result<&'static AnyFormat, DocumentsError> {
-    formats::by_id(name).ok_or_else(|| DocumentsError::Format(name.to_owned()))
+    documents::format(name).map_err(|UnknownFormat(name)| DocumentsError::Format(name))
 }
 
 impl SpanExporter for Documents {

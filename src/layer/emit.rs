@@ -201,7 +201,7 @@ fn dedupe(attributes: &mut Vec<KeyValue>) {
 
 /// Reads a span of another dialect with the reader's tables and writes it in OpenInference, beside what it has.
 fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Option<Kind>, failure: &mut Failed) {
-    let operation = crate::dialect::read(&words().registry, span, &[]).operation;
+    let operation = crate::dialect::read(words().registry(), span, &[]).operation;
     if kind.is_none() {
         let mut words = Vec::with_capacity(2);
         AttributeWriter::new(&mut words).kind(operation.kind);

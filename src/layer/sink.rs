@@ -1,60 +1,86 @@
 //! Where documents go.
 
+use std::fmt;
 use std::fs::{self, File};
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
-
-use serde_json::Value as Json;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
 
 use super::documents::RunDocument;
+use crate::documents::Document;
+use crate::formats::Layout;
+use crate::span::TraceId;
+
+/// A document of a run, before it is turned into text.
+pub(super) struct Given<'a> {
+    pub(super) trace_id: TraceId,
+    pub(super) document: Document<'a>,
+    pub(super) finished: bool,
+    pub(super) revision: u32,
+}
 
 /// Takes documents, one after the other.
-pub(super) struct Sink(Box<dyn FnMut(&RunDocument) + Send>);
+pub(super) struct Sink(Box<dyn FnMut(Given<'_>) + Send>);
 
 impl Sink {
-    pub(super) fn take(&mut self, document: &RunDocument) {
-        (self.0)(document);
+    pub(super) fn take(&mut self, given: Given<'_>) {
+        (self.0)(given);
     }
 }
 
 /// A program's own function: when it panics, the documents after that are not lost.
 pub(super) fn callback(mut callback: impl FnMut(&RunDocument) + Send + 'static) -> Sink {
-    Sink(Box::new(move |document| {
-        let call = std::panic::AssertUnwindSafe(|| callback(document));
+    Sink(Box::new(move |given| {
+        let Given {
+            trace_id,
+            document,
+            finished,
+            revision,
+        } = given;
+        let text = match document.text(Layout::Compact) {
+            Ok(text) => text,
+            Err(error) => return lost(&format_args!("trace {trace_id}"), &error),
+        };
+        let document = RunDocument {
+            trace_id,
+            format: document.format.id,
+            index: document.index,
+            text,
+            losses: document.losses,
+            finished,
+            revision,
+        };
+        let call = std::panic::AssertUnwindSafe(|| callback(&document));
         if std::panic::catch_unwind(call).is_err() {
-            tracing::error!(target: "spanbridge", "the function for documents panicked at one of trace {}", document.trace_id);
+            tracing::error!(target: "spanbridge", "the function for documents panicked at one of trace {trace_id}");
         }
     }))
 }
 
 pub(super) fn lines(path: PathBuf, mut file: File) -> Sink {
-    callback(move |document| {
+    Sink(Box::new(move |Given { document, .. }| {
         // One write a line: another process may append to the same file.
-        let line = format!("{}\n", document.text);
-        if let Err(error) = file.write_all(line.as_bytes()) {
-            lost(&path, &error);
+        let written = document.text(Layout::Compact).and_then(|mut line| {
+            line.push('\n');
+            file.write_all(line.as_bytes())
+        });
+        if let Err(error) = written {
+            lost(&path.display(), &error);
         }
-    })
+    }))
 }
 
 pub(super) fn directory(folder: PathBuf) -> Sink {
-    callback(move |document| {
-        let (trace, format) = (document.trace_id, document.format);
-        let name = match document.index {
-            0 => format!("{trace}.{format}.json"),
-            more => format!("{trace}.{}.{format}.json", more + 1),
-        };
-        let text = serde_json::from_str::<Json>(&document.text)
-            .and_then(|json| serde_json::to_string_pretty(&json))
-            .unwrap_or_else(|_| document.text.clone());
+    Sink(Box::new(move |Given { trace_id, document, .. }| {
+        let name = document.file_name(&trace_id.to_string(), None);
         let path = folder.join(&name);
         let half = folder.join(format!(".{name}.part"));
-        if let Err(error) = fs::write(&half, format!("{text}\n")).and_then(|()| fs::rename(&half, &path)) {
-            lost(&path, &error);
+        let written = File::create(&half).and_then(|file| document.write_file(None, file));
+        if let Err(error) = written.and_then(|()| fs::rename(&half, &path)) {
+            lost(&path.display(), &error);
         }
-    })
+    }))
 }
 
-fn lost(path: &Path, error: &std::io::Error) {
-    tracing::error!(target: "spanbridge", "{}: a document is lost: {error}", path.display());
+fn lost(place: &dyn fmt::Display, error: &io::Error) {
+    tracing::error!(target: "spanbridge", "{place}: a document is lost: {error}");
 }

@@ -3,8 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
-use crate::dialect::write::{AttributeWriter, Vocabulary};
+use crate::dialect::write::{self, AttributeWriter};
 use crate::dialect::{Codec, Field, Place, Registry, Rule};
+use crate::documents::Vocabulary;
 use crate::operation::Kind;
 
 /// The dialects that are written as they are.
@@ -43,7 +44,7 @@ impl Meaning {
 /// The tables, indexed for the Layer.
 #[derive(Debug)]
 pub(super) struct Words {
-    pub(super) registry: Registry,
+    pub(super) vocabulary: Vocabulary,
     /// Writes operations of other dialects.
     pub(super) writer: AttributeWriter,
     short: HashMap<&'static str, Vec<Meaning>>,
@@ -58,11 +59,15 @@ pub(super) struct Words {
 /// The tables of `semconv/`, read once a process.
 pub(super) fn words() -> &'static Words {
     static WORDS: OnceLock<Words> = OnceLock::new();
-    WORDS.get_or_init(|| Words::of(Registry::built_in()))
+    WORDS.get_or_init(|| Words::of(Vocabulary::built_in()))
 }
 
 impl Words {
-    fn of(registry: Registry) -> Self {
+    pub(super) fn registry(&self) -> &Registry {
+        self.vocabulary.registry()
+    }
+
+    fn of(vocabulary: Vocabulary) -> Self {
         let mut words = Self {
             short: HashMap::new(),
             own: HashSet::new(),
@@ -71,17 +76,16 @@ impl Words {
             content: HashMap::new(),
             content_prefixes: Vec::new(),
             targets: Vec::new(),
-            registry: Registry::of(Vec::new()),
-            writer: AttributeWriter::new(Vocabulary::OpenInference),
+            vocabulary: vocabulary.clone(),
+            writer: AttributeWriter::new(write::Vocabulary::OpenInference),
         };
-        for rule in registry.rules() {
+        for rule in vocabulary.registry().rules() {
             words.take(rule);
         }
         for meanings in words.short.values_mut() {
             // A meaning for certain kinds goes before one for all.
             meanings.sort_by_key(|meaning| meaning.kinds.is_empty());
         }
-        words.registry = registry;
         words
     }
 
@@ -338,7 +342,7 @@ mod tests {
 
     #[test]
     fn every_key_that_is_written_is_read_as_the_same_field() {
-        for rule in words().registry.rules().iter().filter(|rule| rule.dialect == "short") {
+        for rule in words().registry().rules().iter().filter(|rule| rule.dialect == "short") {
             let kinds = if rule.when.kinds.is_empty() {
                 &Kind::ALL[..1]
             } else {
@@ -347,7 +351,7 @@ mod tests {
             for kind in kinds {
                 let Some(key) = key_of(rule.field, *kind) else { continue };
                 let mut fields = words()
-                    .registry
+                    .registry()
                     .rules()
                     .iter()
                     .filter(|other| other.key == key)
@@ -365,7 +369,7 @@ mod tests {
     #[test]
     fn words_of_the_table_and_ours_agree() {
         let step_type = words()
-            .registry
+            .registry()
             .rules()
             .iter()
             .find(|rule| rule.key == "step_type")

@@ -2,6 +2,9 @@
 //!
 //! The scan refuses exactly the bytes that prost refuses, and messages of 4 GiB and more: what it lets through can always be
 //! decoded later. Its work is linear in the bytes, whatever stands in them.
+//!
+//! It is written by hand because prost decodes all of a message into memory, and a request is stored as it came: only its ids, times
+//! and names are needed.
 
 use std::collections::HashMap;
 use std::ops::Range;

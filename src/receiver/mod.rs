@@ -4,6 +4,9 @@
 //! request that cannot be taken now is refused with a hint when to come again, and nothing is buffered without bound:
 //! bytes of requests in work are counted, decompressed ones too.
 //!
+//! Both are written on hyper by hand, without a router: there are a few fixed paths, and a body is counted, decompressed and
+//! refused while it comes.
+//!
 //! [`Receiver::handle`] answers both transports, told apart by content type, so either port understands both.
 
 pub mod admission;
@@ -33,7 +36,7 @@ use hyper::{Method, Request, Response, Version};
 use tokio::sync::{Semaphore, watch};
 
 use crate::redact::Redaction;
-use crate::store::Store;
+use crate::store::Append;
 use admission::Budget;
 pub use cors::Cors;
 use counters::Counters;
@@ -49,7 +52,7 @@ pub type Body = UnsyncBoxBody<Bytes, Infallible>;
 /// Takes export requests and puts them into a store.
 #[derive(Debug)]
 pub struct Receiver {
-    store: Arc<dyn Store>,
+    store: Arc<dyn Append>,
     session_keys: Vec<String>,
     /// Whether metrics are stored: a destination wants them. Else they are counted.
     keeps_metrics: bool,
@@ -67,7 +70,7 @@ pub struct Receiver {
 impl Receiver {
     /// A receiver in front of a store. `session_keys` are the attribute keys that name a session, best first.
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, session_keys: Vec<String>, limits: Limits) -> Self {
+    pub fn new(store: Arc<dyn Append>, session_keys: Vec<String>, limits: Limits) -> Self {
         Self {
             store,
             session_keys,
@@ -86,7 +89,7 @@ impl Receiver {
     /// A receiver in front of another store. Limits, counters, redaction and the rest are shared: they are those of the
     /// process.
     #[must_use]
-    pub fn beside(&self, store: Arc<dyn Store>) -> Self {
+    pub fn beside(&self, store: Arc<dyn Append>) -> Self {
         Self {
             store,
             session_keys: self.session_keys.clone(),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::access::{Project, Tokens};
+use crate::documents::Vocabulary;
 use crate::formats::Options;
 use crate::forward::{Destination, ForwardError};
 use crate::receiver::{Cors, Limits};
@@ -12,7 +13,6 @@ use crate::redact::{RuleError, RuleText, Rules};
 use crate::server::tls::{TlsError, TlsFiles};
 use crate::store::{self, OpenOptions, Retention};
 use crate::web::ReadLimits;
-use crate::web::documents::Vocabulary;
 
 /// What a bridge is started with.
 #[derive(Debug, Clone)]

@@ -4,19 +4,21 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use axum::Router;
 use hyper::body::Incoming;
 use hyper::header::AUTHORIZATION;
-use hyper::{Method, Request, Response};
+use hyper::service::Service as _;
+use hyper::{Request, Response};
+use hyper_util::service::TowerToHyperService;
 
 use super::config::{Connections, Security};
 use super::hosts::Hosts;
 use super::listen;
 use super::projects::{ProjectServices, Projects};
-use super::writes;
 use crate::access::{Denied, Right, Tokens};
 use crate::forward::Via;
 use crate::receiver::{Body, Receiver, Refusals, Rejection};
-use crate::web::{self, Web, Write};
+use crate::web::{self, Web};
 
 /// Leads each request to the project of its token.
 #[derive(Debug)]
@@ -74,7 +76,7 @@ impl Gate {
         self.hosts.check(request)
     }
 
-    fn place<B>(&self, request: &Request<B>, right: Right) -> Result<Arc<ProjectServices>, Denied> {
+    pub(super) fn place<B>(&self, request: &Request<B>, right: Right) -> Result<Arc<ProjectServices>, Denied> {
         let tokens = self.tokens();
         let values = request.headers().get_all(AUTHORIZATION).iter();
         let project = tokens.allow(values.map(|value| value.as_bytes()), right)?;
@@ -115,40 +117,23 @@ impl Gate {
     }
 
     /// Answers a request on the API's port, which listens at this address.
-    pub(super) async fn api(self: Arc<Self>, request: Request<Incoming>, at: SocketAddr) -> Response<web::Body> {
+    pub(super) async fn api(self: Arc<Self>, router: Router, request: Request<Incoming>, at: SocketAddr) -> Response<web::Body> {
         if let Err(rejection) = self.head(&request) {
-            self.refused.add("API", rejection.name());
+            self.refused(rejection.name());
             return Web::too_large_head(rejection.to_string());
         }
         if let Err(rejection) = self.host(&request, at) {
-            self.refused.add("API", rejection.name());
+            self.refused(rejection.name());
             return Web::foreign_host(rejection.to_string());
         }
-        let write = Some(request.method()).filter(|method| **method == Method::POST);
-        let write = write.and_then(|_| Write::at(request.uri().path()));
-        if let (Some(_), Err(rejection)) = (&write, self.projects.first().receiver.origin(&request)) {
-            self.refused.add("API", rejection.name());
-            return writes::refuse(&rejection);
-        }
-        let right = match write {
-            Some(_) => Some(Right::Ingest),
-            None => Web::right(request.uri().path()),
-        };
-        let Some(right) = right else {
-            return Arc::clone(&self.projects.first().web).handle(request).await;
-        };
-        match (self.place(&request, right), write) {
-            (Ok(place), Some(write)) => writes::answer(&place, write, request).await,
-            (Ok(place), None) => Arc::clone(&place.web).handle(request).await,
-            (Err(denied), _) => {
-                let reason = match &denied {
-                    Denied::NoToken => "no_token",
-                    Denied::NoRight { .. } => "no_right",
-                    _ => "unknown_token",
-                };
-                self.refused.add("API", reason);
-                Web::refuse(&denied)
-            }
-        }
+        let mut request = request;
+        *request.uri_mut() = web::normalized(request.uri());
+        let Ok(response) = TowerToHyperService::new(router).call(request.map(web::Body::new)).await;
+        response
+    }
+
+    /// Counts a request of the API that is refused.
+    pub(super) fn refused(&self, reason: &'static str) {
+        self.refused.add("API", reason);
     }
 }

@@ -3,6 +3,7 @@
 //! Start: store (lock, recovery), then ports, then requests. End: no new connections, requests in work are answered, the
 //! log is closed, the lock is let go of.
 
+mod api;
 mod config;
 mod connection;
 mod gate;
@@ -28,10 +29,10 @@ pub use listen::SPEAKS_TLS;
 pub use tls::{TlsError, TlsFiles};
 
 use crate::access::Project;
-use crate::forward::{Destination, Forwarder, Via};
+use crate::forward::{self, Destination, Forwarder, Via};
 use crate::receiver::Refusals;
 use crate::receiver::counters::Counters;
-use crate::store::log::Recovery;
+use crate::store::Recovery;
 use crate::web::Readers;
 use gate::Gate;
 use hosts::Hosts;
@@ -141,7 +142,10 @@ impl Server {
         let via = Arc::new(Via::open(&config.data_dir)?);
         let registry = Arc::new(config.vocabulary.registry().clone());
         let forwarder = Forwarder::start(&config.forward, &via, &registry, |project| {
-            Some(Arc::clone(&projects.of(project)?.store))
+            Some(forward::Source {
+                store: Arc::clone(&projects.of(project)?.store),
+                folder: forward::folder(&config.store_options(project).directory),
+            })
         })?;
         let forwarder = Arc::clone(forwarding.get_or_init(|| Arc::new(forwarder)));
         let gate = Gate::new(projects, &config.security, config.connections, hosts, refused, via);
@@ -202,7 +206,8 @@ impl Server {
             tasks.push(tokio::spawn(listen::serve(listener, ports, answer, stopped.clone())));
         }
         let gate = Arc::clone(&self.gate);
-        let answer = move |request| Arc::clone(&gate).api(request, api_at);
+        let router = api::router(&gate);
+        let answer = move |request| Arc::clone(&gate).api(router.clone(), request, api_at);
         tasks.push(tokio::spawn(listen::serve(api, Arc::clone(&self.ports), answer, stopped)));
         tokio::select! {
             () = end => {}

@@ -7,17 +7,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::config::Config;
 use crate::access::Project;
+use crate::documents::Vocabulary;
 use crate::formats::Options;
 use crate::receiver::Receiver;
-use crate::store::log::Recovery;
-use crate::store::{self, Local, Opened, Store};
-use crate::web::documents::Vocabulary;
+use crate::store::{self, Opened, Recovery, Store};
 use crate::web::{Metrics, Readers, Web};
 
 /// What a project has of its own.
 #[derive(Debug)]
 pub(super) struct ProjectServices {
-    pub(super) store: Arc<Local>,
+    pub(super) store: Arc<dyn Store>,
     pub(super) receiver: Arc<Receiver>,
     pub(super) web: Arc<Web>,
 }
@@ -29,7 +28,7 @@ pub(super) type Stores = Arc<RwLock<Vec<Open>>>;
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) project: Project,
-    pub(super) store: Arc<Local>,
+    pub(super) store: Arc<dyn Store>,
     pub(super) recovery: Recovery,
 }
 
@@ -51,11 +50,11 @@ impl std::fmt::Debug for Projects {
 }
 
 /// Spans hold what people said: a directory that we make is its owner's alone.
-fn open_store(config: &Config, project: &Project) -> Result<Opened, store::Error> {
+fn open_store(config: &Config, project: &Project) -> Result<Opened<Arc<dyn Store>>, store::Error> {
     let options = config.store_options(project);
     // What cannot be made, the store complains of.
     let _ = DirBuilder::new().recursive(true).mode(0o700).create(&options.directory);
-    Local::open(&options)
+    store::open(&options)
 }
 
 impl Projects {
@@ -67,14 +66,12 @@ impl Projects {
     ) -> Result<(Self, Recovery), store::Error> {
         let project = Project::default();
         let Opened { store, recovery } = open_store(config, &project)?;
-        let store = Arc::new(store);
         let stores: Stores = Arc::new(RwLock::new(vec![Open {
             project: project.clone(),
             store: Arc::clone(&store),
             recovery: recovery.clone(),
         }]));
-        let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
-        let receiver = Receiver::new(as_store, config.vocabulary.session_keys(), config.limits);
+        let receiver = Receiver::new(Arc::<dyn Store>::clone(&store), config.vocabulary.session_keys(), config.limits);
         let receiver = Arc::new(
             receiver
                 .with_cors(config.cors.clone())
@@ -117,14 +114,13 @@ impl Projects {
                 continue;
             }
             let Opened { store, recovery } = open_store(config, project)?;
-            self.add(project, Arc::new(store), recovery.clone(), config.wants_metrics(project));
+            self.add(project, store, recovery.clone(), config.wants_metrics(project));
             recoveries.push((project.clone(), recovery));
         }
         Ok(recoveries)
     }
 
-    fn add(&self, project: &Project, store: Arc<Local>, recovery: Recovery, keeps_metrics: bool) {
-        let as_store: Arc<dyn Store> = Arc::<Local>::clone(&store);
+    fn add(&self, project: &Project, store: Arc<dyn Store>, recovery: Recovery, keeps_metrics: bool) {
         let (vocabulary, metrics) = (Arc::clone(&self.vocabulary), Arc::clone(&self.metrics));
         let readers = Arc::clone(&self.readers);
         let web = Web::new(Arc::clone(&store), vocabulary, project.organization(), metrics, readers).with_options(self.options.clone());
@@ -134,8 +130,13 @@ impl Projects {
             recovery,
         });
         let place = ProjectServices {
+            receiver: Arc::new(
+                self.first
+                    .receiver
+                    .beside(Arc::<dyn Store>::clone(&store))
+                    .keeping_metrics(keeps_metrics),
+            ),
             store,
-            receiver: Arc::new(self.first.receiver.beside(as_store).keeping_metrics(keeps_metrics)),
             web: Arc::new(web),
         };
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);

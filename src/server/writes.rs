@@ -2,41 +2,35 @@
 
 use std::sync::Arc;
 
-use hyper::body::Incoming;
-use hyper::{Request, Response};
+use axum::Extension;
+use axum::extract::Request;
+use hyper::Response;
 use tokio::task::JoinSet;
 
 use super::projects::ProjectServices;
-use crate::receiver::{Document, Rejection, Stored};
-use crate::web::{Body, Imported, Web, Write};
+use crate::receiver::{Rejection, Stored};
+use crate::web::{Body, Imported, Named, Web};
 
 /// Traces of one request that are stored at once.
 const AT_ONCE: usize = 16;
 
-/// Answers a request that writes to a project.
-pub(super) async fn answer(place: &ProjectServices, write: Write, request: Request<Incoming>) -> Response<Body> {
+/// The project of a request.
+type OfProject = Extension<Arc<ProjectServices>>;
+
+/// Adds blocks to a trace.
+pub(super) async fn blocks(
+    Extension(place): OfProject,
+    Named((organization, trace)): Named<(String, String)>,
+    request: Request,
+) -> Response<Body> {
     let document = match place.receiver.document(request).await {
         Ok(document) => document,
         Err(rejection) => return refuse(&rejection),
     };
-    match write {
-        Write::Blocks { organization, trace } => blocks(place, &organization, &trace, document).await,
-        Write::Import { format } => match import(place, format, document).await {
-            Ok(response) | Err(response) => response,
-        },
-    }
-}
-
-pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
-    let (status, retry) = rejection.http();
-    Web::refuse_write(status, rejection.to_string(), retry)
-}
-
-async fn blocks(place: &ProjectServices, organization: &str, trace: &str, document: Document) -> Response<Body> {
     let bytes = document.bytes.len();
     let (response, blocks) = place
         .web
-        .write_blocks(organization, trace, document.bytes.clone(), place.receiver.rules())
+        .write_blocks(&organization, &trace, document.bytes.clone(), place.receiver.rules())
         .await;
     if blocks > 0 {
         place.receiver.count(blocks, bytes);
@@ -44,7 +38,25 @@ async fn blocks(place: &ProjectServices, organization: &str, trace: &str, docume
     response
 }
 
-async fn import(place: &ProjectServices, format: Option<String>, document: Document) -> Result<Response<Body>, Response<Body>> {
+/// Stores documents of a format as spans.
+pub(super) async fn import_of_format(Extension(place): OfProject, Named(format): Named<String>, request: Request) -> Response<Body> {
+    store_documents(&place, Some(format), request)
+        .await
+        .unwrap_or_else(|refused| refused)
+}
+
+/// The same where each document tells its format.
+pub(super) async fn import(Extension(place): OfProject, request: Request) -> Response<Body> {
+    store_documents(&place, None, request).await.unwrap_or_else(|refused| refused)
+}
+
+pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
+    let (status, retry) = rejection.http();
+    Web::refuse_write(status, rejection.to_string(), retry)
+}
+
+async fn store_documents(place: &ProjectServices, format: Option<String>, request: Request) -> Result<Response<Body>, Response<Body>> {
+    let document = place.receiver.document(request).await.map_err(|rejection| refuse(&rejection))?;
     let mut imported = Web::read_documents(format, document.bytes.clone()).await?;
     let total = store(place, &mut imported).await.map_err(|rejection| refuse(&rejection))?;
     Ok(imported.answer(total.stored, total.duplicates))

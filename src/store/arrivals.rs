@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::path::Path;
 
 use tokio::sync::watch;
 
@@ -11,7 +12,7 @@ use super::log::record::HEAD;
 use super::log::{Head, Position, RecordKind, SEGMENT_HEAD};
 use super::segments::Segments;
 use super::shared::Shared;
-use super::{ChunkKind, Error, log};
+use super::{ChunkKind, Error, Subscribe, log};
 use crate::span::TraceId;
 
 /// Chunks that stand one after the other in the log.
@@ -57,20 +58,12 @@ enum Stop {
     Failed(Error),
 }
 
-impl Local {
-    /// The end of what is durable and in the index; it changes whenever a commit is. `None`: the store is open for reading only.
-    #[must_use]
-    pub fn watch_end(&self) -> Option<watch::Receiver<Position>> {
+impl Subscribe for Local {
+    fn watch_end(&self) -> Option<watch::Receiver<Position>> {
         self.state().map(|state| state.end.subscribe())
     }
 
-    /// Reads the chunks from a position on, up to the end of what is durable, in one segment. Without chunks in the answer and
-    /// with `next` behind the position, there may be more in the next segment. A position of zero is the beginning of the log.
-    ///
-    /// # Errors
-    ///
-    /// The disk cannot be read. The store is open for reading only.
-    pub fn read_arrivals(&self, from: Position, limits: ArrivalLimits) -> Result<Arrivals, Error> {
+    fn read_arrivals(&self, from: Position, limits: ArrivalLimits) -> Result<Arrivals, Error> {
         let end = *self.state().ok_or(Error::ReadOnly)?.end.borrow();
         let mut out = Arrivals {
             next: from,
@@ -95,6 +88,55 @@ impl Local {
         Ok(out)
     }
 
+    fn position_at(&self, time: u64) -> Result<Position, Error> {
+        let end = *self.state().ok_or(Error::ReadOnly)?.end.borrow();
+        let failure = |source| of_io("read a segment of", self.directory(), source);
+        let present = log::segments(self.directory())?;
+        // Chunks stand in order of time: the place is in the last segment that begins before it, or where the next one begins.
+        let mut candidates = Vec::new();
+        for number in present.into_iter().rev() {
+            candidates.push(number);
+            let first = self.segments().segment(number)?.first_arrival().map_err(failure)?;
+            if first.is_some_and(|first| first < time) {
+                break;
+            }
+        }
+        for number in candidates.into_iter().rev() {
+            let segment = self.segments().segment(number)?;
+            let until = if number == end.segment { end.offset } else { u64::MAX };
+            let scanned = segment.scan_until(0, until, &mut |row, head, _| match head.arrival >= time {
+                true => Err(row.raw),
+                false => Ok(()),
+            });
+            if let Err(offset) = scanned.map_err(failure)? {
+                return Ok(Position { segment: number, offset });
+            }
+        }
+        Ok(end)
+    }
+
+    fn chunk_at(&self, at: Position) -> Result<Option<Vec<u8>>, Error> {
+        match self.segments().message(at) {
+            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            message => message,
+        }
+    }
+
+    fn chunks_of(&self, trace_id: TraceId) -> Result<Vec<(Position, ChunkKind)>, Error> {
+        let standing = self.reader().index(|index| index.trace(trace_id))?;
+        Ok(standing
+            .into_iter()
+            .flat_map(|standing| standing.chunks)
+            .map(|place| (place.at, place.kind))
+            .collect())
+    }
+
+    fn bytes_behind(&self, position: Position) -> u64 {
+        backlog_bytes(self.directory(), position)
+    }
+}
+
+impl Local {
     fn read_segment(&self, from: Position, end: Position, limits: ArrivalLimits, out: &mut Arrivals) -> Result<(), Error> {
         let number = from.segment;
         let segments = self.segments();
@@ -166,51 +208,22 @@ impl Local {
             Err(Stop::Failed(error)) => Err(error),
         }
     }
+}
 
-    /// Where the first chunk stands that came at this time or later, in nanoseconds since 1970; the end of what is durable if there
-    /// is none.
-    ///
-    /// # Errors
-    ///
-    /// The disk cannot be read. The store is open for reading only.
-    pub fn position_at(&self, time: u64) -> Result<Position, Error> {
-        let end = *self.state().ok_or(Error::ReadOnly)?.end.borrow();
-        let failure = |source| of_io("read a segment of", self.directory(), source);
-        let present = log::segments(self.directory())?;
-        // Chunks stand in order of time: the place is in the last segment that begins before it, or where the next one begins.
-        let mut candidates = Vec::new();
-        for number in present.into_iter().rev() {
-            candidates.push(number);
-            let first = self.segments().segment(number)?.first_arrival().map_err(failure)?;
-            if first.is_some_and(|first| first < time) {
-                break;
-            }
+/// Bytes of the log's files behind a position. In a compressed segment the position is not one of the file, so it counts in
+/// proportion at most with the whole file.
+#[must_use]
+pub fn backlog_bytes(store: &Path, position: Position) -> u64 {
+    let segments = log::segments(store).unwrap_or_default();
+    let behind = segments.into_iter().filter(|segment| *segment >= position.segment);
+    let sizes = behind.map(|segment| {
+        let size = std::fs::metadata(store.join(log::file_name(segment))).map_or(0, |data| data.len());
+        match segment == position.segment {
+            true => size.saturating_sub(position.offset),
+            false => size,
         }
-        for number in candidates.into_iter().rev() {
-            let segment = self.segments().segment(number)?;
-            let until = if number == end.segment { end.offset } else { u64::MAX };
-            let scanned = segment.scan_until(0, until, &mut |row, head, _| match head.arrival >= time {
-                true => Err(row.raw),
-                false => Ok(()),
-            });
-            if let Err(offset) = scanned.map_err(failure)? {
-                return Ok(Position { segment: number, offset });
-            }
-        }
-        Ok(end)
-    }
-
-    /// The chunk at a place; `None`: it was removed, or is not what was written.
-    ///
-    /// # Errors
-    ///
-    /// The disk cannot be read.
-    pub fn chunk_at(&self, at: Position) -> Result<Option<Vec<u8>>, Error> {
-        match self.segments().message(at) {
-            Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            message => message,
-        }
-    }
+    });
+    sizes.sum()
 }
 
 /// The OTLP message of a chunk that shares envelopes; those that were read before are not read again.

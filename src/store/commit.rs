@@ -1,6 +1,6 @@
 //! The writing thread: what waits goes into one commit, with one write, one sync and one transaction.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -13,12 +13,15 @@ use super::log::Log;
 use super::repetition::Repetition;
 use super::replay::open_and_replay;
 use super::segments::Segments;
-use super::{Chunk, Error, Receipt, Retention};
+use super::{Chunk, Done, Error, Receipt, Retention};
+use crate::span::TraceId;
 
 /// Chunks that wait to be stored, and who wants to know.
 pub(super) struct Job {
     pub(super) chunks: Vec<Chunk>,
-    pub(super) done: Box<dyn FnOnce(Result<Receipt, Error>) + Send>,
+    /// Of the trace of its one chunk, which is stored at this revision alone.
+    pub(super) revision: Option<u64>,
+    pub(super) done: Done<Receipt>,
 }
 
 /// At most so many bytes go into one commit; a larger request goes alone.
@@ -89,7 +92,7 @@ impl Commits {
 
     fn commit(&mut self, batch: &[Job]) -> Vec<Result<Receipt, Error>> {
         match self.try_commit(batch) {
-            Ok(receipts) => receipts.into_iter().map(Ok).collect(),
+            Ok(results) => results,
             Err(error) => {
                 if let [_, _, ..] = batch
                     && matches!(error, Error::TooLarge { .. } | Error::Full { .. })
@@ -102,14 +105,17 @@ impl Commits {
         }
     }
 
-    fn try_commit(&mut self, batch: &[Job]) -> Result<Vec<Receipt>, Error> {
+    fn try_commit(&mut self, batch: &[Job]) -> Result<Vec<Result<Receipt, Error>>, Error> {
         self.log.check()?;
         if self.behind {
             self.catch_up()?;
         }
         let mut writer = self.index.begin()?;
-        let mut receipts = Vec::with_capacity(batch.len());
+        let mut results = Vec::with_capacity(batch.len());
         let mut fresh: Vec<&Chunk> = Vec::new();
+        // Traces of those, if anybody depends on a revision.
+        let mut touched = HashSet::new();
+        let depends = batch.iter().any(|job| job.revision.is_some());
         let mut repetition = Repetition::new(&self.segments);
         // A request has each trace once: only another one brings the same chunk again.
         let mut seen: HashMap<_, Vec<&Chunk>> = HashMap::new();
@@ -117,6 +123,10 @@ impl Commits {
         let first = requests.next();
         let is_alone = requests.all(|request| Some(request) == first);
         for job in batch {
+            if let Some(changed) = job.changed(&mut writer, &touched)? {
+                results.push(Err(changed));
+                continue;
+            }
             let mut receipt = Receipt::default();
             for chunk in &job.chunks {
                 let items = chunk.part().items;
@@ -133,15 +143,18 @@ impl Commits {
                 } else {
                     receipt.stored += items;
                     fresh.push(chunk);
+                    if depends {
+                        touched.extend(chunk.trace_id());
+                    }
                     if let Some(alike) = alike.as_mut().filter(|alike| alike.len() < index::ALIKE) {
                         alike.push(chunk);
                     }
                 }
             }
-            receipts.push(receipt);
+            results.push(Ok(receipt));
         }
         if fresh.is_empty() {
-            return Ok(receipts);
+            return Ok(results);
         }
         let places = self.log.write(&fresh, now())?;
         // While the disk works. The rows count once the transaction is committed.
@@ -157,7 +170,7 @@ impl Commits {
         }
         // Not before the index knows it: who reads what is new asks the index about its traces.
         self.state.end.send_replace(end);
-        Ok(receipts)
+        Ok(results)
     }
 
     /// Puts the ids of all traces where readers find them at once.
@@ -180,6 +193,15 @@ impl Commits {
 }
 
 impl Job {
+    /// That the trace on whose revision it depends has another one, in the index or by chunks that are stored with it.
+    fn changed(&self, writer: &mut index::Writer<'_>, touched: &HashSet<TraceId>) -> Result<Option<Error>, Error> {
+        let (Some(expected), Some(trace_id)) = (self.revision, self.chunks.first().and_then(Chunk::trace_id)) else {
+            return Ok(None);
+        };
+        let is_changed = touched.contains(&trace_id) || writer.revision(trace_id)? != expected;
+        Ok(is_changed.then_some(Error::Changed { trace_id }))
+    }
+
     fn bytes(&self) -> usize {
         self.chunks.iter().map(Chunk::own_length).sum()
     }

@@ -4,6 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::span::TraceId;
+
+/// What an engine says, whichever it is.
+pub type Cause = Arc<dyn std::error::Error + Send + Sync>;
+
 /// What can go wrong with a store. Cloned to every request that shares a failed commit.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -45,15 +50,15 @@ pub enum Error {
     Index {
         /// What was tried.
         doing: &'static str,
-        /// What SQLite says.
-        source: Arc<rusqlite::Error>,
+        /// What the engine says.
+        source: Cause,
     },
     /// A part of the index is damaged; the next start makes it anew.
     #[error(
         "the index is damaged ({fault}): lists and documents may lack what the log holds; start the bridge again, it makes the index anew"
     )]
     IndexDamaged {
-        /// What SQLite says.
+        /// What is damaged.
         fault: String,
     },
     /// The index was written by another version of this program, and cannot be made anew by one that only reads.
@@ -79,6 +84,12 @@ pub enum Error {
     TooLarge {
         /// Its size.
         bytes: usize,
+    },
+    /// Something came for a trace meanwhile, and an append depended on its revision.
+    #[error("the trace {trace_id} has changed meanwhile")]
+    Changed {
+        /// The trace.
+        trace_id: TraceId,
     },
     /// Whoever asked no longer waits for what was read.
     #[error("the reading was given up")]

@@ -20,8 +20,7 @@ use super::reader::Reader;
 use super::ready::{Probe, Usage};
 use super::replay::{open_and_replay, rebuild};
 use super::segments::Segments;
-use super::{Chunk, Error, Filter, Receipt, Retention, SessionCursor, SessionRow, Store, Stored, TraceRow};
-use crate::span::TraceId;
+use super::{Administer, Append, Chunk, Done, Error, Receipt, Retention, Store};
 
 /// How a store is opened.
 #[derive(Debug, Clone)]
@@ -57,11 +56,47 @@ impl OpenOptions {
 
 /// A store that was opened, and what was found then.
 #[derive(Debug)]
-pub struct Opened {
+pub struct Opened<S = Local> {
     /// The store.
-    pub store: Local,
+    pub store: S,
     /// What a crash or a disk left behind.
     pub recovery: Recovery,
+}
+
+impl Opened {
+    fn as_store(self) -> Opened<Arc<dyn Store>> {
+        Opened {
+            store: Arc::new(self.store),
+            recovery: self.recovery,
+        }
+    }
+}
+
+/// Opens a store for reading and writing; takes its lock.
+///
+/// # Errors
+///
+/// Another process writes to it, or it cannot be used.
+pub fn open(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
+    Local::open(options).map(Opened::as_store)
+}
+
+/// Opens a store for reading, also beside a process that writes to it: [`Local::open_up_to_date`].
+///
+/// # Errors
+///
+/// There is none, or it cannot be read.
+pub fn open_up_to_date(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
+    Local::open_up_to_date(options).map(Opened::as_store)
+}
+
+/// Makes what is derived from the log anew, and opens the store.
+///
+/// # Errors
+///
+/// Another process writes to it, or it cannot be used.
+pub fn reindex(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
+    Local::reindex(options).map(Opened::as_store)
 }
 
 /// The store of one machine.
@@ -260,106 +295,10 @@ impl Local {
         Self::open(options)
     }
 
-    /// Bytes of messages that were appended since the store was opened.
-    #[must_use]
-    pub fn appended_bytes(&self) -> u64 {
-        self.writer.as_ref().map_or(0, |writer| writer.state.bytes.load(Ordering::Relaxed))
-    }
-
-    /// Whether it can be written to, as far as that can be known without a span: the last commit went well, or what it
-    /// failed of has passed, and the disk has room.
-    ///
-    /// # Errors
-    ///
-    /// It cannot, for this reason. The store is open for reading only.
-    pub fn ready(&self) -> Result<(), Error> {
-        let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
-        let failure = writer.state.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(poisoned @ Error::Poisoned { .. }) = failure {
-            return Err(poisoned);
-        }
-        // Nobody sends to a bridge that is not ready, so no commit would ever tell that the disk has room again.
-        writer.probe.ask(&*writer.disk, &self.directory)
-    }
-
-    /// The files as they are now.
-    ///
-    /// # Errors
-    ///
-    /// The directory cannot be read.
-    pub fn usage(&self) -> Result<Usage, Error> {
-        super::ready::usage(&self.directory).map_err(|source| super::error::of_io("read", &self.directory, source))
-    }
-
-    /// What was computed of a trace, if it was at this revision.
-    ///
-    /// # Errors
-    ///
-    /// The index cannot be read.
-    pub fn summary(&self, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
-        self.reader.index(|index| index::summary(index.connection(), trace_id, revision))
-    }
-
-    /// Keeps what was computed of a trace at a revision; nothing if the store is open for reading only.
-    ///
-    /// # Errors
-    ///
-    /// The index cannot be written.
-    pub fn put_summary(&self, trace_id: TraceId, revision: u64, summary: &str) -> Result<(), Error> {
-        let Some(writer) = &self.writer else { return Ok(()) };
-        let mut connection = writer.summaries.lock().unwrap_or_else(PoisonError::into_inner);
-        let connection = match &mut *connection {
-            Some(connection) => connection,
-            none => none.insert(index::open(&self.directory)?),
-        };
-        index::put_summary(connection, trace_id, revision, summary)
-    }
-
-    /// Compresses sealed segments and removes what retention no longer keeps: now, instead of when nobody waits.
-    ///
-    /// # Errors
-    ///
-    /// The disk or the index failed; what was done until then holds. The store is open for reading only.
-    pub fn maintain(&self) -> Result<Maintained, Error> {
-        let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
-        writer.maintenance.now()
-    }
-
-    /// What maintenance did since the store was opened, and what failed last.
-    #[must_use]
-    pub fn maintained(&self) -> Maintained {
-        self.writer
-            .as_ref()
-            .map_or_else(Maintained::default, |writer| writer.maintenance.so_far())
-    }
-
-    /// Takes no more chunks, and waits until those that wait are on the disk.
-    pub fn close(&self) {
-        let Some(writer) = &self.writer else { return };
-        writer.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let thread = writer.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
-            let _ = thread.join();
-        }
-        writer.maintenance.stop();
-    }
-}
-
-impl Drop for Local {
-    fn drop(&mut self) {
-        self.close();
-    }
-}
-
-impl Store for Local {
-    fn submit(&self, chunks: Vec<Chunk>, done: Box<dyn FnOnce(Result<Receipt, Error>) + Send>) {
+    fn send(&self, job: Job) {
         let Some(writer) = &self.writer else {
-            return done(Err(Error::ReadOnly));
+            return (job.done)(Err(Error::ReadOnly));
         };
-        if chunks.is_empty() {
-            return done(Ok(Receipt::default()));
-        }
-        let job = Job { chunks, done };
         let jobs = writer.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         writer.state.waiting.fetch_add(1, Ordering::Relaxed);
         writer.state.requests.fetch_add(1, Ordering::Relaxed);
@@ -374,15 +313,86 @@ impl Store for Local {
         }
     }
 
-    fn read_trace(&self, trace_id: TraceId) -> Result<Option<Stored>, Error> {
-        self.read_trace_while(trace_id, &mut |_, _| Ok(()))
+    /// A connection that writes what was computed; `None` if the store is open for reading only.
+    pub(super) fn with_summaries<T>(&self, write: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<Option<T>, Error> {
+        let Some(writer) = &self.writer else { return Ok(None) };
+        let mut connection = writer.summaries.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = match &mut *connection {
+            Some(connection) => connection,
+            none => none.insert(index::open(&self.directory)?),
+        };
+        write(connection).map(Some)
+    }
+}
+
+impl Drop for Local {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+impl Append for Local {
+    fn submit(&self, chunks: Vec<Chunk>, done: Done<Receipt>) {
+        if chunks.is_empty() {
+            return match self.writer {
+                Some(_) => done(Ok(Receipt::default())),
+                None => done(Err(Error::ReadOnly)),
+            };
+        }
+        self.send(Job {
+            chunks,
+            revision: None,
+            done,
+        });
     }
 
-    fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
-        self.reader.index(|index| index.list(filter))
+    fn submit_at(&self, revision: u64, chunk: Chunk, done: Done<u64>) {
+        self.send(Job {
+            chunks: vec![chunk],
+            revision: Some(revision),
+            // A chunk of its trace raises the revision by one.
+            done: Box::new(move |result| done(result.map(|receipt| if receipt.stored > 0 { revision + 1 } else { revision }))),
+        });
+    }
+}
+
+impl Administer for Local {
+    fn ready(&self) -> Result<(), Error> {
+        let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
+        let failure = writer.state.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(poisoned @ Error::Poisoned { .. }) = failure {
+            return Err(poisoned);
+        }
+        // Nobody sends to a bridge that is not ready, so no commit would ever tell that the disk has room again.
+        writer.probe.ask(&*writer.disk, &self.directory)
     }
 
-    fn sessions(&self, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
-        self.reader.index(|index| index::sessions(index.connection(), limit, after))
+    fn usage(&self) -> Result<Usage, Error> {
+        super::ready::usage(&self.directory).map_err(|source| super::error::of_io("read", &self.directory, source))
+    }
+
+    fn appended_bytes(&self) -> u64 {
+        self.writer.as_ref().map_or(0, |writer| writer.state.bytes.load(Ordering::Relaxed))
+    }
+
+    fn maintain(&self) -> Result<Maintained, Error> {
+        let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
+        writer.maintenance.now()
+    }
+
+    fn maintained(&self) -> Maintained {
+        self.writer
+            .as_ref()
+            .map_or_else(Maintained::default, |writer| writer.maintenance.so_far())
+    }
+
+    fn close(&self) {
+        let Some(writer) = &self.writer else { return };
+        writer.jobs.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = writer.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            let _ = thread.join();
+        }
+        writer.maintenance.stop();
     }
 }

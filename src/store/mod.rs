@@ -2,7 +2,10 @@
 //!
 //! # The promise
 //!
-//! When [`Store::append`] has returned, what it was given is on the disk: written to the log and synced. A process that is
+//! Whoever uses a store holds [`Append`], [`Read`], [`Subscribe`] or [`Administer`], or all of it as [`Store`]; [`open`] alone
+//! names the engine, which is [`Local`].
+//!
+//! When [`Append::append`] has returned, what it was given is on the disk: written to the log and synced. A process that is
 //! killed, a machine that loses power, keep it. What was not acknowledged may be there or not, never half.
 //!
 //! # How
@@ -39,16 +42,19 @@ mod repetition;
 mod replay;
 mod segments;
 mod shared;
+mod traits;
 
-pub use arrivals::{Arrival, ArrivalLimits, Arrivals};
+pub use arrivals::{Arrival, ArrivalLimits, Arrivals, backlog_bytes};
 pub use chunk::{Chunk, ChunkKind, Divided, Listed};
 pub(crate) use commit::now;
-pub use error::Error;
-pub use local::{Local, OpenOptions, Opened};
+pub use error::{Cause, Error};
+pub use local::{Local, OpenOptions, Opened, open, open_up_to_date, reindex};
+pub use log::{Position, Recovery};
 pub use lost::{Fault, Lost, lost_in};
 pub use maintain::{Maintained, Retention};
 pub use reader::May;
 pub use ready::Usage;
+pub use traits::{Administer, Append, Done, Read, Store, Subscribe};
 
 use crate::span::{LogRecord, Span, TraceId};
 
@@ -198,46 +204,13 @@ pub struct SessionRow {
     pub end: u64,
 }
 
-/// What holds spans. Kept narrow, so that other engines can stand behind it.
-pub trait Store: Send + Sync + std::fmt::Debug {
-    /// Appends chunks; `done` is called once they are on the disk and can be found, or when they are not.
-    /// Never blocks for the disk.
-    fn submit(&self, chunks: Vec<Chunk>, done: Box<dyn FnOnce(Result<Receipt, Error>) + Send>);
-
-    /// Appends chunks, and waits.
-    ///
-    /// # Errors
-    ///
-    /// They are not on the disk, or cannot be found there; sending them again is harmless.
-    fn append(&self, chunks: Vec<Chunk>) -> Result<Receipt, Error> {
-        let (sender, receiver) = std::sync::mpsc::sync_channel(1);
-        self.submit(
-            chunks,
-            Box::new(move |result| {
-                let _ = sender.send(result);
-            }),
-        );
-        receiver.recv().unwrap_or(Err(Error::Closed))
+impl SessionRow {
+    /// Where a list that ends with this session goes on.
+    #[must_use]
+    pub fn cursor(&self) -> SessionCursor {
+        SessionCursor {
+            last_start: self.last_start,
+            session: self.session.clone(),
+        }
     }
-
-    /// Everything of one trace; `None` if the store has none of its spans.
-    ///
-    /// # Errors
-    ///
-    /// The disk or the index cannot be read.
-    fn read_trace(&self, trace_id: TraceId) -> Result<Option<Stored>, Error>;
-
-    /// Traces, newest first.
-    ///
-    /// # Errors
-    ///
-    /// The index cannot be read.
-    fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error>;
-
-    /// Sessions, newest first: at most so many, behind a place in that order.
-    ///
-    /// # Errors
-    ///
-    /// The index cannot be read.
-    fn sessions(&self, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error>;
 }

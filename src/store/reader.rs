@@ -9,7 +9,7 @@ use super::index::{self, Place};
 use super::local::Local;
 use super::log::Position;
 use super::segments::Segments;
-use super::{ChunkKind, Error, Stored};
+use super::{ChunkKind, Error, Filter, Read, SessionCursor, SessionRow, Stored, TraceRow};
 use crate::otlp::decode;
 use crate::span::{LogRecord, TraceId};
 
@@ -87,13 +87,16 @@ impl Reader {
     }
 }
 
-impl Local {
-    /// The same as [`Store::read_trace`](super::Store::read_trace). `may` is asked for each chunk.
-    ///
-    /// # Errors
-    ///
-    /// The disk or the index cannot be read, or `may` says so.
-    pub fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error> {
+impl Read for Local {
+    fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
+        self.reader().index(|index| index.list(filter))
+    }
+
+    fn sessions(&self, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
+        self.reader().index(|index| index::sessions(index.connection(), limit, after))
+    }
+
+    fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error> {
         let Some(standing) = self.reader().index(|index| index.trace(trace_id))? else {
             return Ok(None);
         };
@@ -111,13 +114,11 @@ impl Local {
         Ok(Some(stored))
     }
 
-    /// Gives the OTLP message of each chunk of a trace, in order of arrival, without keeping any. Says which records are damaged
-    /// on the disk and were left out.
-    ///
-    /// # Errors
-    ///
-    /// The disk or the index cannot be read, or `each` says so.
-    pub fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error> {
+    fn revision(&self, trace_id: TraceId) -> Result<u64, Error> {
+        self.reader().index(|index| index.revision(trace_id))
+    }
+
+    fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error> {
         let standing = self.reader().index(|index| index.trace(trace_id))?;
         let mut damaged = Vec::new();
         for place in standing.into_iter().flat_map(|standing| standing.chunks) {
@@ -129,26 +130,7 @@ impl Local {
         Ok(damaged)
     }
 
-    /// Where the chunks of a trace stand, in order of arrival.
-    ///
-    /// # Errors
-    ///
-    /// The index cannot be read.
-    pub fn chunks_of(&self, trace_id: TraceId) -> Result<Vec<(Position, ChunkKind)>, Error> {
-        let standing = self.reader().index(|index| index.trace(trace_id))?;
-        Ok(standing
-            .into_iter()
-            .flat_map(|standing| standing.chunks)
-            .map(|place| (place.at, place.kind))
-            .collect())
-    }
-
-    /// The log records that came with a trace so far, without its spans.
-    ///
-    /// # Errors
-    ///
-    /// The disk or the index cannot be read.
-    pub fn read_logs(&self, trace_id: TraceId) -> Result<Vec<LogRecord>, Error> {
+    fn read_logs(&self, trace_id: TraceId) -> Result<Vec<LogRecord>, Error> {
         let standing = self.reader().index(|index| index.trace(trace_id))?;
         let mut stored = Stored::default();
         let of_logs = standing
@@ -159,5 +141,14 @@ impl Local {
             self.reader().add(&mut stored, place, &mut |_, _| Ok(()))?;
         }
         Ok(stored.logs)
+    }
+
+    fn summary(&self, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
+        self.reader().index(|index| index::summary(index.connection(), trace_id, revision))
+    }
+
+    fn put_summary(&self, trace_id: TraceId, revision: u64, summary: &str) -> Result<(), Error> {
+        self.with_summaries(|index| index::put_summary(index, trace_id, revision, summary))
+            .map(|_| ())
     }
 }

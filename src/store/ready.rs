@@ -34,12 +34,12 @@ pub struct Usage {
 impl State {
     /// Keeps why the last of these failed.
     pub(super) fn note(&self, results: &[Result<Receipt, Error>]) {
-        // One request that is too large says nothing of the next.
+        // One request that is too large, or came too late, says nothing of the next.
         let failed = |result: &Result<Receipt, Error>| {
             result
                 .as_ref()
                 .err()
-                .filter(|error| !matches!(error, Error::TooLarge { .. }))
+                .filter(|error| !matches!(error, Error::TooLarge { .. } | Error::Changed { .. }))
                 .cloned()
         };
         let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);

@@ -7,7 +7,6 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Frame, SizeHint};
 use tokio::sync::Notify;
 
@@ -195,7 +194,7 @@ impl Delivery {
 
     /// The body of the response.
     pub(super) fn body(self: &Arc<Self>) -> Body {
-        Parts(Arc::clone(self)).boxed_unsync()
+        Body::new(Parts(Arc::clone(self)))
     }
 }
 

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::documents::{Vocabulary, awaits_root};
+use crate::documents::{Vocabulary, awaits_root};
 use crate::operation::Kind;
 use crate::run::Run;
-use crate::store::{Error, Filter, Local, May, Store as _, TraceRow};
+use crate::span::UnixNanos;
+use crate::store::{self, Error, Filter, May, Read, TraceRow};
 use crate::view::totals::{self, Totals};
 
 /// The program's version, and a number that rises when a summary of the same version says something else.
@@ -153,7 +154,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
 /// # Errors
 ///
 /// The store cannot be read.
-pub fn list(store: &Local, vocabulary: &Vocabulary, filter: &Filter) -> Result<Vec<Listed>, Error> {
+pub fn list(store: &dyn Read, vocabulary: &Vocabulary, filter: &Filter) -> Result<Vec<Listed>, Error> {
     let rows = store.list(filter)?;
     rows.into_iter().map(|row| listed(store, vocabulary, row)).collect()
 }
@@ -163,12 +164,12 @@ pub fn list(store: &Local, vocabulary: &Vocabulary, filter: &Filter) -> Result<V
 /// # Errors
 ///
 /// The store cannot be read.
-pub fn bare(store: &Local, filter: &Filter) -> Result<Vec<Listed>, Error> {
+pub fn bare(store: &dyn Read, filter: &Filter) -> Result<Vec<Listed>, Error> {
     let rows = store.list(filter)?.into_iter();
     Ok(rows.map(|row| with_summary(row, Summary::default())).collect())
 }
 
-fn listed(store: &Local, vocabulary: &Vocabulary, row: TraceRow) -> Result<Listed, Error> {
+fn listed(store: &dyn Read, vocabulary: &Vocabulary, row: TraceRow) -> Result<Listed, Error> {
     let summary = match kept(store, &row)? {
         Some(summary) => summary,
         None => computed(store, vocabulary, &row, &mut |_, _| Ok(()))?,
@@ -176,11 +177,11 @@ fn listed(store: &Local, vocabulary: &Vocabulary, row: TraceRow) -> Result<Liste
     Ok(with_summary(row, summary))
 }
 
-/// What the agent did in a trace, computed now. `may` is asked as [`Local::read_trace_while`] asks it.
-pub(super) fn computed(store: &Local, vocabulary: &Vocabulary, row: &TraceRow, may: &mut May<'_>) -> Result<Summary, Error> {
+/// What the agent did in a trace, computed now. `may` is asked as [`Read::read_trace_while`] asks it.
+pub(super) fn computed(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow, may: &mut May<'_>) -> Result<Summary, Error> {
     let stored = store.read_trace_while(row.trace_id, may)?.unwrap_or_default();
     let is_damaged = !stored.damaged.is_empty();
-    let runs = vocabulary.stored_runs(stored.spans, stored.logs);
+    let runs = vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
     let summary = runs.first().map(Summary::of).unwrap_or_default();
     // What time changes is not kept.
     let is_settled = !is_damaged && !runs.first().is_some_and(awaits_root);
@@ -208,7 +209,7 @@ pub(super) fn with_summary(row: TraceRow, summary: Summary) -> Listed {
     }
 }
 
-pub(super) fn kept(store: &Local, row: &TraceRow) -> Result<Option<Summary>, Error> {
+pub(super) fn kept(store: &dyn Read, row: &TraceRow) -> Result<Option<Summary>, Error> {
     let Some(text) = store.summary(row.trace_id, row.revision)? else {
         return Ok(None);
     };

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::Web;
 use super::answer::Answer;
 use super::cost::{self, Purpose};
-use super::handlers::{Asked, Outcome};
 use super::listing::{self, Listed, Summary};
 use super::readers::Refusal;
-use super::reply::Problem;
+use super::reply::{Outcome, Problem};
+use super::routes::Asked;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
-use crate::store::{ChunkKind, Error, Filter, Order, SessionCursor, Store as _, TraceCursor, TraceRow};
+use crate::store::{ChunkKind, Error, Filter, Order, SessionCursor, TraceCursor, TraceRow};
 
 /// Lists are this long unless the request says otherwise.
 const USUAL: usize = 50;
@@ -100,13 +100,13 @@ fn trace_cursor(text: &str) -> Result<TraceCursor, Problem> {
 
 /// With what the agent did. The memory that this takes is given back before the next trace.
 fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Problem> {
-    if let Some(summary) = listing::kept(&web.store, &row)? {
+    if let Some(summary) = listing::kept(&*web.store, &row)? {
         return Ok(listing::with_summary(row, summary));
     }
     let mut refusal = None;
     let small = cost::of_small(row.bytes);
     let mut once = small;
-    let summary = listing::computed(&web.store, &web.vocabulary, &row, &mut |kind, message| {
+    let summary = listing::computed(&*web.store, &web.vocabulary, &row, &mut |kind, message| {
         let bytes = match small {
             Some(_) if kind != ChunkKind::LooseLogs => once.take().unwrap_or_default(),
             _ => cost::of_chunk(kind, message, Purpose::Document),

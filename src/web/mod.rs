@@ -24,6 +24,8 @@
 //! it is made of what is left. Reading has threads and memory of its own ([`ReadLimits`]): 503 with `Retry-After` while others
 //! have them, 413 for what takes more than there are.
 //!
+//! The routes stand in one list, each with the right that it takes ([`routes`]); axum finds them and reads their paths.
+//!
 //! Where there are tokens, `/`, `/healthz`, `/readyz` and the OpenAPI document take none, `/metrics` takes the right `admin`, what writes takes
 //! `ingest`, all others `read`; what they show is the token's project alone.
 
@@ -31,13 +33,12 @@ mod answer;
 mod blocks;
 mod cost;
 mod delivery;
-pub mod documents;
-mod handlers;
 mod import;
 pub mod listing;
 mod lists;
 mod readers;
 mod reply;
+mod routes;
 mod single;
 mod url;
 mod write;
@@ -45,33 +46,30 @@ mod write;
 use std::fmt;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use http_body_util::combinators::UnsyncBoxBody;
-use hyper::header::ACCEPT;
-use hyper::{Method, Request, Response};
+use hyper::Response;
 use tokio::sync::oneshot;
 
-use crate::access::{Denied, Right};
+use crate::access::Denied;
+use crate::documents::Vocabulary;
 use crate::formats::Options;
 use crate::formats::openreward::limits::Limits;
-use crate::store::Local;
+use crate::store::Store;
 use answer::Answer;
 use delivery::Delivery;
 pub use delivery::{GivenUp, SlowClient};
-use documents::Vocabulary;
-use handlers::{Asked, Work};
 pub use import::Imported;
 pub use readers::{ReadLimits, Readers};
-use reply::Problem;
+use reply::{Outcome, Problem};
+use routes::Asked;
+pub use routes::{BLOCKS, IMPORT, IMPORT_OF_FORMAT, Named, Route, elsewhere_route, normalized, routes};
 pub use url::{percent_decoded, percent_encoded};
-pub use write::Write;
 
 /// The body of a response.
-pub type Body = UnsyncBoxBody<Bytes, GivenUp>;
+pub type Body = axum::body::Body;
 
 /// Answers questions about a store.
 pub struct Web {
-    store: Arc<Local>,
+    store: Arc<dyn Store>,
     vocabulary: Arc<Vocabulary>,
     organization: String,
     metrics: Metrics,
@@ -92,7 +90,7 @@ impl fmt::Debug for Web {
 impl Web {
     /// The read side of the store of one project of this organization.
     #[must_use]
-    pub fn new(store: Arc<Local>, vocabulary: Arc<Vocabulary>, organization: &str, metrics: Metrics, readers: Arc<Readers>) -> Self {
+    pub fn new(store: Arc<dyn Store>, vocabulary: Arc<Vocabulary>, organization: &str, metrics: Metrics, readers: Arc<Readers>) -> Self {
         Self {
             ledger: Arc::new(blocks::Ledger::new(Arc::clone(&store), Limits::default())),
             store,
@@ -113,12 +111,6 @@ impl Web {
             ledger: Arc::new(ledger),
             ..self
         }
-    }
-
-    /// The right that a path takes to be read; `None`: it is answered to anyone, and says nothing of any data.
-    #[must_use]
-    pub fn right(path: &str) -> Option<Right> {
-        handlers::right(path)
     }
 
     fn is_of(&self, organization: &str) -> Result<(), Problem> {
@@ -149,40 +141,21 @@ impl Web {
         Problem::forbidden(message).reply()
     }
 
-    /// Answers one request.
-    pub async fn handle<B>(self: Arc<Self>, request: Request<B>) -> Response<Body> {
-        if request.method() != Method::GET && request.method() != Method::HEAD {
-            return Problem::method(request.method(), Write::at(request.uri().path()).is_some()).reply();
-        }
-        let asked = Asked {
-            uri: request.uri().clone(),
-            accept: request
-                .headers()
-                .get(ACCEPT)
-                .and_then(|value| value.to_str().ok())
-                .map(str::to_owned),
-        };
-        match handlers::work(asked.uri.path()) {
-            Ok(Work::Known(response)) => response,
-            Ok(Work::Operator(answer)) => {
-                // The disk is asked aside.
-                let work = tokio::task::spawn_blocking(move || answer(&self));
-                match work.await {
-                    Ok(answer) => answer.unwrap_or_else(|problem| problem.reply()),
-                    Err(_) => Problem::internal("the answer could not be made").reply(),
-                }
-            }
-            Ok(Work::Reading(read)) => {
-                let slow = request.extensions().get().cloned().unwrap_or_default();
-                let answer = self.read(asked, read, slow).await;
-                answer.unwrap_or_else(|problem| problem.reply())
-            }
-            Err(problem) => problem.reply(),
-        }
+    /// Answers by a thread of those that read.
+    async fn read(
+        self: Arc<Self>,
+        asked: Asked,
+        read: impl FnOnce(&Self, &Asked, &mut Answer) -> Outcome + Send + 'static,
+    ) -> Response<Body> {
+        self.answer(asked, read).await.unwrap_or_else(|problem| problem.reply())
     }
 
-    /// Answers by a thread of those that read.
-    async fn read(self: Arc<Self>, asked: Asked, read: handlers::Read, slow: SlowClient) -> Result<Response<Body>, Problem> {
+    async fn answer(
+        self: Arc<Self>,
+        asked: Asked,
+        read: impl FnOnce(&Self, &Asked, &mut Answer) -> Outcome + Send + 'static,
+    ) -> Result<Response<Body>, Problem> {
+        let slow = asked.slow.clone();
         let readers = Arc::clone(&self.readers);
         let permit = readers.thread().await?;
         let delivery = Delivery::new(&readers);

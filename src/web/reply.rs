@@ -2,8 +2,6 @@
 
 use std::io;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Full};
 use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
@@ -14,6 +12,9 @@ use super::readers::Refusal;
 use crate::access::Denied;
 use crate::formats::openreward::rules;
 use crate::store;
+
+/// Whether an answer was made; what there is of it, was written.
+pub(super) type Outcome = Result<(), Problem>;
 
 /// Why there is no answer. The body's form is OpenReward's.
 #[derive(Debug)]
@@ -224,7 +225,7 @@ pub(super) fn json_reply(text: String) -> Response<Body> {
 }
 
 pub(super) fn reply(content_type: &'static str, text: String) -> Response<Body> {
-    let mut response = Response::new(Full::new(Bytes::from(text)).map_err(|never| match never {}).boxed_unsync());
+    let mut response = Response::new(Body::from(text));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }

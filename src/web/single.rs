@@ -5,14 +5,15 @@ use std::io::Write as _;
 use super::Web;
 use super::answer::Answer;
 use super::cost::{self, Purpose};
-use super::handlers::{Asked, Outcome};
 use super::readers::Refusal;
-use super::reply::Problem;
+use super::reply::{Outcome, Problem};
+use super::routes::Asked;
 use super::url::query_pairs;
-use crate::formats::{self, AnyFormat, Options, Sequence};
+use crate::documents;
+use crate::formats::{AnyFormat, Options, Sequence};
 use crate::run::Run;
-use crate::span::{TraceId, json};
-use crate::store::{ChunkKind, Error, Filter, Order, Store as _, Stored};
+use crate::span::{TraceId, UnixNanos, json};
+use crate::store::{self, ChunkKind, Error, Filter, Order, Stored};
 
 /// What each trace of a session takes, however small it is.
 const TRACE: usize = 16 << 10;
@@ -46,11 +47,7 @@ fn stored(web: &Web, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Ans
 
 /// The same for a trace alone.
 fn stored_alone(web: &Web, id: TraceId, purpose: Purpose, answer: &mut Answer) -> Result<Stored, Problem> {
-    let filter = Filter {
-        traces: vec![id],
-        ..Filter::default()
-    };
-    let row = web.store.list(&filter)?.pop().ok_or_else(|| no_trace(id))?;
+    let row = web.store.row(id)?.ok_or_else(|| no_trace(id))?;
     answer.reserve_in_all(cost::of_small(row.bytes).unwrap_or_default())?;
     stored(web, id, row.bytes, purpose, answer)?.ok_or_else(|| no_trace(id))
 }
@@ -133,7 +130,7 @@ impl Wanted {
             answer.of_type("application/x-ndjson");
         }
         answer.check()?;
-        format.write(runs, &self.options, self.sequence, answer)?;
+        documents::write(runs, format, &self.options, self.sequence, answer)?;
         Ok(answer.flush()?)
     }
 }
@@ -142,16 +139,17 @@ pub(super) fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answe
     let stored = stored_alone(web, id, Purpose::Document, answer)?;
     wanted.check(id, &stored.damaged)?;
     answer.check()?;
-    let run = web.vocabulary.stored_runs(stored.spans, stored.logs).into_iter().next();
+    let run = web
+        .vocabulary
+        .stored_runs(stored.spans, stored.logs, UnixNanos(store::now()))
+        .into_iter()
+        .next();
     run.filter(Run::has_agent_work)
         .ok_or_else(|| Problem::not_found(format!("nothing an agent did stands in trace {id}, so it has no document")))
 }
 
 pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, Problem> {
-    formats::by_id(id).ok_or_else(|| {
-        let known: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
-        Problem::not_found(format!("there is no format {id}; there is {}", known.join(", ")))
-    })
+    documents::format(id).map_err(|unknown| Problem::not_found(unknown.to_string()))
 }
 
 pub(super) fn trace_document(web: &Web, id: &str, format: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
@@ -190,7 +188,7 @@ pub(super) fn session_document(web: &Web, session: &str, format: &str, asked: &A
     }
     drop(rows);
     answer.check()?;
-    let mut runs = web.vocabulary.stored_runs(all.spans, all.logs);
+    let mut runs = web.vocabulary.stored_runs(all.spans, all.logs, UnixNanos(store::now()));
     runs.retain(Run::has_agent_work);
     if runs.is_empty() {
         return Err(Problem::not_found(format!("nothing an agent did stands in session {session}")));

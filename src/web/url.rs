@@ -1,51 +1,53 @@
 //! Parts of URLs, which are file names too.
 
-/// Everything but letters, digits, `-`, `_` and `.` as `%XX`, so that any text is one part of a path and one file name.
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// What is written as `%XX`.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+
+/// Everything but letters, digits, `-`, `_` and `.` as `%XX`, so that any text is one part of a path and one file name. It
+/// begins with a letter, a digit or `%`: with no dot of a hidden file, and with no `-` of a flag.
 #[must_use]
 pub fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'-' | b'_' | b'.' if !encoded.is_empty() => encoded.push(char::from(byte)),
-            _ if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
+    let first = text.chars().next().filter(|first| "-_.".contains(*first));
+    let (first, rest) = text.split_at(first.map_or(0, char::len_utf8));
+    utf8_percent_encode(first, NON_ALPHANUMERIC)
+        .chain(utf8_percent_encode(rest, ENCODED))
+        .collect()
 }
 
 /// The text with `%XX` resolved; `None` if it is not UTF-8 then.
 #[must_use]
 pub fn percent_decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
-        if byte == b'%'
-            && let Some((digits, after)) = rest.split_first_chunk::<2>()
-            && let Ok(digits) = std::str::from_utf8(digits)
-            && let Ok(byte) = u8::from_str_radix(digits, 16)
-        {
-            bytes.push(byte);
-            rest = after;
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
+    percent_decode_str(text).decode_utf8().ok().map(Into::into)
 }
 
 /// The names and values of a query.
 pub(super) fn query_pairs(query: &str) -> Vec<(String, String)> {
-    query
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .filter_map(|pair| {
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            Some((
-                percent_decoded(&name.replace('+', " "))?,
-                percent_decoded(&value.replace('+', " "))?,
-            ))
-        })
-        .collect()
+    form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_text_is_one_part_of_a_path_and_one_file_name() {
+        for (text, encoded) in [
+            ("chat-17_a.b", "chat-17_a.b"),
+            ("..", "%2E."),
+            ("-x", "%2Dx"),
+            ("a/b c%é", "a%2Fb%20c%25%C3%A9"),
+            ("", ""),
+        ] {
+            assert_eq!(percent_encoded(text), encoded);
+            assert_eq!(percent_decoded(encoded).as_deref(), Some(text));
+        }
+        assert_eq!(percent_decoded("%zz%4"), Some("%zz%4".to_owned()));
+        assert_eq!(percent_decoded("%ff"), None);
+        assert_eq!(
+            query_pairs("a=b+c&&d&e=%2F%3d"),
+            [("a", "b c"), ("d", ""), ("e", "/=")].map(|(a, b)| (a.into(), b.into()))
+        );
+    }
 }

@@ -1,11 +1,10 @@
-//! Requests that write: which paths take them, and what becomes of their bodies.
+//! Requests that write: what becomes of their bodies.
 
 use std::sync::Arc;
 
 use hyper::{Response, StatusCode};
 
 use super::blocks::{Name, Posted};
-use super::handlers::parts;
 use super::import::{self, Imported};
 use super::reply::{Problem, json_reply};
 use super::{Body, Web};
@@ -16,42 +15,6 @@ const SMALL: usize = 16 << 10;
 
 /// Bytes of a trace's name in a path. The page has no limit; this one keeps index and memory in bounds.
 const LONGEST_NAME: usize = 256;
-
-/// What a request writes.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Write {
-    /// Blocks of a trace.
-    Blocks {
-        /// The organization in the path.
-        organization: String,
-        /// The trace in the path.
-        trace: String,
-    },
-    /// Documents.
-    Import {
-        /// The format in the path; `None`: each document tells by its content.
-        format: Option<String>,
-    },
-}
-
-impl Write {
-    /// What a POST to this path writes.
-    #[must_use]
-    pub fn at(path: &str) -> Option<Self> {
-        let parts = parts(path)?;
-        match parts.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-            ["v1", "organizations", organization, "traces", trace, "blocks"] => Some(Self::Blocks {
-                organization: (*organization).to_owned(),
-                trace: (*trace).to_owned(),
-            }),
-            ["api", "v1", "import"] => Some(Self::Import { format: None }),
-            ["api", "v1", "import", format] => Some(Self::Import {
-                format: Some((*format).to_owned()),
-            }),
-            _ => None,
-        }
-    }
-}
 
 impl Web {
     /// Refuses a request that writes, in the words of who read or stored it. `retry`: seconds after which it may be sent again.

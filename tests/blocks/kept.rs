@@ -128,13 +128,27 @@ fn blocks_are_not_added_to_recorded_spans() {
     let sent = Client::new(&serving.http).try_post(
         "/v1/traces",
         &[("content-type", "application/x-protobuf")],
-        &encode::traces(&[span]),
+        &encode::traces(std::slice::from_ref(&span)),
     );
     assert_eq!(sent.map(|sent| sent.status), Some(200));
     let good = r#"{"block_type":"MESSAGE","sub_type":"MESSAGE","payload":{"role":"user","content":"a"}}"#;
     let answer = client.post(&blocks(&format!("tr_{id}")), good);
     assert_eq!((answer.status, answer.code().as_str()), (409, "TRACE_RECORDED"));
     assert_eq!(client.get(&blocks(&format!("tr_{id}"))).json()[0]["payload"]["content"], "hello");
+
+    // Nor once spans came for a trace that was written to before.
+    let id = TraceId::from_bytes(&[8; 16]).expect("an id");
+    let path = blocks(&format!("tr_{id}"));
+    assert_eq!(client.post(&path, good).status, 201);
+    span.trace_id = id;
+    let sent = Client::new(&serving.http).try_post(
+        "/v1/traces",
+        &[("content-type", "application/x-protobuf")],
+        &encode::traces(std::slice::from_ref(&span)),
+    );
+    assert_eq!(sent.map(|sent| sent.status), Some(200));
+    let answer = client.post(&path, good);
+    assert_eq!((answer.status, answer.code().as_str()), (409, "TRACE_RECORDED"));
 
     // A written trace has one name to write by.
     let written = client.post(&blocks("tr_named"), good);
@@ -145,7 +159,8 @@ fn blocks_are_not_added_to_recorded_spans() {
         .expect("a list")
         .iter()
         .map(|row| row["trace_id"].as_str().expect("an id").to_owned());
-    let other = ids.into_iter().find(|listed| *listed != id.to_string()).expect("listed");
+    let recorded = [[7; 16], [8; 16]].map(|id| TraceId::from_bytes(&id).expect("an id").to_string());
+    let other = ids.into_iter().find(|listed| !recorded.contains(listed)).expect("listed");
     let answer = client.post(&blocks(&format!("tr_{other}")), good);
     assert_eq!((answer.status, answer.code().as_str()), (409, "TRACE_RECORDED"));
     assert!(answer.text.contains("tr_named"), "{}", answer.text);

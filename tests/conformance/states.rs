@@ -8,8 +8,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
 use spanbridge::receiver::{Limits, Receiver};
-use spanbridge::span::TraceId;
-use spanbridge::store::{Chunk, Error, Filter, Receipt, SessionCursor, SessionRow, Store, Stored, TraceRow};
+use spanbridge::store::{Append, Chunk, Done, Error, Receipt};
 
 use crate::body::{self, framed};
 use crate::row::{Bridges, Row, TRACES, Verdict, Via, What, contains, same, status_of};
@@ -20,18 +19,12 @@ use crate::wire::{self, Answer};
 #[derive(Debug)]
 struct Failing(Error);
 
-impl Store for Failing {
-    fn submit(&self, _: Vec<Chunk>, done: Box<dyn FnOnce(Result<Receipt, Error>) + Send>) {
+impl Append for Failing {
+    fn submit(&self, _: Vec<Chunk>, done: Done<Receipt>) {
         done(Err(self.0.clone()));
     }
-    fn read_trace(&self, _: TraceId) -> Result<Option<Stored>, Error> {
-        Err(self.0.clone())
-    }
-    fn list(&self, _: &Filter) -> Result<Vec<TraceRow>, Error> {
-        Err(self.0.clone())
-    }
-    fn sessions(&self, _: usize, _: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
-        Err(self.0.clone())
+    fn submit_at(&self, _: u64, _: Chunk, done: Done<u64>) {
+        done(Err(self.0.clone()));
     }
 }
 

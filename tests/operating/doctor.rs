@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::Signal;
-use spanbridge::store::{Chunk, Local, OpenOptions, Store as _};
+use spanbridge::store::{Administer as _, Append as _, Chunk, Local, OpenOptions};
 
 use crate::serving::{ANY_PORTS, Serving, program, spanbridge};
 use crate::{send, span, text};

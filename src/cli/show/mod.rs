@@ -16,8 +16,8 @@ use super::select::trace_id;
 use super::source::Where;
 use super::{out, status};
 use crate::run::Run;
-use crate::span::{LogRecord, TraceId, json};
-use crate::store::Stored;
+use crate::span::{LogRecord, TraceId, UnixNanos, json};
+use crate::store::{self, Stored};
 use crate::trace::Trace;
 use crate::view;
 
@@ -76,7 +76,8 @@ impl Show {
         }
         let trace = self.spans.then(|| Trace::from_spans(stored.spans.clone()));
         let logs = stored.logs.clone();
-        let run = source.vocabulary.stored_runs(stored.spans, stored.logs).into_iter().next();
+        let run = source.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
+        let run = run.into_iter().next();
         match (run, trace) {
             (run, Some(trace)) => {
                 let findings = run.map_or_else(|| trace.findings.clone(), |run| run.findings);

@@ -115,3 +115,26 @@ pub(in crate::formats) fn time(text: &str) -> Option<UnixNanos> {
         .or_else(|_| format!("{text}Z").parse::<jiff::Timestamp>());
     u64::try_from(stamp.ok()?.as_nanosecond()).ok().map(UnixNanos)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_offset_is_one_in_hours_and_minutes_with_or_without_a_colon() {
+        let ten = Some(UnixNanos(1_767_261_600_000_000_000));
+        for same in [
+            "2026-01-01T10:00:00Z",
+            "2026-01-01T12:00:00+02:00",
+            "2026-01-01T12:00:00+0200",
+            "2026-01-01T12:00:00+02",
+            "2026-01-01T04:30:00-0530",
+            "2026-01-01T10:00:00",
+        ] {
+            assert_eq!(time(same), ten, "{same}");
+        }
+        for none in ["2026-01-01T12:00:00+198:00", "2026-01-01T12:00:00+9900", "yesterday", ""] {
+            assert_eq!(time(none), None, "{none}");
+        }
+    }
+}

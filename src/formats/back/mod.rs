@@ -31,7 +31,7 @@ pub(in crate::formats) use recognise::{documents, format_of};
 pub(in crate::formats) use run_facts::read as read_run_facts;
 pub(in crate::formats) use story::{Story, trace_id};
 
-use super::{AnyFormat, Assembled, Layout, Loss, LossReason, Options};
+use super::{AnyFormat, Assembled, Loss, LossReason, Options};
 use crate::dialect::Registry;
 use crate::run::{self, Run};
 use crate::span::{AnyValue, Span};
@@ -109,7 +109,7 @@ fn finish(format: &AnyFormat, mut story: Story, registry: &Registry, out: &mut D
     let runs = run::from_batch(spans.clone(), Vec::new(), registry);
     let asked = Remainder::between(&Value::Null, &Value::Null, None, &story.options);
     let options = asked.options(&Options::default());
-    let have = (format.values)(&runs, &options).into_iter().next();
+    let have = format.values(&runs, &options).into_iter().next();
     let have = have.map_or(Value::Null, |assembled| assembled.document);
     let remainder = Remainder::between(&have, &story.document, story.wrap, &story.options);
     out.notes.append(&mut story.notes);
@@ -127,7 +127,7 @@ pub(super) fn is_imported(runs: &[Run]) -> bool {
 }
 
 /// The documents of runs of which some were made of documents.
-pub(super) fn restored_values(format: &AnyFormat, runs: &[Run], options: &Options) -> Vec<Assembled<Value>> {
+pub(super) fn restored(format: &AnyFormat, runs: &[Run], options: &Options) -> Vec<Assembled<Value>> {
     let mut runs = runs.to_vec();
     let mut losses: Vec<Loss> = Vec::new();
     let remainders: Vec<Option<Remainder>> = runs.iter_mut().map(|run| remainder::take(run, format.id, &mut losses)).collect();
@@ -135,7 +135,7 @@ pub(super) fn restored_values(format: &AnyFormat, runs: &[Run], options: &Option
         [Some(remainder)] => remainder.options(options),
         _ => options.clone(),
     };
-    let mut documents = (format.values)(&runs, &options);
+    let mut documents = format.values(&runs, &options);
     if documents.is_empty() && remainders.iter().any(Option::is_some) {
         documents.push(Assembled {
             document: Value::Null,
@@ -155,19 +155,4 @@ pub(super) fn restored_values(format: &AnyFormat, runs: &[Run], options: &Option
         first.losses.append(&mut losses);
     }
     documents
-}
-
-/// The same as text.
-pub(super) fn restored(format: &AnyFormat, runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
-    let text = |value: &Value| match layout {
-        Layout::Compact => value.to_string(),
-        Layout::Indented => format!("{value:#}"),
-    };
-    restored_values(format, runs, options)
-        .into_iter()
-        .map(|Assembled { document, losses }| Assembled {
-            document: text(&document),
-            losses,
-        })
-        .collect()
 }

@@ -66,7 +66,7 @@ fn check(directory: &Path, ended: &(dyn Fn() -> bool + Sync)) -> Result<Checked,
     let outcome = open_beside(directory).and_then(|connection| quick_check(&connection, ended).map_err(failure("check")));
     match outcome {
         Err(Error::Index { source, .. }) if is_corrupt(&source) => Ok(Checked::Damaged(source.to_string())),
-        Err(Error::Index { source, .. }) if source.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => Ok(Checked::Unfinished),
+        Err(Error::Index { source, .. }) if super::code(&source) == Some(ErrorCode::OperationInterrupted) => Ok(Checked::Unfinished),
         outcome => outcome,
     }
 }

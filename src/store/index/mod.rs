@@ -20,8 +20,8 @@ use std::sync::Arc;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::Error;
 use super::log::Position;
+use super::{Cause, Error};
 pub(super) use check::{Checked, check_at_opening, check_in_use};
 pub(super) use inspect::open_to_inspect;
 pub use inspect::{Inspected, inspect};
@@ -128,12 +128,14 @@ pub(super) fn check_version(connection: &Connection) -> Result<(), Error> {
     }
 }
 
+/// What SQLite says it is, if SQLite said so.
+fn code(error: &Cause) -> Option<ErrorCode> {
+    error.downcast_ref::<rusqlite::Error>()?.sqlite_error_code()
+}
+
 /// Whether SQLite says that the file is damaged.
-pub(super) fn is_corrupt(error: &rusqlite::Error) -> bool {
-    matches!(
-        error.sqlite_error_code(),
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
-    )
+pub(super) fn is_corrupt(error: &Cause) -> bool {
+    matches!(code(error), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
 }
 
 /// Removes the index and what SQLite keeps beside it.

@@ -43,6 +43,13 @@ pub(super) fn sorted_id(connection: &Connection, trace_id: TraceId) -> rusqlite:
         .optional()
 }
 
+/// The revision of a trace by the id of its row; 0 if the row is gone.
+pub(super) fn revision(connection: &Connection, id: i64) -> rusqlite::Result<u64> {
+    let mut revision = connection.prepare_cached("SELECT revision FROM traces WHERE id = ?")?;
+    let revision = revision.query_row([id], |row| row.get::<_, i64>(0)).optional()?;
+    Ok(revision.unwrap_or_default().cast_unsigned())
+}
+
 /// The chunks of a trace, in order of arrival.
 pub(in crate::store) fn traces_chunks(connection: &Connection, trace_id: TraceId) -> Result<Vec<Place>, Error> {
     let id = id_of(connection, trace_id).map_err(failure("read"))?;

@@ -73,6 +73,13 @@ impl Reading {
         }))
     }
 
+    /// The revision of a trace; 0 if it has no row.
+    pub(in crate::store) fn revision(&mut self, trace_id: TraceId) -> Result<u64, Error> {
+        let id = self.id(trace_id).map_err(failure("read"))?;
+        id.map_or(Ok(0), |id| query::revision(&self.connection, id))
+            .map_err(failure("read"))
+    }
+
     fn id(&mut self, trace_id: TraceId) -> rusqlite::Result<Option<i64>> {
         if let Some(id) = query::sorted_id(&self.connection, trace_id)? {
             return Ok(Some(id));

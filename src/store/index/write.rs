@@ -82,6 +82,13 @@ impl<'a> Writer<'a> {
         self.ids.insert(trace_id, id);
     }
 
+    /// The revision of a trace; 0 if it has no row.
+    pub(in crate::store) fn revision(&mut self, trace_id: TraceId) -> Result<u64, Error> {
+        let id = self.id(trace_id).map_err(failure("read"))?;
+        id.map_or(Ok(0), |id| super::query::revision(self.connection, id))
+            .map_err(failure("read"))
+    }
+
     /// Where chunks stand that may be this one: of the same trace or session, with the same checksum.
     pub(in crate::store) fn alike(&mut self, chunk: &Listed<'_>) -> Result<Vec<Position>, Error> {
         if chunk.kind == ChunkKind::Metrics {

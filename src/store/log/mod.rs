@@ -21,6 +21,9 @@
 //! the sync: cut off and reported; if the index knows of records there, they were acknowledged, and that is said); its message does not fit its checksum (skipped by
 //! its length, counted and named); its head does not fit its checksum (the next head that does is searched for). A segment's
 //! own head has none: where it says compressed and only raw records follow, they are read as such.
+//!
+//! It is written by hand because the bytes of a request go to the disk once and as they came, and requests that wait share one
+//! sync; a database writes them to a journal of its own first.
 
 mod compress;
 mod inspect;

@@ -13,7 +13,7 @@ use crate::formats::openreward::limits::Limits;
 use crate::hash::HashMap;
 use crate::otlp::{encode, scan};
 use crate::span::{Signal, Span, TraceId, UnixNanos};
-use crate::store::{self, Chunk, Local, Store as _, now};
+use crate::store::{self, Chunk, Read, Store, now};
 
 use super::super::reply::Problem;
 use super::state::{Made, State};
@@ -31,7 +31,7 @@ const LARGE: usize = 64 << 10;
 /// The traces of one store that are written to.
 #[derive(Debug)]
 pub(in crate::web) struct Ledger {
-    store: Arc<Local>,
+    store: Arc<dyn Store>,
     limits: Limits,
     traces: Mutex<HashMap<TraceId, Arc<Trace>>>,
     /// Blocks in memory.
@@ -58,11 +58,11 @@ struct Waiting {
     answer: Asker,
 }
 
-/// Requests that were checked.
+/// Requests that were checked, each with its answer.
 struct Checked {
     state: State,
     spans: Vec<Span>,
-    answers: Vec<(Asker, Outcome)>,
+    answered: Vec<(Waiting, Outcome)>,
 }
 
 /// What becomes of a request.
@@ -71,11 +71,14 @@ type Outcome = Result<String, Problem>;
 /// Who waits for it.
 type Asker = oneshot::Sender<Outcome>;
 
-/// Requests that could not be checked.
+/// Requests that could not be checked or stored.
 type Failed = Vec<(Asker, Problem)>;
 
+/// So often are blocks checked again because something else came for their trace: log records may come at any time.
+const TRIES: usize = 16;
+
 impl Ledger {
-    pub(in crate::web) fn new(store: Arc<Local>, limits: Limits) -> Self {
+    pub(in crate::web) fn new(store: Arc<dyn Store>, limits: Limits) -> Self {
         Self {
             store,
             limits,
@@ -131,39 +134,50 @@ impl Ledger {
         }
         // It is put back once it is true: a state of blocks that are not stored is forgotten.
         let known = state.take();
-        let Checked {
-            state: new,
-            spans,
-            answers,
-        } = match self.check(trace, known, waiting).await {
-            Ok(checked) => checked,
+        match self.store(trace, known, waiting).await {
+            Ok(Checked { state: new, answered, .. }) => {
+                self.resize(trace, new.blocks);
+                *state = Some(new);
+                drop(state);
+                for (one, outcome) in answered {
+                    let _ = one.answer.send(outcome);
+                }
+                self.forget();
+            }
             Err(failed) => {
                 self.resize(trace, 0);
-                return failed.into_iter().for_each(|(answer, problem)| {
+                for (answer, problem) in failed {
                     let _ = answer.send(Err(problem));
-                });
+                }
             }
-        };
-        if let Err(error) = self.append(&spans).await {
-            self.resize(trace, 0);
-            for (answer, _) in answers {
-                let _ = answer.send(Err(Problem::not_stored(&error)));
+        }
+    }
+
+    /// Checks requests and stores what is accepted; once more where something else came for the trace meanwhile.
+    async fn store(&self, trace: &Arc<Trace>, mut known: Option<State>, mut waiting: Vec<Waiting>) -> Result<Checked, Failed> {
+        let mut tries = 1..=TRIES;
+        loop {
+            let mut checked = self.check(trace, known.take(), waiting).await?;
+            let error = match self.append(checked.state.revision, &checked.spans).await {
+                Ok(revision) => {
+                    checked.state.revision = revision;
+                    return Ok(checked);
+                }
+                Err(error) => error,
+            };
+            let tried = checked.answered.into_iter().map(|(one, _)| one);
+            let is_over = tries.next() == Some(TRIES) || !matches!(error, store::Error::Changed { .. });
+            if is_over {
+                return Err(tried.map(|one| (one.answer, Problem::not_stored(&error))).collect());
             }
-            return;
+            waiting = tried.collect();
         }
-        self.resize(trace, new.blocks);
-        *state = Some(new);
-        drop(state);
-        for (answer, outcome) in answers {
-            let _ = answer.send(outcome);
-        }
-        self.forget();
     }
 
     async fn check(&self, trace: &Arc<Trace>, known: Option<State>, waiting: Vec<Waiting>) -> Result<Checked, Failed> {
         let aside = known.is_none() || waiting.iter().map(|one| one.posted.bytes).sum::<usize>() > LARGE;
         let (store, limits, trace) = (Arc::clone(&self.store), self.limits, trace.id);
-        let work = move || check(&store, &limits, trace, known, waiting);
+        let work = move || check(&*store, &limits, trace, known, waiting);
         if aside {
             // A panic: who waits is told so by the answer that never comes.
             tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Vec::new()))
@@ -172,20 +186,24 @@ impl Ledger {
         }
     }
 
-    async fn append(&self, spans: &[Span]) -> Result<(), store::Error> {
+    /// Stores blocks of a trace that is at this revision, and gives the next one.
+    async fn append(&self, revision: u64, spans: &[Span]) -> Result<u64, store::Error> {
         if spans.is_empty() {
-            return Ok(());
+            return Ok(revision);
         }
         let message = encode::traces(spans);
         let scan = scan::scan(&message, Signal::Traces, &[]).map_err(|_| store::Error::Closed)?;
+        // Spans of one trace are one chunk.
+        let chunk = Chunk::of_request(scan, message).pop().ok_or(store::Error::Closed)?;
         let (done, stored) = oneshot::channel();
-        self.store.submit(
-            Chunk::of_request(scan, message),
+        self.store.submit_at(
+            revision,
+            chunk,
             Box::new(move |result| {
                 let _ = done.send(result);
             }),
         );
-        stored.await.unwrap_or(Err(store::Error::Closed)).map(drop)
+        stored.await.unwrap_or(Err(store::Error::Closed))
     }
 
     fn resize(&self, trace: &Trace, blocks: usize) {
@@ -232,7 +250,7 @@ fn some_of(waiting: &mut Vec<Waiting>) -> Vec<Waiting> {
 }
 
 /// Checks requests one after another.
-fn check(store: &Local, limits: &Limits, trace: TraceId, known: Option<State>, waiting: Vec<Waiting>) -> Result<Checked, Failed> {
+fn check(store: &dyn Read, limits: &Limits, trace: TraceId, known: Option<State>, waiting: Vec<Waiting>) -> Result<Checked, Failed> {
     let state = known.map_or_else(|| State::load(store, trace), Ok);
     let mut state = match state {
         Ok(state) => state,
@@ -242,14 +260,14 @@ fn check(store: &Local, limits: &Limits, trace: TraceId, known: Option<State>, w
         }
     };
     let mut spans = Vec::new();
-    let mut answers = Vec::with_capacity(waiting.len());
-    for Waiting { name, posted, answer } in waiting {
-        let made = state.accept(&name, &posted, UnixNanos(now()), limits);
+    let mut answered = Vec::with_capacity(waiting.len());
+    for one in waiting {
+        let made = state.accept(&one.name, &one.posted, UnixNanos(now()), limits);
         let outcome = made.map(|Made { spans: new, answer }| {
             spans.extend(new);
             answer
         });
-        answers.push((answer, outcome));
+        answered.push((one, outcome));
     }
-    Ok(Checked { state, spans, answers })
+    Ok(Checked { state, spans, answered })
 }

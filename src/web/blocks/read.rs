@@ -5,11 +5,12 @@ use std::io::Write as _;
 use super::super::Web;
 use super::super::answer::Answer;
 use super::super::cost::{self, Purpose};
-use super::super::handlers::{Asked, Outcome};
 use super::super::readers::Refusal;
-use super::super::reply::Problem;
+use super::super::reply::{Outcome, Problem};
+use super::super::routes::Asked;
 use super::super::single::{self, Wanted};
 use super::Name;
+use crate::documents;
 use crate::formats::openreward::document::Document;
 use crate::formats::openreward::stitch::stitch;
 use crate::formats::openreward::{OpenReward, written};
@@ -76,8 +77,12 @@ fn assembled(web: &Web, name: &Name, stitched: bool, wanted: &Wanted, answer: &m
     let run = single::run_of(web, name.id, wanted, answer)?;
     // As text: what came as a document has fields that its spans do not have.
     let format = single::format_of(OpenReward::ID)?;
-    let texts = format.assemble(std::slice::from_ref(&run), &wanted.options, Layout::Compact);
-    let texts: Vec<String> = texts.into_iter().map(|assembled| assembled.document).collect();
+    let documents = documents::of_run(&run, format, &wanted.options).documents;
+    let texts: Vec<String> = documents
+        .iter()
+        .map(|document| document.text(Layout::Compact))
+        .collect::<Result<_, _>>()?;
+    drop(documents);
     answer.reserve(texts.iter().map(String::len).sum::<usize>().saturating_mul(4))?;
     let mut blocks = Vec::new();
     for text in &texts {

@@ -5,7 +5,7 @@ use crate::formats::openreward::rules::{self, Accepted, Known, KnownBlock, Refus
 use crate::formats::openreward::written::{self, Facts, Sent};
 use crate::otlp::decode;
 use crate::span::{Span, TraceId, UnixNanos};
-use crate::store::{ChunkKind, Error, Local};
+use crate::store::{ChunkKind, Error, Read};
 
 use super::super::reply::Problem;
 use super::{Name, Posted};
@@ -17,6 +17,8 @@ const MICRO: u64 = 1_000;
 #[derive(Debug, Default)]
 pub(super) struct State {
     seen: Seen,
+    /// Of the trace in the store, with these blocks and nothing else.
+    pub(super) revision: u64,
     /// When the last block was inserted.
     last: UnixNanos,
     /// How many blocks there are.
@@ -37,8 +39,13 @@ pub(super) struct Made {
 
 impl State {
     /// Reads what the store has of a trace.
-    pub(super) fn load(store: &Local, trace: TraceId) -> Result<Self, Error> {
-        let mut state = Self::default();
+    pub(super) fn load(store: &dyn Read, trace: TraceId) -> Result<Self, Error> {
+        // Before its chunks: what comes meanwhile is found out by the next append.
+        let revision = store.revision(trace)?;
+        let mut state = Self {
+            revision,
+            ..Self::default()
+        };
         store.each_chunk(trace, &mut |kind, message| {
             if kind == ChunkKind::Spans {
                 let spans = decode::traces(message).map(|decoded| decoded.items).unwrap_or_default();

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use spanbridge::span::TraceId;
 use spanbridge::store::disk::{Disk, DiskFile};
-use spanbridge::store::{Chunk, Error, Filter, Receipt, SessionCursor, SessionRow, Store, Stored, TraceRow};
+use spanbridge::store::{Append, Chunk, Done, Error, Receipt};
 
 type Bytes = Arc<Mutex<Vec<u8>>>;
 
@@ -122,22 +121,14 @@ impl MemoryStore {
     }
 }
 
-impl Store for MemoryStore {
-    fn submit(&self, chunks: Vec<Chunk>, done: Box<dyn FnOnce(Result<Receipt, Error>) + Send>) {
+impl Append for MemoryStore {
+    fn submit(&self, chunks: Vec<Chunk>, done: Done<Receipt>) {
         let stored = chunks.iter().map(|chunk| chunk.part().items).sum();
         locked(&self.0).extend(chunks);
         done(Ok(Receipt { stored, duplicates: 0 }));
     }
 
-    fn read_trace(&self, _: TraceId) -> Result<Option<Stored>, Error> {
-        Ok(None)
-    }
-
-    fn list(&self, _: &Filter) -> Result<Vec<TraceRow>, Error> {
-        Ok(Vec::new())
-    }
-
-    fn sessions(&self, _: usize, _: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
-        Ok(Vec::new())
+    fn submit_at(&self, _: u64, _: Chunk, done: Done<u64>) {
+        done(Err(Error::ReadOnly));
     }
 }

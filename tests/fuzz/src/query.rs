@@ -6,10 +6,10 @@ use std::sync::Arc;
 use http_body_util::BodyExt as _;
 use hyper::{Request, Uri};
 use spanbridge::cli::fuzzing;
+use spanbridge::documents::Vocabulary;
 use spanbridge::otlp::{encode, scan};
 use spanbridge::span::{Signal, Span, SpanId, TraceId, UnixNanos};
-use spanbridge::store::{Chunk, Local, OpenOptions, Store as _};
-use spanbridge::web::documents::Vocabulary;
+use spanbridge::store::{Append as _, Chunk, Local, OpenOptions};
 use spanbridge::web::{ReadLimits, Readers, Web, percent_decoded, percent_encoded};
 use tokio::runtime::Runtime;
 

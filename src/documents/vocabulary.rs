@@ -1,15 +1,14 @@
-//! Spans to documents: the one way that files, the store's export and the API share, so that they agree byte for byte.
+//! Spans to runs, by the dialects that come with the program and a user's own keys.
 
 use std::time::Duration;
 
 use crate::dialect::Registry;
+#[cfg(feature = "server")]
 use crate::dialect::file::FileError;
 use crate::formats::openreward::written;
-use crate::formats::{AnyFormat, Layout, Loss, Options};
 use crate::run::{self, Run};
-use crate::span::{LogRecord, Span, TraceId, UnixNanos};
-use crate::store;
-use crate::trace::{Finding, FindingKind};
+use crate::span::{LogRecord, Span, UnixNanos};
+use crate::trace::FindingKind;
 
 /// The vocabulary that spans are read with.
 #[derive(Debug, Clone)]
@@ -22,11 +21,12 @@ impl Vocabulary {
         Self(Registry::built_in())
     }
 
-    /// The same with a user's own keys.
+    /// The same with a user's own keys, read from the text of a file.
     ///
     /// # Errors
     ///
     /// The file does not have the form.
+    #[cfg(feature = "server")]
     pub fn with_file_text(&self, text: &str) -> Result<Self, FileError> {
         self.0.with_file_text(text).map(Self)
     }
@@ -49,11 +49,10 @@ impl Vocabulary {
         run::from_batch(written::as_conversations(spans), logs, &self.0)
     }
 
-    /// The runs of spans that a store holds now, one a trace. A run whose root has not come goes on while its spans are
-    /// this young.
+    /// The runs of spans that a store holds at this time, one a trace. A run whose root has not come goes on while its spans
+    /// are young.
     #[must_use]
-    pub fn stored_runs(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Vec<Run> {
-        let now = UnixNanos(store::now());
+    pub fn stored_runs(&self, spans: Vec<Span>, logs: Vec<LogRecord>, now: UnixNanos) -> Vec<Run> {
         let mut runs = self.runs(spans, logs);
         runs.iter_mut().for_each(|run| settle_end(run, now));
         runs
@@ -64,7 +63,8 @@ impl Vocabulary {
 const YOUNG: Duration = Duration::from_secs(60);
 
 /// Whether nobody knows yet if a run has ended: its root may come.
-pub(super) fn awaits_root(run: &Run) -> bool {
+#[must_use]
+pub fn awaits_root(run: &Run) -> bool {
     run.ended_at.is_none() && lacks_root(run)
 }
 
@@ -79,73 +79,11 @@ fn settle_end(run: &mut Run, now: UnixNanos) {
     }
 }
 
-/// One document and what it could not hold.
-#[derive(Debug, Clone)]
-pub struct Document {
-    /// The document's text, without a line break at the end.
-    pub text: String,
-    /// What it could not hold.
-    pub losses: Vec<Loss>,
-}
-
-/// What became of one run.
-#[derive(Debug, Clone)]
-pub struct Outcome {
-    /// The trace, or the first one of a session.
-    pub trace_id: TraceId,
-    /// Oddities of the data.
-    pub findings: Vec<Finding>,
-    /// The documents; empty if no operation of an agent stands in the trace.
-    pub documents: Vec<Document>,
-    /// Whether an operation of an agent stands in it.
-    pub agent_work: bool,
-}
-
-/// The document of one run.
-#[must_use]
-pub fn of_run(run: &Run, format: &AnyFormat, options: &Options, layout: Layout) -> Outcome {
-    let agent_work = run.has_agent_work();
-    let documents = if agent_work {
-        of_runs(std::slice::from_ref(run), format, options, layout)
-    } else {
-        Vec::new()
-    };
-    Outcome {
-        trace_id: run.trace_id,
-        findings: run.findings.clone(),
-        documents,
-        agent_work,
-    }
-}
-
-/// The documents of a session: those of its runs together. `None` if no agent did anything in it.
-#[must_use]
-pub fn of_session(mut runs: Vec<Run>, format: &AnyFormat, options: &Options, layout: Layout) -> Option<Outcome> {
-    runs.retain(Run::has_agent_work);
-    let trace_id = runs.first()?.trace_id;
-    Some(Outcome {
-        trace_id,
-        findings: runs.iter().flat_map(|run| run.findings.iter().cloned()).collect(),
-        documents: of_runs(&runs, format, options, layout),
-        agent_work: true,
-    })
-}
-
-fn of_runs(runs: &[Run], format: &AnyFormat, options: &Options, layout: Layout) -> Vec<Document> {
-    let assembled = format.assemble(runs, options, layout).into_iter();
-    assembled
-        .map(|assembled| Document {
-            text: assembled.document,
-            losses: assembled.losses,
-        })
-        .collect()
-}
-
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test")]
 mod tests {
     use super::*;
-    use crate::span::SpanId;
+    use crate::span::{SpanId, TraceId};
 
     /// A tool's span below a root that did not come, which ended at this time.
     fn run_without_root(end: u64) -> Run {

@@ -1,0 +1,172 @@
+//! Making documents: the one way from spans to documents that files, the store's export, the API and the Layer share, so
+//! that they agree byte for byte.
+//!
+//! [`Vocabulary::runs`] makes runs of spans, [`of_run`] and [`of_session`] make documents of runs, and a [`Document`]
+//! writes its text where the caller wants it. Nothing here reads a clock: who has stored spans passes the time in.
+
+mod vocabulary;
+
+use std::fmt;
+use std::io::{self, Write};
+
+use crate::formats::{self, AnyDocument, AnyFormat, Assembled, Container, Layout, Loss, Options, Sequence};
+use crate::run::Run;
+use crate::span::TraceId;
+use crate::trace::Finding;
+
+pub use vocabulary::{Vocabulary, awaits_root};
+
+/// There is no format with this name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownFormat(pub String);
+
+impl UnknownFormat {
+    /// The names that there are.
+    #[must_use]
+    pub fn known() -> String {
+        formats::FORMATS.map(|format| format.id).join(", ")
+    }
+}
+
+impl fmt::Display for UnknownFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no format {}; there is {}", self.0, Self::known())
+    }
+}
+
+impl std::error::Error for UnknownFormat {}
+
+/// The format with this name.
+///
+/// # Errors
+///
+/// There is none.
+pub fn format(name: &str) -> Result<&'static AnyFormat, UnknownFormat> {
+    formats::by_id(name).ok_or_else(|| UnknownFormat(name.to_owned()))
+}
+
+/// What became of one run, or of the runs of one session.
+#[derive(Debug)]
+pub struct Outcome<'a> {
+    /// The trace, or the first one of a session.
+    pub trace_id: TraceId,
+    /// Oddities of the data.
+    pub findings: Vec<&'a Finding>,
+    /// The documents; empty if no operation of an agent stands in the trace.
+    pub documents: Vec<Document<'a>>,
+    /// Whether an operation of an agent stands in it.
+    pub agent_work: bool,
+}
+
+/// The document of one run.
+#[must_use]
+pub fn of_run<'a>(run: &'a Run, format: &'static AnyFormat, options: &Options) -> Outcome<'a> {
+    let agent_work = run.has_agent_work();
+    let runs = if agent_work { std::slice::from_ref(run) } else { &[] };
+    Outcome {
+        trace_id: run.trace_id,
+        findings: run.findings.iter().collect(),
+        documents: of_runs(runs, format, options),
+        agent_work,
+    }
+}
+
+/// The documents of a session: those of its runs together. The runs in which no agent did anything are taken out; `None` if
+/// none is left.
+pub fn of_session<'a>(runs: &'a mut Vec<Run>, format: &'static AnyFormat, options: &Options) -> Option<Outcome<'a>> {
+    runs.retain(Run::has_agent_work);
+    let runs: &'a [Run] = runs;
+    Some(Outcome {
+        trace_id: runs.first()?.trace_id,
+        findings: runs.iter().flat_map(|run| &run.findings).collect(),
+        documents: of_runs(runs, format, options),
+        agent_work: true,
+    })
+}
+
+fn of_runs<'a>(runs: &'a [Run], format: &'static AnyFormat, options: &Options) -> Vec<Document<'a>> {
+    let assembled = if runs.is_empty() {
+        Vec::new()
+    } else {
+        format.documents(runs, options)
+    };
+    let document = |(index, Assembled { document, losses })| Document {
+        format,
+        index,
+        losses,
+        content: document,
+    };
+    assembled.into_iter().enumerate().map(document).collect()
+}
+
+/// Writes the documents of runs in which an agent did something: of one run, or of those of one session.
+///
+/// # Errors
+///
+/// `out` takes no more, or a document cannot be written.
+pub fn write(runs: &[Run], format: &AnyFormat, options: &Options, sequence: Sequence, out: &mut dyn Write) -> io::Result<()> {
+    format.write(runs, options, sequence, out)
+}
+
+/// One document and what it could not hold. It borrows what the runs hold, and becomes text as it is written.
+#[derive(Debug)]
+pub struct Document<'a> {
+    /// The format.
+    pub format: &'static AnyFormat,
+    /// 0 for the first of a run or session; some formats give several.
+    pub index: usize,
+    /// What it could not hold.
+    pub losses: Vec<Loss>,
+    content: AnyDocument<'a>,
+}
+
+impl Document<'_> {
+    /// Its text, without a line break at the end.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be written.
+    pub fn text(&self, layout: Layout) -> io::Result<String> {
+        self.content.text(layout)
+    }
+
+    /// The name of its file, which begins with `stem`.
+    #[must_use]
+    pub fn file_name(&self, stem: &str, container: Option<Container>) -> String {
+        let ending = container.map_or("json", |container| container.ending);
+        match self.index {
+            0 => format!("{stem}.{}.{ending}", self.format.id),
+            more => format!("{stem}.{}.{}.{ending}", more + 1, self.format.id),
+        }
+    }
+
+    /// Writes what stands in its file: its text, indented, or packed in a container.
+    ///
+    /// # Errors
+    ///
+    /// `out` takes no more, or the document cannot be written or packed.
+    pub fn write_file(&self, container: Option<Container>, mut out: impl Write) -> io::Result<()> {
+        if let Some(container) = container {
+            let packed = (container.pack)(&self.text(Layout::Indented)?);
+            return out.write_all(&packed.map_err(io::Error::other)?);
+        }
+        let mut out = io::BufWriter::with_capacity(64 << 10, out);
+        self.content.write(Layout::Indented, &mut out)?;
+        out.write_all(b"\n")?;
+        out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_that_does_not_exist_is_refused_with_those_that_do() {
+        let error = format("reflexes").expect_err("no such format").to_string();
+        assert!(
+            error.starts_with("there is no format reflexes; ") && error.contains("contextforge, reflex, "),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,212 @@
+//! A format whose document type is hidden, and its documents.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::check::{Place, Violations};
+use super::{Assembled, Choice, Container, Format, Layout, Loss, LossReason, Options, Sequence, back, text};
+use crate::run::Run;
+
+/// A format whose document type is hidden: what command line, HTTP and tests go by.
+#[derive(Debug, Clone, Copy)]
+pub struct AnyFormat {
+    /// The format's name.
+    pub id: &'static str,
+    /// What a document is, in a line.
+    pub holds: &'static str,
+    /// What a document leaves out, in a line.
+    pub loses: &'static str,
+    /// What the caller can choose.
+    pub options: &'static [Choice],
+    /// What a document is written to a file as, if readers want it packed.
+    pub container: Option<Container>,
+    typed: for<'a> fn(&'a [Run], &Options) -> Vec<Assembled<AnyDocument<'a>>>,
+    pub(super) read: Option<back::Reader>,
+    pub(super) check: fn(&[(Place<'_>, &Value)], &Options, &mut Violations),
+}
+
+impl AnyFormat {
+    pub(super) const fn of<F: Format + 'static>(read: Option<back::Reader>) -> Self {
+        Self {
+            id: F::ID,
+            holds: F::HOLDS,
+            loses: F::LOSES,
+            options: F::OPTIONS,
+            container: F::CONTAINER,
+            typed: typed::<F>,
+            read,
+            check: F::check,
+        }
+    }
+
+    /// The documents of one run, or of the runs of one session in causal order, before they are turned into text.
+    #[must_use]
+    pub fn documents<'a>(&self, runs: &'a [Run], options: &Options) -> Vec<Assembled<AnyDocument<'a>>> {
+        if back::is_imported(runs) {
+            let restored = back::restored(self, runs, options);
+            return restored.into_iter().map(|assembled| assembled.map(AnyDocument::of_value)).collect();
+        }
+        (self.typed)(runs, options)
+    }
+
+    /// The same as JSON text without a line break at the end.
+    #[must_use]
+    pub fn assemble(&self, runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
+        let text = |Assembled { document, mut losses }: Assembled<AnyDocument<'_>>| {
+            let document = document.text(layout).unwrap_or_else(|error| {
+                losses.push(unwritten(&error));
+                "null".to_owned()
+            });
+            Assembled { document, losses }
+        };
+        self.documents(runs, options).into_iter().map(text).collect()
+    }
+
+    /// Writes the documents while they are turned into text.
+    ///
+    /// # Errors
+    ///
+    /// `out` takes no more, or a document cannot be written.
+    pub fn write(&self, runs: &[Run], options: &Options, sequence: Sequence, out: &mut dyn Write) -> io::Result<()> {
+        let documents = self.documents(runs, options);
+        if sequence == Sequence::Lines {
+            for assembled in &documents {
+                assembled.document.write(Layout::Compact, out)?;
+                out.write_all(b"\n")?;
+            }
+            return Ok(());
+        }
+        let alone = sequence == Sequence::OneOrArray && documents.len() == 1;
+        for (at, assembled) in documents.iter().enumerate() {
+            match (alone, at) {
+                (true, _) => {}
+                (false, 0) => out.write_all(b"[\n")?,
+                (false, _) => out.write_all(b",\n")?,
+            }
+            assembled.document.write(Layout::Indented, out)?;
+        }
+        out.write_all(match (alone, documents.len()) {
+            (true, _) => b"\n",
+            (false, 0) => b"[]\n",
+            (false, _) => b"\n]\n",
+        })
+    }
+
+    /// The documents as JSON values, without what was kept of those that the runs were imported from.
+    pub(super) fn values(&self, runs: &[Run], options: &Options) -> Vec<Assembled<Value>> {
+        let value = |Assembled { document, mut losses }: Assembled<AnyDocument<'_>>| {
+            let document = document.content.value().unwrap_or_else(|error| {
+                losses.push(unwritten(&error));
+                Value::Null
+            });
+            Assembled { document, losses }
+        };
+        (self.typed)(runs, options).into_iter().map(value).collect()
+    }
+}
+
+fn unwritten(error: &dyn fmt::Display) -> Loss {
+    Loss::new(None, format!("document: {error}"), LossReason::NoPlace)
+}
+
+fn typed<'a, F: Format + 'static>(runs: &'a [Run], options: &Options) -> Vec<Assembled<AnyDocument<'a>>> {
+    let documents = F::assemble(runs, options);
+    let steps: usize = runs.iter().map(|run| run.steps.len()).sum();
+    let room = (steps / documents.len().max(1)).saturating_mul(16 << 10).clamp(1 << 10, 1 << 20);
+    let hidden = |document| AnyDocument {
+        content: Box::new(Typed::<F>(document)),
+        room,
+    };
+    documents.into_iter().map(|assembled| assembled.map(hidden)).collect()
+}
+
+/// A document whose type is hidden. It borrows what the runs hold.
+pub struct AnyDocument<'a> {
+    content: Box<dyn Content + 'a>,
+    /// About how long its text is, in bytes.
+    room: usize,
+}
+
+impl fmt::Debug for AnyDocument<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnyDocument").finish_non_exhaustive()
+    }
+}
+
+impl AnyDocument<'_> {
+    fn of_value(value: Value) -> Self {
+        Self {
+            content: Box::new(value),
+            room: 1 << 10,
+        }
+    }
+
+    /// Writes its JSON text piece by piece, without a line break at the end.
+    ///
+    /// # Errors
+    ///
+    /// `out` takes no more, or the document cannot be written.
+    pub fn write(&self, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
+        self.content.write(layout, out)
+    }
+
+    /// Its whole JSON text, without a line break at the end: faster than [`write`](Self::write), and takes the memory.
+    ///
+    /// # Errors
+    ///
+    /// The document cannot be written.
+    pub fn text(&self, layout: Layout) -> io::Result<String> {
+        self.content.text(layout, self.room).map_err(io::Error::other)
+    }
+}
+
+/// What is asked of a document of any type.
+trait Content {
+    fn write(&self, layout: Layout, out: &mut dyn Write) -> io::Result<()>;
+    fn text(&self, layout: Layout, room: usize) -> Result<String, String>;
+    fn value(&self) -> serde_json::Result<Value>;
+}
+
+struct Typed<'a, F: Format>(F::Document<'a>);
+
+impl<F: Format> Content for Typed<'_, F> {
+    fn write(&self, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
+        write(&self.0, layout, out)
+    }
+
+    fn text(&self, layout: Layout, room: usize) -> Result<String, String> {
+        text::written::<F>(&self.0, layout, room)
+    }
+
+    fn value(&self) -> serde_json::Result<Value> {
+        serde_json::to_value(&self.0)
+    }
+}
+
+impl Content for Value {
+    fn write(&self, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
+        write(self, layout, out)
+    }
+
+    fn text(&self, layout: Layout, _: usize) -> Result<String, String> {
+        Ok(match layout {
+            Layout::Compact => self.to_string(),
+            Layout::Indented => format!("{self:#}"),
+        })
+    }
+
+    fn value(&self) -> serde_json::Result<Value> {
+        Ok(self.clone())
+    }
+}
+
+fn write(document: &impl Serialize, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
+    match layout {
+        Layout::Compact => serde_json::to_writer(out, document)?,
+        Layout::Indented => serde_json::to_writer_pretty(out, document)?,
+    }
+    Ok(())
+}

@@ -1,0 +1,67 @@
+//! The routes of the API, each behind the right that it takes, and the project that a request is led to.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::Response;
+use axum::routing::post;
+
+use super::gate::Gate;
+use super::writes;
+use crate::access::{Denied, Right};
+use crate::web::{self, Web};
+
+/// What answers requests whose head the gate has let through.
+pub(super) fn router(gate: &Arc<Gate>) -> Router {
+    let needs = |right| from_fn_with_state((Arc::clone(gate), right), admit);
+    let writes = [
+        (web::BLOCKS, post(writes::blocks)),
+        (web::IMPORT, post(writes::import)),
+        (web::IMPORT_OF_FORMAT, post(writes::import_of_format)),
+    ];
+    let mut router = Router::new();
+    for web::Route { path, right, methods } in web::routes() {
+        router = router.route(path, methods.layer(needs(right)));
+    }
+    for (path, methods) in writes {
+        let methods = methods.layer(needs(Some(Right::Ingest)));
+        // A page in a browser is refused whatever it shows.
+        router = router.route(path, methods.layer(from_fn_with_state(Arc::clone(gate), check_origin)));
+    }
+    router.fallback_service(web::elsewhere_route().layer(needs(Some(Right::Read))))
+}
+
+/// Leads a request to the project of its token, if that has the right.
+async fn admit(State((gate, right)): State<(Arc<Gate>, Option<Right>)>, mut request: Request, next: Next) -> Response {
+    let place = match right {
+        None => Ok(Arc::clone(gate.projects.first())),
+        Some(right) => gate.place(&request, right),
+    };
+    match place {
+        Ok(place) => {
+            request.extensions_mut().insert(Arc::clone(&place.web));
+            request.extensions_mut().insert(place);
+            next.run(request).await
+        }
+        Err(denied) => {
+            gate.refused(match &denied {
+                Denied::NoToken => "no_token",
+                Denied::NoRight { .. } => "no_right",
+                _ => "unknown_token",
+            });
+            Web::refuse(&denied)
+        }
+    }
+}
+
+async fn check_origin(State(gate): State<Arc<Gate>>, request: Request, next: Next) -> Response {
+    match gate.projects.first().receiver.origin(&request) {
+        Ok(()) => next.run(request).await,
+        Err(rejection) => {
+            gate.refused(rejection.name());
+            writes::refuse(&rejection)
+        }
+    }
+}

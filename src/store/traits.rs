@@ -1,0 +1,222 @@
+//! What is asked of a store: an engine answers these, and whoever uses a store names no engine.
+//!
+//! They ask for little, so that a distributed engine can stand behind them: rows by the trace's id, lists with a cursor,
+//! an append that depends on a revision, and one order of arrival with positions that last.
+
+use std::fmt::Debug;
+use std::sync::mpsc::sync_channel;
+
+use tokio::sync::watch;
+
+use super::{
+    ArrivalLimits, Arrivals, Chunk, ChunkKind, Error, Filter, Maintained, May, Position, Receipt, SessionCursor, SessionRow, Stored,
+    TraceRow, Usage,
+};
+use crate::otlp::decode;
+use crate::span::{LogRecord, TraceId};
+
+/// Called with what became of an append.
+pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
+
+/// Takes what comes.
+pub trait Append: Send + Sync + Debug {
+    /// Appends chunks; `done` is called once they are on the disk and can be found, or when they are not.
+    /// Never blocks for the disk.
+    fn submit(&self, chunks: Vec<Chunk>, done: Done<Receipt>);
+
+    /// Appends a chunk of a trace if the trace is still at this [revision](TraceRow::revision); 0: it is not there yet.
+    /// `done` is called with the revision that it has then, or with [`Error::Changed`]. Never blocks for the disk.
+    fn submit_at(&self, revision: u64, chunk: Chunk, done: Done<u64>);
+
+    /// Appends chunks, and waits.
+    ///
+    /// # Errors
+    ///
+    /// They are not on the disk, or cannot be found there; sending them again is harmless.
+    fn append(&self, chunks: Vec<Chunk>) -> Result<Receipt, Error> {
+        let (sender, receiver) = sync_channel(1);
+        self.submit(
+            chunks,
+            Box::new(move |result| {
+                let _ = sender.send(result);
+            }),
+        );
+        receiver.recv().unwrap_or(Err(Error::Closed))
+    }
+}
+
+/// Gives back what was stored.
+pub trait Read: Send + Sync + Debug {
+    /// Traces that a filter holds, in its order; [`TraceRow::cursor`] of the last is where the next page begins.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error>;
+
+    /// Sessions, newest first: at most so many, behind a place in that order.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    fn sessions(&self, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error>;
+
+    /// Everything of one trace; `None` if the store has none of its spans. `may` is asked for each chunk.
+    ///
+    /// # Errors
+    ///
+    /// The disk or the index cannot be read, or `may` says so.
+    fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error>;
+
+    /// Gives the OTLP message of each chunk of a trace, in order of arrival, without keeping any. Says which records are damaged
+    /// on the disk and were left out.
+    ///
+    /// # Errors
+    ///
+    /// The disk or the index cannot be read, or `each` says so.
+    fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error>;
+
+    /// Everything of one trace; `None` if the store has none of its spans.
+    ///
+    /// # Errors
+    ///
+    /// The disk or the index cannot be read.
+    fn read_trace(&self, trace_id: TraceId) -> Result<Option<Stored>, Error> {
+        self.read_trace_while(trace_id, &mut |_, _| Ok(()))
+    }
+
+    /// The row of one trace.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    fn row(&self, trace_id: TraceId) -> Result<Option<TraceRow>, Error> {
+        let filter = Filter {
+            traces: vec![trace_id],
+            limit: Some(1),
+            ..Filter::default()
+        };
+        Ok(self.list(&filter)?.pop())
+    }
+
+    /// The [revision](TraceRow::revision) of a trace, also of one that has no spans yet; 0: nothing of it is there.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    fn revision(&self, trace_id: TraceId) -> Result<u64, Error>;
+
+    /// The log records that came with a trace so far, without its spans.
+    ///
+    /// # Errors
+    ///
+    /// The disk or the index cannot be read.
+    fn read_logs(&self, trace_id: TraceId) -> Result<Vec<LogRecord>, Error> {
+        let mut logs = Vec::new();
+        self.each_chunk(trace_id, &mut |kind, message| {
+            if kind != ChunkKind::Spans {
+                logs.extend(decode::logs(message).map(|decoded| decoded.items).unwrap_or_default());
+            }
+            Ok(())
+        })?;
+        Ok(logs)
+    }
+
+    /// What was computed of a trace, if it was at this revision. A store may keep nothing.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    fn summary(&self, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
+        let _ = (trace_id, revision);
+        Ok(None)
+    }
+
+    /// Keeps what was computed of a trace at a revision; nothing if the store is open for reading only.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be written.
+    fn put_summary(&self, trace_id: TraceId, revision: u64, summary: &str) -> Result<(), Error> {
+        let _ = (trace_id, revision, summary);
+        Ok(())
+    }
+}
+
+/// Gives what was stored in its order of arrival, from a position on. Positions last: whoever keeps one goes on there after
+/// a restart.
+pub trait Subscribe: Send + Sync + Debug {
+    /// The end of what is durable; it changes whenever more is. `None`: the store is open for reading only.
+    fn watch_end(&self) -> Option<watch::Receiver<Position>>;
+
+    /// Reads the chunks from a position on, up to the end of what is durable. Without chunks in the answer and with `next`
+    /// behind the position, there may be more. A position of zero is the beginning.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be read. The store is open for reading only.
+    fn read_arrivals(&self, from: Position, limits: ArrivalLimits) -> Result<Arrivals, Error>;
+
+    /// Where the first chunk stands that came at this time or later, in nanoseconds since 1970; the end of what is durable if there
+    /// is none.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be read. The store is open for reading only.
+    fn position_at(&self, time: u64) -> Result<Position, Error>;
+
+    /// Where the chunks of a trace stand, in order of arrival.
+    ///
+    /// # Errors
+    ///
+    /// The index cannot be read.
+    fn chunks_of(&self, trace_id: TraceId) -> Result<Vec<(Position, ChunkKind)>, Error>;
+
+    /// The chunk at a place; `None`: it was removed, or is not what was written.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be read.
+    fn chunk_at(&self, at: Position) -> Result<Option<Vec<u8>>, Error>;
+
+    /// About how many bytes stand behind a position.
+    fn bytes_behind(&self, position: Position) -> u64;
+}
+
+/// For operators.
+pub trait Administer: Send + Sync + Debug {
+    /// Whether it can be written to, as far as that can be known without a span.
+    ///
+    /// # Errors
+    ///
+    /// It cannot, for this reason. The store is open for reading only.
+    fn ready(&self) -> Result<(), Error>;
+
+    /// What it takes of the disk now.
+    ///
+    /// # Errors
+    ///
+    /// The disk cannot be asked.
+    fn usage(&self) -> Result<Usage, Error>;
+
+    /// Bytes of messages that were appended since the store was opened.
+    fn appended_bytes(&self) -> u64;
+
+    /// Removes what retention no longer keeps and does what else waits for a pause: now, instead of when nobody waits.
+    ///
+    /// # Errors
+    ///
+    /// The disk or the index failed; what was done until then holds. The store is open for reading only.
+    fn maintain(&self) -> Result<Maintained, Error>;
+
+    /// What maintenance did since the store was opened, and what failed last.
+    fn maintained(&self) -> Maintained;
+
+    /// Takes no more chunks, and waits until those that wait are on the disk.
+    fn close(&self);
+}
+
+/// All of it.
+pub trait Store: Append + Read + Subscribe + Administer {}
+
+impl<S: Append + Read + Subscribe + Administer> Store for S {}

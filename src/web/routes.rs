@@ -1,0 +1,358 @@
+//! The routes of the API, each with the right that it takes.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{FromRequestParts, Path};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodRouter, any, get};
+use axum::{Extension, Router};
+use http::request::Parts;
+use hyper::header::ACCEPT;
+use hyper::service::Service as _;
+use hyper::{Method, Request, Uri};
+use hyper_util::service::TowerToHyperService;
+use serde::de::DeserializeOwned;
+
+use super::delivery::SlowClient;
+use super::reply::{Problem, json_reply, reply};
+use super::{Web, blocks, lists, single};
+use crate::access::Right;
+use crate::formats;
+use crate::store::Filter;
+
+/// A route of the API.
+#[derive(Debug)]
+pub struct Route {
+    /// Its path, with `{names}` for what differs.
+    pub path: &'static str,
+    /// The right that it takes; `None`: it is answered to anyone, and says nothing of any data.
+    pub right: Option<Right>,
+    /// What it answers, for the [`Web`] in the request's extensions.
+    pub methods: MethodRouter,
+}
+
+/// Where blocks of a trace are read, and written with POST.
+pub const BLOCKS: &str = "/v1/organizations/{org}/traces/{trace_id}/blocks";
+
+/// Where documents of a format are written with POST.
+pub const IMPORT_OF_FORMAT: &str = "/api/v1/import/{format}";
+
+/// The same where each document tells its format.
+pub const IMPORT: &str = "/api/v1/import";
+
+/// All routes that read. Those that write are [`BLOCKS`], [`IMPORT`] and [`IMPORT_OF_FORMAT`]; they take [`Right::Ingest`].
+#[must_use]
+pub fn routes() -> Vec<Route> {
+    let route = |path, right, methods: MethodRouter| Route { path, right, methods };
+    let open = |path, methods: MethodRouter| route(path, None, methods.fallback(only_get));
+    let read = |path, methods: MethodRouter| route(path, Some(Right::Read), methods.fallback(only_get));
+    vec![
+        open("/", get(front_page)),
+        open("/healthz", get(healthz)),
+        open("/readyz", get(readyz)),
+        open("/api/v1/openapi.json", get(openapi)),
+        route("/metrics", Some(Right::Admin), get(metrics).fallback(only_get)),
+        read("/api/v1/traces", get(traces)),
+        read("/api/v1/traces/{trace_id}", get(trace)),
+        read("/api/v1/traces/{trace_id}/{format}", get(trace_document)),
+        read("/api/v1/sessions", get(sessions)),
+        read("/api/v1/sessions/{session}/{format}", get(session_document)),
+        route(BLOCKS, Some(Right::Read), get(blocks_as_written).fallback(get_and_post)),
+        read("/v1/organizations/{org}/traces/{trace_id}/blocks.stitched", get(blocks_stitched)),
+        route(IMPORT, Some(Right::Read), any(only_post)),
+        route(IMPORT_OF_FORMAT, Some(Right::Read), any(only_post)),
+    ]
+}
+
+/// What is answered where there is no route; it takes the right to read.
+#[must_use]
+pub fn elsewhere_route() -> MethodRouter {
+    any(elsewhere)
+}
+
+impl Web {
+    /// Answers one request that reads. Asks for no right: that is the server's.
+    pub async fn handle<B>(self: Arc<Self>, request: Request<B>) -> Response {
+        let router = routes()
+            .into_iter()
+            .fold(Router::new(), |router, route| router.route(route.path, route.methods));
+        let router = router.fallback_service(elsewhere_route()).layer(Extension(self));
+        let mut request = request.map(|_| Body::empty());
+        *request.uri_mut() = normalized(request.uri());
+        let Ok(response) = TowerToHyperService::new(router).call(request).await;
+        response
+    }
+}
+
+/// The same with the letters, digits, `-`, `.`, `_` and `~` of the path as themselves (RFC 3986, 6.2.2.2): axum compares paths
+/// as they are written, and a path has its right however it is written.
+#[must_use]
+pub fn normalized(uri: &Uri) -> Uri {
+    let mut parts = uri.path().split('%');
+    let mut path = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (digits, rest) = part.split_at_checked(2).unwrap_or((part, ""));
+        let byte = digits.bytes().all(|digit| digit.is_ascii_hexdigit()).then_some(digits);
+        match byte.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) if digits.len() == 2 && (byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)) => {
+                path.push(char::from(byte));
+                path.push_str(rest);
+            }
+            _ => {
+                path.push('%');
+                path.push_str(part);
+            }
+        }
+    }
+    if path == uri.path() {
+        return uri.clone();
+    }
+    if let Some(query) = uri.query() {
+        path.push('?');
+        path.push_str(query);
+    }
+    let mut parts = uri.clone().into_parts();
+    parts.path_and_query = path.parse().ok();
+    Uri::from_parts(parts).unwrap_or_else(|_| uri.clone())
+}
+
+async fn elsewhere(method: Method, uri: Uri) -> Response {
+    if method != Method::GET && method != Method::HEAD {
+        return Problem::method(&method, false).reply();
+    }
+    let path = uri.path();
+    Problem::not_found(format!("there is nothing at {path}; GET / lists what is")).reply()
+}
+
+async fn only_get(method: Method) -> Response {
+    Problem::method(&method, false).reply()
+}
+
+async fn only_post(method: Method, uri: Uri) -> Response {
+    if method == Method::GET || method == Method::HEAD {
+        return elsewhere(method, uri).await;
+    }
+    Problem::method(&method, true).reply()
+}
+
+async fn get_and_post(method: Method) -> Response {
+    Problem::method(&method, true).reply()
+}
+
+/// The read side of the request's project.
+struct OfProject(Arc<Web>);
+
+impl<S: Sync> FromRequestParts<S> for OfProject {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Response> {
+        let web = parts.extensions.get::<Arc<Web>>().cloned();
+        web.map(Self)
+            .ok_or_else(|| Problem::internal("the request is of no project").reply())
+    }
+}
+
+/// What a path says.
+#[derive(Debug)]
+pub struct Named<T>(
+    /// Its parts, decoded.
+    pub T,
+);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Named<T> {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let Path(named) = Path::from_request_parts(parts, state)
+            .await
+            .map_err(|_| Problem::invalid("the path is not UTF-8").reply())?;
+        Ok(Self(named))
+    }
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub(super) struct Asked {
+    uri: Uri,
+    accept: Option<String>,
+    pub(super) slow: SlowClient,
+}
+
+impl<S: Sync> FromRequestParts<S> for Asked {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+        Ok(Self {
+            uri: parts.uri.clone(),
+            accept: accept.map(str::to_owned),
+            slow: parts.extensions.get().cloned().unwrap_or_default(),
+        })
+    }
+}
+
+impl Asked {
+    pub(super) fn query(&self) -> &str {
+        self.uri.query().unwrap_or_default()
+    }
+
+    /// Whether one document a line is asked for.
+    pub(super) fn accepts_lines(&self) -> bool {
+        let types = self.accept.iter().flat_map(|accept| accept.split(','));
+        let mut essences = types.map(|one| one.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+        essences.any(|essence| {
+            matches!(
+                essence.as_str(),
+                "application/x-ndjson" | "application/ndjson" | "application/jsonl"
+            )
+        })
+    }
+}
+
+async fn traces(OfProject(web): OfProject, asked: Asked) -> Response {
+    web.read(asked, lists::traces).await
+}
+
+async fn sessions(OfProject(web): OfProject, asked: Asked) -> Response {
+    web.read(asked, lists::sessions).await
+}
+
+async fn trace(OfProject(web): OfProject, Named(id): Named<String>, asked: Asked) -> Response {
+    web.read(asked, move |web, _, answer| single::trace(web, &id, answer)).await
+}
+
+async fn trace_document(OfProject(web): OfProject, Named((id, format)): Named<(String, String)>, asked: Asked) -> Response {
+    let read = move |web: &Web, asked: &Asked, answer: &mut _| single::trace_document(web, &id, &format, asked, answer);
+    web.read(asked, read).await
+}
+
+async fn session_document(OfProject(web): OfProject, Named((session, format)): Named<(String, String)>, asked: Asked) -> Response {
+    let read = move |web: &Web, asked: &Asked, answer: &mut _| single::session_document(web, &session, &format, asked, answer);
+    web.read(asked, read).await
+}
+
+async fn blocks_as_written(OfProject(web): OfProject, Named((organization, id)): Named<(String, String)>, asked: Asked) -> Response {
+    let read = move |web: &Web, asked: &Asked, answer: &mut _| blocks::blocks(web, &organization, &id, false, asked, answer);
+    web.read(asked, read).await
+}
+
+async fn blocks_stitched(OfProject(web): OfProject, Named((organization, id)): Named<(String, String)>, asked: Asked) -> Response {
+    let read = move |web: &Web, asked: &Asked, answer: &mut _| blocks::blocks(web, &organization, &id, true, asked, answer);
+    web.read(asked, read).await
+}
+
+async fn healthz() -> Response {
+    reply("text/plain", "ok\n".to_owned())
+}
+
+/// The disk is asked aside.
+async fn readyz(OfProject(web): OfProject) -> Response {
+    let first = Filter {
+        limit: Some(1),
+        ..Filter::default()
+    };
+    let asked = tokio::task::spawn_blocking(move || web.store.list(&first).and_then(|_| web.store.ready()));
+    match asked.await {
+        Ok(Ok(())) => reply("text/plain", "ready\n".to_owned()),
+        Ok(Err(error)) => Problem::unready(&error).reply(),
+        Err(_) => Problem::internal("the answer could not be made").reply(),
+    }
+}
+
+async fn metrics(OfProject(web): OfProject) -> Response {
+    match tokio::task::spawn_blocking(move || (web.metrics)()).await {
+        Ok(text) => reply("text/plain; version=0.0.4", text),
+        Err(_) => Problem::internal("the answer could not be made").reply(),
+    }
+}
+
+/// What there is, for programs.
+const OPENAPI: &str = include_str!("openapi.json");
+
+async fn openapi() -> Response {
+    json_reply(OPENAPI.to_owned())
+}
+
+async fn front_page() -> Response {
+    let formats: Vec<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
+    let text = format!(
+        "spanbridge {}\n\n\
+         GET /api/v1/traces\n\
+         GET /api/v1/traces/{{id}}\n\
+         GET /api/v1/traces/{{id}}/{{format}}\n\
+         GET /api/v1/sessions\n\
+         GET /api/v1/sessions/{{id}}/{{format}}\n\
+         POST /api/v1/import/{{format}}\n\
+         GET, POST /v1/organizations/default/traces/tr_{{id}}/blocks\n\
+         GET /v1/organizations/default/traces/tr_{{id}}/blocks.stitched\n\
+         GET /healthz /readyz /metrics\n\
+         GET /api/v1/openapi.json\n\n\
+         formats: {}\n",
+        env!("CARGO_PKG_VERSION"),
+        formats.join(", ")
+    );
+    reply("text/plain", text)
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        self.reply()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test")]
+    use std::collections::BTreeSet;
+
+    use serde_json::{Map, Value};
+
+    use super::*;
+
+    #[test]
+    fn a_path_is_the_same_however_it_is_written() {
+        for (written, same) in [
+            ("/%6detrics", "/metrics"),
+            ("/%6Detric%73?a=%62", "/metrics?a=%62"),
+            ("/api/v1/sessions/a%2Fb%20%7E/reflex", "/api/v1/sessions/a%2Fb%20~/reflex"),
+            ("/%", "/%"),
+            ("/%6", "/%6"),
+            ("/%zz%2", "/%zz%2"),
+            ("/%2564", "/%2564"),
+            ("//", "//"),
+        ] {
+            assert_eq!(normalized(&written.parse().unwrap()), same.parse::<Uri>().unwrap(), "{written}");
+        }
+    }
+
+    #[test]
+    fn the_openapi_document_has_the_paths_that_are_answered() {
+        let document: Value = serde_json::from_str(OPENAPI).unwrap();
+        let paths: &Map<String, Value> = document.get("paths").and_then(Value::as_object).unwrap();
+        let writes = [BLOCKS, IMPORT, IMPORT_OF_FORMAT];
+        let routes = routes();
+        let mut known: BTreeSet<&str> = routes.iter().map(|route| route.path).chain(writes).collect();
+        assert!(known.remove("/"), "the front page is for people");
+        assert_eq!(paths.keys().map(String::as_str).collect::<BTreeSet<_>>(), known);
+        for route in routes.into_iter().filter(|route| route.path != "/") {
+            let methods = paths.get(route.path).unwrap();
+            let is_import = [IMPORT, IMPORT_OF_FORMAT].contains(&route.path);
+            assert_eq!(methods.get("get").is_none(), is_import, "GET {}", route.path);
+            assert_eq!(methods.get("post").is_some(), writes.contains(&route.path), "POST {}", route.path);
+            let is_open = methods.pointer("/get/security").is_some();
+            assert_eq!(route.right.is_none(), is_open, "GET {}", route.path);
+        }
+        // The formats stand in it by name.
+        let known: BTreeSet<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
+        let parameters = document.pointer("/paths/~1api~1v1~1import~1{format}/post/parameters/0/schema/enum");
+        let named: BTreeSet<&str> = parameters
+            .and_then(Value::as_array)
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        assert_eq!(named, known);
+    }
+}

@@ -1,0 +1,339 @@
+//! A store in memory: that another engine can stand behind the traits of a store.
+#![expect(clippy::expect_used, reason = "a test")]
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard};
+
+use spanbridge::otlp::decode;
+use spanbridge::otlp::scan::{Key, Part};
+use spanbridge::span::TraceId;
+use spanbridge::store::{
+    Administer, Append, Arrival, ArrivalLimits, Arrivals, Chunk, ChunkKind, Done, Error, Filter, Maintained, May, Order, Position, Read,
+    Receipt, SessionCursor, SessionRow, Stored, Subscribe, TraceRow, Usage,
+};
+use tokio::sync::watch;
+
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    kept: Mutex<Kept>,
+    end: watch::Sender<Position>,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    chunks: Vec<KeptChunk>,
+    summaries: HashMap<(TraceId, u64), String>,
+    closed: bool,
+}
+
+#[derive(Debug)]
+struct KeptChunk {
+    kind: ChunkKind,
+    part: Part,
+    message: Vec<u8>,
+}
+
+fn place(index: usize) -> Position {
+    Position {
+        segment: 1,
+        offset: index as u64,
+    }
+}
+
+impl Kept {
+    fn of(&self, trace_id: TraceId) -> impl Iterator<Item = (usize, &KeptChunk)> {
+        let is_of = move |(_, chunk): &(usize, &KeptChunk)| matches!(chunk.part.key, Key::Trace(id) if id == trace_id);
+        self.chunks.iter().enumerate().filter(is_of)
+    }
+
+    fn revision(&self, trace_id: TraceId) -> u64 {
+        self.of(trace_id).count() as u64
+    }
+
+    fn add(&mut self, chunks: &[Chunk]) -> Result<Receipt, Error> {
+        if self.closed {
+            return Err(Error::Closed);
+        }
+        let mut receipt = Receipt::default();
+        for chunk in chunks {
+            let message = chunk.message();
+            let is_same = |kept: &KeptChunk| kept.kind == chunk.kind() && kept.part.key == chunk.part().key && kept.message == message;
+            if self.chunks.iter().any(is_same) {
+                receipt.duplicates += chunk.part().items;
+                continue;
+            }
+            receipt.stored += chunk.part().items;
+            self.chunks.push(KeptChunk {
+                kind: chunk.kind(),
+                part: chunk.part().clone(),
+                message,
+            });
+        }
+        Ok(receipt)
+    }
+
+    /// In order of arrival.
+    fn rows(&self) -> Vec<TraceRow> {
+        let mut rows: Vec<(TraceRow, u64)> = Vec::new();
+        for KeptChunk { kind, part, message } in &self.chunks {
+            let Key::Trace(trace_id) = part.key else { continue };
+            let at = rows.iter().position(|(row, _)| row.trace_id == trace_id).unwrap_or_else(|| {
+                rows.push((empty(trace_id), u64::MAX));
+                rows.len() - 1
+            });
+            let (row, root_start) = rows.get_mut(at).expect("a row");
+            if let Some((start, name)) = &part.root
+                && start < root_start
+            {
+                (row.root, *root_start) = (Some(name.clone()), *start);
+            }
+            row.root_ended |= part.root_ended;
+            row.service = row.service.take().or_else(|| part.service.as_deref().map(str::to_owned));
+            row.session = row.session.take().or_else(|| part.session.as_deref().map(str::to_owned));
+            match kind {
+                ChunkKind::Spans => {
+                    row.spans += part.items as u64;
+                    row.start = if row.start == 0 { part.start } else { row.start.min(part.start) };
+                    row.end = row.end.max(part.end);
+                }
+                _ => row.logs += part.items as u64,
+            }
+            row.errors += part.errors as u64;
+            row.bytes += message.len() as u64;
+            row.revision += 1;
+        }
+        rows.into_iter().map(|(row, _)| row).filter(|row| row.spans > 0).collect()
+    }
+}
+
+fn empty(trace_id: TraceId) -> TraceRow {
+    TraceRow {
+        trace_id,
+        root: None,
+        root_ended: false,
+        service: None,
+        session: None,
+        start: 0,
+        end: 0,
+        spans: 0,
+        logs: 0,
+        errors: 0,
+        bytes: 0,
+        revision: 0,
+    }
+}
+
+impl Memory {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().expect("no panic")
+    }
+
+    fn tell(&self) {
+        let end = place(self.kept().chunks.len());
+        self.end.send_replace(end);
+    }
+}
+
+impl Append for Memory {
+    fn submit(&self, chunks: Vec<Chunk>, done: Done<Receipt>) {
+        let receipt = self.kept().add(&chunks);
+        self.tell();
+        done(receipt);
+    }
+
+    fn submit_at(&self, revision: u64, chunk: Chunk, done: Done<u64>) {
+        let trace_id = chunk.trace_id().expect("of a trace");
+        let mut kept = self.kept();
+        let result = match kept.revision(trace_id) == revision {
+            true => kept.add(&[chunk]).map(|_| kept.revision(trace_id)),
+            false => Err(Error::Changed { trace_id }),
+        };
+        drop(kept);
+        self.tell();
+        done(result);
+    }
+}
+
+impl Read for Memory {
+    fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
+        let mut rows = self.kept().rows();
+        match filter.order {
+            Order::NewestFirst => rows.sort_by_key(|row| std::cmp::Reverse((row.start, row.trace_id))),
+            Order::OldestFirst => rows.sort_by_key(|row| (row.start, row.trace_id)),
+            Order::LatestArrivalFirst => rows.reverse(),
+        }
+        rows.retain(|row| {
+            let is_behind = filter.after.is_none_or(|after| {
+                let (place, after) = ((row.start, row.trace_id), (after.start, after.trace_id));
+                if filter.order == Order::OldestFirst {
+                    place > after
+                } else {
+                    place < after
+                }
+            });
+            is_behind
+                && (filter.traces.is_empty() || filter.traces.contains(&row.trace_id))
+                && (filter.service.is_none() || filter.service == row.service)
+                && (filter.session.is_none() || filter.session == row.session)
+                && filter.since.is_none_or(|since| row.start >= since)
+                && filter.until.is_none_or(|until| row.start < until)
+        });
+        rows.truncate(filter.limit.unwrap_or(usize::MAX));
+        Ok(rows)
+    }
+
+    fn sessions(&self, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
+        let mut rows: Vec<SessionRow> = Vec::new();
+        for trace in self.kept().rows() {
+            let Some(session) = trace.session else { continue };
+            let at = rows.iter().position(|row| row.session == session).unwrap_or_else(|| {
+                rows.push(SessionRow {
+                    session,
+                    traces: 0,
+                    start: u64::MAX,
+                    last_start: 0,
+                    end: 0,
+                });
+                rows.len() - 1
+            });
+            let row = rows.get_mut(at).expect("a row");
+            row.traces += 1;
+            row.start = row.start.min(trace.start);
+            row.last_start = row.last_start.max(trace.start);
+            row.end = row.end.max(trace.end);
+        }
+        rows.sort_by(|a, b| b.last_start.cmp(&a.last_start).then(a.session.cmp(&b.session)));
+        let first = after.map_or(0, |after| {
+            let is_until = |row: &SessionRow| {
+                row.last_start > after.last_start || (row.last_start == after.last_start && row.session <= after.session)
+            };
+            rows.iter().take_while(|row| is_until(row)).count()
+        });
+        Ok(rows.into_iter().skip(first).take(limit).collect())
+    }
+
+    fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error> {
+        let kept = self.kept();
+        let Some(row) = kept.rows().into_iter().find(|row| row.trace_id == trace_id) else {
+            return Ok(None);
+        };
+        let mut stored = Stored::default();
+        for (_, chunk) in kept.of(trace_id) {
+            may(chunk.kind, &chunk.message)?;
+            match chunk.kind {
+                ChunkKind::Spans => stored.spans.extend(decode::traces(&chunk.message).expect("spans").items),
+                _ => stored.logs.extend(decode::logs(&chunk.message).expect("records").items),
+            }
+        }
+        for chunk in &kept.chunks {
+            if matches!(&chunk.part.key, Key::Session(session) if Some(&**session) == row.session.as_deref()) {
+                may(chunk.kind, &chunk.message)?;
+                let records = decode::logs(&chunk.message).expect("records").items;
+                let in_time = records
+                    .into_iter()
+                    .filter(|record| (row.start..=row.end).contains(&record.when().0));
+                stored.logs.extend(in_time);
+            }
+        }
+        Ok(Some(stored))
+    }
+
+    fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error> {
+        for (_, chunk) in self.kept().of(trace_id) {
+            each(chunk.kind, &chunk.message)?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn revision(&self, trace_id: TraceId) -> Result<u64, Error> {
+        Ok(self.kept().revision(trace_id))
+    }
+
+    fn summary(&self, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
+        Ok(self.kept().summaries.get(&(trace_id, revision)).cloned())
+    }
+
+    fn put_summary(&self, trace_id: TraceId, revision: u64, summary: &str) -> Result<(), Error> {
+        self.kept().summaries.insert((trace_id, revision), summary.to_owned());
+        Ok(())
+    }
+}
+
+impl Subscribe for Memory {
+    fn watch_end(&self) -> Option<watch::Receiver<Position>> {
+        Some(self.end.subscribe())
+    }
+
+    fn read_arrivals(&self, from: Position, limits: ArrivalLimits) -> Result<Arrivals, Error> {
+        let kept = self.kept();
+        let first = usize::try_from(from.offset).expect("small");
+        let mut out = Arrivals {
+            next: from,
+            ..Arrivals::default()
+        };
+        let mut bytes = 0;
+        for (index, chunk) in kept.chunks.iter().enumerate().skip(first) {
+            if bytes >= limits.bytes && !out.chunks.is_empty() {
+                break;
+            }
+            bytes += chunk.message.len();
+            out.chunks.push(Arrival {
+                at: place(index),
+                kind: chunk.kind,
+                trace_id: match chunk.part.key {
+                    Key::Trace(trace_id) => Some(trace_id),
+                    Key::Session(_) => None,
+                },
+                time: 0,
+                message: chunk.message.clone(),
+            });
+            out.next = place(index + 1);
+        }
+        Ok(out)
+    }
+
+    fn position_at(&self, time: u64) -> Result<Position, Error> {
+        // All came at time zero.
+        Ok(if time == 0 { place(0) } else { place(self.kept().chunks.len()) })
+    }
+
+    fn chunks_of(&self, trace_id: TraceId) -> Result<Vec<(Position, ChunkKind)>, Error> {
+        Ok(self.kept().of(trace_id).map(|(index, chunk)| (place(index), chunk.kind)).collect())
+    }
+
+    fn chunk_at(&self, at: Position) -> Result<Option<Vec<u8>>, Error> {
+        let index = usize::try_from(at.offset).expect("small");
+        Ok(self.kept().chunks.get(index).map(|chunk| chunk.message.clone()))
+    }
+
+    fn bytes_behind(&self, position: Position) -> u64 {
+        let first = usize::try_from(position.offset).expect("small");
+        self.kept().chunks.iter().skip(first).map(|chunk| chunk.message.len() as u64).sum()
+    }
+}
+
+impl Administer for Memory {
+    fn ready(&self) -> Result<(), Error> {
+        if self.kept().closed { Err(Error::Closed) } else { Ok(()) }
+    }
+
+    fn usage(&self) -> Result<Usage, Error> {
+        Ok(Usage::default())
+    }
+
+    fn appended_bytes(&self) -> u64 {
+        self.bytes_behind(place(0))
+    }
+
+    fn maintain(&self) -> Result<Maintained, Error> {
+        Ok(Maintained::default())
+    }
+
+    fn maintained(&self) -> Maintained {
+        Maintained::default()
+    }
+
+    fn close(&self) {
+        self.kept().closed = true;
+    }
+}

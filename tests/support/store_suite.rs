@@ -1,0 +1,367 @@
+//! What holds of every store, whichever engine stands behind it.
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::mpsc::channel;
+
+use spanbridge::otlp::{encode, scan};
+use spanbridge::span::{AnyValue, Attributes, LogRecord, Signal, Span, UnixNanos};
+use spanbridge::store::{ArrivalLimits, Chunk, Error, Filter, Order, Position, Receipt, Store};
+
+use crate::spans::{KEYS, chunks, span, trace};
+
+/// A test of each law for an engine. `$open` gives an empty store, and what must not be dropped before it.
+macro_rules! suite {
+    ($engine:ident, $open:expr) => {
+        mod $engine {
+            crate::store_suite::suite!(@ $open,
+                what_was_appended_is_found_at_once,
+                a_replay_is_acknowledged_stored_once_and_counted,
+                lists_are_filtered,
+                pages_of_traces_hold_each_once,
+                pages_of_sessions_hold_each_once_the_latest_first,
+                loose_log_records_are_read_with_the_traces_of_their_session_in_their_time,
+                an_append_at_a_revision_fails_once_something_else_came,
+                of_racing_appends_at_a_revision_one_is_stored,
+                arrivals_are_read_in_order_from_a_position_that_lasts,
+                what_is_computed_is_kept_for_its_revision,
+                reading_is_given_up_when_asked_to,
+                a_closed_store_takes_nothing,
+            );
+        }
+    };
+    (@ $open:expr, $($law:ident,)*) => {
+        $(
+            #[test]
+            fn $law() {
+                let (store, _stands_on) = $open;
+                crate::store_suite::$law(&store);
+            }
+        )*
+    };
+}
+pub(crate) use suite;
+
+type Opened = Arc<dyn Store>;
+
+fn spans_of(store: &Opened, of: u8) -> Vec<Span> {
+    let stored = store.read_trace(trace(of)).expect("reads");
+    stored.map_or_else(Vec::new, |stored| stored.spans)
+}
+
+fn traces_of(store: &Opened, filter: Filter) -> Vec<u8> {
+    let rows = store.list(&filter).expect("lists");
+    rows.iter().map(|row| row.trace_id.bytes()[0]).collect()
+}
+
+pub(crate) fn what_was_appended_is_found_at_once(store: &Opened) {
+    let spans = [span(1, 1), span(2, 1), span(1, 2)];
+    let receipt = store.append(chunks(&spans)).expect("appends");
+    assert_eq!(receipt, Receipt { stored: 3, duplicates: 0 });
+    assert_eq!(spans_of(store, 1), [spans[0].clone(), spans[2].clone()]);
+    assert_eq!(store.read_trace(trace(3)).expect("reads").is_none(), spans_of(store, 3).is_empty());
+    let row = store.row(trace(1)).expect("reads").expect("a row");
+    assert_eq!(
+        (row.root.as_deref(), row.spans, row.errors, row.root_ended),
+        (Some("span 1"), 2, 0, true)
+    );
+    assert_eq!((row.start, row.end, row.session.as_deref()), (1_001, 1_502, Some("session 1")));
+    assert_eq!(row.revision, store.revision(trace(1)).expect("reads"));
+    assert_eq!(
+        (store.row(trace(3)).expect("reads"), store.revision(trace(3)).expect("reads")),
+        (None, 0)
+    );
+    assert!(store.ready().is_ok() && store.appended_bytes() > 0);
+}
+
+pub(crate) fn a_replay_is_acknowledged_stored_once_and_counted(store: &Opened) {
+    let spans = [span(1, 1), span(1, 2)];
+    store.append(chunks(&spans)).expect("appends");
+    let row = store.row(trace(1)).expect("reads");
+    assert_eq!(store.append(chunks(&spans)).expect("appends"), Receipt { stored: 0, duplicates: 2 });
+    assert_eq!(store.row(trace(1)).expect("reads"), row);
+    let mut twice = chunks(&[span(2, 1)]);
+    twice.extend(chunks(&[span(2, 1)]));
+    assert_eq!(store.append(twice).expect("appends"), Receipt { stored: 1, duplicates: 1 });
+    assert_eq!((spans_of(store, 1).len(), spans_of(store, 2).len()), (2, 1));
+}
+
+pub(crate) fn lists_are_filtered(store: &Opened) {
+    for of in 1..=4 {
+        store.append(chunks(&[span(of, 1)])).expect("appends");
+    }
+    let list = |filter| traces_of(store, filter);
+    let filter = Filter::default;
+    assert_eq!(
+        list(Filter {
+            session: Some("session 1".into()),
+            ..filter()
+        }),
+        [3, 1]
+    );
+    assert_eq!(
+        list(Filter {
+            since: Some(3_001),
+            ..filter()
+        }),
+        [4, 3]
+    );
+    assert_eq!(
+        list(Filter {
+            until: Some(3_001),
+            order: Order::OldestFirst,
+            ..filter()
+        }),
+        [1, 2]
+    );
+    assert_eq!(
+        list(Filter {
+            limit: Some(1),
+            ..filter()
+        }),
+        [4]
+    );
+    assert_eq!(
+        list(Filter {
+            service: Some("none".into()),
+            ..filter()
+        }),
+        [] as [u8; 0]
+    );
+    assert_eq!(
+        list(Filter {
+            traces: vec![trace(2), trace(9)],
+            ..filter()
+        }),
+        [2]
+    );
+    assert_eq!(store.sessions(10, None).expect("lists").len(), 2);
+    // An early trace that comes late.
+    store.append(chunks(&[span(0x10, 1)])).expect("appends");
+    store.append(chunks(&[span(5, 1)])).expect("appends");
+    let latest = Filter {
+        order: Order::LatestArrivalFirst,
+        limit: Some(2),
+        ..filter()
+    };
+    assert_eq!(list(latest), [5, 0x10]);
+}
+
+pub(crate) fn pages_of_traces_hold_each_once(store: &Opened) {
+    for number in 1..=60_u8 {
+        let mut span = span(number, 1);
+        span.start = UnixNanos(1_000 + u64::from(number) * 37 % 11);
+        store.append(chunks(&[span])).expect("appends");
+    }
+    for order in [Order::NewestFirst, Order::OldestFirst] {
+        let whole = Filter {
+            order,
+            ..Filter::default()
+        };
+        let wanted = traces_of(store, whole.clone());
+        assert_eq!(wanted.len(), 60);
+        for limit in [1, 7, 60] {
+            let (mut found, mut after) = (Vec::new(), None);
+            loop {
+                let filter = Filter {
+                    limit: Some(limit),
+                    after,
+                    ..whole.clone()
+                };
+                let page = store.list(&filter).expect("lists");
+                let Some(last) = page.last() else { break };
+                after = Some(last.cursor());
+                found.extend(page.iter().map(|row| row.trace_id.bytes()[0]));
+            }
+            assert_eq!(found, wanted, "{order:?}, pages of {limit}");
+        }
+    }
+}
+
+pub(crate) fn pages_of_sessions_hold_each_once_the_latest_first(store: &Opened) {
+    // Many traces begin at the same time, and some sessions have many.
+    let mut wanted: BTreeMap<String, (u64, u64, u64, u64)> = BTreeMap::new();
+    for number in 1..=120_u8 {
+        let mut span = span(number, 1);
+        span.start = UnixNanos(1_000 + u64::from(number) * 37 % 11);
+        span.end = UnixNanos(span.start.0 + u64::from(number));
+        let session = format!("session {}", u32::from(number) * 29 % 17);
+        span.attributes = Attributes::default();
+        span.attributes.push("session.id", session.as_str());
+        store.append(chunks(std::slice::from_ref(&span))).expect("appends");
+        let (traces, first, last, end) = wanted.entry(session).or_insert((0, u64::MAX, 0, 0));
+        *traces += 1;
+        (*first, *last, *end) = ((*first).min(span.start.0), (*last).max(span.start.0), (*end).max(span.end.0));
+    }
+    let mut wanted: Vec<_> = wanted.into_iter().collect();
+    wanted.sort_by(|(a, (.., a_last, _)), (b, (.., b_last, _))| b_last.cmp(a_last).then(a.cmp(b)));
+    for limit in [1, 2, 5, 17, 50] {
+        let mut found = Vec::new();
+        let mut after = None;
+        loop {
+            let page = store.sessions(limit, after.as_ref()).expect("lists");
+            assert!(page.len() <= limit);
+            let Some(row) = page.last() else { break };
+            after = Some(row.cursor());
+            found.extend(
+                page.into_iter()
+                    .map(|row| (row.session, (row.traces, row.start, row.last_start, row.end))),
+            );
+        }
+        assert_eq!(found, wanted, "pages of {limit}");
+    }
+}
+
+fn record(session: &str, at: u64) -> LogRecord {
+    LogRecord {
+        trace_id: None,
+        span_id: None,
+        time: Some(UnixNanos(at)),
+        observed_time: None,
+        severity: 0,
+        severity_text: String::new(),
+        event_name: "said".to_owned(),
+        body: AnyValue::Empty,
+        attributes: [("session.id".to_owned(), AnyValue::from(session))].into_iter().collect(),
+        dropped_attributes: 0,
+        flags: 0,
+        resource: Arc::default(),
+        scope: Arc::default(),
+    }
+}
+
+fn chunks_of_records(records: &[LogRecord]) -> Vec<Chunk> {
+    let bytes = encode::logs(records);
+    let scanned = scan::scan(&bytes, Signal::Logs, &KEYS).expect("a request");
+    Chunk::of_request(scanned, bytes)
+}
+
+pub(crate) fn loose_log_records_are_read_with_the_traces_of_their_session_in_their_time(store: &Opened) {
+    store.append(chunks(&[span(1, 1), span(2, 1), span(3, 1)])).expect("appends");
+    let records = [record("session 1", 1_200), record("session 1", 3_100), record("session 0", 1_200)];
+    store.append(chunks_of_records(&records)).expect("appends");
+    let logs = |of| store.read_trace(trace(of)).expect("reads").expect("a trace").logs;
+    assert_eq!(logs(1), records[..1]);
+    assert_eq!(logs(2), []);
+    assert_eq!(logs(3), records[1..2]);
+    let mut own = record("session 1", 1_300);
+    own.trace_id = Some(trace(1));
+    store.append(chunks_of_records(std::slice::from_ref(&own))).expect("appends");
+    assert_eq!(logs(1), [own.clone(), records[0].clone()]);
+    assert_eq!(store.read_logs(trace(1)).expect("reads"), [own]);
+}
+
+fn append_at(store: &Opened, revision: u64, spans: &[Span]) -> Result<u64, Error> {
+    let (sender, receiver) = channel();
+    let done = Box::new(move |result| sender.send(result).expect("listens"));
+    store.submit_at(revision, chunks(spans).pop().expect("a chunk"), done);
+    receiver.recv().expect("an answer")
+}
+
+pub(crate) fn an_append_at_a_revision_fails_once_something_else_came(store: &Opened) {
+    let first = append_at(store, 0, &[span(1, 1)]).expect("appends");
+    assert_eq!(first, store.revision(trace(1)).expect("reads"));
+    let second = append_at(store, first, &[span(1, 2)]).expect("appends");
+    for old in [0, first, second + 1] {
+        let refused = append_at(store, old, &[span(1, 3)]);
+        assert!(
+            matches!(refused, Err(Error::Changed { trace_id }) if trace_id == trace(1)),
+            "{refused:?}"
+        );
+    }
+    assert_eq!(spans_of(store, 1).len(), 2, "what was refused is not there");
+    assert!(store.ready().is_ok());
+    // What comes without a revision counts too, also where a trace has no spans yet.
+    store.append(chunks(&[span(1, 4)])).expect("appends");
+    assert!(append_at(store, second, &[span(1, 3)]).is_err());
+    let mut of_trace = record("session 0", 2_000);
+    of_trace.trace_id = Some(trace(2));
+    store.append(chunks_of_records(&[of_trace])).expect("appends");
+    assert!(append_at(store, 0, &[span(2, 1)]).is_err());
+    let revision = store.revision(trace(2)).expect("reads");
+    assert!(append_at(store, revision, &[span(2, 1)]).expect("appends") > revision);
+}
+
+pub(crate) fn of_racing_appends_at_a_revision_one_is_stored(store: &Opened) {
+    let revision = append_at(store, 0, &[span(1, 1)]).expect("appends");
+    let stored = std::thread::scope(|scope| {
+        let racers: Vec<_> = (2..=9)
+            .map(|id| scope.spawn(move || append_at(store, revision, &[span(1, id)]).is_ok()))
+            .collect();
+        racers
+            .into_iter()
+            .map(|racer| racer.join().expect("no panic"))
+            .filter(|stored| *stored)
+            .count()
+    });
+    assert_eq!((stored, spans_of(store, 1).len()), (1, 2));
+}
+
+pub(crate) fn arrivals_are_read_in_order_from_a_position_that_lasts(store: &Opened) {
+    let limits = ArrivalLimits {
+        bytes: 1,
+        latest: u64::MAX,
+    };
+    let mut end = store.watch_end().expect("open for writing");
+    for of in 1..=5 {
+        store.append(chunks(&[span(of, 1)])).expect("appends");
+    }
+    assert!(end.has_changed().expect("open"));
+    let last = *end.borrow_and_update();
+    let (mut found, mut position) = (Vec::new(), Position::default());
+    let mut behind = store.bytes_behind(position);
+    while position < last {
+        let arrivals = store.read_arrivals(position, limits).expect("reads");
+        assert!(arrivals.chunks.len() <= 1, "a chunk is more than a byte");
+        for arrival in arrivals.chunks {
+            let trace_id = arrival.trace_id.expect("of a trace");
+            assert_eq!(store.chunks_of(trace_id).expect("reads"), [(arrival.at, arrival.kind)]);
+            assert_eq!(store.chunk_at(arrival.at).expect("reads"), Some(arrival.message));
+            found.push(trace_id.bytes()[0]);
+        }
+        assert!(arrivals.next > position);
+        position = arrivals.next;
+        assert!(store.bytes_behind(position) <= behind);
+        behind = store.bytes_behind(position);
+    }
+    assert_eq!((found, behind), (vec![1, 2, 3, 4, 5], 0));
+    store.append(chunks(&[span(6, 1)])).expect("appends");
+    let more = store.read_arrivals(position, limits).expect("reads");
+    assert_eq!(more.chunks.first().and_then(|arrival| arrival.trace_id), Some(trace(6)));
+    assert_eq!(store.position_at(u64::MAX).expect("reads"), *end.borrow());
+    assert!(store.position_at(0).expect("reads") < position);
+}
+
+pub(crate) fn what_is_computed_is_kept_for_its_revision(store: &Opened) {
+    store.append(chunks(&[span(1, 1)])).expect("appends");
+    let revision = store.revision(trace(1)).expect("reads");
+    store.put_summary(trace(1), revision, "said").expect("keeps");
+    assert_eq!(store.summary(trace(1), revision).expect("reads").as_deref(), Some("said"));
+    assert_eq!(store.summary(trace(1), revision + 1).expect("reads"), None);
+    assert_eq!(store.summary(trace(2), revision).expect("reads"), None);
+}
+
+pub(crate) fn reading_is_given_up_when_asked_to(store: &Opened) {
+    store.append(chunks(&[span(1, 1)])).expect("appends");
+    store.append(chunks(&[span(1, 2)])).expect("appends");
+    let mut asked = 0;
+    let read = store.read_trace_while(trace(1), &mut |_, message| {
+        asked += 1;
+        assert!(!message.is_empty());
+        if asked == 2 { Err(Error::Cancelled) } else { Ok(()) }
+    });
+    assert!(matches!(read, Err(Error::Cancelled)));
+    assert!(matches!(
+        store.each_chunk(trace(1), &mut |_, _| Err(Error::Cancelled)),
+        Err(Error::Cancelled)
+    ));
+}
+
+pub(crate) fn a_closed_store_takes_nothing(store: &Opened) {
+    store.append(chunks(&[span(1, 1)])).expect("appends");
+    store.close();
+    assert!(matches!(store.append(chunks(&[span(1, 2)])), Err(Error::Closed)));
+    assert!(matches!(append_at(store, 1, &[span(1, 2)]), Err(Error::Closed)));
+    assert_eq!(spans_of(store, 1).len(), 1);
+}
