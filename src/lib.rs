@@ -2,8 +2,7 @@
 //!
 //! Most users run the program `spanbridge`: see the [README](https://docs.rs/crate/spanbridge). As a library this crate has two uses:
 //!
-//! * **In your agent.** [`init`](layer::init) or [`layer()`](layer::layer()) sends the spans of `tracing` to any OTLP backend. The module [`layer`]
-//!   is the guide.
+//! * **In your agent.** [`init`] or [`layer()`] sends the spans of `tracing` to any OTLP backend. The module [`mod@layer`] is the guide.
 //! * **On spans that you have.** Read them with [`span::json`] or [`otlp`], work out with [`run`] what the agent did, and write documents with
 //!   [`formats`].
 //!
