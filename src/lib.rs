@@ -1,16 +1,64 @@
-//! `spanbridge`: OpenTelemetry spans of LLM agents in, documents for evaluation, training and replay out.
+//! Reads the OpenTelemetry spans of LLM agents, and writes documents for evaluation, training and replay.
+//!
+//! Most users run the program `spanbridge`: see the [README](https://docs.rs/crate/spanbridge). As a library this crate has two uses:
+//!
+//! * **In your agent.** [`init`] or [`layer()`] sends the spans of `tracing` to any OTLP backend. The module [`mod@layer`] is the guide.
+//! * **On spans that you have.** Read them with [`span::json`] or [`otlp`], work out with [`run`] what the agent did, and write documents with
+//!   [`formats`].
+//!
+//! ```
+//! use spanbridge::dialect::Registry;
+//! use spanbridge::formats::{self, Layout, Options};
+//! use spanbridge::{run, span::json};
+//!
+//! let request = br#"{"resourceSpans": [{"scopeSpans": [{"spans": [{
+//!     "traceId": "5b8efff798038103d269b633813fc60c", "spanId": "eee19b7ec3c1b174", "name": "weather",
+//!     "startTimeUnixNano": "1795262685000000000", "endTimeUnixNano": "1795262686000000000",
+//!     "attributes": [
+//!         {"key": "openinference.span.kind", "value": {"stringValue": "TOOL"}},
+//!         {"key": "tool.name", "value": {"stringValue": "weather"}},
+//!         {"key": "output.value", "value": {"stringValue": "18 C"}}
+//!     ]
+//! }]}]}]}"#;
+//! let spans = json::traces(request)?.items;
+//! let runs = run::from_batch(spans, Vec::new(), &Registry::built_in());
+//!
+//! let contextforge = formats::by_id("contextforge").ok_or("no such format")?;
+//! for assembled in contextforge.assemble(&runs, &Options::default(), Layout::Compact) {
+//!     assert!(assembled.document.contains(r#""tool_name":"weather""#));
+//!     // The format requires the agent's name, and no span has it: the document says "unknown".
+//!     assert!(assembled.losses.iter().any(|loss| loss.what == "agent_info.name"));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Features
+//!
+//! | feature | default | adds |
+//! |---|---|---|
+//! | `server` | yes | the program, receiver and store, forwarding |
+//! | `layer` | yes | the `tracing` layer; OTLP over HTTP, no async runtime |
+//! | `layer-grpc` | no | OTLP over gRPC for the layer; needs tokio |
+//! | `protobuf` | with each of the others | OTLP protobuf |
+//!
+//! Without features the crate reads OTLP/JSON and writes documents.
+//!
+//! # Modules
+//!
+//! [`docs::architecture`] describes how they work together.
 //!
 //! ```text
 //! 4  documents              spans -> documents: uses `formats` beside it
 //! 4  formats                runs -> documents
-//! 3  transcript             a run, laid out to be told
-//! 3  run                    operations -> causal order, agent scopes, conversations, stitched tool calls
+//! 3  transcript             a run, prepared for the formats
+//! 3  run                    operations -> causal order, agent scopes, conversations, joined tool calls
 //! 2  trace  dialect  otlp   spans -> tree;  span attributes -> Operation, by table;  OTLP bytes <-> spans
 //! 1  span   operation       values
 //! 0  semconv/               the dialects as data
 //! ```
 //!
 //! A module uses only lower floors; `tests/floors.rs` checks it.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[cfg(feature = "server")]
 pub mod access;

@@ -106,10 +106,10 @@ pub struct RuleError {
 #[non_exhaustive]
 pub enum RuleFault {
     /// It finds nothing.
-    #[error("has neither key nor value; give it the one, the other or both")]
+    #[error("has neither key nor value; it needs at least one of them")]
     Empty,
     /// The expression cannot be read.
-    #[error("has a value that is no regular expression: {what}")]
+    #[error("has a value that is not a regular expression: {what}")]
     Expression {
         /// The last words of what the library says.
         what: String,
@@ -121,7 +121,7 @@ pub enum RuleFault {
     #[error("has the name of another rule")]
     Name,
     /// A hash that anybody can compute of every phone number hides nothing.
-    #[error("has the action hash, which needs redact_hash_key: a long random text that stays secret")]
+    #[error("has the action hash, which needs redact_hash_key: a long random secret")]
     NoKey,
 }
 

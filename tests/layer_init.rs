@@ -221,7 +221,7 @@ fn console_none_and_disabled() {
 
 fn a_dead_backend_does_not_hold_the_program() {
     let started = Instant::now();
-    run(
+    let output = run(
         "one_call",
         &[
             ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9"),
@@ -229,6 +229,11 @@ fn a_dead_backend_does_not_hold_the_program() {
         ],
     );
     assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(
+        said.starts_with("spanbridge: 1 span was not sent: ") && said.lines().count() == 1,
+        "{said}"
+    );
 }
 
 /// Until `waits_for_ever` has ended its span.

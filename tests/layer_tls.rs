@@ -34,7 +34,7 @@ fn one_span() {
 /// The Layer says why it cannot be set up.
 fn cannot_start() {
     let error = spanbridge::init().expect_err("no certificate");
-    assert!(error.to_string().contains("no certificate or key"), "{error}");
+    assert!(error.to_string().contains("cannot read a certificate or key"), "{error}");
 }
 
 /// An authority, a server's and a client's certificate from it, and another authority, as files.

@@ -406,7 +406,7 @@ fn every_bad_request_has_a_clear_answer() {
             vec![("content-type", "text/plain")],
             good.clone(),
             415,
-            "text/plain is not understood",
+            "text/plain is not supported",
         ),
         (
             "wrong encoding",
@@ -414,7 +414,7 @@ fn every_bad_request_has_a_clear_answer() {
             vec![PROTOBUF, ("content-encoding", "br")],
             good.clone(),
             415,
-            "br is not understood; use gzip",
+            "br is not supported; use gzip",
         ),
         (
             "broken gzip",
@@ -487,7 +487,7 @@ fn every_bad_request_has_a_clear_answer() {
             vec![PROTOBUF],
             logs,
             400,
-            "carries logs, but this is /v1/traces: send it to /v1/logs",
+            "has logs, but this is /v1/traces: send it to /v1/logs",
         ),
         (
             "loose logs on traces",
@@ -785,7 +785,7 @@ async fn grpc_refuses_with_the_right_codes() {
 
     let refused = call(&channel, TRACES, encode::logs(&[record(1)])).await.expect_err("refused");
     assert_eq!(refused.code(), Code::InvalidArgument);
-    assert!(refused.message().contains("carries logs"), "{}", refused.message());
+    assert!(refused.message().contains("has logs"), "{}", refused.message());
 
     let refused = call(&channel, TRACES, vec![0; 200_000]).await.expect_err("refused");
     assert_eq!(refused.code(), Code::ResourceExhausted);

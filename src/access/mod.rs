@@ -68,10 +68,10 @@ pub struct Tokens(HashMap<TokenHash, Arc<Grant>>);
 #[non_exhaustive]
 pub enum Denied {
     /// It carries no token.
-    #[error("a token is needed here: send the header `authorization: Bearer TOKEN`")]
+    #[error("this request needs a token: send the header `authorization: Bearer TOKEN`")]
     NoToken,
     /// The token is not among those of the configuration.
-    #[error("the token is not known here")]
+    #[error("the token is unknown")]
     UnknownToken,
     /// The token may do other things.
     #[error("the token {name} has no right to {right}")]

@@ -14,7 +14,7 @@ pub struct Project {
 /// A text that names no project.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a project is written ORG/PROJECT, each of 1 to 64 small letters, digits, `-`, `_` and `.`, \
+    "a project is ORG/PROJECT, each of 1 to 64 lowercase letters, digits, `-`, `_` and `.`, \
      the first a letter or digit; {text:?} is not"
 )]
 pub struct ProjectError {
@@ -106,7 +106,7 @@ mod tests {
             &long,
         ] {
             let error = bad.parse::<Project>().unwrap_err();
-            assert!(error.to_string().starts_with("a project is written ORG/PROJECT"), "{bad:?}");
+            assert!(error.to_string().starts_with("a project is ORG/PROJECT"), "{bad:?}");
         }
     }
 }

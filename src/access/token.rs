@@ -17,7 +17,7 @@ pub struct TokenHash([u8; 32]);
 
 /// A text that is no hash. It may be a token put in the wrong place, so it is not repeated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a hash is written sha256: and 64 hexadecimal digits; `spanbridge token new` makes a token and its hash")]
+#[error("a hash is `sha256:` followed by 64 hexadecimal digits; `spanbridge token new` makes a token and its hash")]
 pub struct HashError;
 
 impl TokenHash {

@@ -1,16 +1,16 @@
 //! What errors of libraries mean, and what to do about them.
 
-/// Words of a library, and what they mean for whoever connects. The first that fits holds.
+/// What the errors of the TLS library mean for a client. The first match is used.
 const MEANINGS: &[(&str, &str)] = &[
     (
         "CaUsedAsEndEntity",
-        "the server's certificate is that of an authority (CA:TRUE), which clients refuse; give the server a certificate with \
+        "the server's certificate is the certificate of an authority (CA:TRUE), which clients reject; give the server a certificate with \
          CA:FALSE (openssl req -x509 -addext basicConstraints=critical,CA:FALSE)",
     ),
     (
         "UnknownIssuer",
-        "no authority that is trusted here signed the server's certificate; name the authority's certificate (--ca FILE, \
-         SPANBRIDGE_CA)",
+        "the server's certificate is signed by an authority that this machine does not trust; pass the authority's certificate \
+         (--ca FILE, SPANBRIDGE_CA; for a destination, `tls` in its [[forward]] table)",
     ),
     (
         "not valid for name",
@@ -31,21 +31,21 @@ const MEANINGS: &[(&str, &str)] = &[
     ),
     (
         "UnsupportedCertVersion",
-        "the server's certificate is of an old version (X.509 v1); make one of version 3 with subjectAltName",
+        "the server's certificate has an old version (X.509 v1); create one of version 3 with subjectAltName",
     ),
-    (
-        "CertificateRequired",
-        "the server asks for a certificate of the client, and none was sent",
-    ),
+    ("CertificateRequired", "the server requires a client certificate, and none was sent"),
     (
         "InvalidContentType",
         "the server speaks plain HTTP on this port; write http:// in the URL",
     ),
 ];
 
-/// What an error of a TLS library means; `None`: its words say enough.
+/// What an error of a library means; `None` if its words say enough.
 pub(super) fn meaning(words: &str) -> Option<&'static str> {
-    // Only where certificates or TLS are spoken of: `expired` alone is said of much.
+    if words.contains("Connection refused") {
+        return Some("nothing listens there: start the server, or correct the URL");
+    }
+    // Only in errors about certificates or TLS: other things expire too.
     let is_tls = ["certificate", "corrupt message", "rustls", "tls"]
         .iter()
         .any(|word| words.contains(word));
@@ -80,5 +80,6 @@ mod tests {
             );
         }
         assert_eq!(explained("the lease expired".to_owned()), "the lease expired");
+        assert!(explained("io: Connection refused (os error 111)".to_owned()).contains("start the server"));
     }
 }

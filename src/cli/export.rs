@@ -9,7 +9,7 @@ use super::convert::{Target, Writer};
 use super::failure::Failure;
 use super::select::{Select, trace_id};
 use super::source::{Source, Where};
-use super::{out, status};
+use super::{complete, out, status};
 use crate::span::{TraceId, UnixNanos};
 use crate::store::{self, Filter, Order, Stored};
 
@@ -30,10 +30,10 @@ pub(super) struct Export {
     #[command(flatten)]
     target: Target,
     /// Export this trace, given by its id or the first digits of it. Repeatable.
-    #[arg(long = "trace", value_name = "ID", conflicts_with = "session")]
+    #[arg(long = "trace", value_name = "ID", conflicts_with = "session", add = complete::traces())]
     traces: Vec<String>,
     /// Export the runs of this session together, as one document where the format allows it.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::sessions())]
     session: Option<String>,
     #[command(flatten)]
     select: Select,
@@ -75,7 +75,7 @@ impl Export {
                 self.traces.iter().map(|text| trace_id(&source, text)).collect::<Result<_, _>>()?
             };
             if ids.is_empty() {
-                out::note("no trace fits, so no documents");
+                out::note("no traces match, so there are no documents");
             }
             let mut progress = out::Progress::new("exported", ids.len());
             for id in ids {

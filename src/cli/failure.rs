@@ -12,7 +12,7 @@ use crate::store;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(super) enum Failure {
-    /// The call is at fault.
+    /// The command line is wrong.
     #[error("{message}")]
     Usage {
         /// What is wrong and what to do.
@@ -46,7 +46,7 @@ pub(super) enum Failure {
     /// The files of a destination cannot be used.
     #[error(transparent)]
     Forward(#[from] ForwardError),
-    /// The bridge did not start.
+    /// The server did not start.
     #[error(transparent)]
     Start(#[from] StartError),
     /// Another spanbridge has a port that this one needs.
@@ -60,7 +60,7 @@ pub(super) enum Failure {
         /// The flag that says where.
         flag: &'static str,
     },
-    /// A running bridge gave no answer, or one that is none.
+    /// A running server gave no answer, or an unusable one.
     #[error("{url}: {message}")]
     Server {
         /// Which.
@@ -68,7 +68,7 @@ pub(super) enum Failure {
         /// What happened.
         message: String,
     },
-    /// A running bridge has no whole answer for this one request; another request may have one.
+    /// A running server cannot answer this request completely; other requests may succeed.
     #[error("{url}: {message}")]
     Answer {
         /// Which.
@@ -76,7 +76,7 @@ pub(super) enum Failure {
         /// What it says, or what is wrong with what it says.
         message: String,
     },
-    /// The system gives no threads or no signals.
+    /// The system provides no threads or no signals.
     #[error("cannot start the server")]
     Runtime {
         /// Why.

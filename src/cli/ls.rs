@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 
+use super::complete;
 use super::failure::Failure;
 use super::out::{self, Style, Table};
 use super::select::Select;
@@ -32,7 +33,7 @@ pub(super) struct Ls {
     #[command(flatten)]
     select: Select,
     /// Only traces of this session.
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "ID", add = complete::sessions())]
     session: Option<String>,
     #[command(flatten)]
     work: Work,

@@ -1,6 +1,7 @@
 //! The command line: one file a command.
 
 mod check;
+mod complete;
 mod convert;
 mod doctor;
 mod explain;
@@ -77,6 +78,7 @@ enum Command {
 /// Runs the command that the process was called with.
 #[must_use]
 pub fn main() -> ExitCode {
+    complete::complete();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -119,7 +121,7 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Status 1 if anything of the input or the data was at fault.
+/// Status 1 if the input or the data was bad.
 fn status(clean: bool) -> ExitCode {
     if clean { ExitCode::SUCCESS } else { ExitCode::from(1) }
 }

@@ -68,14 +68,13 @@ pub(super) fn recovery(recovery: &Recovery) {
 pub(super) fn recovery_lines(recovery: &Recovery) -> Vec<String> {
     let torn = recovery.torn.iter().map(ToString::to_string);
     let damaged = recovery.damaged.iter().map(ToString::to_string);
-    let lost = recovery
-        .lost
-        .iter()
-        .map(|lost| format!("{lost}; put the file back from a backup, then: spanbridge reindex (spanbridge doctor reads all of it)"));
+    let lost = recovery.lost.iter().map(|lost| {
+        format!("{lost}; restore the file from a backup, then run spanbridge reindex (spanbridge doctor checks the whole log)")
+    });
     let rebuilt = recovery
         .index_rebuilt
         .iter()
-        .map(|why| format!("the index was made anew from the log: {why}"));
+        .map(|why| format!("the index was rebuilt from the log: {why}"));
     torn.chain(damaged).chain(lost).chain(rebuilt).collect()
 }
 

@@ -6,7 +6,7 @@ use clap::{Args, Command, CommandFactory as _, ValueEnum};
 use clap_complete::Shell;
 
 use super::failure::Failure;
-use super::{Cli, out};
+use super::{Cli, complete, out};
 
 /// Print the manual page of the program or of one command.
 #[derive(Debug, Args)]
@@ -21,10 +21,14 @@ pub(super) struct Man {
 
 /// Print a shell completion script.
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:
+#[command(
+    after_help = "Completions offer commands, flags, formats and their options, and the latest traces and sessions of the store.
+
+Examples:
   spanbridge completions bash > ~/.local/share/bash-completion/completions/spanbridge
-  spanbridge completions zsh > ~/.zfunc/_spanbridge          (with fpath+=~/.zfunc before compinit in ~/.zshrc)
-  spanbridge completions fish > ~/.config/fish/completions/spanbridge.fish")]
+  spanbridge completions zsh > ~/.zfunc/_spanbridge          # fpath+=~/.zfunc before compinit
+  spanbridge completions fish > ~/.config/fish/completions/spanbridge.fish"
+)]
 pub(super) struct Completions {
     /// The shell.
     #[arg(value_enum)]
@@ -83,9 +87,7 @@ impl Man {
 
 impl Completions {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "spanbridge", &mut script);
-        print(script)
+        print(complete::script(&self.shell.to_string())?)
     }
 }
 

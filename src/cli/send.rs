@@ -9,6 +9,7 @@ use clap::Args;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
+use super::explain::explained;
 use super::failure::Failure;
 use super::input::Files;
 use super::{out, status};
@@ -135,7 +136,7 @@ impl Send {
             ));
         }
         if let Some(reason) = &outcome.gave_up {
-            out::note(&format!("the rest was not sent: {reason}"));
+            out::note(&format!("the rest was not sent: {}", explained(reason.clone())));
         }
         Ok(status(clean && outcome.refused.is_empty() && outcome.gave_up.is_none()))
     }

@@ -18,6 +18,7 @@ use crate::documents::Vocabulary;
 use crate::server::SPEAKS_TLS;
 use crate::span::TraceId;
 use crate::span::json::Message;
+use crate::store::log::Recovery;
 use crate::store::{self, Filter, OpenOptions, Order, Store, Stored, TraceCursor};
 use crate::web::listing::{self, Listed};
 pub(super) use lists::Session;
@@ -94,6 +95,15 @@ enum Kind {
 
 impl Where {
     pub(super) fn open(&self) -> Result<Source, Failure> {
+        self.open_telling(out::recovery)
+    }
+
+    /// The same without a word of what was found on opening.
+    pub(super) fn open_silently(&self) -> Result<Source, Failure> {
+        self.open_telling(|_| {})
+    }
+
+    fn open_telling(&self, tell: fn(&Recovery)) -> Result<Source, Failure> {
         let vocabulary = vocabulary(self.semconv.as_deref())?;
         let apart = self.project != Project::default();
         let kind = match (&self.server, &self.data_dir) {
@@ -103,10 +113,10 @@ impl Where {
                 ));
             }
             (Some(url), _) => self.server(url)?,
-            (None, Some(directory)) => directory_of(&self.project.directory(directory), &vocabulary)?,
+            (None, Some(directory)) => directory_of(&self.project.directory(directory), &vocabulary, tell)?,
             (None, None) => match self.server(DEFAULT_SERVER) {
                 Ok(server) if !apart => server,
-                _ => directory_of(&self.project.directory(&default_data_dir()?), &vocabulary)?,
+                _ => directory_of(&self.project.directory(&default_data_dir()?), &vocabulary, tell)?,
             },
         };
         Ok(Source { vocabulary, kind })
@@ -186,7 +196,7 @@ pub(super) fn default_data_dir() -> Result<PathBuf, Failure> {
         .ok_or_else(|| Failure::usage("neither XDG_DATA_HOME nor HOME is set; pass --data-dir DIR"))
 }
 
-fn directory_of(directory: &Path, vocabulary: &Vocabulary) -> Result<Kind, Failure> {
+fn directory_of(directory: &Path, vocabulary: &Vocabulary, tell: fn(&Recovery)) -> Result<Kind, Failure> {
     if !directory.join(crate::store::index::FILE).exists() && !directory.join("0000000001.log").exists() {
         return Err(Failure::usage(format!(
             "there is no store in {}; create one with `spanbridge serve --data-dir {0}`",
@@ -198,7 +208,7 @@ fn directory_of(directory: &Path, vocabulary: &Vocabulary) -> Result<Kind, Failu
         ..OpenOptions::new(directory)
     };
     let opened = store::open_up_to_date(&options)?;
-    out::recovery(&opened.recovery);
+    tell(&opened.recovery);
     Ok(Kind::Directory {
         path: directory.to_owned(),
         store: opened.store,

@@ -56,7 +56,7 @@ impl Token {
         let rights: Vec<&str> = new.rights.iter().map(|right| right.name()).collect();
         let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
         out::plain(&format!(
-            "The token is printed only once. Add this to the configuration file:\n\n\
+            "# Add this to the configuration file. The token itself is printed only once.\n\n\
              [[tokens]]\nname = {}\nhash = {}\nrights = [{}]\nproject = {}\n",
             text(&new.name),
             text(&secret.hash().to_string()),
@@ -64,7 +64,7 @@ impl Token {
             text(&new.project.to_string()),
         ));
         if !new.rights.contains(&Right::Read) {
-            out::note("this token cannot read: `ls`, `show` and `export` need one with --right read");
+            out::plain("# This token cannot read traces: `ls`, `show` and `export` need one with --right read.");
         }
         out::line(secret.text()).map_err(|source| Failure::Output { source })?;
         Ok(ExitCode::SUCCESS)

@@ -12,7 +12,7 @@ use crate::redact::RuleError;
 #[non_exhaustive]
 pub enum ConfigError {
     /// No URL of a host.
-    #[error("{url:?} is no URL of a destination; write http://HOST:PORT or https://HOST:PORT")]
+    #[error("{url:?} is not a URL for a destination; write http://HOST:PORT or https://HOST:PORT")]
     Url {
         /// What was given.
         url: String,
@@ -35,7 +35,9 @@ pub enum ConfigError {
     #[error("nothing is sent to it; name traces, logs or metrics among its signals")]
     NoSignal,
     /// A name that cannot be a file name.
-    #[error("{name:?} is no name of a destination: 1 to 64 small letters, digits, `-`, `_` and `.`, the first a letter or digit")]
+    #[error(
+        "{name:?} is not a name for a destination: use 1 to 64 lowercase letters, digits, `-`, `_` and `.`, starting with a letter or digit"
+    )]
     Name {
         /// What was given.
         name: String,
@@ -47,7 +49,7 @@ pub enum ConfigError {
         name: String,
     },
     /// No such preset.
-    #[error("there is no preset {preset:?}; there are {known}")]
+    #[error("there is no preset {preset:?}; the presets are {known}")]
     Preset {
         /// What was given.
         preset: String,
@@ -69,7 +71,7 @@ pub enum ConfigError {
         from: String,
     },
     /// No kind of operation.
-    #[error("there is no kind of operation {kind:?}; there are {known}")]
+    #[error("there is no kind of operation {kind:?}; the kinds are {known}")]
     Kind {
         /// What was given.
         kind: String,

@@ -32,10 +32,15 @@ pub enum InitError {
 impl fmt::Display for InitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Exporter(error) => write!(f, "the OTLP exporter cannot be built: {error}"),
-            Self::NoGrpc => f.write_str("OTEL_EXPORTER_OTLP_PROTOCOL=grpc needs the feature `layer-grpc`; `http/protobuf` does not"),
-            Self::Certificate { path, source } => write!(f, "{}: no certificate or key: {source}", path.display()),
-            Self::Subscriber(error) => write!(f, "there is a global subscriber already: {error}"),
+            Self::Exporter(error) => write!(f, "cannot create the OTLP exporter from the OTEL_* variables: {error}"),
+            Self::NoGrpc => f.write_str(
+                "OTEL_EXPORTER_OTLP_PROTOCOL=grpc needs the feature `layer-grpc` of the crate spanbridge; use http/protobuf without it",
+            ),
+            Self::Certificate { path, source } => write!(f, "cannot read a certificate or key from {}: {source}", path.display()),
+            Self::Subscriber(error) => write!(
+                f,
+                "another global subscriber is already set; add spanbridge::layer() to it instead: {error}"
+            ),
             Self::Io { what, source } => write!(f, "{what}: {source}"),
         }
     }

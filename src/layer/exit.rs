@@ -11,6 +11,7 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 use super::documents::{Inbox, Order};
 use super::open::OpenSpans;
 use super::privacy::Privacy;
+use super::undelivered::Undelivered;
 
 /// What has to be told that the program ends.
 #[derive(Clone)]
@@ -20,6 +21,7 @@ pub(super) struct Exit {
     documents: Vec<Inbox>,
     privacy: Option<Arc<Privacy>>,
     layers: Arc<Mutex<Vec<Arc<OpenSpans>>>>,
+    undelivered: Undelivered,
     /// Whoever comes second (the guard, SIGTERM) waits until the first is through.
     turn: Arc<Mutex<()>>,
 }
@@ -31,13 +33,20 @@ impl fmt::Debug for Exit {
 }
 
 impl Exit {
-    pub(super) fn new(provider: SdkTracerProvider, bound: Duration, documents: Vec<Inbox>, privacy: Option<Arc<Privacy>>) -> Self {
+    pub(super) fn new(
+        provider: SdkTracerProvider,
+        bound: Duration,
+        documents: Vec<Inbox>,
+        privacy: Option<Arc<Privacy>>,
+        undelivered: Undelivered,
+    ) -> Self {
         Self {
             provider,
             bound,
             documents,
             privacy,
             layers: Arc::default(),
+            undelivered,
             turn: Arc::default(),
         }
     }
@@ -60,11 +69,13 @@ impl Exit {
 
     /// Sends what there is and takes no more; whether all of it left in time.
     pub(super) fn shut_down(&self) -> bool {
-        self.within_bound("spanbridge-exit", |exit| {
+        let is_sent = self.within_bound("spanbridge-exit", |exit| {
             // What has ended leaves even if a panic has poisoned the registry's lock of an open span.
             let _ = catch_unwind(AssertUnwindSafe(|| exit.tell_open()));
             exit.provider.shutdown_with_timeout(exit.bound).is_ok()
-        })
+        });
+        self.undelivered.report();
+        is_sent
     }
 
     fn tell_open(&self) {

@@ -24,6 +24,7 @@ use super::env::{Env, bad};
 use super::error::InitError;
 use super::exit::Exit;
 use super::open::OpenSpans;
+use super::undelivered::{Counting, Undelivered};
 use super::{Layer, Privacy, console, global as shared, otlp, own_scope, panics, signal, spool};
 
 /// Sends the spans of this program where the environment says, until the guard is dropped.
@@ -222,14 +223,15 @@ impl Setup {
             inboxes.push(documents.inbox());
             builder = builder.with_batch_exporter(documents);
         }
+        let undelivered = Undelivered::default();
         if self.otlp {
             let spool = self.spool.or_else(|| env.text("SPANBRIDGE_SPOOL").map(PathBuf::from));
-            builder = by_name(builder, &env, spool.as_deref())?;
+            builder = by_name(builder, &env, spool.as_deref(), &undelivered)?;
         }
         for attach in self.exporters {
             builder = attach(builder);
         }
-        let exit = Exit::new(builder.build(), self.bound, inboxes, privacy.clone().shared());
+        let exit = Exit::new(builder.build(), self.bound, inboxes, privacy.clone().shared(), undelivered);
         let guard = Guard { exit: Some(exit), privacy };
         Ok((guard, env, self.signals))
     }
@@ -269,7 +271,12 @@ fn named(env: &Env) -> bool {
 }
 
 /// The exporters of `OTEL_TRACES_EXPORTER`.
-fn by_name(mut builder: TracerProviderBuilder, env: &Env, spool: Option<&Path>) -> Result<TracerProviderBuilder, InitError> {
+fn by_name(
+    mut builder: TracerProviderBuilder,
+    env: &Env,
+    spool: Option<&Path>,
+    undelivered: &Undelivered,
+) -> Result<TracerProviderBuilder, InitError> {
     let names = env.text("OTEL_TRACES_EXPORTER").unwrap_or_else(|| "otlp".to_owned());
     for name in names.split(',').map(|name| name.trim().to_ascii_lowercase()) {
         match name.as_str() {
@@ -277,7 +284,7 @@ fn by_name(mut builder: TracerProviderBuilder, env: &Env, spool: Option<&Path>) 
                 let exporter = otlp::exporter(env)?;
                 builder = match spool {
                     Some(folder) => builder.with_span_processor(spooling(folder, exporter, env)?),
-                    None => builder.with_batch_exporter(exporter),
+                    None => builder.with_batch_exporter(Counting::new(exporter, undelivered.clone())),
                 };
             }
             "console" | "logging" => builder = builder.with_simple_exporter(console::Console::default()),

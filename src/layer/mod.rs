@@ -1,6 +1,6 @@
-//! `tracing` spans of an agent in, OpenInference spans out: over OTLP, and as documents in the process.
+//! Turns the `tracing` spans of an agent into OpenInference spans, and sends them over OTLP or writes documents from them.
 //!
-//! Add the Layer, keep the guard, and the spans that the code has anyway are right:
+//! Set up the layer, keep the guard, and annotate your functions as usual:
 //!
 //! ```no_run
 //! use tracing::instrument;
@@ -21,9 +21,9 @@
 //!
 //! # Composing
 //!
-//! [`layer()`] is a [`tracing_subscriber::Layer`]: it stands beside `fmt`, under a filter, over any registry.
-//! [`Setup::build`] makes the provider without a subscriber; the guard's layer sends there. It is one layer a subscriber,
-//! in the place of `tracing-opentelemetry`'s, which it contains.
+//! [`layer()`] is a [`tracing_subscriber::Layer`]: it works next to `fmt`, with filters, on any registry. [`Setup::build`]
+//! creates the provider without installing a subscriber; the guard's layer sends there. Use one such layer per subscriber. It
+//! replaces the layer of `tracing-opentelemetry`, which it contains.
 //!
 //! ```
 //! use spanbridge::layer::Setup;
@@ -37,38 +37,38 @@
 //! # Ok::<(), spanbridge::layer::InitError>(())
 //! ```
 //!
-//! With a provider of your own: `spanbridge::layer().with_tracer(provider.tracer("planner"))`. It keeps its own limits (the
-//! SDK's are 128 attributes a span, which is two dozen messages); [`span_limits`] drop nothing. That a provider dropped
-//! something is said once. Only [`Setup`] reads the variables below that are about exporters, processors, the resource and
-//! propagation; a provider of your own reads what its builder reads.
+//! To use a provider of your own: `spanbridge::layer().with_tracer(provider.tracer("planner"))`. It keeps its own limits: by
+//! default, the SDK drops attributes beyond 128 per span, which is about two dozen messages. With [`span_limits`] it drops none.
+//! If a provider drops something, a warning is logged once. Only [`Setup`] reads the variables below for exporters, processors,
+//! the resource and propagation; a provider of your own reads what its builder reads.
 //!
 //! # Special fields
 //!
-//! Every field becomes an attribute with its type: integers are integers (`u64` too), floats are doubles, of several
-//! values the last one holds. Beyond that:
+//! Every field becomes an attribute of its type: integers (including `u64`) stay integers, floats become doubles. If a field is
+//! recorded several times, the last value is used. In addition:
 //!
 //! | field | becomes |
 //! |---|---|
-//! | OpenInference's keys (`llm.model_name`, `session.id`, ...) | themselves |
+//! | OpenInference's keys (`llm.model_name`, `session.id`, ...) | the same key |
 //! | `openinference.span.kind`, `step_type` | the kind, in any case; `step_type` takes ContextForge's words too (`llm_call`, `tool_call`, `memory_write`, ...) |
-//! | short words, where the kind is known: `model`, `provider`, `tokens_in`, `tokens_out`, `tokens_total`, `cost_estimate`, `input`, `output`, `tool_name`, `tool_call_id`, `arguments`, `result`, `query`, `results`, `session_id`, `user_id`, `prompt_id`, `step`, `reward`, ... | the OpenInference key, or one of `spanbridge.*` where OpenInference has none |
-//! | `success = false`, `error = "..."`, likewise | error status and an exception event |
+//! | short names, if the kind is known: `model`, `provider`, `tokens_in`, `tokens_out`, `tokens_total`, `cost_estimate`, `input`, `output`, `tool_name`, `tool_call_id`, `arguments`, `result`, `query`, `results`, `session_id`, `user_id`, `prompt_id`, `step`, `reward`, ... | the OpenInference key, or one of `spanbridge.*` if OpenInference has none |
+//! | `success = false`, `error = "..."`, if the kind is known | error status and an exception event |
 //! | `llm.input_messages`, `llm.output_messages`, `llm.tools`, `retrieval.documents`, `embedding.embeddings`, `reranker.input_documents`, `reranker.output_documents`, as JSON | OpenInference's indexed keys |
-//! | keys of other dialects (`gen_ai.*`, `traceloop.*`, ...) | themselves, with the OpenInference keys beside them |
+//! | keys of other dialects (`gen_ai.*`, `traceloop.*`, ...) | the same key, and the OpenInference key in addition |
 //! | `otel.name`, `otel.kind` | the span's name and its role between processes |
 //! | `otel.status_code`, `otel.status_description`, `otel.status_message` | the span's status |
 //! | `&dyn Error` values | their text, error status and an exception event with the causes |
 //!
-//! A span that does not say its kind gets it from the keys that are there (`llm.*`: LLM, `tool.*`: TOOL,
-//! `retrieval.*`: RETRIEVER, `agent.name` alone: AGENT, ...), else none: it stays a plain span. Crates that instrument
-//! themselves (rig, agent-framework, adk-rust) are read by the tables in `semconv/` as the server reads them.
+//! If a span does not have a kind, it is derived from its keys (`llm.*`: LLM, `tool.*`: TOOL, `retrieval.*`: RETRIEVER,
+//! `agent.name` alone: AGENT, ...); otherwise it stays a plain span. Crates with their own instrumentation (rig,
+//! agent-framework, adk-rust) are read by the tables in `semconv/`, as in the server.
 //!
-//! Samplers see no fields: these are set when the span ends.
+//! Samplers see no fields, because fields are set when the span ends.
 //!
-//! # What fields cannot say
+//! # Beyond fields
 //!
-//! [`SpanExt`] says the rest: messages, tool calls, usage, documents, prompts. [`ModelCall`] is one model call from request
-//! to answer. [`TracedExt::traced`] keeps a span open until a stream ends.
+//! [`SpanExt`] records what does not fit into fields: messages, tool calls, usage, documents, prompts. [`ModelCall`] covers one
+//! model call from request to response. [`TracedExt::traced`] keeps a span open until a stream ends.
 //!
 //! ```
 //! use serde_json::json;
@@ -79,42 +79,43 @@
 //! span.set_tool_result("-3 °C");
 //! ```
 //!
-//! ## Fields that vanish
+//! ## Fields that are not declared
 //!
-//! `tracing` fixes a span's fields where its macro stands: `span.record("result", ..)` on a span that declares no `result`
-//! does nothing. `tracing` drops the value before any layer sees it, so that this one cannot keep it nor warn. Declare the
-//! field (`result = tracing::field::Empty`, or the bare name in `#[instrument(fields(result))]`), or record it with
-//! [`SpanExt::record_field`]: that keeps any field, and in debug builds warns once a callsite about one that
+//! The fields of a span are fixed in its macro: `span.record("result", ..)` has no effect if the span does not declare `result`.
+//! `tracing` drops the value before any layer sees it, so this layer can neither keep it nor warn. Declare the field
+//! (`result = tracing::field::Empty`, or just the name in `#[instrument(fields(result))]`), or record it with
+//! [`SpanExt::record_field`]. That keeps any field, and in debug builds warns once per callsite about a field that
 //! `Span::record` would have dropped.
 //!
 //! # Errors
 //!
-//! `#[instrument(err)]`, [`SpanExt::set_error`], events of level `ERROR` and panics set the status and, where there is an
-//! error, an `exception` event. What a panic said is known where [`init`] or [`Setup`] was used.
+//! `#[instrument(err)]`, [`SpanExt::set_error`], events of level `ERROR` and panics set the status and, if there is an error
+//! value, add an `exception` event. The message of a panic is recorded if [`init`] or [`Setup`] was used.
 //!
 //! # Privacy
 //!
-//! Content is recorded unless `OPENINFERENCE_HIDE_*` or `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` says
-//! otherwise: see [`Privacy`], which also takes a hook.
+//! Content is recorded unless `OPENINFERENCE_HIDE_*` or `OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT` turns it off: see
+//! [`Privacy`], which also accepts a hook.
 //!
 //! # Documents without a server
 //!
-//! [`Documents`] is an exporter that reassembles finished runs and hands documents of any format to a folder, a file or a
-//! function: those that `spanbridge export` makes of the same spans. Give it to [`Setup::with_documents`]: runs that are not
-//! finished when the program ends then have the spans that are still open, with what was recorded on them so far.
+//! [`Documents`] is an exporter that collects the spans of a run until it has finished, and writes documents of any format to a
+//! folder, a file or a function. They are the same as those of `spanbridge export`. Pass it to [`Setup::with_documents`]. If a
+//! run has not finished when the program ends, its document includes the spans that are still open, with what was recorded so
+//! far.
 //!
 //! # The end of a program
 //!
-//! Spans leave in batches. Dropping the [`Guard`] sends the last ones and gives out the documents of unfinished runs, within
-//! [a bound](Setup::with_flush_bound); SIGTERM does the same and then ends the process as it would have without the Layer.
-//! A program that handles SIGTERM itself says [`Setup::without_signals`]. `std::process::exit` and `abort` drop no guard:
-//! [`Guard::flush`] before them, or a spool.
+//! Spans are sent in batches. Dropping the [`Guard`] sends the last batch and writes the documents of unfinished runs, within [a
+//! time limit](Setup::with_flush_bound). SIGTERM does the same and then ends the process as it would without the layer. If your
+//! program handles SIGTERM itself, call [`Setup::without_signals`]. `std::process::exit` and `abort` do not drop the guard: call
+//! [`Guard::flush`] first, or use a spool. If spans could not be delivered, one line on standard error says how many and why.
 //!
 //! # Crash spool
 //!
-//! With [`Setup::with_spool`] (or `SPANBRIDGE_SPOOL`) spans stand on disk from their end until OTLP has delivered them.
-//! What a process leaves, by a crash or because nobody took its spans, goes out at the next start with the same folder:
-//! at least once, unchanged, under the resource of the process that made it.
+//! With [`Setup::with_spool`] (or `SPANBRIDGE_SPOOL`) a span is on disk from its end until it has been delivered over OTLP. Spans
+//! that remain, after a crash or because the receiver was down, are sent at the next start with the same folder: at least once,
+//! unchanged, with the resource of the process that made them.
 //!
 //! # Environment
 //!
@@ -128,13 +129,12 @@
 //! | `OTEL_TRACES_SAMPLER`, `OTEL_TRACES_SAMPLER_ARG` | the sampler |
 //! | `OTEL_{ATTRIBUTE,SPAN_ATTRIBUTE,SPAN_EVENT,SPAN_LINK,EVENT_ATTRIBUTE,LINK_ATTRIBUTE}_COUNT_LIMIT`, `OTEL_{ATTRIBUTE,SPAN_ATTRIBUTE}_VALUE_LENGTH_LIMIT` | limits; none unless set |
 //! | `OTEL_PROPAGATORS`, `TRACEPARENT`, `TRACESTATE` | propagation; the trace that started this process |
-//! | `PHOENIX_COLLECTOR_ENDPOINT`, `PHOENIX_API_KEY` | Phoenix, where the OTLP variables name no endpoint |
+//! | `PHOENIX_COLLECTOR_ENDPOINT`, `PHOENIX_API_KEY` | Phoenix, if the OTLP variables set no endpoint |
 //! | `SPANBRIDGE_DOCUMENTS`, `SPANBRIDGE_FORMAT` | a folder for [`Documents`], and their format; several with commas |
 //! | `SPANBRIDGE_SPOOL` | a folder for the crash spool |
-//! | `RUST_LOG` | which spans [`init`] takes: levels by target |
+//! | `RUST_LOG` | which spans [`init`] records: levels by target |
 //!
-//! `OTEL_SEMCONV_STABILITY_OPT_IN` has no effect: the Layer writes OpenInference, and keys of other dialects as they were
-//! recorded.
+//! `OTEL_SEMCONV_STABILITY_OPT_IN` has no effect: the layer writes OpenInference, and leaves keys of other dialects unchanged.
 
 mod access;
 mod call;
@@ -166,6 +166,7 @@ mod stream;
 mod subscribe;
 mod tls;
 mod tracer;
+mod undelivered;
 mod visit;
 mod way;
 mod words;

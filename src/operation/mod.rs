@@ -57,7 +57,7 @@ pub enum Kind {
     AgentCreate,
     /// A part of the operation around it.
     Detail,
-    /// Marked as agent work, of a kind that nobody knows.
+    /// Marked as agent work, but of an unknown kind.
     Unknown,
     /// Says nothing about agents: kept as a link between parents and children.
     #[default]

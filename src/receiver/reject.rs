@@ -12,7 +12,7 @@ use super::limits::InflateError;
 #[non_exhaustive]
 pub enum Rejection {
     /// The body is not protobuf of this signal.
-    #[error("the body is no OTLP {signal} request: {fault}")]
+    #[error("the body is not an OTLP {signal} request: {fault}")]
     Protobuf {
         /// What the path stands for.
         signal: Signal,
@@ -20,7 +20,7 @@ pub enum Rejection {
         fault: Fault,
     },
     /// The body is not JSON of this signal.
-    #[error("the body is no OTLP/JSON {signal} request: {detail}")]
+    #[error("the body is not an OTLP/JSON {signal} request: {detail}")]
     Json {
         /// What the path stands for.
         signal: Signal,
@@ -30,7 +30,7 @@ pub enum Rejection {
         source: JsonError,
     },
     /// The body carries another signal.
-    #[error("the body carries {found}, but this is {path}: send it to {right}", path = wanted.path(), right = found.path())]
+    #[error("the body has {found}, but this is {path}: send it to {right}", path = wanted.path(), right = found.path())]
     WrongSignal {
         /// What the path stands for.
         wanted: Signal,
@@ -38,7 +38,7 @@ pub enum Rejection {
         found: Signal,
     },
     /// Every id of the request is base64.
-    #[error("{first}; all {count} items of the request are like that, so none is stored")]
+    #[error("{first}; all {count} items of the request were rejected, so nothing is stored")]
     Base64Ids {
         /// The first.
         first: Refused,
@@ -49,19 +49,19 @@ pub enum Rejection {
     #[error("the request has no content-type; use application/x-protobuf or application/json")]
     NoContentType,
     /// A content type that OTLP does not have.
-    #[error("content-type {content_type} is not understood; use application/x-protobuf or application/json")]
+    #[error("content-type {content_type} is not supported; use application/x-protobuf or application/json")]
     ContentType {
         /// What was said.
         content_type: String,
     },
     /// A document or blocks of another type than JSON.
-    #[error("content-type {content_type} is not understood; use application/json")]
+    #[error("content-type {content_type} is not supported; use application/json")]
     DocumentType {
         /// What was said.
         content_type: String,
     },
     /// A compression that is not understood.
-    #[error("content-encoding {encoding} is not understood; use gzip, zstd, deflate or none")]
+    #[error("content-encoding {encoding} is not supported; use gzip, zstd, deflate or none")]
     ContentEncoding {
         /// What was said.
         encoding: String,
@@ -79,7 +79,7 @@ pub enum Rejection {
         limit: usize,
     },
     /// JSON of many objects that hold nothing: their values would take a multiple of any limit.
-    #[error("{objects} objects in {bytes} bytes of JSON hold nothing; OTLP's own are larger")]
+    #[error("{objects} objects in {bytes} bytes of JSON are too many; OTLP's own are larger")]
     Hollow {
         /// How many objects and lists there are.
         objects: usize,
@@ -88,7 +88,7 @@ pub enum Rejection {
     },
     /// What the request becomes takes more memory than it may.
     #[error(
-        "the request becomes more than {limit} bytes in memory; send smaller batches with fewer traces in each, or raise \
+        "the request would need more than {limit} bytes of memory; send smaller batches with fewer traces in each, or raise \
          --max-in-flight-bytes"
     )]
     Costly {
@@ -96,7 +96,9 @@ pub enum Rejection {
         limit: usize,
     },
     /// What the request becomes is a multiple of what came.
-    #[error("the {parts} traces in {bytes} bytes become {becomes} bytes {place}, the limit is {limit}; send fewer traces in one request")]
+    #[error(
+        "the {parts} traces in {bytes} bytes would take {becomes} bytes {place}; the limit is {limit}: send fewer traces in one request"
+    )]
     Spread {
         /// How many traces, or sessions of log records, there are.
         parts: usize,
@@ -110,7 +112,7 @@ pub enum Rejection {
         limit: usize,
     },
     /// The requests in work take too much memory.
-    #[error("{in_flight} bytes of requests are in work, the limit is {limit}; come again")]
+    #[error("{in_flight} bytes of requests are in progress, and the limit is {limit}; try again")]
     Overloaded {
         /// How much.
         in_flight: usize,
@@ -124,22 +126,22 @@ pub enum Rejection {
         source: crate::store::Error,
     },
     /// The receiver ends.
-    #[error("the bridge is shutting down; come again")]
+    #[error("the server is shutting down; try again")]
     ShuttingDown,
     /// The body did not come in time.
-    #[error("the body did not come in time: nothing for {seconds} seconds, or only a trickle")]
+    #[error("the body did not arrive in time: nothing for {seconds} s, or too little")]
     Slow {
         /// How long we waited, for more of it or for all of it.
         seconds: u64,
     },
     /// The body came, but not to its end.
-    #[error("the body was not whole after {seconds} seconds")]
+    #[error("the body was not complete after {seconds} s")]
     Late {
         /// How long was waited.
         seconds: u64,
     },
     /// The client's own deadline, `grpc-timeout`, has passed.
-    #[error("the deadline of the call, {milliseconds} ms after it came, has passed")]
+    #[error("the deadline of the call has passed ({milliseconds} ms)")]
     Deadline {
         /// What the client granted.
         milliseconds: u128,
@@ -157,13 +159,13 @@ pub enum Rejection {
     #[error(transparent)]
     Denied(#[from] Denied),
     /// A name that is not this machine's, where nobody is asked for a token.
-    #[error("the request is for {host}, which is no name of this machine: set --allowed-host (allowed_host) to it, or use a token")]
+    #[error("the request is for {host}, which is not a name of this machine; allow it with --allowed-host {host}, or use a token")]
     Host {
         /// What the request names.
         host: String,
     },
     /// A page of another origin, which was not told that it may send.
-    #[error("pages of {origin} may not send: set --cors-origin (cors_origin) to it")]
+    #[error("web pages of {origin} may not send requests; allow them with --cors-origin {origin}")]
     Origin {
         /// What the browser says of the page.
         origin: String,
@@ -180,11 +182,11 @@ pub enum Rejection {
     },
     /// The request came through this bridge before.
     #[error(
-        "these spans came through this bridge before (spanbridge-via): two bridges forward to each other; remove one of the two destinations"
+        "these spans have already passed through this server (spanbridge-via): two servers forward to each other; remove one of the two destinations"
     )]
     Loop,
     /// No such path or method of a service.
-    #[error("there is nothing at {path}; OTLP/HTTP takes /v1/traces, /v1/logs and /v1/metrics (any path that ends so)")]
+    #[error("there is nothing at {path}; OTLP/HTTP takes /v1/traces, /v1/logs and /v1/metrics, also below a prefix")]
     NotFound {
         /// What was asked for.
         path: String,
@@ -199,7 +201,7 @@ pub enum Rejection {
     #[error("gRPC needs HTTP/2; over HTTP/1.1 send application/x-protobuf or application/json")]
     GrpcNeedsHttp2,
     /// None or several messages in a call that takes one.
-    #[error("a unary call carries one message: {what}")]
+    #[error("a unary call has exactly one message: {what}")]
     Cardinality {
         /// What came.
         what: &'static str,
@@ -214,7 +216,7 @@ pub enum Rejection {
         service: String,
     },
     /// A gRPC frame that is none.
-    #[error("the gRPC message is not framed as it must be: {what}")]
+    #[error("the gRPC message is not framed correctly: {what}")]
     Frame {
         /// What is wrong.
         what: &'static str,

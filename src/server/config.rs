@@ -184,7 +184,7 @@ pub enum StartError {
     #[error(transparent)]
     Store(#[from] store::Error),
     /// Another program listens there.
-    #[error("{address} is in use by another program (Jaeger and Phoenix take 4317 too); stop it, or choose another: {flag} HOST:PORT")]
+    #[error("{address} is in use by another program (Jaeger and Phoenix use 4317 too); stop it, or choose another: {flag} HOST:PORT")]
     PortInUse {
         /// Where.
         address: String,
@@ -203,9 +203,9 @@ pub enum StartError {
     },
     /// Others could reach it, and nobody would be asked who they are.
     #[error(
-        "{address} ({flag}) can be reached from other machines, and everybody who reaches it could read and write: \
-         add tokens to the configuration (`spanbridge token new` makes one), or ask for certificates (--tls-client-ca); \
-         where the network itself keeps others out, say --allow-anonymous"
+        "{address} ({flag}) can be reached from other machines, and anyone who can reach it could read and write: \
+         add tokens to the configuration (`spanbridge token new` makes one), or require client certificates (--tls-client-ca); \
+         if the network keeps others out, pass --allow-anonymous"
     )]
     Exposed {
         /// Where.
@@ -223,7 +223,9 @@ pub enum StartError {
     #[error(transparent)]
     Forward(#[from] ForwardError),
     /// A destination is the bridge that sends to it.
-    #[error("destination {destination} ({url}) is this bridge itself; Jaeger and Phoenix take 4317 too: start one of them on another port")]
+    #[error(
+        "destination {destination} ({url}) is this server itself; Jaeger and Phoenix use port 4317 too: start one of them on another port"
+    )]
     ForwardToItself {
         /// Which.
         destination: String,

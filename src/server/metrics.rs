@@ -193,13 +193,13 @@ fn requests(out: &mut Text, receiver: &Receiver, readers: &Readers, ports: &Port
     out.one(
         "spanbridge_receiver_in_flight_bytes",
         Kind::Gauge,
-        "Bytes of requests in work.",
+        "Bytes of requests in progress.",
         in_flight,
     );
     out.one(
         "spanbridge_api_reserved_bytes",
         Kind::Gauge,
-        "Bytes of memory that requests to the API in work have reserved.",
+        "Bytes of memory that API requests in progress have reserved.",
         readers.reserved_bytes(),
     );
     let (refused, closed, found) = (refused.counts(), ports.closed.counts(), receiver.redaction().found());
@@ -226,7 +226,7 @@ fn requests(out: &mut Text, receiver: &Receiver, readers: &Readers, ports: &Port
     out.metric(
         "spanbridge_closed_connections_total",
         Kind::Counter,
-        "Connections closed by the bridge.",
+        "Connections closed by the server.",
         closed.iter().map(|(reason, count)| (vec![("reason", *reason)], count)),
     );
     out.metric(
@@ -313,7 +313,7 @@ const STORE: &[Row] = &[
     (
         "maintenance_failed",
         Kind::Gauge,
-        "1 while compression or retention fails; it is tried again, and the bridge's own log says why.",
+        "1 while compression or retention fails; it is retried, and the server's log says why.",
         |of| of.maintained.failure.is_some().into(),
     ),
     (
@@ -337,7 +337,7 @@ const STORE: &[Row] = &[
     (
         "recovery_index_rebuilt",
         Kind::Gauge,
-        "1 if the index was made anew at the start.",
+        "1 if the index was rebuilt at startup.",
         |of| of.found[3],
     ),
 ];

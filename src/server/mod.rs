@@ -100,7 +100,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// The store is in use or cannot be opened, a port is taken or could be reached by anybody, a certificate or a rule
+    /// The store is in use or cannot be opened, a port is in use or could be reached by anyone, a certificate or a rule
     /// cannot be used.
     pub async fn start(config: &Config) -> Result<Self, StartError> {
         let rules = config.security.rules()?;
@@ -258,7 +258,7 @@ impl Handle {
     ///
     /// # Errors
     ///
-    /// A certificate, a rule or a new project's store cannot be used, or anybody could reach the bridge now.
+    /// A certificate, a rule or a new project's store cannot be used, or anyone could reach the server now.
     pub fn reload(&self, config: &Config) -> Result<Vec<(Project, Recovery)>, StartError> {
         let mut security = config.security.clone();
         if self.ports.tls.is_none() {

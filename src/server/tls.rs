@@ -11,6 +11,9 @@ use tokio_rustls::rustls::pki_types::pem::{self, PemObject as _};
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::server::{VerifierBuilderError, WebPkiClientVerifier};
 use tokio_rustls::rustls::{self, RootCertStore, ServerConfig};
+use x509_cert::Certificate;
+use x509_cert::der::Decode as _;
+use x509_cert::time::Time;
 
 /// Where the certificates are, in PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +39,7 @@ pub enum TlsError {
         source: io::Error,
     },
     /// A file does not hold what it should.
-    #[error("there is no {what} in {path}; it must be in PEM form", path = path.display())]
+    #[error("there is no {what} in {path}; it must be in PEM format", path = path.display())]
     Missing {
         /// Which.
         path: PathBuf,
@@ -74,9 +77,10 @@ impl TlsFiles {
             what: "certificate",
         };
         let first = certificates(path)?.into_iter().next().ok_or_else(missing)?;
-        let (_, certificate) = x509_parser::parse_x509_certificate(&first).map_err(|_| missing())?;
-        let validity = certificate.validity();
-        Ok((validity.not_before.timestamp(), validity.not_after.timestamp()))
+        let certificate = Certificate::from_der(&first).map_err(|_| missing())?;
+        let validity = certificate.tbs_certificate().validity();
+        let seconds = |time: Time| i64::try_from(time.to_unix_duration().as_secs()).unwrap_or(i64::MAX);
+        Ok((seconds(validity.not_before), seconds(validity.not_after)))
     }
 
     pub(super) fn load(&self) -> Result<Arc<ServerConfig>, TlsError> {

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use serde_json::Value;
 
-/// An OTLP value. Every kind that the protocol has is kept as it came.
+/// An OTLP value. Every type of the protocol is kept unchanged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum AnyValue {
     /// Nothing set.

@@ -55,13 +55,13 @@ pub enum FindingKind {
     SameCallAs,
     /// A log record names a span that is not there.
     StrayLogRecord,
-    /// A tool's result names a call that nobody made.
+    /// A tool result refers to a call that does not exist.
     ResultWithoutCall,
     /// The history of a conversation was edited or cut.
     HistoryBranch,
     /// The spans name more than one session.
     SeveralSessions,
-    /// A marker of an operation's kind has a value that nobody knows.
+    /// An attribute that marks the kind of an operation has an unknown value.
     UnknownKind,
     /// Keys of no dialect were read by the shapes that all dialects share.
     UnknownDialect,

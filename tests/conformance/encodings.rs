@@ -87,7 +87,7 @@ fn refused() -> Vec<Row> {
     vec![
         protobuf("/v1/traces", plain.clone())
             .header("content-encoding", "br")
-            .refused(415, 12, "br is not understood; use gzip, zstd, deflate or none")
+            .refused(415, 12, "br is not supported; use gzip, zstd, deflate or none")
             .has("accept-encoding", "gzip, zstd, deflate")
             .row(
                 "1.other",
@@ -96,7 +96,7 @@ fn refused() -> Vec<Row> {
             ),
         json("/v1/traces", plain.clone())
             .header("content-encoding", "gzip, gzip")
-            .refused(415, 12, "gzip, gzip is not understood")
+            .refused(415, 12, "gzip, gzip is not supported")
             .row(
                 "1.other",
                 "several compressions at once are not taken: each is a chance for a bomb",
@@ -105,11 +105,11 @@ fn refused() -> Vec<Row> {
         protobuf("/v1/traces", gzip(&gzip(&plain)))
             .header("content-encoding", "gzip")
             .twice("content-encoding", "gzip")
-            .refused(415, 12, "gzip, gzip is not understood")
+            .refused(415, 12, "gzip, gzip is not supported")
             .row("1.other", "nor in two header lines", "rfc 9110, 5.3"),
         framed_grpc(TRACES, framed(1, &plain))
             .header("grpc-encoding", "snappy")
-            .refused(200, 12, "snappy is not understood")
+            .refused(200, 12, "snappy is not supported")
             .has("grpc-accept-encoding", "identity,gzip,zstd,deflate")
             .row(
                 "1.other",

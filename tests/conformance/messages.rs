@@ -173,7 +173,7 @@ fn undecodable() -> Vec<Row> {
 fn form_of_errors() -> Vec<Row> {
     let mut rows = Vec::new();
     let cases: [(&str, u16, i32, &str); 2] = [
-        ("/v1/traces", 400, 3, "the body is no OTLP"),
+        ("/v1/traces", 400, 3, "the body is not an OTLP"),
         ("/elsewhere", 404, 5, "there is nothing at"),
     ];
     for (path, status, code, words) in cases {
@@ -277,7 +277,7 @@ fn wrong_signal() -> Vec<Row> {
     let json_traces = otlp_json::spans(&body::spans(1, 1)).to_string();
     vec![
         protobuf("/v1/traces", body::logs(1))
-            .bad_request("carries logs, but this is /v1/traces: send it to /v1/logs")
+            .bad_request("has logs, but this is /v1/traces: send it to /v1/logs")
             .row("17.http", RULE, SPEC),
         protobuf("/v1/traces", body::metrics())
             .bad_request("send it to /v1/metrics")

@@ -114,7 +114,7 @@ fn overload(_: &Bridges) -> Verdict {
     wait_for("the slow request takes its place", || {
         bridge.metric("spanbridge_receiver_in_flight_bytes") >= 99_900
     })?;
-    hinted(&bridge.http, "1", "bytes of requests are in work")?;
+    hinted(&bridge.http, "1", "bytes of requests are in progress")?;
     drop(slow);
     let trace = fresh();
     wait_for("it is taken again", || {

@@ -73,20 +73,20 @@ fn content_types() -> Vec<Row> {
             .row("14.none", "an empty content type: the same", TYPES),
         json("/v1/traces", good())
             .header("content-type", "text/plain")
-            .refused(415, 3, "text/plain is not understood")
+            .refused(415, 3, "text/plain is not supported")
             .row("14.other", "another content type: 415 and a Status", TYPES),
         json("/v1/traces", good())
             .twice("content-type", "application/x-protobuf")
-            .refused_in_json(415, 3, "application/json, application/x-protobuf is not understood")
+            .refused_in_json(415, 3, "application/json, application/x-protobuf is not supported")
             .row("14.two", "two content types that differ: 415", TYPES),
         json("/v1/traces", good())
             .header("content-type", "application/grpc+json")
             .over_h2()
-            .refused_in_json(415, 3, "application/grpc+json is not understood")
+            .refused_in_json(415, 3, "application/grpc+json is not supported")
             .row("14.other", "gRPC with messages in JSON: 415", GRPC),
         json("/v1/traces", good())
             .header("content-type", "application/grpc-web")
-            .refused_in_json(415, 3, "application/grpc-web is not understood")
+            .refused_in_json(415, 3, "application/grpc-web is not supported")
             .row("14.other", "gRPC-Web: 415", GRPC),
     ]);
     rows
@@ -250,7 +250,7 @@ fn browsers() -> Vec<Row> {
             .row("cors", "what is no browser is told nothing of it", FETCH),
         json("/v1/traces", body::json(three))
             .header("origin", PAGE)
-            .refused(403, 7, "set --cors-origin")
+            .refused(403, 7, "allow them with --cors-origin")
             .lacks("access-control-allow-origin")
             .lacks("vary")
             .row("cors", "not asked for: a page may not send", FETCH),

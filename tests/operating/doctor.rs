@@ -86,10 +86,10 @@ fn the_doctor_beside_a_running_bridge() {
         &format!("process {} (spanbridge) writes to it", serving.child.id()),
     );
     expect(&findings, "log", "ok", "1 segment read, 0 of them compressed; 1 record");
-    expect(&findings, "index", "ok", "whole, 1 trace");
+    expect(&findings, "index", "ok", "intact, 1 trace");
     expect(&findings, "ports", "ok", &format!("process {} (spanbridge)", serving.child.id()));
     expect(&findings, "server", "ok", "it takes spans");
-    expect(&findings, "exporters", "ok", "is this bridge");
+    expect(&findings, "exporters", "ok", "is this server");
     // Another data directory wants the same ports.
     let other = tempfile::tempdir().expect("a directory");
     let (status, findings) = doctor(
@@ -106,7 +106,7 @@ fn the_doctor_beside_a_running_bridge() {
         &[],
     );
     assert_eq!(status, 1);
-    expect(&findings, "ports", "wrong", "is taken by process");
+    expect(&findings, "ports", "wrong", "is in use by process");
     // The bridge took no notice, and took no harm.
     assert_eq!(send(&serving, &[span(1, 2)]), 200);
     serving.stop();
@@ -119,14 +119,14 @@ fn the_doctor_on_what_is_broken_changes_nothing() {
     let before = snapshot(&data);
     let (status, findings) = doctor(&call, &[]);
     assert_eq!((status, snapshot(&data) == before), (0, true), "{findings:#?}");
-    expect(&findings, "directory", "ok", "no bridge writes to it");
+    expect(&findings, "directory", "ok", "no server writes to it");
 
     let project = data.join("projects/acme/web");
     fs::create_dir_all(&project).expect("makes");
     fs::copy(data.join("0000000001.log"), project.join("0000000001.log")).expect("copies");
     let (_, findings) = doctor(&call, &[]);
     expect(&findings, "log", "ok", "projects/acme/web: 1 segment read");
-    expect(&findings, "index", "warning", "projects/acme/web: there is none");
+    expect(&findings, "index", "warning", "projects/acme/web: there is no index");
     fs::remove_dir_all(data.join("projects")).expect("removes");
 
     let segment = data.join("0000000001.log");
@@ -148,18 +148,18 @@ fn the_doctor_on_what_is_broken_changes_nothing() {
     let (status, findings) = doctor(&call, &[]);
     assert_eq!((status, snapshot(&data) == before), (1, true));
     expect(&findings, "log", "wrong", "segment 1: ");
-    expect(&findings, "log", "warning", "are no whole record");
+    expect(&findings, "log", "warning", "are an incomplete record");
     expect(&findings, "index", "wrong", "not a database");
     expect(&findings, "directory", "warning", "mode 0755");
     // What it says mends it.
     assert!(spanbridge(&["reindex", "--data-dir", text(&data)]).status.success());
     let (_, findings) = doctor(&call, &[]);
-    expect(&findings, "index", "ok", "whole, 1 trace");
+    expect(&findings, "index", "ok", "intact, 1 trace");
     fs::rename(&segment, data.join("0000000003.log")).expect("renames");
     fs::write(&segment, b"SPBRLOG\x09").expect("writes");
     let (status, findings) = doctor(&call, &[]);
     assert_eq!(status, 1);
-    expect(&findings, "log", "wrong", "segments 2 to 2 are gone");
+    expect(&findings, "log", "wrong", "segments 2 to 2 are missing");
 }
 
 /// A data directory with 90 traces, most of them in compressed segments.
@@ -264,7 +264,12 @@ fn the_doctor_mends_a_head_that_does_not_fit_its_records() {
     let call = [&["--data-dir", text(&data)][..], &ANY_PORTS].concat();
     let (status, findings) = doctor(&call, &[]);
     assert_eq!(status, 1);
-    expect(&findings, "log", "wrong", "segment 1: its records are raw, its head says otherwise");
+    expect(
+        &findings,
+        "log",
+        "wrong",
+        "segment 1: its records are raw, but its header says otherwise",
+    );
     let mend = findings
         .iter()
         .find(|found| found["check"] == "log" && found["status"] == "wrong")
@@ -272,7 +277,7 @@ fn the_doctor_mends_a_head_that_does_not_fit_its_records() {
     let mend = mend["mend"]
         .as_str()
         .expect("words")
-        .strip_prefix("with the bridge stopped: ")
+        .strip_prefix("with the server stopped: ")
         .expect("a command");
     let mend = mend.replace("spanbridge reindex", &format!("{} reindex", env!("CARGO_BIN_EXE_spanbridge")));
     assert!(
@@ -307,19 +312,19 @@ fn the_doctor_on_settings_and_variables() {
     ];
     let (status, findings) = doctor(&open, &[]);
     assert_eq!(status, 1);
-    expect(&findings, "settings", "wrong", "nobody is asked who they are");
+    expect(&findings, "settings", "wrong", "without authentication");
     let call = ["--data-dir", text(&data), "--only", "exporters"];
     for (variables, status, words) in [
         (
             vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9999")],
             "warning",
-            "is not this bridge",
+            "is not this server",
         ),
         (vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4318")], "warning", "has no http://"),
         (
             vec![("OTEL_EXPORTER_OTLP_ENDPOINT", "https://127.0.0.1:4318")],
             "wrong",
-            "speaks no TLS",
+            "uses no TLS",
         ),
         (
             vec![("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://127.0.0.1:4318")],
@@ -332,10 +337,10 @@ fn the_doctor_on_settings_and_variables() {
                 ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
             ],
             "ok",
-            "is this bridge",
+            "is this server",
         ),
         (vec![("OTEL_SDK_DISABLED", "true")], "wrong", "OTEL_SDK_DISABLED=true"),
-        (vec![("OTEL_EXPORTER_OTLP_PROTOCOL", "http")], "warning", "is none of OTLP's"),
+        (vec![("OTEL_EXPORTER_OTLP_PROTOCOL", "http")], "warning", "is not an OTLP protocol"),
         (vec![], "ok", "none is set"),
     ] {
         let (code, findings) = doctor(&call, &variables);
@@ -344,7 +349,7 @@ fn the_doctor_on_settings_and_variables() {
     }
     // A certificate that has ended, and one that has not.
     let key = rcgen::KeyPair::generate().expect("a key");
-    for (year, status, words) in [(2_020, "wrong", "ended"), (2_099, "ok", "is valid for")] {
+    for (year, status, words) in [(2_020, "wrong", "expired"), (2_099, "ok", "is valid for")] {
         let mut parameters = rcgen::CertificateParams::new(vec!["localhost".to_owned()]).expect("parameters");
         parameters.not_before = rcgen::date_time_ymd(2_019, 1, 1);
         parameters.not_after = rcgen::date_time_ymd(year, 1, 1);

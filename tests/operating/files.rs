@@ -24,7 +24,7 @@ fn commands() -> Vec<String> {
 }
 
 #[test]
-fn manual_pages_completions_and_help_cover_every_command() {
+fn manual_pages_and_help_cover_every_command() {
     let commands = commands();
     assert!(commands.len() >= 11 && commands.iter().any(|name| name == "doctor"), "{commands:?}");
     let whole = spanbridge(&["man"]);
@@ -41,42 +41,75 @@ fn manual_pages_completions_and_help_cover_every_command() {
         assert!(group || help.contains("Example"), "{name}:\n{help}");
     }
     assert_eq!(spanbridge(&["man", "nothing"]).status.code(), Some(2));
+}
+
+/// What the program offers for a line in a shell, without the shell.
+fn offered(words: &[&str]) -> Vec<String> {
+    let output = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+        .env("_SPANBRIDGE_COMPLETE", "fish")
+        .args(["--", "spanbridge"])
+        .args(words)
+        .output()
+        .expect("runs");
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let lines = stdout(&output);
+    lines
+        .lines()
+        .map(|line| line.split('\t').next().unwrap_or_default().to_owned())
+        .collect()
+}
+
+#[test]
+fn completions_offer_commands_flags_and_values() {
+    assert!(commands().iter().all(|name| offered(&[""]).contains(name)));
+    for (words, value) in [
+        (&["serve", "--retain-h"][..], "--retain-hours"),
+        (&["convert", "--to", "op"], "openreward"),
+        (&["export", "--option", "openreward.sub"], "openreward.subagents=nested"),
+        (&["ls", "--status", "er"], "error"),
+    ] {
+        assert!(offered(words).iter().any(|word| word == value), "{words:?}: {:?}", offered(words));
+    }
+}
+
+#[test]
+fn completions_offer_the_traces_and_sessions_of_the_store() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data");
+    let data = data.to_str().expect("a path");
+    // No store, no server, no message.
+    assert!(offered(&["show", "--data-dir", data, ""]).iter().all(|word| word.starts_with('-')));
+    assert!(offered(&["ls", "--server", "http://127.0.0.1:1", "--session", ""]).is_empty());
+
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/made-session/001.traces.json");
+    let imported = spanbridge(&["import", "--data-dir", data, &case.to_string_lossy()]);
+    assert!(imported.status.success(), "{imported:?}");
+    let listed = stdout(&spanbridge(&["ls", "--data-dir", data, "--json"]));
+    let listed: serde_json::Value = serde_json::from_str(listed.lines().next().expect("a trace")).expect("JSON");
+    let trace = listed["trace_id"].as_str().expect("an id");
+    assert!(offered(&["show", "--data-dir", data, &trace[..4]]).contains(&trace.to_owned()));
+    assert!(offered(&["export", &format!("--data-dir={data}"), "--trace", ""]).contains(&trace.to_owned()));
+    assert_eq!(offered(&["ls", "--data-dir", data, "--session", ""]), ["talk-1"]);
+}
+
+#[test]
+fn the_scripts_for_shells_ask_the_program() {
+    let path = Path::new(env!("CARGO_BIN_EXE_spanbridge")).parent().expect("a folder");
+    let path = format!("{}:{}", path.display(), std::env::var("PATH").unwrap_or_default());
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = stdout(&spanbridge(&["completions", shell]));
-        for name in &commands {
-            assert!(script.contains(name.as_str()), "{shell}: {name}");
-        }
-        assert!(script.contains("retain-hours"), "{shell}: flags");
+        assert!(script.contains("_SPANBRIDGE_COMPLETE"), "{shell}: {script}");
     }
     let bash = tempfile::NamedTempFile::new().expect("a file");
     fs::write(bash.path(), stdout(&spanbridge(&["completions", "bash"]))).expect("writes");
-    for (line, previous, begun, offered) in [
-        ("do", "spanbridge", "do", "doctor"),
-        ("convert --to op", "--to", "op", "openreward"),
-        (
-            "export --option openreward.sub",
-            "--option",
-            "openreward.sub",
-            "openreward.subagents=nested",
-        ),
-        ("ls --status er", "--status", "er", "error"),
-    ] {
-        let ask = format!(
-            "source '{}'; COMP_WORDS=(spanbridge {line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); \
-             _spanbridge spanbridge '{begun}' '{previous}'; echo \"${{COMPREPLY[*]}}\"",
-            bash.path().display()
-        );
-        match Command::new("bash").args(["-c", &ask]).output() {
-            Ok(output) => {
-                let found = stdout(&output);
-                assert!(
-                    found.split_whitespace().any(|word| word == offered),
-                    "{line}: {found} {}",
-                    String::from_utf8_lossy(&output.stderr)
-                );
-            }
-            Err(error) => eprintln!("the script was not run in bash: {error}"),
-        }
+    let ask = format!(
+        "source '{}'; COMP_WORDS=(spanbridge do); COMP_CWORD=1; COMP_TYPE=9; _clap_complete_spanbridge spanbridge do spanbridge; \
+         echo \"${{COMPREPLY[*]}}\"",
+        bash.path().display()
+    );
+    match Command::new("bash").args(["-c", &ask]).env("PATH", path).output() {
+        Ok(output) => assert_eq!(stdout(&output).trim(), "doctor", "{}", String::from_utf8_lossy(&output.stderr)),
+        Err(error) => eprintln!("the script was not run in bash: {error}"),
     }
 }
 

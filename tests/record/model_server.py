@@ -1,7 +1,7 @@
 """A model that answers by a script: it asks for the offered tools, then answers with their results.
 
 Words in the question change the script: `fail400` is refused, `one by one` asks for one tool a turn.
-Paths: OpenAI chat completions, Responses and embeddings, Anthropic messages."""
+Paths: OpenAI chat completions and Responses, Anthropic messages, Gemini."""
 import itertools, json, time
 
 NUMBERS = itertools.count(1)
@@ -34,8 +34,9 @@ class Turn:
 
     def __init__(self, api, body):
         self.api, self.body = api, body
-        self.offered = [(t.get("function") or t).get("name") for t in body.get("tools") or []]
-        messages = body.get("messages") if "messages" in body else body.get("input")
+        tools = [d for t in body.get("tools") or [] for d in t.get("functionDeclarations") or [t]]
+        self.offered = [(t.get("function") or t).get("name") for t in tools]
+        messages = body.get("messages") or body.get("input") or of_gemini(body.get("contents"))
         if isinstance(messages, str):
             messages = [{"role": "user", "content": messages}]
         self.messages = messages or []
@@ -59,7 +60,7 @@ class Turn:
         size = len(json.dumps(self.messages)) // 4 + 17
         self.usage = {"input": size, "output": len(text) // 4 + 9 * len(self.calls) + 3, "cached": 0, "reasoning": 0}
         self.usage["total"] = self.usage["input"] + self.usage["output"]
-        self.id = {"openai.chat": "chatcmpl-", "openai.responses": "resp_", "anthropic": "msg_"}[api] + f"{next(NUMBERS):012d}rec"
+        self.id = {"openai.chat": "chatcmpl-", "openai.responses": "resp_", "anthropic": "msg_", "gemini": "gemini-"}[api] + f"{next(NUMBERS):012d}rec"
         self.model = (body.get("model") or "?").rsplit("/", 1)[-1] + "-2024-07-18"
 
     def log(self, n, status, error=None):
@@ -79,9 +80,11 @@ class Turn:
 def answer(turn):
     """(content type, body) in the API's own form."""
     stream = bool(turn.body.get("stream"))
-    events = {"openai.chat": chat, "openai.responses": responses, "anthropic": anthropic}[turn.api](turn, stream)
+    events = {"openai.chat": chat, "openai.responses": responses, "anthropic": anthropic, "gemini": gemini}[turn.api](turn, stream)
     if not stream:
         return "application/json", json.dumps(events)
+    if turn.api == "gemini":
+        return "text/event-stream", "".join(f"data: {json.dumps(e)}\r\n\r\n" for e in events)
     named = turn.api != "openai.chat"
     lines = "".join((f"event: {e['type']}\n" if named else "") + f"data: {json.dumps(e)}\n\n" for e in events)
     return "text/event-stream", lines + ("" if named else "data: [DONE]\n\n")
@@ -141,7 +144,37 @@ def anthropic(turn, stream):
     return out + [{"type": "message_delta", "delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": turn.usage["output"]}}, {"type": "message_stop"}]
 
 
+def of_gemini(contents):
+    """Gemini's contents as messages of the OpenAI form."""
+    messages = []
+    for content in contents or []:
+        results = [part["functionResponse"]["response"] for part in content["parts"] if "functionResponse" in part]
+        messages += [{"role": "tool", "content": result.get("output") or json.dumps(result)} for result in results]
+        if not results:
+            role = "assistant" if content.get("role") == "model" else "user"
+            messages.append({"role": role, "content": " ".join(part.get("text") or "" for part in content["parts"])})
+    return messages
+
+
+def gemini(turn, stream):
+    parts = [{"text": turn.text}] + [{"functionCall": {"name": c["name"], "args": c["arguments"]}} for c in turn.calls]
+    usage = {"promptTokenCount": turn.usage["input"], "candidatesTokenCount": turn.usage["output"], "totalTokenCount": turn.usage["total"]}
+    body = {"responseId": turn.id, "modelVersion": turn.model, "usageMetadata": usage,
+            "candidates": [{"index": 0, "content": {"role": "model", "parts": parts}, "finishReason": "STOP"}]}
+    return [body] if stream else body
+
+
+def request_body(path, body):
+    """The body with what Gemini's API says in the path."""
+    if api_of(path) != "gemini":
+        return body
+    model, method = path.split("?")[0].rsplit("/", 1)[-1].split(":")
+    return body | {"model": model, "stream": method == "streamGenerateContent"}
+
+
 def api_of(path):
+    if path.split("?")[0].endswith((":generateContent", ":streamGenerateContent")):
+        return "gemini"
     for end, api in (("/chat/completions", "openai.chat"), ("/responses", "openai.responses"), ("/messages", "anthropic")):
         if path.split("?")[0].endswith(end):
             return api

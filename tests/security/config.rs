@@ -114,15 +114,15 @@ fn a_fault_in_the_file_is_told_with_its_place() {
         ),
         (
             "[[tokens]]\nname = \"a\"\nhash = \"spanbridge_5481\"\nrights = [\"read\"]\n",
-            "token a: a hash is written sha256: and 64 hexadecimal digits; `spanbridge token new` makes a token and its hash",
+            "token a: a hash is `sha256:` followed by 64 hexadecimal digits; `spanbridge token new` makes a token and its hash",
         ),
         (
             "[[redact]]\nvalue = \"(5481\"\naction = \"mask\"\n",
-            "redaction rule 1 has a value that is no regular expression: unclosed group",
+            "redaction rule 1 has a value that is not a regular expression: unclosed group",
         ),
         (
             "[[redact]]\nname = \"n\"\naction = \"mask\"\n",
-            "redaction rule n has neither key nor value; give it the one, the other or both",
+            "redaction rule n has neither key nor value; it needs at least one of them",
         ),
         (
             "[[redact]]\nvalue = \"x*\"\naction = \"mask\"\n",
@@ -130,7 +130,7 @@ fn a_fault_in_the_file_is_told_with_its_place() {
         ),
         (
             "[[redact]]\nkey = \"x\"\naction = \"hash\"\n",
-            "redaction rule 1 has the action hash, which needs redact_hash_key: a long random text that stays secret",
+            "redaction rule 1 has the action hash, which needs redact_hash_key: a long random secret",
         ),
         (
             "[[redact]]\nname = \"n\"\nkey = \"x\"\naction = \"mask\"\n[[redact]]\nname = \"n\"\nkey = \"y\"\naction = \"mask\"\n",
@@ -146,7 +146,7 @@ fn a_fault_in_the_file_is_told_with_its_place() {
     let given = token("ci", &["read"], "acme/../web");
     assert_eq!(
         refused(&given.config, &[]),
-        "spanbridge: token ci: a project is written ORG/PROJECT, each of 1 to 64 small letters, digits, `-`, `_` and `.`, \
+        "spanbridge: token ci: a project is ORG/PROJECT, each of 1 to 64 lowercase letters, digits, `-`, `_` and `.`, \
          the first a letter or digit; \"acme/../web\" is not"
     );
     let given = token("ci", &[], "acme/web");
@@ -164,9 +164,9 @@ fn an_address_of_others_takes_tokens_or_certificates() {
         for address in ["0.0.0.0:0", "[::]:0"] {
             let said = refused("", &[flag, address]);
             let expected = format!(
-                "spanbridge: {address} ({flag}) can be reached from other machines, and everybody who reaches it could read and \
-                 write: add tokens to the configuration (`spanbridge token new` makes one), or ask for certificates \
-                 (--tls-client-ca); where the network itself keeps others out, say --allow-anonymous"
+                "spanbridge: {address} ({flag}) can be reached from other machines, and anyone who can reach it could read and \
+                 write: add tokens to the configuration (`spanbridge token new` makes one), or require client certificates \
+                 (--tls-client-ca); if the network keeps others out, pass --allow-anonymous"
             );
             assert_eq!(said, expected);
         }
@@ -194,7 +194,8 @@ fn a_new_token_is_shown_once_with_its_configuration() {
     assert!(secret.starts_with("spanbridge_") && secret.len() == 54, "{secret}");
     let said = text(&output.stderr);
     assert!(!said.contains(&secret), "{said}");
-    let (_, config) = said.split_once("configuration file:\n").expect("a snippet");
+    // The notes around the entry are comments, so that all of it can go into the file.
+    let config = said.as_str();
     let table: toml::Table = toml::from_str(config).expect("TOML");
     let entry = &table["tokens"][0];
     assert_eq!(entry["name"].as_str(), Some("ci \"x\""));

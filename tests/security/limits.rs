@@ -115,7 +115,7 @@ fn a_body_that_does_not_come_is_not_waited_for() {
     stalled.write_all(b"{").expect("sent");
     let answer = to_the_end(stalled);
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
-    assert!(answer.contains("nothing for 1 seconds, or only a trickle"), "{answer}");
+    assert!(answer.contains("nothing for 1 s, or too little"), "{answer}");
     let trickle = connect(bridge.http);
     let mut writer = trickle.try_clone().expect("a socket");
     writer.write_all(request.as_bytes()).expect("sent");
@@ -130,7 +130,7 @@ fn a_body_that_does_not_come_is_not_waited_for() {
     });
     let answer = to_the_end(trickle);
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
-    assert!(answer.contains("the body was not whole after 3 seconds"), "{answer}");
+    assert!(answer.contains("the body was not complete after 3 s"), "{answer}");
     assert!(feeder.join().expect("ends"), "the connection stayed open");
     for reason in ["slow", "late"] {
         let name = format!("spanbridge_receiver_refused_requests_total{{reason=\"{reason}\"}}");

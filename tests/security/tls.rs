@@ -128,11 +128,11 @@ fn certificates_that_cannot_be_used_are_told_at_the_start() {
     assert!(refused(&missing, &key).starts_with(&format!("spanbridge: cannot read {missing}: No such file")));
     assert_eq!(
         refused(&key, &key),
-        format!("spanbridge: there is no certificate in {key}; it must be in PEM form")
+        format!("spanbridge: there is no certificate in {key}; it must be in PEM format")
     );
     assert_eq!(
         refused(&certificate, &certificate),
-        format!("spanbridge: there is no private key in {certificate}; it must be in PEM form")
+        format!("spanbridge: there is no private key in {certificate}; it must be in PEM format")
     );
     let foreign = refused(&certificate, &path("other.pem"));
     assert!(

@@ -12,8 +12,8 @@ use tonic::{Code, Request};
 use crate::serving::{Serving, bearer, files, holds, run, span, text, token, trace_id};
 
 const PROTOBUF: &str = "application/x-protobuf";
-const NO_TOKEN: &str = "a token is needed here: send the header `authorization: Bearer TOKEN`";
-const UNKNOWN: &str = "the token is not known here";
+const NO_TOKEN: &str = "this request needs a token: send the header `authorization: Bearer TOKEN`";
+const UNKNOWN: &str = "the token is unknown";
 
 /// Code and message of a `google.rpc.Status`.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -236,10 +236,7 @@ fn projects_see_nothing_of_each_other() {
     let none = ls("acme/none");
     assert!(none.0 == Some(2) && none.2.contains("there is no store in"), "{none:?}");
     let trick = ls("../acme/web");
-    assert!(
-        trick.0 == Some(2) && trick.2.contains("a project is written ORG/PROJECT"),
-        "{trick:?}"
-    );
+    assert!(trick.0 == Some(2) && trick.2.contains("a project is ORG/PROJECT"), "{trick:?}");
     let again = run(&["reindex", "--data-dir", data, "--project", "acme/web"], &[]);
     assert!(text(&again.stderr).contains("2 traces in the index"), "{}", text(&again.stderr));
     let show = run(&["show", "0101", "--data-dir", data, "--project", "other/web"], &[]);

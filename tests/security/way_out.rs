@@ -21,7 +21,7 @@ fn the_wrong_scheme_or_port_is_told() {
     assert!(said.contains("speaks TLS on this port; write https://"), "{said}");
     let said = ls(&format!("https://{}", secure.api), &[]);
     assert!(
-        said.contains("no authority that is trusted here signed") && said.contains("--ca FILE"),
+        said.contains("authority that this machine does not trust") && said.contains("--ca FILE"),
         "{said}"
     );
     let plain = Serving::start("");

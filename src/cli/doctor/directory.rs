@@ -17,16 +17,16 @@ const TOO_LITTLE: u64 = 64 << 20;
 
 /// The file systems that say `synced` of what a crash of the machine may take, and why.
 const LIARS: &[(&str, &str)] = &[
-    ("tmpfs", "it is memory: a restart of the machine takes all of it"),
-    ("ramfs", "it is memory: a restart of the machine takes all of it"),
-    ("overlay", "it is a container's own layer: it goes with the container"),
-    ("nfs", "locks and syncs over the network hold only as far as its server keeps them"),
-    ("nfs4", "locks and syncs over the network hold only as far as its server keeps them"),
-    ("cifs", "locks and syncs over the network hold only as far as its server keeps them"),
-    ("smb3", "locks and syncs over the network hold only as far as its server keeps them"),
-    ("9p", "the machine below may keep what was synced in its memory"),
-    ("virtiofs", "the machine below may keep what was synced in its memory"),
-    ("fuse", "whether a sync reaches a disk is up to the program behind it"),
+    ("tmpfs", "it is in memory: a restart of the machine deletes it"),
+    ("ramfs", "it is in memory: a restart of the machine deletes it"),
+    ("overlay", "it is a container's own layer: it is deleted with the container"),
+    ("nfs", "locks and syncs are only as reliable as the file server"),
+    ("nfs4", "locks and syncs are only as reliable as the file server"),
+    ("cifs", "locks and syncs are only as reliable as the file server"),
+    ("smb3", "locks and syncs are only as reliable as the file server"),
+    ("9p", "the host may keep synced data in memory"),
+    ("virtiofs", "the host may keep synced data in memory"),
+    ("fuse", "whether a sync reaches a disk depends on the program that provides it"),
 ];
 
 /// Looks at the directory, and says who writes to it.
@@ -34,10 +34,10 @@ pub(super) fn check(directory: &Path, found: &mut Findings) -> Option<Process> {
     let shown = directory.display();
     let Ok(data) = fs::metadata(directory) else {
         let above = nearest(directory);
-        found.ok(format!("{shown} is not there yet; serve makes it"));
+        found.ok(format!("{shown} does not exist yet; serve creates it"));
         if !writable(&above) {
             found.wrong(
-                format!("it cannot be made: {} is not ours to write", above.display()),
+                format!("it cannot be created: this user cannot write to {}", above.display()),
                 "serve does not start",
                 format!("sudo install -d -m 0700 -o \"$(id -u)\" {}", quoted(directory)),
             );
@@ -47,13 +47,17 @@ pub(super) fn check(directory: &Path, found: &mut Findings) -> Option<Process> {
     };
     if !data.is_dir() {
         let why = "serve needs a directory there";
-        found.wrong(format!("{shown} is no directory"), why, "serve --data-dir DIR, another one");
+        found.wrong(
+            format!("{shown} is not a directory"),
+            why,
+            "pass another directory: serve --data-dir DIR",
+        );
         return None;
     }
     let holder = processes::holder(directory);
     match &holder {
         Some(process) => found.ok(format!("{shown}; {process} writes to it")),
-        None => found.ok(format!("{shown}; no bridge writes to it")),
+        None => found.ok(format!("{shown}; no server writes to it")),
     }
     permissions(directory, &data, found);
     room(directory, found);
@@ -81,7 +85,7 @@ fn permissions(directory: &Path, data: &fs::Metadata, found: &mut Findings) {
     if !writable(directory) {
         found.wrong(
             format!(
-                "{} is not ours to write (its owner is user {owner}, we are {me})",
+                "this user cannot write to {} (its owner is user {owner}, this is user {me})",
                 directory.display()
             ),
             "serve does not start as this user; reading may fail too",
@@ -98,16 +102,19 @@ fn permissions(directory: &Path, data: &fs::Metadata, found: &mut Findings) {
         .collect();
     if let Some(first) = others.first() {
         found.wrong(
-            format!("{} files are another user's than the directory, {first} among them", others.len()),
-            "a bridge that runs as the directory's owner cannot write them; a command that ran as root may have left them",
+            format!(
+                "{} files belong to another user than the directory, for example {first}",
+                others.len()
+            ),
+            "a server that runs as the owner of the directory cannot write to them; a command that ran as root may have created them",
             format!("sudo chown -R {owner} {}", quoted(directory)),
         );
     }
     let mode = data.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
         found.warning(
-            format!("others of this machine can look into it (mode {mode:04o})"),
-            "spans hold what people said to the agent",
+            format!("other users of this machine can read it (mode {mode:04o})"),
+            "spans contain what people said to the agent",
             format!("chmod 0700 {}", quoted(directory)),
         );
     }
@@ -123,7 +130,7 @@ fn room(directory: &Path, found: &mut Findings) {
     let Ok(system) = rustix::fs::statvfs(directory) else { return };
     let free = system.f_bavail.saturating_mul(system.f_frsize);
     let what = format!("{} are free", size(free));
-    let mend = "free some space, or have old spans removed: serve --retain-bytes BYTES or --retain-hours HOURS";
+    let mend = "free some space, or remove old spans: serve --retain-bytes BYTES or --retain-hours HOURS";
     match free {
         0..TOO_LITTLE => found.wrong(
             what,
@@ -146,8 +153,8 @@ fn file_system(directory: &Path, found: &mut Findings) {
         None => found.ok(format!("the file system is {kind}")),
         Some((_, why)) => found.warning(
             format!("the file system is {kind}"),
-            format!("accepted is durable only as far as the disk is: {why}"),
-            "serve --data-dir DIR on a local disk; for a container, a volume",
+            format!("acknowledged spans may be lost: {why}"),
+            "use a local disk (serve --data-dir DIR) or, in a container, a volume",
         ),
     }
 }

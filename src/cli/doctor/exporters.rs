@@ -29,13 +29,13 @@ pub(super) fn check(config: &Config, found: &mut Findings) {
         endpoint(config, (name, &value, *path), tls, &ours, found);
     }
     if !any {
-        found.ok(format!("none is set in this shell; to send here: {ours}"));
+        found.ok(format!("none is set in this shell; to send spans here: {ours}"));
     }
     silent(found);
     protocol(found);
     if any && !config.security.tokens.is_empty() && set("OTEL_EXPORTER_OTLP_HEADERS").is_none() {
         found.warning(
-            "OTEL_EXPORTER_OTLP_HEADERS is not set, and the bridge asks for tokens",
+            "OTEL_EXPORTER_OTLP_HEADERS is not set, and the server requires tokens",
             "requests without a token are refused with UNAUTHENTICATED or 401",
             "export OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20TOKEN",
         );
@@ -48,7 +48,7 @@ fn endpoint(config: &Config, (name, value, path): (&str, &str, Option<&str>), tl
     let (authority, place) = rest.split_once('/').map_or((rest, ""), |(authority, place)| (authority, place));
     if scheme.is_empty() {
         let what = format!("{name}={value} has no http:// or https://");
-        found.warning(what, "some exporters refuse it, some take TLS for granted", unset);
+        found.warning(what, "some exporters reject it, others use TLS", unset);
         return;
     }
     let with_port = match authority.rsplit_once(':') {
@@ -57,17 +57,17 @@ fn endpoint(config: &Config, (name, value, path): (&str, &str, Option<&str>), tl
     };
     let same = |address: &String| reaches(&with_port, address);
     if !same(&config.grpc) && !same(&config.http) {
-        let what = format!("{name}={value} is not this bridge ({}, {})", config.grpc, config.http);
+        let what = format!("{name}={value} is not this server ({}, {})", config.grpc, config.http);
         found.warning(what, "spans of programs started in this shell go there", unset);
     } else if (scheme == "https") != tls {
-        let what = format!("{name}={value}: the bridge speaks {}", if tls { "TLS" } else { "no TLS" });
-        found.wrong(what, "no connection comes about", unset);
+        let what = format!("{name}={value}: the server uses {}", if tls { "TLS" } else { "no TLS" });
+        found.wrong(what, "exporters cannot connect", unset);
     } else if let Some(path) = path.filter(|path| !grpc() && !format!("/{place}").trim_end_matches('/').ends_with(path)) {
         let what = format!("{name}={value} does not end in {path}");
-        let why = "over HTTP an endpoint of one signal is used as it is: the answer is 404";
+        let why = "over HTTP, exporters use the endpoint of a signal unchanged, so they get 404";
         found.wrong(what, why, format!("export {name}={}{path}", value.trim_end_matches('/')));
     } else {
-        found.ok(format!("{name}={value} is this bridge"));
+        found.ok(format!("{name}={value} is this server"));
     }
 }
 
@@ -91,8 +91,8 @@ fn grpc() -> bool {
 fn protocol(found: &mut Findings) {
     let Some(value) = set("OTEL_EXPORTER_OTLP_PROTOCOL") else { return };
     if !matches!(value.as_str(), "grpc" | "http/protobuf" | "http/json") {
-        let what = format!("OTEL_EXPORTER_OTLP_PROTOCOL={value} is none of OTLP's");
-        let why = "an exporter ends with an error, or takes its default";
+        let what = format!("OTEL_EXPORTER_OTLP_PROTOCOL={value} is not an OTLP protocol");
+        let why = "exporters fail, or use their default";
         found.warning(what, why, "export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf");
     }
 }

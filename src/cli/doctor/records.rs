@@ -23,13 +23,13 @@ pub(super) fn log(directory: &Path, running: bool, found: &mut Findings) {
         if *after != before + 1 {
             found.wrong(
                 format!(
-                    "{}: segments {} to {} are gone, though older ones are there",
+                    "{}: segments {} to {} are missing, but older ones exist",
                     directory.display(),
                     before + 1,
                     after - 1
                 ),
-                "retention removes the oldest first, so somebody else removed these; their spans are lost",
-                "put them back from a backup (docs: operating), then: spanbridge reindex",
+                "retention removes the oldest segments first, so something else removed these; their spans are lost",
+                "restore them from a backup (docs: operating), then: spanbridge reindex",
             );
         }
     }
@@ -83,18 +83,18 @@ impl Total {
 fn head(directory: &Path, inspected: &Inspected, found: &mut Findings) -> bool {
     let Some(form) = inspected.head_should_say else { return false };
     let (version, records, why) = match form {
-        Form::Raw => (1, "raw", "they are read all the same"),
-        Form::Compressed => (2, "compressed", "they are not read until it says so"),
+        Form::Raw => (1, "raw", "they can still be read"),
+        Form::Compressed => (2, "compressed", "they cannot be read until it is fixed"),
     };
     found.wrong(
         format!(
-            "{}: segment {}: its records are {records}, its head says otherwise: the 8th byte is damaged",
+            "{}: segment {}: its records are {records}, but its header says otherwise: the 8th byte is damaged",
             directory.display(),
             inspected.segment
         ),
-        format!("{why}. A disk that does this once does it again"),
+        format!("{why}. The disk may be failing"),
         format!(
-            "with the bridge stopped: printf '\\00{version}' | dd of={} bs=1 seek=7 conv=notrunc; spanbridge reindex --data-dir {}",
+            "with the server stopped: printf '\\00{version}' | dd of={} bs=1 seek=7 conv=notrunc; spanbridge reindex --data-dir {}",
             quoted(&directory.join(log::file_name(inspected.segment))),
             quoted(directory)
         ),
@@ -113,9 +113,9 @@ fn damage(directory: &Path, inspected: &Inspected, (last, running): (bool, bool)
                 directory.display(),
                 damage.to_string().trim_end_matches(" and were skipped")
             ),
-            "the spans in them are lost; all others are read. A disk that does this once does it again",
+            "the spans in them are lost; all others can be read. The disk may be failing",
             format!(
-                "look at the disk (dmesg, smartctl); put {} back from a backup, then: spanbridge reindex --data-dir {}",
+                "check the disk (dmesg, smartctl); restore {} from a backup, then: spanbridge reindex --data-dir {}",
                 log::file_name(inspected.segment),
                 quoted(directory)
             ),
@@ -124,14 +124,14 @@ fn damage(directory: &Path, inspected: &Inspected, (last, running): (bool, bool)
     if inspected.form == Form::Compressed && !inspected.has_table {
         found.wrong(
             format!(
-                "{}: segment {}: the file was cut off at byte {}: the table that it ends with is not there",
+                "{}: segment {}: the file was cut off at byte {}: the table at its end is missing",
                 directory.display(),
                 inspected.segment,
                 inspected.bytes
             ),
-            "records that stood behind that are lost; those before it are read",
+            "records after that position are lost; those before it can be read",
             format!(
-                "put {} back from a backup, then: spanbridge reindex --data-dir {}",
+                "restore {} from a backup, then: spanbridge reindex --data-dir {}",
                 log::file_name(inspected.segment),
                 quoted(directory)
             ),
@@ -142,25 +142,26 @@ fn damage(directory: &Path, inspected: &Inspected, (last, running): (bool, bool)
         return;
     }
     let what = format!(
-        "{}: segment {}: {} at byte {} are no whole record",
+        "{}: segment {}: {} at byte {} are an incomplete record",
         directory.display(),
         inspected.segment,
         many(inspected.rest, "byte"),
         inspected.end
     );
     if last {
-        let why = "a write was cut off, and the next start cuts off the rest of it; if it was acknowledged, the check of the index says so";
-        found.warning(what, why, "nothing; or start the bridge: spanbridge serve");
+        let why =
+            "a write was interrupted; the next start removes the rest of it. If it had been acknowledged, the index check reports that";
+        found.warning(what, why, "nothing; or start the server: spanbridge serve");
     } else {
-        let why = "the end of a sealed segment is damaged; what stood there is lost";
-        found.wrong(what, why, "put it back from a backup, then: spanbridge reindex");
+        let why = "the end of a complete segment is damaged; the data there is lost";
+        found.wrong(what, why, "restore it from a backup, then: spanbridge reindex");
     }
 }
 
 fn unreadable(error: &Error, found: &mut Findings) {
     let mend = match error {
         Error::Version { .. } => "use the newer version of spanbridge that wrote it",
-        _ => "look at the disk and at the permissions; as the user that the bridge runs as: spanbridge doctor",
+        _ => "check the disk and the permissions; run spanbridge doctor as the user of the server",
     };
     found.wrong(super::super::out::with_causes(error), "its spans cannot be read", mend);
 }
@@ -168,12 +169,12 @@ fn unreadable(error: &Error, found: &mut Findings) {
 /// Whether the index can be used, and whether it knows what the log holds.
 pub(super) fn index(directory: &Path, running: bool, found: &mut Findings) {
     let reindex = format!("spanbridge reindex --data-dir {}", quoted(directory));
-    let stopped = if running { "stop the bridge, then: " } else { "" };
+    let stopped = if running { "stop the server, then: " } else { "" };
     if !directory.join(index::FILE).exists() {
         match log::segments(directory) {
             Ok(numbers) if !numbers.is_empty() && !running => found.warning(
-                format!("{}: there is none", directory.display()),
-                "the log is the data: the next start reads all of it and makes the index anew, which takes longer than usual",
+                format!("{}: there is no index", directory.display()),
+                "no data is lost, but the next start reads the whole log to rebuild the index, which takes longer than usual",
                 reindex,
             ),
             _ => found.ok(format!("{}: none yet", directory.display())),
@@ -184,27 +185,27 @@ pub(super) fn index(directory: &Path, running: bool, found: &mut Findings) {
         Ok(inspected) => inspected,
         Err(error) => {
             let what = super::super::out::with_causes(&error);
-            let why = "lists and documents are not answered; the next start makes it anew if it is broken";
+            let why = "lists and documents are not available; the next start rebuilds it if it is damaged";
             return found.wrong(what, why, format!("{stopped}{reindex}"));
         }
     };
     if let Some(fault) = inspected.faults.first() {
-        let why = "lists and documents may lack spans that the log holds";
+        let why = "lists and documents may lack spans that are in the log";
         return found.wrong(
-            format!("{}: SQLite finds it damaged: {fault}", directory.display()),
+            format!("{}: SQLite reports damage: {fault}", directory.display()),
             why,
             format!("{stopped}{reindex}"),
         );
     }
     if inspected.version != inspected.known {
         let what = format!(
-            "its tables are of version {}, this program's of {}",
+            "its tables have version {}, this program uses version {}",
             inspected.version, inspected.known
         );
-        let why = "this is another version of spanbridge than wrote it; serve makes the index anew from the log";
-        return found.warning(what, why, "nothing, it happens at the start");
+        let why = "another version of spanbridge wrote it; serve rebuilds it from the log";
+        return found.warning(what, why, "nothing; the next start does it");
     }
-    found.ok(format!("{}: whole, {}", directory.display(), many(inspected.traces, "trace")));
+    found.ok(format!("{}: intact, {}", directory.display(), many(inspected.traces, "trace")));
     covers(directory, inspected.covered, running, found);
     if let Err(error) = lost(directory, found) {
         unreadable(&error, found);
@@ -228,9 +229,9 @@ fn lost(directory: &Path, found: &mut Findings) -> Result<(), Error> {
         if let Some(lost) = store::lost_in(directory, number)? {
             found.wrong(
                 format!("{}: {lost}", directory.display()),
-                "the index knows these records, so they were acknowledged, and the log no longer holds them",
+                "these records are in the index, so they were acknowledged, but they are no longer in the log",
                 format!(
-                    "look at the disk (dmesg, smartctl); put {} back from a backup, then: spanbridge reindex --data-dir {}",
+                    "check the disk (dmesg, smartctl); restore {} from a backup, then: spanbridge reindex --data-dir {}",
                     log::file_name(number),
                     quoted(directory)
                 ),
@@ -263,11 +264,11 @@ fn covers(directory: &Path, covered: Position, running: bool, found: &mut Findin
     if (last.segment, last.end) > (covered.segment, covered.offset) {
         found.ok(format!("{what}: the next start reads the rest"));
     } else {
-        let why = "the log was cut or replaced by an older one; the index is made anew at the next start";
+        let why = "the log was truncated, or replaced by an older one; the next start rebuilds the index";
         found.warning(
             what,
             why,
-            "nothing, if a backup was put back; else look for the segments that are gone",
+            "nothing if a backup was restored; otherwise look for the missing segments",
         );
     }
 }

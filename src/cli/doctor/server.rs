@@ -17,13 +17,13 @@ pub(super) fn ports(config: &Config, holder: Option<&Process>, found: &mut Findi
         (&config.api, "--http", "14319"),
     ] {
         let Ok(resolved) = address.to_socket_addrs() else {
-            let what = format!("{address} ({flag}) is no address of this machine, or its name is not known");
+            let what = format!("{address} ({flag}) is not an address of this machine, or its name cannot be resolved");
             found.wrong(what, "serve does not start", format!("{flag} 127.0.0.1:{other}"));
             continue;
         };
         let resolved: Vec<_> = resolved.collect();
         if resolved.iter().all(|address| address.port() == 0) {
-            found.ok(format!("{flag}: the system chooses"));
+            found.ok(format!("{flag}: the system picks a port"));
             continue;
         }
         let taken = resolved.iter().any(|address| TcpStream::connect_timeout(address, PATIENCE).is_ok());
@@ -34,20 +34,20 @@ pub(super) fn ports(config: &Config, holder: Option<&Process>, found: &mut Findi
         match (taken, &listener, holder) {
             (false, _, None) => found.ok(format!("{address} ({flag}) is free")),
             (false, _, Some(process)) => found.warning(
-                format!("{process} runs, and nobody listens on {address} ({flag})"),
-                "it was started with other addresses than these: exporters that are pointed here reach nobody",
-                "spanbridge doctor with the flags or the --config of that bridge",
+                format!("{process} is running, but nothing listens on {address} ({flag})"),
+                "it was started with other addresses, so exporters that are configured for this one cannot connect",
+                "run spanbridge doctor with the flags or the --config of that server",
             ),
             (true, Some(listener), Some(holder)) if listener == holder => found.ok(format!("{address} ({flag}): {listener}")),
             // Whose it is cannot be seen without its rights.
-            (true, None, Some(_)) => found.ok(format!("{address} ({flag}) is taken, it seems by the bridge")),
+            (true, None, Some(_)) => found.ok(format!("{address} ({flag}) is in use, probably by the server")),
             (true, listener, _) => {
                 let who = listener
                     .as_ref()
                     .map_or_else(|| "another user's process".to_owned(), ToString::to_string);
                 found.wrong(
-                    format!("{address} ({flag}) is taken by {who}"),
-                    "serve does not start on it (Jaeger, Phoenix and the Collector take 4317 and 4318 too); spans sent there go to that program",
+                    format!("{address} ({flag}) is in use by {who}"),
+                    "serve cannot listen on it (Jaeger, Phoenix and the Collector use 4317 and 4318 too); spans sent there go to that program",
                     format!("stop it, or: spanbridge serve {flag} 127.0.0.1:{other}"),
                 );
             }
@@ -74,7 +74,7 @@ pub(super) fn answers(url: &str, certificates: bool, found: &mut Findings) {
     let front = match get("/") {
         Ok((_, front)) => front,
         Err(error) if certificates => {
-            let why = "it may be well: it asks for certificates of clients, and the doctor has none";
+            let why = "it may be fine: it requires client certificates, and doctor has none";
             found.warning(
                 format!("{url}: {error}"),
                 why,
@@ -83,21 +83,21 @@ pub(super) fn answers(url: &str, certificates: bool, found: &mut Findings) {
             return;
         }
         Err(error) => {
-            let why = "ls, show and export --server reach nobody there";
+            let why = "ls, show and export --server cannot connect";
             found.wrong(
                 format!("{url}: {error}"),
                 why,
-                "spanbridge serve, or look at its log (journalctl -u spanbridge)",
+                "run spanbridge serve, or read its log (journalctl -u spanbridge)",
             );
             return;
         }
     };
     let Some(version) = front.strip_prefix("spanbridge ").and_then(|rest| rest.split_whitespace().next()) else {
-        let why = "ls, show and export ask there";
+        let why = "ls, show and export use this URL";
         found.wrong(
-            format!("{url} answers, and is no spanbridge"),
+            format!("{url} responds, but is not spanbridge"),
             why,
-            "--server URL, or SPANBRIDGE_SERVER, of the bridge",
+            "set --server or SPANBRIDGE_SERVER to the URL of the server",
         );
         return;
     };
@@ -107,8 +107,8 @@ pub(super) fn answers(url: &str, certificates: bool, found: &mut Findings) {
     } else {
         found.warning(
             format!("{url} is spanbridge {version}, this program is {ours}"),
-            "documents of the two may differ",
-            "install the same version on both sides, and restart the bridge",
+            "the two may write different documents",
+            "install the same version, and restart the server",
         );
     }
     match get("/readyz") {
@@ -118,13 +118,13 @@ pub(super) fn answers(url: &str, certificates: bool, found: &mut Findings) {
             let words = said.pointer("/error/message").and_then(serde_json::Value::as_str).unwrap_or(&body);
             found.wrong(
                 format!("it is not ready: {words}"),
-                "spans are refused; exporters try again for a while, then drop them",
-                "free the disk, or restart the bridge after a look at it (docs: operating, failure modes)",
+                "spans are rejected; exporters retry for a while, then drop them",
+                "free disk space, or check the disk and restart the server (docs: operating, failure modes)",
             );
         }
         Err(error) => found.wrong(
             format!("{url}/readyz: {error}"),
-            "whether spans are taken is not known",
+            "it is not known whether the server accepts spans",
             "try again",
         ),
     }

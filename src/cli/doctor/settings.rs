@@ -25,7 +25,7 @@ pub(super) fn check(sources: &Sources, found: &mut Findings) -> Option<Config> {
     let config = match read {
         Ok(config) => config,
         Err(failure) => {
-            let why = "serve does not start, and SIGHUP keeps what was in force";
+            let why = "serve does not start, and SIGHUP keeps the old settings";
             found.wrong(
                 with_causes(&failure),
                 why,
@@ -35,11 +35,11 @@ pub(super) fn check(sources: &Sources, found: &mut Findings) -> Option<Config> {
         }
     };
     if let Err(error) = config.security.check() {
-        let why = "serve does not start, and SIGHUP keeps what was in force";
-        found.wrong(with_causes(&error), why, "mend the file or the rule that is named");
+        let why = "serve does not start, and SIGHUP keeps the old settings";
+        found.wrong(with_causes(&error), why, "correct the file or the rule that is named");
     } else {
         found.ok(format!(
-            "they can be used; {}, {}",
+            "valid; {}, {}",
             many(config.security.tokens.grants().count() as u64, "token"),
             many(config.security.redaction.len() as u64, "redaction rule")
         ));
@@ -58,16 +58,20 @@ fn certificate(config: &Config, found: &mut Findings) {
     let Ok((from, until)) = files.validity() else { return };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
-    let mend = "renew it and write the files over the old ones: a bridge that runs sees it within ten seconds";
+    let mend = "renew it and replace the files: a running server uses the new ones within ten seconds";
     if now >= until {
-        let what = format!("the certificate {path} ended {} ago", days(now - until));
+        let what = format!("the certificate {path} expired {} ago", days(now - until));
         found.wrong(what, "no client accepts it", mend);
     } else if now < from {
-        let what = format!("the certificate {path} is valid only in {}", days(from - now));
-        found.wrong(what, "no client accepts it", "look at the clock of this machine, or renew it");
+        let what = format!("the certificate {path} will not be valid for another {}", days(from - now));
+        found.wrong(
+            what,
+            "no client accepts it",
+            "check the clock of this machine, or renew the certificate",
+        );
     } else if until - now < SOON * DAY {
-        let what = format!("the certificate {path} ends in {}", days(until - now));
-        found.warning(what, "from then on no client accepts it", mend);
+        let what = format!("the certificate {path} expires in {}", days(until - now));
+        found.warning(what, "clients do not accept it after that", mend);
     } else {
         found.ok(format!("the certificate {path} is valid for {}", days(until - now)));
     }
@@ -82,10 +86,10 @@ fn secrets(sources: &Sources, found: &mut Findings) {
     if mode & 0o004 != 0 && has_key() {
         found.warning(
             format!(
-                "{} holds redact_hash_key, and everybody on this machine can read it (mode {mode:04o})",
+                "{} contains redact_hash_key, and all users of this machine can read it (mode {mode:04o})",
                 path.display()
             ),
-            "with the key, anybody can try which phone number or mail address a hash in the documents stands for",
+            "with the key, anyone can find out which phone number or mail address a hash stands for",
             format!("chmod o-rwx {}, or set SPANBRIDGE_REDACT_HASH_KEY instead", quoted(path)),
         );
     }
@@ -108,13 +112,13 @@ fn exposure(config: &Config, found: &mut Findings) {
             continue;
         }
         if !config.security.may_listen_anywhere() {
-            let what = format!("{address} ({flag}) can be reached from other machines, and nobody is asked who they are");
+            let what = format!("{address} ({flag}) can be reached from other machines without authentication");
             let mend = "spanbridge token new --name NAME, and add its entry to the configuration file";
-            found.wrong(what, "serve does not start: everybody could read and write", mend);
+            found.wrong(what, "serve does not start, because anyone could read and write", mend);
         } else if config.security.tls.is_none() {
             let what = format!("{address} ({flag}) can be reached from other machines without TLS");
-            let mend = "serve --tls-certificate FILE --tls-key FILE, or a proxy in front that speaks TLS";
-            found.warning(what, "spans and tokens cross the network in the clear", mend);
+            let mend = "serve --tls-certificate FILE --tls-key FILE, or put a proxy with TLS in front";
+            found.warning(what, "spans and tokens are sent unencrypted", mend);
         }
     }
 }
@@ -122,11 +126,11 @@ fn exposure(config: &Config, found: &mut Findings) {
 fn files(config: &Config, found: &mut Findings) {
     let connections = config.connections.at_once as u64;
     match getrlimit(Resource::Nofile).maximum.filter(|most| *most < connections) {
-        None => found.ok("as many files may be open as connections are let in"),
+        None => found.ok("the limit of open files is high enough for --max-connections"),
         Some(most) => found.warning(
             format!("at most {most} files may be open, and --max-connections is {connections}"),
-            "a connection is an open file: further clients wait until others go",
-            "ulimit -Hn 65536, LimitNOFILE=65536 in a systemd unit, or fewer: --max-connections",
+            "each connection is an open file: further clients must wait",
+            "raise the limit (ulimit -Hn 65536, or LimitNOFILE=65536 in a systemd unit), or lower --max-connections",
         ),
     }
 }

@@ -20,7 +20,7 @@ pub(super) fn lines(run: &Run, width: Option<usize>) -> Vec<String> {
     let beside = beside(run);
     if !beside.is_empty() {
         lines.push(String::new());
-        lines.push(styled("inputs and outputs that no conversation holds", Style::Strong));
+        lines.push(styled("inputs and outputs outside of conversations", Style::Strong));
         for beside in beside {
             lines.extend(in_and_out(run, &beside, width));
         }

@@ -14,7 +14,7 @@ use clap::Args;
 use super::failure::Failure;
 use super::select::trace_id;
 use super::source::Where;
-use super::{out, status};
+use super::{complete, out, status};
 use crate::run::Run;
 use crate::span::{LogRecord, TraceId, UnixNanos, json};
 use crate::store::{self, Stored};
@@ -39,7 +39,7 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub(super) struct Show {
     /// The trace's id, or at least its first four digits.
-    #[arg(value_name = "TRACE")]
+    #[arg(value_name = "TRACE", add = complete::traces())]
     trace: String,
     /// Show messages, results and errors in full.
     #[arg(long)]
@@ -66,7 +66,7 @@ impl Show {
         let id = trace_id(&source, &self.trace)?;
         let Some(stored) = source.trace(id)? else {
             return Err(Failure::missing(format!(
-                "there is no trace {id}; `spanbridge ls` lists those there are"
+                "there is no trace {id}; `spanbridge ls` lists the traces"
             )));
         };
         let clean = stored.damaged.is_empty();

@@ -3,14 +3,14 @@
 //!
 //! | run | eval set |
 //! |---|---|
-//! | runs of a session | `eval_cases` of one set, at least one a run |
+//! | runs of a session | `eval_cases` of one set, at least one per run |
 //! | conversation of an agent | an eval case |
-//! | user's words and what followed; also what was said before the run | an invocation |
-//! | user's words; what the agent was asked, where no message says it | `user_content` |
-//! | last words, if they stand beside no calls; the answer that only an agent or chain holds | `final_response` |
-//! | words and calls before | `intermediate_data.invocation_events`: an event a model call, with `author`, `usage_metadata`, `model_version` |
+//! | a user message and what followed; earlier history too | an invocation |
+//! | user message; else the agent's input | `user_content` |
+//! | last message without calls; the answer that only an agent or chain holds | `final_response` |
+//! | words and calls before | `intermediate_data.invocation_events`: one event per model call, with `author`, `usage_metadata`, `model_version` |
 //! | reasoning | a part with `thought` |
-//! | tool's result, whenever it came | `function_response` in the event after the one with its call |
+//! | tool's result, whenever it arrived | `function_response` in the event after the one with its call |
 //! | model call of the final response | an event without content |
 //! | tool, retrieval, memory that no model asked for | `function_call` and `function_response` |
 //! | agent that a tool called | events of its own author between call and response |
@@ -22,25 +22,26 @@
 //!
 //! | option | |
 //! |---|---|
-//! | `adk.intermediate=events` | `InvocationEvents` (as without it) |
+//! | `adk.intermediate=events` | `InvocationEvents` (the default) |
 //! | `adk.intermediate=lists` | `IntermediateData`: `tool_uses`, `tool_responses`, `intermediate_responses`; readers before 1.13 know only these |
-//! | `adk.subagents=events` | called agents in the events of the caller (as without it) |
+//! | `adk.subagents=events` | called agents in the events of the caller (the default) |
 //! | `adk.subagents=cases` | called agents as cases of their own |
 //!
-//! ADK's metric `tool_trajectory_avg_score` compares all calls of `intermediate_data`, in which `AgentTool` leaves out what the called agent
-//! does: for it, write `adk.subagents=cases`.
+//! ADK's metric `tool_trajectory_avg_score` compares all calls of `intermediate_data`, in which `AgentTool` leaves out what the
+//! called agent does: for it, write `adk.subagents=cases`.
 //!
-//! # What readers ruin
+//! # Limits of the readers
 //!
-//! Any error, such as arguments that are no object, shows as `TypeError: string indices must be integers`: the reader then takes the file
-//! for one of the old form. `spanbridge check` names the place.
+//! Any error, such as arguments that are not an object, is reported as `TypeError: string indices must be integers`, because
+//! the reader then tries the old form of the file. `spanbridge check` names the place.
 //!
 //! # What is lost
 //!
-//! Times but for starts of invocations, money, parameters, errors beside a result that is no text, earlier results of a call, other choices,
-//! opaque reasoning, rewards and judgements, the resource, operations outside the conversation. Bytes of pictures, sounds and files become
-//! marked text. A result that is no object is put into one, as `result`, an error as `error`: ADK does the same. A call id that stands in
-//! the case already gets a number. With `lists`, tokens and models are lost, too. A run in which nobody said or called anything gives no case.
+//! Times (except the start of each invocation), cost, parameters, errors together with a result that is not text, earlier
+//! results of a call, other choices, opaque reasoning, rewards and judgements, the resource, operations outside the
+//! conversation. Bytes of pictures, sounds and files become marked text. A result that is not an object is wrapped in one, as
+//! `result`, and an error as `error`, as ADK does. A call id that already exists in the case gets a number appended. With
+//! `lists`, tokens and models are lost, too. A run without messages and calls gives no case.
 
 mod assemble;
 mod check;

@@ -1,4 +1,4 @@
-//! ATIF v1.7: one trajectory a trace, as harbor 0.25, `atif` 1.8, Phoenix, Inspect Scout, Docent and NeMo Agent Toolkit read it.
+//! ATIF v1.7: one trajectory per trace, as harbor 0.25, `atif` 1.8, Phoenix, Inspect Scout, Docent and NeMo Agent Toolkit read it.
 //! It replays into Claude Code and Codex (`harbor run --load-trajectory`).
 //!
 //! | run | trajectory |
@@ -7,14 +7,14 @@
 //! | agent, version, tools that model calls were offered | `agent` |
 //! | system and user messages | a step each |
 //! | model call | a step of the agent: words, `reasoning_content`, `model_name`, all its calls, `metrics`, `llm_call_count: 1` |
-//! | tool's result | `observation` of the step that called it, whenever it came; the last one where there are several |
+//! | tool's result | `observation` of the step that called it, whenever it arrived; the last one where there are several |
 //! | failed tool, earlier results | `extra` of the result: `is_error`, `error`, `earlier_results` |
 //! | tool that no model asked for; retrieval, memory, handoff on its own | a step with `llm_call_count: 0` |
-//! | agent's words that came as input | a step with `is_copied_context` |
+//! | assistant message that was input | a step with `is_copied_context` |
 //! | question or answer that only an agent or chain holds | first step, last step |
 //! | sub-agent called by a tool | a trajectory, and `subagent_trajectory_ref` of the result |
 //! | conversation of a judge or a guardrail | a trajectory beside the others, which no result names |
-//! | tokens, money, token ids, log probabilities | `metrics`; sums in `final_metrics` (money with sub-agents, tokens without) |
+//! | tokens, cost, token ids, log probabilities | `metrics`; sums in `final_metrics` (cost with sub-agents, tokens without) |
 //! | start, end, place in the tree | `extra.invocation`, `extra.ancestry` under NeMo's names |
 //! | rewards, evaluations, parameters, other choices, all else | `extra` of the step |
 //! | guardrail, embedding, evaluator, state and the like | `extra.operations` of the trajectory |
@@ -23,15 +23,15 @@
 //!
 //! | option | |
 //! |---|---|
-//! | `atif.subagents=embed` | in `subagent_trajectories` (as without it) |
+//! | `atif.subagents=embed` | in `subagent_trajectories` (the default) |
 //! | `atif.subagents=files` | as documents of their own (for Scout), named as `convert --output` names those of one trace |
 //! | `atif.subagents=inline` | as steps after the one that called them, with `extra.agent` (for Docent) |
 //!
 //! # What is lost
 //!
-//! Times keep microseconds. Bytes of images, sounds and files. Arguments that are no object are put into one, as `input`. A call
-//! id that stands in the trajectory already gets a number. A result whose call nobody knows is a call named `unknown`. A run in which nothing was said or
-//! called gives no trajectory: one without steps is refused.
+//! Times keep microseconds. Bytes of images, sounds and files. Arguments that are not an object are wrapped in one, as `input`.
+//! A call id that already exists in the trajectory gets a number appended. A result without a call gets a call named `unknown`.
+//! A run without messages and calls gives no trajectory, because readers reject a trajectory without steps.
 
 mod assemble;
 mod check;

@@ -1,9 +1,9 @@
-//! The way back: documents to spans.
+//! Documents back to spans.
 //!
 //! Each format has a reader ([`Story`]s of its documents: operations with their times and parents); `dialect/write` turns the
-//! operations into attributes. So a document is in the store as any other trace is, and comes out in every format.
+//! operations into attributes. So an imported document is stored like any other trace, and can be exported in every format.
 //!
-//! Laws: a document comes back from its spans field for field; without the [`remainder`] it still says the same of messages, calls,
+//! A document is restored from its spans field for field. Without the [`remainder`] it still has the same messages, calls,
 //! results and agents. Reading a document twice gives the same spans with the same ids.
 
 mod at;

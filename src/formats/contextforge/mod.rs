@@ -1,5 +1,5 @@
-//! ContextForge: one `TraceRun` a trace, the steps of one agent run in order of time, as spec 001 (`data-model.md`) says
-//! and `contextforge-eval` 0.1.2 loads it.
+//! ContextForge: one `TraceRun` per trace, the steps of one agent run in order of time, as defined in spec 001 (`data-model.md`)
+//! and loaded by `contextforge-eval` 0.1.2.
 //!
 //! | run | document |
 //! |---|---|
@@ -17,16 +17,16 @@
 //! | failed run | `metadata.error` |
 //! | session, person, resource, judgements | run metadata |
 //!
-//! Agents, chains, guardrails, embeddings and prompts have no step: what they say stands in the metadata of the nearest
-//! ancestor that is one, else of the run, in lists named `agents`, `chains`, `guardrails`, `embeddings`, `prompts`,
+//! Agents, chains, guardrails, embeddings and prompts have no step: their data is in the metadata of the nearest
+//! ancestor that is a step, else of the run, in lists named `agents`, `chains`, `guardrails`, `embeddings`, `prompts`,
 //! `evaluators`, `operations`. With the option `contextforge.embeddings=retrieval` an embedding is a `retrieval` without
 //! results.
 //!
 //! # What is lost
 //!
-//! Nanoseconds (times keep microseconds). Vectors. The provider's response where messages say the same. Spans that say
-//! nothing about agents: their children hang under the next step above. Arguments that are no object stand in
-//! `{"input": value}`, and every other change of type or value that the format demands is reported as a loss.
+//! Nanoseconds (times keep microseconds). Vectors. The provider's response where messages say the same. Spans without
+//! agent operations: their children are placed under the next step above. Arguments that are not an object become
+//! `{"input": value}`. Every other change of type or value that the format requires is reported as a loss.
 
 mod assemble;
 pub(in crate::formats) mod back;

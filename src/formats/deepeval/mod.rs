@@ -3,14 +3,14 @@
 //!
 //! | run | test case (`LLMTestCase`) |
 //! |---|---|
-//! | round of an agent's conversation: a user's words and what followed | a case; a sub-agent's rounds are cases of their own |
-//! | user's words; what the agent was asked, where no message says it | `input` |
-//! | last words, if they stand beside no calls; the answer that only an agent or chain holds | `actual_output`, null where nothing was answered |
+//! | round of an agent's conversation: a user message and what followed | a case; a sub-agent's rounds are cases of their own |
+//! | user message; else the agent's input | `input` |
+//! | last message without calls; the answer that only an agent or chain holds | `actual_output`, null where nothing was answered |
 //! | call of a tool, also one that no model asked for | `tools_called`: `name`, `input_parameters`, `output` (the last result) |
 //! | failed tool without a result | output `Error: ...` |
 //! | reasoning and words beside calls | `reasoning` of the first of these calls |
 //! | retrieval and reranking, also inside a tool | `retrieval_context`: the documents' texts, each once |
-//! | tokens and money of model calls, time from first to last operation | `input_token_count`, `output_token_count`, `token_cost`, `completion_time` |
+//! | tokens and cost of model calls, time from first to last operation | `input_token_count`, `output_token_count`, `token_cost`, `completion_time` |
 //! | trace, session, agent, models, system prompts, offered tools | `additional_metadata` |
 //! | words before the last ones, reasoning without calls, what was said before the run | `additional_metadata`: `earlier_outputs`, `reasoning`, `history` |
 //! | the case before in the same conversation | `additional_metadata.follows` |
@@ -18,23 +18,23 @@
 //!
 //! | option | |
 //! |---|---|
-//! | `deepeval.cases=round` | a case a round (as without it) |
-//! | `deepeval.cases=run` | one case a run: its question, its answer, the calls of all agents |
-//! | `deepeval.cases=conversation` | `ConversationalTestCase`: `scenario` and `turns`, one an agent's conversation |
+//! | `deepeval.cases=round` | a case for each round (the default) |
+//! | `deepeval.cases=run` | one case per run: its question, its answer, the calls of all agents |
+//! | `deepeval.cases=conversation` | `ConversationalTestCase`: `scenario` and `turns`, one per conversation of an agent |
 //!
 //! One file holds single cases or conversations: DeepEval refuses a mix. The scenario of a conversation is its first question.
 //!
-//! # What readers ruin
+//! # Limits of the readers
 //!
-//! The JSON reader keeps `input`, `actual_output`, and, where it is told their names, `tools_called` and `retrieval_context`; it
-//! drops counts, money, names and metadata. The JSONL reader keeps all but `completion_time`. Neither can tell a tool's error from its
-//! result.
+//! The JSON reader keeps `input`, `actual_output`, and, where it is told their names, `tools_called` and `retrieval_context`;
+//! it drops counts, cost, names and metadata. The JSONL reader keeps all but `completion_time`. Neither can tell a tool's error
+//! from its result.
 //!
 //! # What is lost
 //!
 //! Call ids, times of single operations, counts of single calls, earlier results of a call, other choices, opaque reasoning,
 //! queries and scores of retrievals, rewards and judgements, operations outside the conversation. Pictures, sounds and files
-//! become marked text. A run in which nobody said or called anything gives no case.
+//! become marked text. A run without messages and calls gives no case.
 
 mod assemble;
 mod check;

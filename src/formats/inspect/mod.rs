@@ -1,4 +1,5 @@
-//! Inspect AI's eval log, version 2: one log a trace, with one sample, as `inspect view`, `read_eval_log` and Inspect Scout read it.
+//! Inspect AI's eval log, version 2: one log per trace, with one sample, as `inspect view`, `read_eval_log` and Inspect Scout
+//! read it.
 //!
 //! | run | log |
 //! |---|---|
@@ -7,7 +8,7 @@
 //! | messages before the first turn | `input`: text, if a person alone spoke |
 //! | conversation as it was at the end | `messages`; edited histories in the inputs of model events |
 //! | model call | `model` event: `input_refs` into `events_data.messages`, `tools`, `config`, `output`, times, error |
-//! | tokens, money | `usage` of the output, sums by model in `model_usage`; input without what a cache took or gave |
+//! | tokens, cost | `usage` of the output, sums by model in `model_usage`; input without what a cache took or gave |
 //! | other choices | `output.choices` |
 //! | tool that ran, each attempt | `tool` event: arguments, result, error, times |
 //! | agent, sub-agent | `span_begin` and `span_end`; those of a tool follow its event, which names them in `agent_span_id` |
@@ -25,8 +26,9 @@
 //!
 //! # What is lost
 //!
-//! Times keep microseconds. Arguments that are no object are put into one, as `input`. A call id that stands in the conversation
-//! already gets a number. Where no model or agent is named stands `unknown`. A tool's schema that readers refuse stands in the
+//! Times keep microseconds. Arguments that are not an object are wrapped in one, as `input`. A call id that already exists in
+//! the conversation gets a number appended. A missing model or agent name becomes `unknown`. A tool's schema that readers
+//! reject is in the
 //! `options` of the tool.
 
 mod assemble;

@@ -1,15 +1,15 @@
-//! Invariant: a list of events (messages, tool calls, outputs) a trace, in the order in which data flowed, as the Explorer
-//! docs' "Trace Format" has it and `invariant-ai` 0.3.5 reads it.
+//! Invariant: for each trace, a list of events (messages, tool calls, outputs), in the order in which data flowed, as described
+//! in the Explorer docs ("Trace Format") and read by `invariant-ai` 0.3.5.
 //!
 //! | run | event |
 //! |---|---|
-//! | message that is new to the conversation | `{role, content}` |
+//! | new message of the conversation | `{role, content}` |
 //! | what a model said | `assistant`, with all its calls; `metadata` has span id, model, tokens, reasoning |
 //! | tool's result | `tool`, after its call, by end time; JSON values as compact text |
-//! | failed tool | content `Error: ...` where there is no result, `metadata.error` |
+//! | failed tool | content `Error: ...` if there is no result, `metadata.error` |
 //! | tool that no model asked for; retrieval, memory, handoff on its own | a call marked `metadata.synthesized`, and its output |
 //! | retrieval, memory or tool inside a tool | `metadata.operations` of that tool's output |
-//! | call id that stands there already | same call: the last result, the earlier in `metadata.earlier_results`; another call: a new id |
+//! | call id that already exists | same call: the last result, earlier ones in `metadata.earlier_results`; another call: a new id |
 //! | sub-agent called by a tool | `metadata.subagent` {agent, span_id, events} of the tool's output |
 //! | model call without recorded words | `assistant` with null content |
 //! | question or answer that only an agent or chain holds | `user` first, `assistant` last |
@@ -19,7 +19,7 @@
 //!
 //! | option | |
 //! |---|---|
-//! | `invariant.container=array` | a plain array (as without it) |
+//! | `invariant.container=array` | a plain array (the default) |
 //! | `invariant.container=jsonl` | one annotated row: `{messages, annotations, metadata}` |
 //! | `invariant.container=push` | the body of a push request; `invariant.dataset=NAME` names the data set |
 //! | `invariant.subagents=own` | sub-agents' events in lists of their own |
@@ -28,14 +28,14 @@
 //!
 //! # Long traces
 //!
-//! `invariant-ai` 0.3.5 stops a rule after 100 pairs that it compares: `(m: Message) -> (c: ToolCall)` fails on ten calls after ten
-//! messages, whoever wrote the trace. Set `INVARIANT_MAX_ITERATIONS=1000000` for the analyzer.
+//! `invariant-ai` 0.3.5 stops a rule after 100 comparisons: `(m: Message) -> (c: ToolCall)` fails on any trace with ten calls after ten
+//! messages. Set `INVARIANT_MAX_ITERATIONS=1000000` for the analyzer.
 //!
 //! # What is lost
 //!
-//! In a plain array all that is known of the trace as a whole: session, person, resource. What agents and chains were given
-//! and gave back, beyond the question, the answer and the conversation. Parts that are neither text nor image become marked
-//! text, the recorded part stands in `metadata.parts`. Times keep microseconds.
+//! In a plain array, what belongs to the whole trace: session, user, resource. Inputs and outputs of agents and
+//! chains other than the question, the answer and the conversation. Parts that are neither text nor image become marked
+//! text, the recorded part is in `metadata.parts`. Times keep microseconds.
 
 mod around;
 mod assemble;

@@ -1,5 +1,5 @@
 //! Chat messages for training: rows `{"messages": [...], "tools": [...]}`, as TRL, Axolotl, LLaMA-Factory, verl, SkyRL and OpenAI's
-//! fine-tuning load them. `convert` writes one row a line, which is the JSONL that they want.
+//! fine-tuning load them. `convert` writes one row per line (JSONL).
 //!
 //! | run | row |
 //! |---|---|
@@ -8,23 +8,23 @@
 //! | user message | `user` |
 //! | what a model said | `assistant`: `content`, never null, with all its calls |
 //! | reasoning in words | `reasoning_content` (flavour `trl`) |
-//! | tool's result | `tool`, right after its call, whenever it came; with `tool_call_id` and `name` |
-//! | tools that the provider ran while the model spoke | calls, results, then the words |
+//! | tool's result | `tool`, right after its call, whenever it arrived; with `tool_call_id` and `name` |
+//! | tools that the provider ran during the model call | calls, results, then the words |
 //! | failed tool without a result | content `Error: ...` |
 //! | tools that the model calls of the row were offered | `tools`, each once, in OpenAI's function form |
-//! | assistant message that came as input | `assistant`; `weight: 0` (flavour `openai`): no target of training |
+//! | assistant message that was input | `assistant`; with `weight: 0` (flavour `openai`), so it is not trained on |
 //! | question that only an agent or chain holds | `user`, where the row has none before the first answer |
 //!
 //! | option | |
 //! |---|---|
-//! | `messages.flavour=trl` | arguments as objects, which chat templates want (as without it) |
+//! | `messages.flavour=trl` | arguments as objects, which chat templates want (the default) |
 //! | `messages.flavour=openai` | arguments as JSON text, `weight`, no reasoning |
-//! | `messages.rows=scope` | a row an agent's conversation (as without it) |
-//! | `messages.rows=run` | one row a run: the agents that follow one another, without sub-agents |
-//! | `messages.rows=turn` | a row a turn of a model: all that came before, and the turn |
+//! | `messages.rows=scope` | one row per conversation of an agent (the default) |
+//! | `messages.rows=run` | one row per run: the agents that follow one another, without sub-agents |
+//! | `messages.rows=turn` | one row per turn of a model: everything before the turn, and the turn |
 //! | `messages.tools=text` | the tools as JSON text, which LLaMA-Factory wants |
 //!
-//! # What trainers drop in silence
+//! # What trainers drop silently
 //!
 //! Each is resolved, and reported as a loss:
 //!
@@ -32,25 +32,25 @@
 //! * A second system message joins the first; after other messages it becomes a user's.
 //! * What follows the last assistant message is left out: a row ends with the assistant.
 //! * A call without a result, with messages after it, is answered by `[no result recorded]`.
-//! * Of several results of one call the last one stands.
-//! * A call id that stands in the row already gets a number.
-//! * Arguments that are no object are put into one, as `input`.
+//! * Of several results of one call, the last one is used.
+//! * A call id that already exists in the row gets a number appended.
+//! * Arguments that are not an object are wrapped in one, as `input`.
 //!
-//! An edited or shortened history is not told apart: the row holds each message once, in the order in which they came. It is
-//! reported where it happened.
+//! If the history was edited or shortened, the row still has each message once, in the order of the run. This is
+//! reported as a loss.
 //!
-//! Not ours to resolve: GPT-OSS's template refuses a turn that has words, reasoning and calls, and does not render words beside
-//! calls; LLaMA-Factory throws words beside calls away. Trainers of flavour `trl` learn every assistant message of a row, in rows
-//! of turns the earlier ones again and again.
+//! Not resolved: GPT-OSS's template rejects a turn with text, reasoning and calls, and does not render text next to
+//! calls; LLaMA-Factory drops text next to calls. Trainers of flavour `trl` train on every assistant message of a row, so with
+//! `messages.rows=turn` they train on earlier messages repeatedly.
 //!
-//! A row whose first words are the assistant's, or in which a user speaks right after results, is written and reported:
-//! LLaMA-Factory drops it, the others take it. A run in which no model said anything gives no row.
+//! A row that starts with an assistant message, or in which a user message follows results, is written and reported:
+//! LLaMA-Factory drops it, the others accept it. A run without model output gives no row.
 //!
 //! # What is lost
 //!
-//! Times, tokens, money, model names, ids, rewards and judgements: a row has no place for them. Each is one loss a row. Calls
-//! that no model asked for, model calls without recorded words, other choices, errors beside a result, opaque reasoning and
-//! operations that are no part of a conversation are a loss each. Pictures, sounds and files become marked text.
+//! Times, tokens, cost, model names, ids, rewards and judgements: a row has no place for them. Each is one loss per row. Calls
+//! that no model asked for, model calls without recorded words, other choices, errors together with a result, opaque reasoning and
+//! operations outside of conversations are one loss each. Pictures, sounds and files become marked text.
 
 mod assemble;
 mod check;

@@ -16,7 +16,7 @@
 //! | call without an id | `<span id>:<place>`, `metadata.call_id_derived` (`Synthesized`) |
 //! | call id that is taken in the trace | prefixed with the agent's name or the span id, the recorded one in `metadata.call_id` |
 //! | retrieval, rerank, memory, handoff on its own | TOOL_CALL and TOOL_RESULT, `call_id` the span id, the operation in `raw` (`Synthesized`) |
-//! | handoff that a model's `transfer_to_x` call tells of | that call |
+//! | handoff that a model's `transfer_to_x` call describes | that call |
 //! | question or answer that only an agent or a chain holds | MESSAGE at the start or the end |
 //! | a person's answer to an interrupt | MESSAGE user, the prompt in `metadata.interrupt` |
 //! | sub-agent | `metadata.subagent` {agent, span_id, blocks} of the call's TOOL_RESULT, or of the TOOL_CALL without one; a list where one call started several |
@@ -39,14 +39,14 @@
 //!
 //! | option | |
 //! |---|---|
-//! | `openreward.subagents=inline` | sub-agents' blocks stand in the list, after the turn that called them |
+//! | `openreward.subagents=inline` | the blocks of sub-agents are in the list, after the turn that called them |
 //! | `openreward.limit_msg_bytes`, `.limit_think_bytes`, `.limit_tool_args_bytes`, `.limit_tool_result_bytes` | the limits; 65536, 32768, 262144, 2097152 |
 //!
 //! # What is lost
 //!
-//! Start and end of a block beyond its one time stand in the metadata. Input and output of agents and chains that
-//! the conversation does not hold are left out (`NoPlace`). Blank messages have no block. The text of a message does not say where its
-//! pictures were: they are named in it, the parts are in `raw`. Nanoseconds below a microsecond are in the metadata alone.
+//! A block has one time; its start and end are in the metadata. Inputs and outputs of agents and chains that are not in the
+//! conversation are left out (`NoPlace`). Blank messages have no block. The text of a message names its pictures, but not their
+//! position; the parts are in `raw`. Nanoseconds are only in the metadata.
 
 pub mod digest;
 pub mod document;

@@ -1,4 +1,4 @@
-//! Reflex: one `AgentTrace` a trace, a node for every operation, as `aevyra-witness` 0.1.0 and its JSON Schema
+//! Reflex: one `AgentTrace` per trace, a node for every operation, as `aevyra-witness` 0.1.0 and its JSON Schema
 //! `https://aevyra.ai/schemas/agent-trace/v1` have it.
 //!
 //! | run | document |
@@ -18,20 +18,20 @@
 //! | session, trace, resource | trace `metadata` |
 //!
 //! `optimize` is set on all nodes of one prompt: the one that the option `reflex.optimize=<prompt id>` names, else the
-//! first that an operation marks. Reasoning stands in `metadata.reasoning`.
+//! first that an operation marks. Reasoning is in `metadata.reasoning`.
 //!
 //! With the option `reflex.prompt_id=system` a model call without a prompt id has `system-<hash>` of its system message. An
 //! option `reflex.optimize` that no node's prompt fits is a loss.
 //!
 //! A node is what a grader reads: no node holds a reference output, a reward or a score. The reference output is the
-//! trace's `ideal`, rewards and judgements stand in the trace's `metadata.rewards` and `metadata.evaluations` with the
-//! node that they judge. An evaluator and what it does is no node: it stands in `metadata.evaluators`.
+//! trace's `ideal`, rewards and judgements are in the trace's `metadata.rewards` and `metadata.evaluations` with the
+//! node that they judge. Evaluators and their operations are not nodes: they are in `metadata.evaluators`.
 //!
 //! # What is lost
 //!
-//! Times are seconds in `f64` (about 240 ns): `Coerced`, once a trace, where one has digits below the microsecond. A child whose clock is behind its parent's starts with its parent; the
-//! recorded start stays in `metadata.recorded_started_at`. Vectors, and the provider's response where messages say the
-//! same. Spans that say nothing about agents and hold no operation.
+//! Times are seconds in `f64` (about 240 ns): `Coerced`, once a trace, where one has digits below the microsecond. A child
+//! whose clock is behind its parent's starts with its parent; the recorded start stays in `metadata.recorded_started_at`.
+//! Vectors, and the provider's response where messages say the same. Spans without agent operations.
 
 mod assemble;
 pub(in crate::formats) mod back;

@@ -2,18 +2,18 @@
 //! boundary) and turns.
 //!
 //! The types are those of the package `synth-ai` 0.2.24, every field written, as its `to_dict()` does. Message types are
-//! the page's words.
+//! those of the documentation.
 //!
 //! | run | field |
 //! |---|---|
 //! | trace id; the session's id for several traces | `session_id` |
 //! | agent, model, user, resource, task, failure, the root operation | `metadata` |
-//! | a model call and the tools it dispatched | step `turn_<n>`; what nobody dispatched belongs to the latest model call before it in its scope |
+//! | a model call and the tools it dispatched | step `turn_<n>`; what no model call dispatched belongs to the latest model call before it in its scope |
 //! | model call | LMCAISEvent at its start with one call record; a failure is `outcome` error, timeout or cancelled and `error` |
 //! | its parameters | `request_params`; unknown names, other types and the offered tools in `raw_params` |
 //! | its messages | `input_messages` whole, `output_messages` the first choice, `outputs` all where there are several; reasoning is a part of type `reasoning`, media keep their data |
 //! | tool, retrieval, rerank, memory read | EnvironmentEvent at its **end**; the result in `system_state_after`, as {"result": value} unless it is an object that cannot be taken for one |
-//! | tool that only messages tell of | the same, `metadata.observed` "messages" |
+//! | tool call that is only in messages | the same, `metadata.observed` "messages" |
 //! | nested agent, chain, handoff, guardrail, prompt, embedding, memory write, state, interrupt | RuntimeEvent at its start |
 //! | guardrail that was tripped or failed | EnvironmentEvent, `terminated` |
 //! | chain named turn, step, cycle or iteration | `step_metadata.chains` of the turns below it |
@@ -25,27 +25,27 @@
 //! | reward, score | of a tool: its event's `reward`; of the root: `session_metadata`; else an EnvironmentEvent. The last one of a finished run is `terminated`, unless the spans say that it did not end or the event of a tool or a guardrail ended it |
 //! | token ids, log probabilities, of the training facts or the response | `token_traces` |
 //!
-//! Sub-agents act under names of their own (`researcher/llm:openai`, `researcher#2/tool:search`). Their calls and results
+//! Sub-agents have names of their own (`researcher/llm:openai`, `researcher#2/tool:search`). Their calls and results
 //! are messages, their other words are not: what they were asked and answered is the outer call and its result.
 //! Several results of one call are one message, the earlier ones in `metadata.attempts`. A call id that another
 //! conversation has is prefixed, the recorded one in `metadata.recorded_call_id`. Calls without an id get
 //! `<span id>:<place>` (`Synthesized`).
 //!
-//! A session's runs are one trace, turns numbered on; a model call that an earlier trace of it tells of counts once.
+//! A session's runs are one trace, turns numbered on; a model call that is repeated in a later trace counts once.
 //!
 //! # Options
 //!
 //! | option | |
 //! |---|---|
-//! | `synth.messages=store` | the libsql store's words, the page's in `metadata.boundary_type` |
+//! | `synth.messages=store` | the words of the libsql store; those of the documentation are in `metadata.boundary_type` |
 //! | `synth.output_text=raw` | `output_text` is the provider's response, from which the SFT exporter takes its rows |
 //! | `synth.decisions=events` | a RuntimeEvent for each decision to call tools, `actions` the places among the tools offered |
 //!
 //! # What is lost
 //!
 //! Times are f64 seconds, about 240 ns apart: the exact ones are in the metadata as `spanbridge.started_at_unix_nano` and
-//! `spanbridge.ended_at_unix_nano`. Input and output of agents and chains that the conversation does not hold are left
-//! out (`NoPlace`); so are agents that were made and did nothing. System prompts and earlier history stand in the call records alone.
+//! `spanbridge.ended_at_unix_nano`. Inputs and outputs of agents and chains that are not in the conversation are left
+//! out (`NoPlace`), and so are agents that did nothing. System prompts and earlier history are only in the call records.
 
 pub mod document;
 

@@ -1,4 +1,4 @@
-//! Rows of `traces.jsonl` as verifiers 0.4 (v1 records) reads them: one episode a trace, with the graph of its messages.
+//! Rows of `traces.jsonl` as verifiers 0.4 (v1 records) reads them: one episode per trace, with the graph of its messages.
 //!
 //! | run | episode |
 //! |---|---|
@@ -22,9 +22,9 @@
 //!
 //! # What is lost
 //!
-//! Times keep microseconds. Arguments that are no object are put into one, as `input`. A call id that stands in the conversation
-//! already gets a number. Sounds, films and files are marked text, pictures too in what the assistant says. Names of people.
-//! Token ids of a prompt that does not go on with those before it.
+//! Times keep microseconds. Arguments that are not an object are wrapped in one, as `input`. A call id that already exists in
+//! the conversation gets a number appended. Sounds, films and files are marked text, pictures too in what the assistant says.
+//! Names of people. Token ids of a prompt that does not go on with those before it.
 
 mod assemble;
 mod call;

@@ -65,7 +65,7 @@ fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ConfigError
     let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     match read {
         Ok(list) if !list.is_empty() => Ok(list),
-        Ok(_) => Err(unusable("no certificate", path, &"it must be in PEM form")),
+        Ok(_) => Err(unusable("no certificate", path, &"it must be in PEM format")),
         Err(error) => Err(unusable("no certificate", path, &error)),
     }
 }

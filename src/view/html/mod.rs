@@ -77,8 +77,8 @@ fn head(run: &Run) -> Markup {
                     @if let Some(value) = value { div { dt { (what) } dd { (text(&value)) } } }
                 }
             }
-            (said("asked", run.question.as_ref()))
-            (said("answered", run.answer.as_ref()))
+            (said("Question", run.question.as_ref()))
+            (said("Answer", run.answer.as_ref()))
             @if let Some(failure) = &run.failure { (parts::failure(&failure.failure)) }
         }
     }
@@ -101,7 +101,7 @@ fn beside_section(run: &Run) -> Markup {
     html! {
         @if !beside.is_empty() {
             section {
-                h2 { "Inputs and outputs that no conversation holds" }
+                h2 { "Inputs and outputs outside of conversations" }
                 @for beside in &beside { (parts::beside(run, beside)) }
             }
         }
@@ -122,7 +122,7 @@ fn table(what: &str, groups: &[Group<'_>]) -> Markup {
     let count = |count: Option<u64>| count.map(|count| count.to_string()).unwrap_or_default();
     html! {
         table {
-            thead { tr { @for head in [what, "model calls", "tool calls", "failed", "busy", "tokens in", "cached", "tokens out", "cost"] { th { (head) } } } }
+            thead { tr { @for head in [what, "model calls", "tool calls", "failed", "busy", "tokens in", "cached", "tokens out", "cost"] { th.number[head != what] { (head) } } } }
             tbody {
                 @for Group { name, totals } in groups {
                     tr {

@@ -62,6 +62,7 @@ pub(super) fn outline(run: &Run) -> Markup {
     html! {
         section.outline {
             h2 { "Outline" }
+            div.head { span {} span.time { "start" } span.time { "took" } span {} }
             @for row in &rows {
                 @if let Some(step) = run.steps.get(row.step) { (outline_row(run, row, step, whole, &results)) }
             }
@@ -79,7 +80,7 @@ fn outline_row<'a>(run: &'a Run, row: &Row, of: &'a Step, whole: u64, results: &
     let (left, width) = bar(began, nanos.unwrap_or_else(|| whole.saturating_sub(began)), whole);
     let indent = row.depth.min(DEPTH);
     let kind = operation.kind.name();
-    let is_failed = operation.failure.is_some();
+    let failed = operation.failure.as_ref().map(errors::words);
     html! {
         details.row id={ "step-" (row.step) } {
             summary {
@@ -87,11 +88,11 @@ fn outline_row<'a>(run: &'a Run, row: &Row, of: &'a Step, whole: u64, results: &
                     span.kind { (kind) } " " b { (one_line(name(run, of), 80)) }
                     @if let Some(tokens) = step::tokens(&operation.usage) { " " span.note { (tokens) } }
                     @if let Some(cost) = totals::cost(operation) { " " span.note { (dollars(cost)) } }
-                    @if is_failed { " " span.bad { "failed" } }
+                    @if let Some(words) = &failed { " " span.bad { "failed: " (one_line(words, 120)) } }
                 }
                 span.time { (about) (elapsed(began)) }
                 span.time { (took) }
-                span.lane { span class=(if is_failed { "bar bad" } else { "bar" }) style={ "left:" (left) "%;width:" (width) "%" } {} }
+                span.lane { span class=(if failed.is_some() { "bar bad" } else { "bar" }) style={ "left:" (left) "%;width:" (width) "%" } {} }
             }
             div.body { (body(run, of, results)) }
         }

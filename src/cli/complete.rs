@@ -1,0 +1,132 @@
+//! Completion in a shell: what `spanbridge completions` prints calls the program again, so that it can offer the traces and
+//! sessions that are there.
+
+use std::env;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use clap::{CommandFactory as _, Parser};
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+use clap_complete::env::{CompleteEnv, Shells};
+
+use super::Cli;
+use super::failure::Failure;
+use super::ls::{status, who};
+use super::source::{Source, Where};
+use super::time::second;
+use crate::span::UnixNanos;
+use crate::store::Filter;
+
+/// With this variable the program completes a line instead of running it.
+const VARIABLE: &str = "_SPANBRIDGE_COMPLETE";
+/// A shell waits no longer than this for traces and sessions.
+const PATIENCE: Duration = Duration::from_millis(700);
+/// How many are offered.
+const OFFERED: usize = 100;
+
+/// Completes the line and exits, if a shell asks for it.
+pub(super) fn complete() {
+    CompleteEnv::with_factory(Cli::command).var(VARIABLE).complete();
+}
+
+/// The script that makes a shell ask.
+pub(super) fn script(shell: &str) -> Result<Vec<u8>, Failure> {
+    let shells = Shells::builtins();
+    let completer = shells.completer(shell);
+    let completer = completer.ok_or_else(|| Failure::usage(format!("there are no completions for {shell}")))?;
+    let (mut script, name) = (Vec::new(), "spanbridge");
+    completer
+        .write_registration(VARIABLE, name, name, name, &mut script)
+        .map_err(|source| Failure::Output { source })?;
+    if shell == "zsh" {
+        // zsh loads a file of its `fpath` at the first completion; that one is to be completed too.
+        script.extend_from_slice(b"[[ $funcstack[1] = _spanbridge ]] && _clap_dynamic_completer_spanbridge \"$@\"\n");
+    }
+    Ok(script)
+}
+
+/// The latest traces, by their ids.
+pub(super) fn traces() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| in_time(latest_traces))
+}
+
+/// The latest sessions.
+pub(super) fn sessions() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| in_time(latest_sessions))
+}
+
+type Find = fn(&Source) -> Result<Vec<CompletionCandidate>, Failure>;
+
+/// What is found in time; nothing if there is no store, or any other failure: a message would garble the line.
+fn in_time(find: Find) -> Vec<CompletionCandidate> {
+    let (sender, receiver) = mpsc::channel();
+    thread::spawn(move || {
+        let source = source_of_line().and_then(|from| from.open_silently().ok());
+        let found = source.and_then(|source| find(&source).ok()).unwrap_or_default();
+        let _ = sender.send(found);
+    });
+    let found = receiver.recv_timeout(PATIENCE).unwrap_or_default();
+    let ordered = found.into_iter().enumerate();
+    ordered.map(|(place, candidate)| candidate.display_order(Some(place))).collect()
+}
+
+/// The flags that say where to read from.
+#[derive(Debug, Parser)]
+struct Line {
+    #[command(flatten)]
+    from: Where,
+}
+
+/// Where the line that is completed reads from. The line itself does not parse yet.
+fn source_of_line() -> Option<Where> {
+    let command = Line::command();
+    let is_flag = |word: &str| command.get_arguments().filter_map(|flag| flag.get_long()).any(|name| name == word);
+    let words = env::args_os().skip_while(|word| word != "--").skip(1);
+    let mut words = words.map(|word| word.to_string_lossy().into_owned());
+    let mut line = vec!["spanbridge".to_owned()];
+    while let Some(word) = words.next() {
+        let Some(flag) = word.strip_prefix("--") else { continue };
+        match flag.split_once('=') {
+            Some((name, _)) if is_flag(name) => line.push(word),
+            None if is_flag(flag) => {
+                line.push(word);
+                line.extend(words.next());
+            }
+            _ => {}
+        }
+    }
+    Line::try_parse_from(line).ok().map(|line| line.from)
+}
+
+fn latest_traces(source: &Source) -> Result<Vec<CompletionCandidate>, Failure> {
+    let filter = Filter {
+        limit: Some(OFFERED),
+        ..Filter::default()
+    };
+    let listed = source.list(&filter)?;
+    let offered = listed.iter().map(|listed| {
+        let started = second(UnixNanos(listed.start_unix_nano));
+        let help = format!("{}, {started}, {}", who(listed), status(&listed.summary));
+        CompletionCandidate::new(&listed.trace_id).help(Some(one_line(&help).into()))
+    });
+    Ok(offered.collect())
+}
+
+fn latest_sessions(source: &Source) -> Result<Vec<CompletionCandidate>, Failure> {
+    let sessions = source.sessions(Some(OFFERED))?;
+    let offered = sessions.iter().map(|session| {
+        let plural = if session.traces == 1 { "" } else { "s" };
+        let started = second(UnixNanos(session.start_unix_nano));
+        let help = format!("{} trace{plural}, {started}", session.traces);
+        CompletionCandidate::new(&session.session).help(Some(help.into()))
+    });
+    // A control character would reach the terminal.
+    Ok(offered
+        .filter(|candidate| candidate.get_value().to_str().is_some_and(|id| !id.contains(char::is_control)))
+        .collect())
+}
+
+fn one_line(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
