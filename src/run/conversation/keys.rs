@@ -114,12 +114,12 @@ impl Keys {
             Role::Assistant => {
                 for call in &message.tool_calls {
                     if let Some(id) = &call.id {
-                        out.push(self.other(Sign::CallId, id.clone()));
+                        out.push(self.text_key(Sign::CallId, id.clone()));
                     }
-                    out.push(self.other(Sign::Call, format!("{}:{}", call.name, canonical(call))));
+                    out.push(self.text_key(Sign::Call, format!("{}:{}", call.name, canonical(call))));
                 }
                 if message.has_words() {
-                    out.push(self.said(Speaker::Assistant, message));
+                    out.push(self.words_key(Speaker::Assistant, message));
                     // A client may give the pieces of an answer back one by one.
                     let pieces = message
                         .parts
@@ -131,36 +131,36 @@ impl Keys {
                                 parts: vec![piece.clone()],
                                 ..Message::default()
                             };
-                            out.push(self.said(Speaker::Assistant, &piece));
+                            out.push(self.words_key(Speaker::Assistant, &piece));
                         }
                     }
                 }
             }
-            Role::System | Role::Developer => out.push(self.said(Speaker::System, message)),
+            Role::System | Role::Developer => out.push(self.words_key(Speaker::System, message)),
             Role::User if message.has_media() => {
                 let mut text = String::new();
                 squeeze(message, &mut text);
                 text.push_str(&media_key(message));
-                out.push(self.other(Sign::Words(Speaker::User), text));
+                out.push(self.text_key(Sign::Words(Speaker::User), text));
             }
-            Role::User => out.push(self.said(Speaker::User, message)),
+            Role::User => out.push(self.words_key(Speaker::User, message)),
             Role::Tool => {}
             Role::Other(word) => {
                 let mut text = format!("{word}:");
                 squeeze(message, &mut text);
-                out.push(self.other(Sign::Words(Speaker::Other), text));
+                out.push(self.text_key(Sign::Words(Speaker::Other), text));
             }
         }
         out
     }
 
-    fn other(&mut self, sign: Sign, text: String) -> Key {
+    fn text_key(&mut self, sign: Sign, text: String) -> Key {
         let next = self.next();
         let text = *self.others.entry(text).or_insert(next);
         Key { sign, text }
     }
 
-    fn said(&mut self, speaker: Speaker, message: &Message) -> Key {
+    fn words_key(&mut self, speaker: Speaker, message: &Message) -> Key {
         let mut texts = message.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text),
             _ => None,

@@ -1,6 +1,6 @@
 //! Texts that came without roles: Spring AI's log bodies, quarkus-langchain4j's prompts.
 //!
-//! Their roles follow from the call before in the same scope: what it was told, what it answered, which tools ran.
+//! Their roles follow from the call before in the same scope: what it was given, what it answered, which tools ran.
 
 use crate::operation::{Message, Role};
 
@@ -23,7 +23,7 @@ pub(super) fn resolve(input: &[Message], before: Option<(&[Message], Option<&Mes
     // A first call: one text is the user's; of several the first is the system prompt and the others alternate,
     // ending with the user.
     let last = texts.len().saturating_sub(1);
-    let told = texts
+    let with_roles = texts
         .into_iter()
         .enumerate()
         .map(|(at, text)| {
@@ -35,7 +35,7 @@ pub(super) fn resolve(input: &[Message], before: Option<(&[Message], Option<&Mes
             Message::text(role, text)
         })
         .filter(|message| !message.is_blank());
-    Some(told.collect())
+    Some(with_roles.collect())
 }
 
 /// The messages of a call that goes on from `past` and `answer`.
@@ -45,20 +45,19 @@ fn follow(texts: &[String], past: &[Message], answer: Option<&Message>) -> Optio
         && one.role != Role::Tool
     {
         // One text for all messages: what it adds repeats the answer and the tools' results.
-        let rest = whole.strip_prefix(&one.content())?;
+        whole.strip_prefix(&one.content())?;
         out.extend(answer.cloned());
-        let _ = rest;
         return Some(out);
     }
     if let [whole] = texts {
         let first = past.first()?.content();
-        let _ = whole.strip_prefix(&first)?;
+        whole.strip_prefix(&first)?;
         out.extend(answer.cloned());
         return Some(out);
     }
-    let said: Vec<&Message> = past.iter().filter(|message| message.role != Role::Tool).collect();
+    let spoken: Vec<&Message> = past.iter().filter(|message| message.role != Role::Tool).collect();
     let mut rest = texts;
-    for message in &said {
+    for message in &spoken {
         let (first, tail) = rest.split_first()?;
         if *first != message.content() {
             return None;
@@ -81,4 +80,39 @@ fn follow(texts: &[String], past: &[Message], answer: Option<&Message>) -> Optio
     let new: Vec<&String> = rest.iter().filter(|text| !text.trim().is_empty()).collect();
     out.extend(new.into_iter().map(|text| Message::text(Role::User, text.as_str())));
     Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bare(text: &str) -> Message {
+        Message::text(Role::Other(String::new()), text)
+    }
+
+    fn roles(messages: Option<Vec<Message>>) -> Vec<Role> {
+        messages.unwrap_or_default().into_iter().map(|message| message.role).collect()
+    }
+
+    #[test]
+    fn a_first_call_begins_with_the_system_prompt() {
+        assert_eq!(
+            roles(resolve(&[bare("You help."), bare("Where?")], None)),
+            [Role::System, Role::User]
+        );
+        assert_eq!(
+            resolve(&[Message::text(Role::User, "Where?")], None),
+            None,
+            "the client says the roles"
+        );
+    }
+
+    #[test]
+    fn a_later_call_goes_on_with_the_one_before() {
+        let past = [Message::text(Role::System, "You help."), Message::text(Role::User, "Where?")];
+        let answer = Message::text(Role::Assistant, "Here.");
+        let texts = [bare("You help."), bare("Where?"), bare("Here."), bare("And then?")];
+        let found = roles(resolve(&texts, Some((&past, Some(&answer)))));
+        assert_eq!(found, [Role::System, Role::User, Role::Assistant, Role::User]);
+    }
 }
