@@ -15,6 +15,8 @@
 pub mod access;
 #[cfg(feature = "server")]
 pub mod cli;
+#[cfg(feature = "client")]
+pub mod client;
 pub mod dialect;
 pub mod formats;
 #[cfg(feature = "server")]

@@ -137,6 +137,7 @@
 //! recorded.
 
 mod access;
+mod block_log;
 mod call;
 mod collect;
 mod console;
@@ -181,6 +182,7 @@ use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetryLayer;
 use tracing_subscriber::registry::LookupSpan;
 
+pub use block_log::BlockLog;
 pub use call::ModelCall;
 pub use documents::{Documents, DocumentsError, RunDocument};
 pub use error::InitError;
