@@ -155,6 +155,12 @@ impl AnyFormat {
         }
     }
 
+    /// Whether documents of this format become spans.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.read.is_some()
+    }
+
     /// One run, or the runs of one session in causal order, as JSON text without a line break at the end.
     #[must_use]
     pub fn assemble(&self, runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
