@@ -152,7 +152,7 @@ impl Web {
     /// Answers one request.
     pub async fn handle<B>(self: Arc<Self>, request: Request<B>) -> Response<Body> {
         if request.method() != Method::GET && request.method() != Method::HEAD {
-            return Problem::method(request.method(), Write::at(request.uri().path()).is_some()).reply();
+            return Problem::method(request.method(), Write::at(request.uri().path()).as_ref()).reply();
         }
         let asked = Asked {
             uri: request.uri().clone(),

@@ -4,13 +4,14 @@ use std::io;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full};
-use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
 use super::Body;
 use super::delivery::GivenUp;
 use super::readers::Refusal;
+use super::write::Write;
 use crate::access::Denied;
 use crate::formats::openreward::rules;
 use crate::store;
@@ -22,6 +23,8 @@ pub(super) struct Problem {
     code: &'static str,
     message: String,
     challenge: Option<&'static str>,
+    /// The methods that are answered here.
+    allow: Option<&'static str>,
     /// Seconds after which the same request may have an answer.
     retry: Option<u64>,
     /// Where and how much.
@@ -35,6 +38,7 @@ impl Problem {
             code,
             message: message.into(),
             challenge: None,
+            allow: None,
             retry: None,
             details: Box::default(),
         }
@@ -93,17 +97,18 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_READY", message)
     }
 
-    /// `allowed`: whether a request may write there with POST.
-    pub(super) fn method(method: &Method, allowed: bool) -> Self {
-        if allowed {
-            let message = format!("{method} is not answered here; POST and GET are");
-            return Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message);
+    /// `written`: what a POST to this path writes.
+    pub(super) fn method(method: &Method, written: Option<&Write>) -> Self {
+        let (allow, others) = match written {
+            Some(Write::Blocks { .. }) => ("GET, HEAD, POST", "POST and GET are"),
+            Some(Write::Import { .. }) => ("POST", "only POST is"),
+            None => ("GET, HEAD", "only GET is. Spans go to the OTLP ports"),
+        };
+        let message = format!("{method} is not answered here; {others}");
+        Self {
+            allow: Some(allow),
+            ..Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message)
         }
-        Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "METHOD_NOT_ALLOWED",
-            format!("{method} is not answered here; only GET is. Spans go to the OTLP ports"),
-        )
     }
 
     pub(super) fn denied(denied: &Denied) -> Self {
@@ -187,6 +192,9 @@ impl Problem {
         *response.status_mut() = self.status;
         if let Some(seconds) = self.retry {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(allow) = self.allow {
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
         }
         if let Some(challenge) = self.challenge {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
