@@ -19,7 +19,7 @@ pub enum ClientError {
         /// Why, in words.
         message: String,
         /// Where and how much: `field`, `limit_bytes`, `actual_bytes`, ...
-        details: Map<String, Value>,
+        details: Box<Map<String, Value>>,
         /// When the same request may succeed.
         retry_after: Option<Duration>,
     },
@@ -104,7 +104,7 @@ impl ClientError {
             status,
             // A proxy's page says something too.
             message: word("message").map_or_else(|| text.chars().take(200).collect(), str::to_owned),
-            details: details.cloned().unwrap_or_default(),
+            details: Box::new(details.cloned().unwrap_or_default()),
             retry_after,
         }
     }

@@ -151,8 +151,10 @@ impl Web {
 
     /// Answers one request.
     pub async fn handle<B>(self: Arc<Self>, request: Request<B>) -> Response<Body> {
-        if request.method() != Method::GET && request.method() != Method::HEAD {
-            return Problem::method(request.method(), Write::at(request.uri().path()).as_ref()).reply();
+        let written = Write::at(request.uri().path());
+        let is_read = request.method() == Method::GET || request.method() == Method::HEAD;
+        if !is_read || matches!(written, Some(Write::Import { .. })) {
+            return Problem::method(request.method(), written.as_ref()).reply();
         }
         let asked = Asked {
             uri: request.uri().clone(),

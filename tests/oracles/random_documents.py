@@ -443,7 +443,7 @@ def change(dice, document):
 PAGE_ONLY = {
     # pydantic takes seconds, and text of a number or a truth value
     "contextforge": ["expected a time in ISO 8601 with a zone", "expected an integer", "expected a number", "expected true or false"],
-    "openreward": ["_at: expected text or null"],                    # the oracle does not look at these
+    "openreward": ["_at: expected text or null", "trace_id must begin with tr_"],     # the oracle does not look at these
 }
 
 
