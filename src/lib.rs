@@ -64,6 +64,8 @@
 pub mod access;
 #[cfg(feature = "server")]
 pub mod cli;
+#[cfg(feature = "client")]
+pub mod client;
 pub mod dialect;
 pub mod documents;
 pub mod formats;

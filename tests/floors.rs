@@ -20,6 +20,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("formats", 4),
     ("documents", 4),
     ("access", 5),
+    ("client", 5),
     ("redact", 5),
     ("layer", 5),
     ("store", 5),

@@ -17,14 +17,15 @@ mod receiver;
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::process::{Command, ExitCode};
+use std::sync::mpsc;
 use std::time::Duration;
 
 use harness::{program, run};
 use receiver::receiver;
-use serde_json::Value;
+use serde_json::{Value, json};
 use spanbridge::dialect::Registry;
 use spanbridge::formats::{FORMATS, Layout, Options};
-use spanbridge::layer::{Documents, Guard, Privacy, Setup, SpanExt as _};
+use spanbridge::layer::{BlockLog, Documents, Guard, Privacy, RunDocument, Setup, SpanExt as _};
 use spanbridge::operation::{Message, Role};
 use spanbridge::run;
 use spanbridge::run::{EntryKind, Run};
@@ -305,6 +306,48 @@ fn what_the_code_records_is_what_a_receiver_gets() {
     }
 }
 
+/// The words of a document's blocks, without ids and times.
+fn blocks(text: &str) -> Vec<Value> {
+    let document: Value = serde_json::from_str(text).unwrap();
+    let list = document.as_array().unwrap().iter();
+    list.map(|block| json!([block["sub_type"], block["payload"], block["extra"]["reward"]]))
+        .collect()
+}
+
+fn logged_blocks_are_those_of_the_document() {
+    let (sender, documents) = mpsc::channel();
+    let to_channel = Documents::to_callback("openreward", move |document: &RunDocument| {
+        sender.send(document.text.clone()).unwrap()
+    });
+    let guard = Setup::from_env().without_otlp().with_documents(to_channel).build().unwrap();
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(guard.layer()), || {
+        let mut log = BlockLog::new("forecaster");
+        log.log_message(Role::System, "Be short.");
+        log.log_message(Role::User, json!([{"type": "text", "text": "Oslo?"}]));
+        log.log_think("A tool knows.");
+        log.log_act("call_1", "weather", json!({"city": "Oslo"}));
+        log.log_act("call_2", "clothes", json!({}));
+        log.log_observe("call_1", "-3 °C", Some(1.0));
+        log.log_observe("call_2", json!({"coat": true}), None);
+        log.log_message(Role::Assistant, "Take a coat.");
+        log.log_message(Role::User, "Thanks.");
+    });
+    drop(guard);
+    let text = documents.recv().unwrap();
+    let wanted = [
+        json!(["MESSAGE", {"role": "system", "content": "Be short."}, null]),
+        json!(["MESSAGE", {"role": "user", "content": "Oslo?"}, null]),
+        json!(["THINK", {"text": "A tool knows."}, null]),
+        json!(["TOOL_CALL", {"call_id": "call_1", "name": "weather", "arguments": {"city": "Oslo"}}, null]),
+        json!(["TOOL_CALL", {"call_id": "call_2", "name": "clothes", "arguments": {}}, null]),
+        json!(["TOOL_RESULT", {"call_id": "call_1", "output": "-3 °C"}, 1.0]),
+        json!(["TOOL_RESULT", {"call_id": "call_2", "output": {"coat": true}}, null]),
+        json!(["MESSAGE", {"role": "assistant", "content": "Take a coat."}, null]),
+        json!(["MESSAGE", {"role": "user", "content": "Thanks."}, null]),
+    ];
+    assert_eq!(blocks(&text), wanted);
+}
+
 fn main() -> ExitCode {
     harness::main(
         named![
@@ -323,6 +366,7 @@ fn main() -> ExitCode {
             a_backend_that_hangs_takes_no_document_away,
             a_function_that_panics_gets_the_next_document,
             what_the_code_records_is_what_a_receiver_gets,
+            logged_blocks_are_those_of_the_document,
         ],
     )
 }

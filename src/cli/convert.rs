@@ -201,6 +201,13 @@ impl Writer {
             out::note(&format!("trace {trace_id} has no agent operations, so there is no document"));
             self.note_loss(|| json!({ "trace_id": trace_id, "kind": "no_agent_work" }))?;
         }
+        if outcome.agent_work && outcome.documents.is_empty() {
+            let format = self.format.id;
+            out::note(&format!(
+                "trace {trace_id} has no messages and no tool calls, so there is no document of format {format}"
+            ));
+            self.note_loss(|| json!({ "trace_id": trace_id, "kind": "no_document", "format": format }))?;
+        }
         for finding in &outcome.findings {
             self.note_loss(|| {
                 let span_id = finding.span_id.map(|id| id.to_string());

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::back::Restored;
 use super::check::{Place, Violations};
 use super::{Assembled, Choice, Container, Format, Layout, Loss, LossReason, Options, Sequence, back, text};
 use crate::run::Run;
@@ -47,7 +48,10 @@ impl AnyFormat {
     pub fn documents<'a>(&self, runs: &'a [Run], options: &Options) -> Vec<Assembled<AnyDocument<'a>>> {
         if back::is_imported(runs) {
             let restored = back::restored(self, runs, options);
-            return restored.into_iter().map(|assembled| assembled.map(AnyDocument::of_value)).collect();
+            return restored
+                .into_iter()
+                .map(|assembled| assembled.map(AnyDocument::of_restored))
+                .collect();
         }
         (self.typed)(runs, options)
     }
@@ -137,9 +141,9 @@ impl fmt::Debug for AnyDocument<'_> {
 }
 
 impl AnyDocument<'_> {
-    fn of_value(value: Value) -> Self {
+    fn of_restored(document: Restored) -> Self {
         Self {
-            content: Box::new(value),
+            content: Box::new(document),
             room: 1 << 10,
         }
     }
@@ -186,20 +190,21 @@ impl<F: Format> Content for Typed<'_, F> {
     }
 }
 
-impl Content for Value {
+impl Content for Restored {
     fn write(&self, layout: Layout, out: &mut dyn Write) -> io::Result<()> {
         write(self, layout, out)
     }
 
     fn text(&self, layout: Layout, _: usize) -> Result<String, String> {
-        Ok(match layout {
-            Layout::Compact => self.to_string(),
-            Layout::Indented => format!("{self:#}"),
-        })
+        let text = match layout {
+            Layout::Compact => serde_json::to_string(self),
+            Layout::Indented => serde_json::to_string_pretty(self),
+        };
+        text.map_err(|error| error.to_string())
     }
 
     fn value(&self) -> serde_json::Result<Value> {
-        Ok(self.clone())
+        serde_json::to_value(self)
     }
 }
 

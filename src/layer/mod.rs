@@ -137,6 +137,7 @@
 //! `OTEL_SEMCONV_STABILITY_OPT_IN` has no effect: the layer writes OpenInference, and leaves keys of other dialects unchanged.
 
 mod access;
+mod block_log;
 mod call;
 mod collect;
 mod console;
@@ -182,6 +183,7 @@ use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetryLayer;
 use tracing_subscriber::registry::LookupSpan;
 
+pub use block_log::BlockLog;
 pub use call::ModelCall;
 pub use documents::{Documents, DocumentsError, RunDocument};
 pub use error::InitError;

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use hyper::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
@@ -12,6 +12,11 @@ use super::readers::Refusal;
 use crate::access::Denied;
 use crate::formats::openreward::rules;
 use crate::store;
+
+/// The methods of paths that are only read, only written, and both.
+pub(super) const GET: &str = "GET, HEAD";
+pub(super) const POST: &str = "POST";
+pub(super) const GET_AND_POST: &str = "GET, HEAD, POST";
 
 /// Whether an answer was made; what there is of it, was written.
 pub(super) type Outcome = Result<(), Problem>;
@@ -23,6 +28,8 @@ pub(super) struct Problem {
     code: &'static str,
     message: String,
     challenge: Option<&'static str>,
+    /// The methods that are answered here.
+    allow: Option<&'static str>,
     /// Seconds after which the same request may have an answer.
     retry: Option<u64>,
     /// Where and how much.
@@ -36,6 +43,7 @@ impl Problem {
             code,
             message: message.into(),
             challenge: None,
+            allow: None,
             retry: None,
             details: Box::default(),
         }
@@ -94,17 +102,21 @@ impl Problem {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_READY", message)
     }
 
-    /// `allowed`: whether a request may write there with POST.
-    pub(super) fn method(method: &Method, allowed: bool) -> Self {
-        if allowed {
-            let message = format!("{method} is not answered here; POST and GET are");
-            return Self::new(StatusCode::METHOD_NOT_ALLOWED, "METHOD_NOT_ALLOWED", message);
+    /// `allow`: the methods that the path answers.
+    pub(super) fn method(method: &Method, allow: &'static str) -> Self {
+        let others = match allow {
+            GET => "only GET is. Spans go to the OTLP ports",
+            POST => "only POST is",
+            _ => "POST and GET are",
+        };
+        Self {
+            allow: Some(allow),
+            ..Self::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "METHOD_NOT_ALLOWED",
+                format!("{method} is not answered here; {others}"),
+            )
         }
-        Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "METHOD_NOT_ALLOWED",
-            format!("{method} is not answered here; only GET is. Spans go to the OTLP ports"),
-        )
     }
 
     pub(super) fn denied(denied: &Denied) -> Self {
@@ -188,6 +200,9 @@ impl Problem {
         *response.status_mut() = self.status;
         if let Some(seconds) = self.retry {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if let Some(allow) = self.allow {
+            response.headers_mut().insert(ALLOW, HeaderValue::from_static(allow));
         }
         if let Some(challenge) = self.challenge {
             response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));

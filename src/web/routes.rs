@@ -16,7 +16,7 @@ use hyper_util::service::TowerToHyperService;
 use serde::de::DeserializeOwned;
 
 use super::delivery::SlowClient;
-use super::reply::{Problem, json_reply, reply};
+use super::reply::{self, Problem, json_reply, reply};
 use super::{Web, blocks, lists, single};
 use crate::access::Right;
 use crate::formats;
@@ -120,25 +120,22 @@ pub fn normalized(uri: &Uri) -> Uri {
 
 async fn elsewhere(method: Method, uri: Uri) -> Response {
     if method != Method::GET && method != Method::HEAD {
-        return Problem::method(&method, false).reply();
+        return Problem::method(&method, reply::GET).reply();
     }
     let path = uri.path();
     Problem::not_found(format!("there is nothing at {path}; GET / lists what is")).reply()
 }
 
 async fn only_get(method: Method) -> Response {
-    Problem::method(&method, false).reply()
+    Problem::method(&method, reply::GET).reply()
 }
 
-async fn only_post(method: Method, uri: Uri) -> Response {
-    if method == Method::GET || method == Method::HEAD {
-        return elsewhere(method, uri).await;
-    }
-    Problem::method(&method, true).reply()
+async fn only_post(method: Method) -> Response {
+    Problem::method(&method, reply::POST).reply()
 }
 
 async fn get_and_post(method: Method) -> Response {
-    Problem::method(&method, true).reply()
+    Problem::method(&method, reply::GET_AND_POST).reply()
 }
 
 /// The read side of the request's project.
@@ -344,8 +341,9 @@ mod tests {
             let is_open = methods.pointer("/get/security").is_some();
             assert_eq!(route.right.is_none(), is_open, "GET {}", route.path);
         }
-        // The formats stand in it by name.
-        let known: BTreeSet<&str> = formats::FORMATS.iter().map(|format| format.id).collect();
+        // The formats that can be imported stand in it by name.
+        let known = formats::FORMATS.iter().filter(|format| format.is_read());
+        let known: BTreeSet<&str> = known.map(|format| format.id).collect();
         let parameters = document.pointer("/paths/~1api~1v1~1import~1{format}/post/parameters/0/schema/enum");
         let named: BTreeSet<&str> = parameters
             .and_then(Value::as_array)

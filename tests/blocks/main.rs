@@ -11,3 +11,5 @@ mod imports;
 mod kept;
 mod projects;
 mod stress;
+#[cfg(feature = "client")]
+mod typed;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::DisassembleError;
+use crate::formats::shape::shown;
 use crate::span::UnixNanos;
 
 /// A value and where it stands.
@@ -87,6 +88,16 @@ impl<'a> At<'a> {
         self.value
             .as_str()
             .ok_or_else(|| self.refuse(format!("expected text, found {}", kind_of(self.value))))
+    }
+
+    /// A whole number, 12.0 too; `None` where no `i64` holds it.
+    #[expect(clippy::cast_possible_truncation, reason = "it is small, and has no fraction")]
+    pub(in crate::formats) fn integer(&self) -> Result<Option<i64>, DisassembleError> {
+        const EXACT: f64 = 9e15;
+        let number = self.value.as_f64().filter(|number| number.fract() == 0.0);
+        let number = number.ok_or_else(|| self.refuse(format!("a whole number is wanted, found {}", shown(self.value))))?;
+        let small = || (number.abs() < EXACT).then_some(number as i64);
+        Ok(self.value.as_i64().or_else(small))
     }
 
     /// The text of a member, if it stands there and is not null.

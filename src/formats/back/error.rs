@@ -36,7 +36,7 @@ impl fmt::Display for DisassembleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Json { .. } => f.write_str("the text is not JSON"),
-            Self::Unrecognised { detail } => write!(f, "the format of the document is not clear: {detail}"),
+            Self::Unrecognised { detail } => write!(f, "the format of the document is not clear: {detail}; name the format"),
             Self::NoReader { format } => write!(f, "documents of the format {format} cannot be converted to spans yet"),
             Self::Refused { format, path, reason } => write!(f, "{format}: {path}: {reason}"),
         }

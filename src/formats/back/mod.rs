@@ -11,12 +11,16 @@ mod error;
 mod facts;
 mod model_output;
 mod note;
+mod numbers;
 mod operations;
 mod recognise;
 mod remainder;
 mod run_facts;
 mod story;
 
+use std::borrow::Cow;
+
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 pub use error::DisassembleError;
@@ -26,6 +30,7 @@ pub use recognise::is_document;
 pub(in crate::formats) use at::{At, kind_of, time};
 pub(in crate::formats) use facts::{definition as tool_definition, read as read_facts};
 pub(in crate::formats) use model_output::{read as read_model_output, read_thoughts};
+pub(in crate::formats) use numbers::{Exact, Numbers};
 pub(in crate::formats) use operations::{exact_times, read as read_operations, searched};
 pub(in crate::formats) use recognise::{documents, format_of};
 pub(in crate::formats) use run_facts::read as read_run_facts;
@@ -57,24 +62,28 @@ pub struct Disassembled {
 pub fn disassemble(format: Option<&AnyFormat>, text: &str) -> Result<Disassembled, DisassembleError> {
     let registry = Registry::built_in();
     let mut out = Disassembled::default();
-    let values: Vec<Value> = serde_json::Deserializer::from_str(text)
-        .into_iter()
-        .collect::<Result<_, _>>()
-        .map_err(|source| DisassembleError::Json { source })?;
-    let alone = values.len() == 1;
-    for (line, value) in values.iter().enumerate() {
-        let path = if alone {
-            "$".to_owned()
-        } else {
-            format!("document {}: $", line + 1)
-        };
-        for (path, value) in recognise::documents(value, path) {
+    // One value at a time is in memory.
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let (mut line, mut begin) = (0, 0);
+    while let Some(value) = values.next() {
+        let value = value.map_err(|source| DisassembleError::Json { source })?;
+        let end = values.byte_offset();
+        let numbers = Numbers::in_text(text.get(begin..end).unwrap_or_default(), &value);
+        let alone = line == 0 && text.get(end..).is_none_or(|rest| rest.trim_ascii_start().is_empty());
+        (line, begin) = (line + 1, end);
+        let path = if alone { "$".to_owned() } else { format!("document {line}: $") };
+        let documents = recognise::documents(&value, path);
+        let is_list = documents.first().is_some_and(|(_, first)| !std::ptr::eq(*first, &value));
+        for (index, (path, value)) in documents.into_iter().enumerate() {
             let format = match format {
                 Some(format) => format,
                 None => recognise::format_of(value)?,
             };
-            for story in read(format, value, path)? {
-                finish(format, story, &registry, &mut out);
+            for mut story in read(format, value, path)? {
+                let place = if is_list { format!("/{index}") } else { String::new() };
+                story.numbers.extend(&numbers);
+                story.numbers.take_places(&numbers, &place);
+                finish(format, story, value, &registry, &mut out);
             }
             out.documents += 1;
         }
@@ -87,7 +96,7 @@ pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: Reader, val
     let registry = Registry::built_in();
     let mut out = Disassembled::default();
     for story in reader(&At::root(format.id, value, "$".to_owned()))? {
-        finish(format, story, &registry, &mut out);
+        finish(format, story, value, &registry, &mut out);
     }
     out.documents = 1;
     Ok(out)
@@ -104,16 +113,21 @@ fn read(format: &AnyFormat, value: &Value, path: String) -> Result<Vec<Story>, D
 }
 
 /// The spans of a story, its root with what the format's document would not say again.
-fn finish(format: &AnyFormat, mut story: Story, registry: &Registry, out: &mut Disassembled) {
+fn finish(format: &AnyFormat, mut story: Story, source: &Value, registry: &Registry, out: &mut Disassembled) {
     let mut spans = story.spans();
-    let runs = run::from_batch(spans.clone(), Vec::new(), registry);
-    let asked = Remainder::between(&Value::Null, &Value::Null, None, &story.options);
+    let asked = Remainder::between(Value::Null, &Value::Null, None, &story.options, &Numbers::default());
     let options = asked.options(&Options::default());
+    let runs = run::from_batch(spans.clone(), Vec::new(), registry);
     let have = format.values(&runs, &options).into_iter().next();
+    drop(runs);
     let have = have.map_or(Value::Null, |assembled| assembled.document);
-    let remainder = Remainder::between(&have, &story.document, story.wrap, &story.options);
+    let wanted = story.wanted(source);
+    let numbers = story.numbers.of_value(&wanted, matches!(wanted, Cow::Borrowed(_)));
+    let remainder = Remainder::between(have, &wanted, story.wrap, &story.options, &numbers);
+    drop(wanted);
     out.notes.append(&mut story.notes);
     out.notes.extend(remainder.notes());
+    out.notes.extend(number_notes(&numbers));
     if let Some(root) = spans.first_mut().filter(|_| !remainder.is_empty()) {
         root.attributes
             .push(format!("spanbridge.{}", story.format()), AnyValue::from(remainder.text()));
@@ -121,16 +135,52 @@ fn finish(format: &AnyFormat, mut story: Story, registry: &Registry, out: &mut D
     out.spans.append(&mut spans);
 }
 
+/// What becomes of integers beyond 64 bits.
+fn number_notes(numbers: &Numbers) -> impl Iterator<Item = Note> {
+    let note = |kind, detail: String| Note {
+        path: "$".to_owned(),
+        kind,
+        detail,
+    };
+    let kept = numbers.kept().map(move |(double, digits)| {
+        let detail = format!("{digits} is beyond 64 bits: spans hold {double}, an attribute of the root span keeps the digits");
+        note(NoteKind::Beside, detail)
+    });
+    let lost = numbers.ambiguous().map(move |(double, is_placed)| {
+        let (kind, what) = match is_placed {
+            true => (NoteKind::Beside, "an attribute of the root span keeps the digits"),
+            false => (NoteKind::Coerced, "they come back as this double"),
+        };
+        note(kind, format!("several numbers beyond 64 bits are read as {double}: {what}"))
+    });
+    kept.chain(lost)
+}
+
 /// Whether one of the runs was made of a document that says more than its spans.
 pub(super) fn is_imported(runs: &[Run]) -> bool {
     remainder::is_in(runs)
 }
 
+/// A document as it was imported, or with what its import kept beside the spans.
+#[derive(Debug)]
+pub(super) struct Restored {
+    document: Value,
+    numbers: Numbers,
+}
+
+impl Serialize for Restored {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Exact::new(&self.document, &self.numbers).serialize(serializer)
+    }
+}
+
 /// The documents of runs of which some were made of documents.
-pub(super) fn restored(format: &AnyFormat, runs: &[Run], options: &Options) -> Vec<Assembled<Value>> {
+pub(super) fn restored(format: &AnyFormat, runs: &[Run], options: &Options) -> Vec<Assembled<Restored>> {
     let mut runs = runs.to_vec();
     let mut losses: Vec<Loss> = Vec::new();
-    let remainders: Vec<Option<Remainder>> = runs.iter_mut().map(|run| remainder::take(run, format.id, &mut losses)).collect();
+    let mut numbers = Numbers::default();
+    let take = |run| remainder::take(run, format.id, &mut numbers, &mut losses);
+    let remainders: Vec<Option<Remainder>> = runs.iter_mut().map(take).collect();
     let options = match remainders.as_slice() {
         [Some(remainder)] => remainder.options(options),
         _ => options.clone(),
@@ -154,5 +204,16 @@ pub(super) fn restored(format: &AnyFormat, runs: &[Run], options: &Options) -> V
     if let Some(first) = documents.first_mut() {
         first.losses.append(&mut losses);
     }
-    documents
+    // Places are those of one document in its own format.
+    if let [Some(remainder)] = remainders.as_slice() {
+        numbers.take_places(&remainder.numbers(), "");
+    }
+    let restored = |Assembled { document, losses }| Assembled {
+        document: Restored {
+            document,
+            numbers: numbers.clone(),
+        },
+        losses,
+    };
+    documents.into_iter().map(restored).collect()
 }

@@ -66,7 +66,7 @@ pub(in crate::formats) fn format_of(value: &Value) -> Result<&'static AnyFormat,
     let unrecognised = |detail: &str| DisassembleError::Unrecognised { detail: detail.to_owned() };
     let id = match value {
         Value::Array(list) => match list.first() {
-            None => return Err(unrecognised("an empty list can be of any format; pass --from")),
+            None => return Err(unrecognised("an empty list can be of any format")),
             Some(first) if first.get("sub_type").is_some() || first.get("block_type").is_some() => Some("openreward"),
             Some(first) if ["role", "tools", "function"].iter().any(|key| first.get(*key).is_some()) => Some("invariant"),
             Some(_) => None,
@@ -74,6 +74,5 @@ pub(in crate::formats) fn format_of(value: &Value) -> Result<&'static AnyFormat,
         Value::Object(_) => of_object(value),
         _ => None,
     };
-    id.and_then(by_id)
-        .ok_or_else(|| unrecognised("its keys belong to no known format; pass --from"))
+    id.and_then(by_id).ok_or_else(|| unrecognised("its keys belong to no known format"))
 }

@@ -1,5 +1,6 @@
 //! The spans of one trace, while a document is read.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -7,6 +8,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::note::{Note, NoteKind};
+use super::numbers::Numbers;
 use crate::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
 use crate::operation::{Kind, Operation};
 use crate::span::{AnyValue, Resource, Span, SpanId, TraceId, UnixNanos};
@@ -38,8 +40,12 @@ pub(in crate::formats) struct Story {
     pub(in crate::formats) trace_id: TraceId,
     pub(in crate::formats) drafts: Vec<Draft>,
     pub(in crate::formats) notes: Vec<Note>,
-    /// What the format must write of these spans.
-    pub(in crate::formats) document: Value,
+    /// What the format must write of these spans, where it is not what came.
+    document: Option<Value>,
+    /// Values that come back as others, by their JSON pointer.
+    mends: Vec<(String, Value)>,
+    /// Integers beyond 64 bits.
+    pub(in crate::formats) numbers: Numbers,
     /// The key that holds the list, where the document is an object around it.
     pub(in crate::formats) wrap: Option<&'static str>,
     /// The choices that the document's form asks for.
@@ -56,15 +62,29 @@ pub(in crate::formats) fn trace_id(format: &str, own: &str) -> TraceId {
     TraceId::from_bytes(bytes).unwrap_or_else(|| trace_id(format, &format!("{own}+")))
 }
 
+/// A start for what has no times: after what ended, but in the order of the list, so before the next start that is known.
+fn between(ended: UnixNanos, before: Option<UnixNanos>, next: Option<(UnixNanos, u64)>) -> UnixNanos {
+    let free = UnixNanos(ended.0.saturating_add(UNKNOWN_STEP));
+    let Some((next, count)) = next.filter(|(next, _)| before.is_none_or(|before| before < *next)) else {
+        return free;
+    };
+    let latest = UnixNanos(next.0.saturating_sub(UNKNOWN_STEP.saturating_mul(count)));
+    let after_last = before.map_or(UnixNanos(0), |before| UnixNanos(before.0.saturating_add(1)));
+    free.min(latest).max(after_last)
+}
+
 impl Story {
     /// A root without words, and nothing else.
-    pub(in crate::formats) fn new(format: &'static str, trace_id: TraceId, document: Value) -> Self {
+    /// The document is the one that came, unless another must be written.
+    pub(in crate::formats) fn new(format: &'static str, trace_id: TraceId, document: Option<Value>) -> Self {
         let mut this = Self {
             format,
             trace_id,
             drafts: Vec::new(),
             notes: Vec::new(),
             document,
+            mends: Vec::new(),
+            numbers: Numbers::default(),
             wrap: None,
             options: Vec::new(),
             resource: Map::new(),
@@ -166,6 +186,8 @@ impl Story {
         let known = self.drafts.iter().flat_map(|draft| [draft.start, draft.end]).flatten().min();
         let mut last = known.unwrap_or(UnixNanos(1_000_000));
         let mut marks: Vec<&'static str> = Vec::new();
+        let until_known = self.until_known();
+        let mut before: Option<UnixNanos> = None;
         for index in 0..self.drafts.len() {
             let after = self.drafts.get(index).and_then(|draft| self.drafts.get(draft.after?)?.end);
             let Some(draft) = self.drafts.get_mut(index) else { continue };
@@ -181,9 +203,17 @@ impl Story {
             let earliest = after.unwrap_or(last);
             let start = draft.start.unwrap_or_else(|| match draft.end {
                 Some(end) => earliest.min(end),
-                None => UnixNanos(earliest.0.saturating_add(UNKNOWN_STEP)),
+                None => {
+                    let latest = until_known.get(index).copied().flatten();
+                    between(
+                        earliest,
+                        before,
+                        latest.filter(|(latest, _)| after.is_none_or(|after| after < *latest)),
+                    )
+                }
             });
             draft.start = Some(start);
+            before = Some(start);
             if !draft.running {
                 let end = draft.end.unwrap_or_else(|| UnixNanos(start.0.saturating_add(UNKNOWN_STEP)));
                 draft.end = Some(end);
@@ -199,6 +229,20 @@ impl Story {
             let detail = format!("{unknown} operations have no times; the attribute {TIMES_UNKNOWN} marks the times that are stand-ins");
             self.note("$", NoteKind::TimeUnknown, detail);
         }
+    }
+
+    /// For each draft without times the next known start in the list, and how many such drafts stand before it.
+    fn until_known(&self) -> Vec<Option<(UnixNanos, u64)>> {
+        let mut next: Option<(UnixNanos, u64)> = None;
+        let mut out = vec![None; self.drafts.len()];
+        for (slot, draft) in out.iter_mut().zip(&self.drafts).rev() {
+            next = match draft.start {
+                Some(start) => Some((start, 0)),
+                None => next.map(|(start, count)| (start, count + 1)),
+            };
+            *slot = next;
+        }
+        out
     }
 
     /// An agent's times are those of what it did, the root's those of all.
@@ -241,9 +285,18 @@ impl Story {
 
     /// The document that must come out again has this value there.
     pub(in crate::formats) fn mend(&mut self, pointer: &str, value: Value) {
-        if let Some(slot) = self.document.pointer_mut(pointer) {
-            *slot = value;
+        self.mends.push((pointer.to_owned(), value));
+    }
+
+    /// The document that must come out again, of the one that came.
+    pub(super) fn wanted<'v>(&mut self, came: &'v Value) -> Cow<'v, Value> {
+        let mut document = self.document.take().map_or(Cow::Borrowed(came), Cow::Owned);
+        for (pointer, value) in std::mem::take(&mut self.mends) {
+            if let Some(slot) = document.to_mut().pointer_mut(&pointer) {
+                *slot = value;
+            }
         }
+        document
     }
 
     /// The spans, the root first.

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use super::offered;
 use crate::formats::check::{Place, Violations};
 use crate::formats::shape::Shape::{Either, List, Maybe, Object, Of, Text, Word};
 use crate::formats::shape::{Record, may, need, shown};
@@ -14,8 +15,28 @@ const MESSAGE: Record = Record {
         need("role", Text),
         may("content", Maybe(&Either(&[Text, List(&Object)]))),
         may("tool_calls", Maybe(&List(&Of(&CALL)))),
-        may("metadata", Object),
+        may("metadata", Of(&METADATA)),
+        may("server", Maybe(&Text)),
     ],
+    others: None,
+};
+
+/// The software takes the server of an event from here.
+const METADATA: Record = Record {
+    what: "metadata",
+    fields: &[may("server", Maybe(&Text))],
+    others: None,
+};
+
+const PART: Record = Record {
+    what: "a part",
+    fields: &[may("metadata", Maybe(&Object)), may("server", Maybe(&Text))],
+    others: None,
+};
+
+const ANNOTATION: Record = Record {
+    what: "an annotation",
+    fields: &[need("content", Text), need("address", Text), may("extra_metadata", Maybe(&Object))],
     others: None,
 };
 
@@ -25,7 +46,8 @@ const OUTPUT: Record = Record {
         need("role", Text),
         may("content", Maybe(&Either(&[Text, List(&Object)]))),
         may("tool_call_id", Maybe(&Text)),
-        may("metadata", Object),
+        may("metadata", Of(&METADATA)),
+        may("server", Maybe(&Text)),
     ],
     others: None,
 };
@@ -36,7 +58,8 @@ const CALL: Record = Record {
         need("id", Text),
         need("type", Word(&["function"])),
         need("function", Of(&FUNCTION)),
-        may("metadata", Maybe(&Object)),
+        may("metadata", Object),
+        may("server", Maybe(&Text)),
     ],
     others: None,
 };
@@ -69,6 +92,13 @@ pub(super) fn check(documents: &[(Place<'_>, &Value)], found: &mut Violations) {
                 Some(Value::Array(events)) => {
                     if !is_alone {
                         rows.annotated(place, object, found);
+                    }
+                    let about = |name: &str| object.get(name).filter(|value| !value.is_null());
+                    if let Some(metadata) = about("metadata") {
+                        Object.check(metadata, place.key("metadata"), found);
+                    }
+                    if let Some(annotations) = about("annotations") {
+                        List(&Of(&ANNOTATION)).check(annotations, place.key("annotations"), found);
                     }
                     trace(place.key("messages"), events, 0, found);
                 }
@@ -110,10 +140,15 @@ impl Rows {
         self.mixed(place, found);
         let index = row.get("index");
         if *self.has_index.get_or_insert(index.is_some()) != index.is_some() {
-            found.add(place, "`index` stands in all rows or in none");
+            found.add(
+                place,
+                "`index` must be in all rows or in none: add it here, or remove it from the others",
+            );
         }
         match index.map(Value::as_i64) {
-            Some(Some(index)) if !self.indices.insert(index) => found.add(place.key("index"), "a row before has this index"),
+            Some(Some(index)) if !self.indices.insert(index) => {
+                found.add(place.key("index"), "a row before has this index: every row needs one of its own")
+            }
             Some(None) => found.add(place.key("index"), "expected an integer"),
             _ => {}
         }
@@ -121,7 +156,10 @@ impl Rows {
 
     fn mixed(&self, place: Place<'_>, found: &mut Violations) {
         if self.has_raw && self.has_annotated {
-            found.add(place, "a file has either lists of events or objects with `messages`, not both");
+            found.add(
+                place,
+                "a file has either lists of events or objects with `messages`: write all rows as {\"messages\": [...]}",
+            );
         }
     }
 }
@@ -131,10 +169,15 @@ fn push(place: Place<'_>, request: &Map<String, Value>, lists: &[Value], found: 
     for (index, events) in lists.iter().enumerate() {
         trace(all.item(index), events.as_array().map_or(&[], Vec::as_slice), 0, found);
     }
-    for name in ["annotations", "metadata"] {
+    for (name, shape) in [("annotations", List(&Of(&ANNOTATION))), ("metadata", Object)] {
         match request.get(name) {
             None | Some(Value::Null) => {}
-            Some(Value::Array(list)) if list.len() == lists.len() => {}
+            Some(Value::Array(list)) if list.len() == lists.len() => {
+                let all = place.key(name);
+                for (index, value) in list.iter().enumerate().filter(|(_, value)| !value.is_null()) {
+                    shape.check(value, all.item(index), found);
+                }
+            }
             Some(_) => found.add(
                 place.key(name),
                 format!("expected null or a list with one item for each of the {} traces", lists.len()),
@@ -178,9 +221,7 @@ fn trace(place: Place<'_>, events: &[Value], skip: usize, found: &mut Violations
                 }
             }
             (_, None) if event.contains_key("tools") => {
-                if !event.get("tools").is_some_and(Value::is_array) {
-                    found.add(place.key("tools"), "expected the list of offered tools");
-                }
+                offered::check(place, event, found);
             }
             (_, None) if event.contains_key("type") => {
                 CALL.check(event, place, found);
@@ -231,8 +272,19 @@ fn parts(place: Place<'_>, event: &Map<String, Value>, found: &mut Violations) {
     for (index, part) in event.get("content").and_then(Value::as_array).into_iter().flatten().enumerate() {
         let place = content.item(index);
         let is_text = |value: Option<&Value>| value.is_some_and(Value::is_string);
+        if let Some(part) = part.as_object() {
+            PART.check(part, place, found);
+        }
         match part.get("type").and_then(Value::as_str) {
             Some("text") if !is_text(part.get("text")) => found.add(place, "`text` is missing: a part of type \"text\" holds text"),
+            Some("image_url")
+                if part
+                    .get("image_url")
+                    .and_then(Value::as_object)
+                    .is_some_and(|map| map.values().any(|value| !value.is_string())) =>
+            {
+                found.add(place.key("image_url"), "all its values must be text: the software takes no others");
+            }
             Some("image_url") if !is_text(part.pointer("/image_url/url")) => {
                 found.add(
                     place,

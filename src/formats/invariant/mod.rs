@@ -46,6 +46,7 @@ pub mod document;
 mod list;
 mod lone;
 mod nearest;
+mod offered;
 mod scopes;
 #[cfg(test)]
 mod tests;

@@ -66,7 +66,7 @@ impl<'a> BlockWriter<'a, '_> {
     }
 
     /// What an agent or a chain says as a whole and no block does.
-    fn untold(&mut self, step: &Step) {
+    pub(super) fn untold(&mut self, step: &Step) {
         if let Some(what) = self.words.untold(&step.operation) {
             self.lose(step.span_id, format!("{}: {what}", described(step)), LossReason::NoPlace);
         }

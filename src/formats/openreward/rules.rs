@@ -155,7 +155,10 @@ pub fn check(block: &Value, trace_id: &str, known: &dyn Known, limits: &Limits) 
         Some(_) => return Err(Refusal::invalid("id", "id must begin with tb_")), // R4
     };
     if id.as_deref().is_some_and(|id| known.block(id).is_some()) {
-        return Err(Refusal::invalid("id", "a block with this id exists; blocks never change")); // R5
+        return Err(Refusal::invalid(
+            "id",
+            "a block with this id exists, and blocks never change: give every block an id of its own",
+        )); // R5
     }
     for name in ["metadata", "extra"] {
         if fields.get(name).is_some_and(|value| !value.is_null() && !value.is_object()) {
@@ -212,7 +215,7 @@ pub fn check(block: &Value, trace_id: &str, known: &dyn Known, limits: &Limits) 
             let field = match (payload.contains_key("output"), payload.contains_key("delta")) {
                 (true, false) => "output",
                 (false, true) => "delta",
-                _ => return Err(Refusal::invalid("payload", "exactly one of output and delta must stand")), // R19
+                _ => return Err(Refusal::invalid("payload", "write exactly one of output and delta")), // R19
             };
             limit(field, &format!("tool_result {field}"), limits.result)?; // R21
             seq = sequence(payload)?;
@@ -250,18 +253,18 @@ fn parent(fields: &Map<String, Value>, sub_type: SubType, trace_id: &str, known:
     let invalid = |message: String| Err(Refusal::new(Code::Validation, message, details.clone()));
     let (want, id) = match (sub_type.parent(), given) {
         (None, None) => return Ok(None),
-        (None, Some(_)) => return invalid("a MESSAGE has no parent".to_owned()), // R6
+        (None, Some(_)) => return invalid("a MESSAGE has no parent: leave parent_block_id out".to_owned()), // R6
         (Some(want), None) => return invalid(format!("a {} needs a {} as parent", sub_type.name(), want.name())), // R10
         (Some(want), Some(id)) => (want, id),
     };
     let Some(parent) = known.block(id) else {
-        return invalid("the parent does not exist".to_owned()); // R10
+        return invalid("the parent does not exist: write it first, or correct the id".to_owned()); // R10
     };
     if parent.trace_id != trace_id {
-        return invalid("the parent belongs to another trace".to_owned()); // R11
+        return invalid("the parent belongs to another trace: name a block of this trace".to_owned()); // R11
     }
     if parent.sub_type != want {
-        let message = format!("the parent of a {} must be a {}", sub_type.name(), want.name());
+        let message = format!("the parent of a {} must be a {}: name the id of one", sub_type.name(), want.name());
         return Err(Refusal::new(Code::ParentSubtypeMismatch, message, details)); // R7, R8, R9, R27
     }
     Ok(Some(parent))

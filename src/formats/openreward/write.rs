@@ -12,7 +12,7 @@ use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Failure, Message, Role};
+use crate::operation::{Failure, Kind, Message, Role};
 use crate::run::{Entry, EntryKind, ResultEntry, Run, ScopeId, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
 
@@ -172,6 +172,11 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
                         }
                         if !content.is_string() {
                             block.raw = Some((*content).into());
+                        }
+                        // A question is the last of the messages that the step was given. The root's are looked at with the run.
+                        let is_whole = |step: &&Step| matches!(step.operation.kind, Kind::Agent | Kind::Chain);
+                        if let Some(step) = self.step(*step).filter(is_whole).filter(|_| self.run.root != Some(*step)) {
+                            self.untold(step);
                         }
                     }
                 }

@@ -91,7 +91,10 @@ fn one_node(place: Place<'_>, node: &Map<String, Value>, found: &mut Violations)
     if let (Some(started), Some(ended)) = (number("started_at"), number("ended_at"))
         && ended < started
     {
-        found.add(place.key("ended_at"), "it is before `started_at`");
+        found.add(
+            place.key("ended_at"),
+            "it is before `started_at`: put the time of the end there, or null",
+        );
     }
     for name in ["prompt_id", "error"] {
         if text(node, name) == Some("") {

@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::note::{Note, NoteKind};
+use super::numbers::Numbers;
 use crate::formats::{Loss, LossReason, Options};
 use crate::run::Run;
 use crate::span::hex;
@@ -24,9 +25,8 @@ pub(in crate::formats) struct Remainder(Value);
 
 impl Remainder {
     /// What must be changed in `have` to make it `want`.
-    pub(super) fn between(have: &Value, want: &Value, wrap: Option<&str>, options: &[(String, String)]) -> Self {
+    pub(super) fn between(mut have: Value, want: &Value, wrap: Option<&str>, options: &[(String, String)], numbers: &Numbers) -> Self {
         let mut out = Map::new();
-        let mut have = have.clone();
         if let Some(key) = wrap {
             out.insert("wrap".to_owned(), key.into());
             have = json!({ key: have });
@@ -38,6 +38,10 @@ impl Remainder {
         let edits = diff::diff(&have, want);
         if !edits.is_empty() {
             out.insert("edits".to_owned(), edits.into());
+        }
+        let numbers = numbers.to_json();
+        if !numbers.is_empty() {
+            out.insert("numbers".to_owned(), numbers.into());
         }
         Self(out.into())
     }
@@ -65,6 +69,11 @@ impl Remainder {
         })
     }
 
+    /// The digits of large integers.
+    pub(super) fn numbers(&self) -> Numbers {
+        self.0.get("numbers").map(Numbers::from_json).unwrap_or_default()
+    }
+
     /// The options with those that the document's form asks for, as far as the caller says nothing.
     pub(in crate::formats) fn options(&self, given: &Options) -> Options {
         let asked = self.0.get("options").and_then(Value::as_object).into_iter().flatten();
@@ -89,8 +98,8 @@ pub(in crate::formats) fn is_in(runs: &[Run]) -> bool {
     extras.any(|extras| extras.values().any(|extra| extra.get(MEMBER).is_some()))
 }
 
-/// Takes the remainders out of a run: the one of this format, and a loss for those of others.
-pub(in crate::formats) fn take(run: &mut Run, format: &str, losses: &mut Vec<Loss>) -> Option<Remainder> {
+/// Takes the remainders out of a run: the one of this format, the digits of all, and a loss for what else those of others hold.
+pub(in crate::formats) fn take(run: &mut Run, format: &str, numbers: &mut Numbers, losses: &mut Vec<Loss>) -> Option<Remainder> {
     let mut found = None;
     for step in &mut run.steps {
         let span_id = step.span_id;
@@ -98,9 +107,11 @@ pub(in crate::formats) fn take(run: &mut Run, format: &str, losses: &mut Vec<Los
             let Some(remainder) = extra.as_object_mut().and_then(|extra| extra.shift_remove(MEMBER)) else {
                 return true;
             };
+            let holds_digits_alone = |map: &Map<String, Value>| map.keys().all(|key| key == "numbers");
+            numbers.extend(&remainder.get("numbers").map(Numbers::from_json).unwrap_or_default());
             if name == format {
                 found = Some(Remainder(remainder));
-            } else {
+            } else if !remainder.as_object().is_some_and(holds_digits_alone) {
                 losses.push(Loss::new(span_id, format!("spanbridge.{name}"), LossReason::NoPlace));
             }
             extra.as_object().is_some_and(|extra| !extra.is_empty())
@@ -142,7 +153,7 @@ mod tests {
     proptest! {
         #[test]
         fn changes_make_the_wanted_value(have in values(), want in values()) {
-            let remainder = Remainder::between(&have, &want, None, &[]);
+            let remainder = Remainder::between(have.clone(), &want, None, &[], &Numbers::default());
             let mut made = have.clone();
             let mut losses = Vec::new();
             remainder.apply(&mut made, &mut losses);
@@ -153,7 +164,7 @@ mod tests {
         /// A change whose place holds something else changes nothing, and is told.
         #[test]
         fn a_change_that_does_not_fit_is_told(have in values(), want in values(), other in values()) {
-            for edit in Remainder::between(&have, &want, None, &[]).edits() {
+            for edit in Remainder::between(have.clone(), &want, None, &[], &Numbers::default()).edits() {
                 let at = edit.get("at").and_then(Value::as_str).unwrap_or_default();
                 let Some(was) = edit.get("was").and_then(Value::as_str) else { continue };
                 if other.pointer(at).is_some_and(|value| digest(&value.to_string()) == was) {

@@ -265,13 +265,13 @@ fn interrupt(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     Ok(())
 }
 
-/// A count: a whole number that is not negative; 12.0 is one, as the package reads it. `None` for null.
+/// A count: a whole number; 12.0 is one, as the package reads it. `None` for null, and for what counts nothing: -1.
 pub(super) fn whole(at: &At<'_>) -> Result<Option<u64>> {
     match at.value {
         Value::Null => Ok(None),
         Value::Number(number) => match as_whole(number) {
             Some(count) => Ok(Some(count)),
-            None => Err(at.refuse(format!("a whole number that is not negative is wanted, found {number}"))),
+            None => at.integer().map(|_| None),
         },
         other => Err(at.refuse(format!("a whole number is wanted, found {}", kind_of(other)))),
     }

@@ -52,7 +52,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     let recorded = metadata.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
     let of_run = || TraceId::from_hex(&run_id.replace('-', ""));
     let id = recorded.or_else(of_run).unwrap_or_else(|| trace_id("contextforge", run_id));
-    let mut story = Story::new("contextforge", id, at.value.clone());
+    let mut story = Story::new("contextforge", id, None);
     let list = match at.get("steps") {
         Some(list) => steps::listed(&list, &mut story)?,
         None => Vec::new(),

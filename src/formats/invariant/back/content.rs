@@ -88,6 +88,7 @@ fn arguments(at: &At<'_>, story: &mut Story) -> Result<Map<String, Value>> {
             let Value::Object(map) = opened else {
                 return Err(at.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&opened))));
             };
+            story.numbers.add_text(text);
             story.note(&at.path, NoteKind::Coerced, "JSON text was parsed, as the analyzer does");
             story.mend(&at.pointer, map.clone().into());
             Ok(map)

@@ -26,14 +26,14 @@ type Result<T> = std::result::Result<T, DisassembleError>;
 /// The traces of a document: one, or as many as a push request has.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     if at.value.is_array() {
-        return Ok(vec![trace(at, at, None, None, at.value.clone())?]);
+        return Ok(vec![trace(at, at, None, None, None)?]);
     }
     at.object()?;
     let messages = at.need("messages")?;
     let lists = messages.items()?;
     if !lists.first().is_some_and(|first| first.value.is_array()) {
         let annotations = at.some("annotations");
-        let mut story = trace(at, &messages, at.some("metadata"), annotations, at.value.clone())?;
+        let mut story = trace(at, &messages, at.some("metadata"), annotations, None)?;
         story.options.push(("invariant.container".to_owned(), "jsonl".to_owned()));
         return Ok(vec![story]);
     }
@@ -56,7 +56,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
         // Values that are read as another type stand in the only list of this document.
         let mut here = list.clone();
         here.pointer = "/messages/0".to_owned();
-        let mut story = trace(at, &here, one("metadata", index)?, one("annotations", index)?, document)?;
+        let mut story = trace(at, &here, one("metadata", index)?, one("annotations", index)?, Some(document))?;
         story.options.push(("invariant.container".to_owned(), "push".to_owned()));
         if let Some(name) = at.text_of("dataset")?.filter(|name| !name.trim().is_empty()) {
             story.options.push(("invariant.dataset".to_owned(), name.to_owned()));
@@ -66,7 +66,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     Ok(out)
 }
 
-fn trace(whole: &At<'_>, events: &At<'_>, metadata: Option<At<'_>>, annotations: Option<At<'_>>, document: Value) -> Result<Story> {
+fn trace(whole: &At<'_>, events: &At<'_>, metadata: Option<At<'_>>, annotations: Option<At<'_>>, document: Option<Value>) -> Result<Story> {
     let about: Map<String, Value> = match &metadata {
         Some(metadata) => metadata.object()?.clone(),
         None => Map::new(),

@@ -68,18 +68,24 @@ pub(in crate::formats) fn read_checked(at: &At<'_>) -> Result<Vec<Story>> {
 }
 
 fn one(at: &At<'_>, wrapped: bool, trace: Option<&str>, mut blocks: Vec<At<'_>>) -> Result<Story> {
-    let values: Vec<Value> = blocks.iter().map(|block| block.value.clone()).collect();
+    let values = || -> Vec<Value> { blocks.iter().map(|block| block.value.clone()).collect() };
+    // Blocks without a trace are told from others by their words alone.
+    let own = || trace.map_or_else(|| json!(values()).to_string(), str::to_owned);
+    let recorded = trace.and_then(|trace| TraceId::from_hex(trace.strip_prefix("tr_")?));
+    let id = recorded.unwrap_or_else(|| trace_id("openreward", &own()));
+    // Of several traces this document holds one.
+    let all = if wrapped { at.value.get("blocks") } else { Some(at.value) };
+    let is_part = all.and_then(Value::as_array).is_none_or(|all| all.len() != blocks.len());
+    let document = is_part.then(|| {
+        let mut document = if wrapped { at.value.clone() } else { Value::Null };
+        match document.get_mut("blocks").filter(|_| wrapped) {
+            Some(slot) => *slot = values().into(),
+            None => document = values().into(),
+        }
+        document
+    });
     for (index, block) in blocks.iter_mut().enumerate() {
         block.pointer = if wrapped { format!("/blocks/{index}") } else { format!("/{index}") };
-    }
-    let recorded = trace.and_then(|trace| TraceId::from_hex(trace.strip_prefix("tr_")?));
-    // Blocks without a trace are told from others by their words alone.
-    let own = || trace.map_or_else(|| json!(values).to_string(), str::to_owned);
-    let id = recorded.unwrap_or_else(|| trace_id("openreward", &own()));
-    let mut document = at.value.clone();
-    match document.get_mut("blocks").filter(|_| wrapped) {
-        Some(slot) => *slot = values.into(),
-        None => document = values.into(),
     }
     let mut story = Story::new("openreward", id, document);
     story.wrap = wrapped.then_some("blocks");
@@ -97,6 +103,7 @@ fn arguments(payload: &At<'_>, story: &mut Story) -> Result<Value> {
     if !opened.is_object() {
         return Err(at.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&opened))));
     }
+    story.numbers.add_text(text);
     story.note(&at.path, NoteKind::Coerced, "JSON text was parsed, as on the page of the format");
     story.mend(&at.pointer, opened.clone());
     Ok(opened)

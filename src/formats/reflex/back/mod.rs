@@ -38,11 +38,12 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     let metadata = metadata(at)?;
     let recorded = metadata.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
     let id = recorded.unwrap_or_else(|| trace_id("reflex", &at.value.to_string()));
-    let mut document = at.value.clone();
-    if let Some(map) = document.as_object_mut() {
-        // The package writes the sum of the nodes' tokens here, its schema forbids it.
-        map.shift_remove("tokens");
-    }
+    // The package writes the sum of the nodes' tokens at the top, its schema forbids it.
+    let document = at.get("tokens").and_then(|_| {
+        let mut document = at.object().ok()?.clone();
+        document.shift_remove("tokens");
+        Some(document.into())
+    });
     let mut story = Story::new("reflex", id, document);
     order_document(&nodes, &list, &mut story);
     let places = add(&nodes, &mut story)?;

@@ -74,9 +74,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Operation> {
     }
     operation.prompt.id = at.text_of("prompt_id")?.map(str::to_owned);
     if let Some(step) = at.some("step") {
-        let number = step.value.as_i64();
-        operation.training.step =
-            Some(number.ok_or_else(|| step.refuse(format!("a whole number is wanted, found {}", kind_of(step.value))))?);
+        operation.training.step = step.integer()?;
     }
     if let Some(optimize) = at.some("optimize") {
         let marked = optimize.value.as_bool();
@@ -104,8 +102,8 @@ fn other(at: &At<'_>) -> Kind {
 /// The total, where the metadata have no parts that add up to it.
 fn tokens(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     let Some(tokens) = at.some("tokens") else { return Ok(()) };
-    let count = tokens.value.as_u64();
-    let count = count.ok_or_else(|| tokens.refuse(format!("a whole number that is not negative is wanted, found {}", tokens.value)))?;
+    let Some(count) = tokens.integer()? else { return Ok(()) };
+    let count = u64::try_from(count).map_err(|_| tokens.refuse(format!("a whole number that is not negative is wanted, found {count}")))?;
     let part = |key: &str| at.value.pointer(&format!("/metadata/usage/{key}")).and_then(Value::as_u64);
     let parts = part("input")
         .zip(part("output"))

@@ -20,6 +20,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use super::check::{Digest, digest};
 use super::document::SessionTrace;
 use crate::formats::back::{At, DisassembleError, Story, kind_of, read_run_facts, time, trace_id};
 use crate::span::{TraceId, UnixNanos};
@@ -53,14 +54,14 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     Ok(vec![story])
 }
 
-/// The document that must come out again: the Rust core's form has tags and leaves fields out, what is written has every field.
-fn written_form(at: &At<'_>, history: &[At<'_>]) -> Value {
+/// The document that must come out again, where it is another one: the Rust core's form has tags and leaves fields out, what is
+/// written has every field.
+fn written_form(at: &At<'_>, history: &[At<'_>]) -> Option<Value> {
     let is_tagged = history.iter().any(|event| event.get("event_type").is_some());
     let read = is_tagged
         .then(|| serde_json::from_value::<SessionTrace<'_>>(at.value.clone()).ok())
         .flatten();
-    let written = read.and_then(|session| serde_json::to_value(session).ok());
-    written.unwrap_or_else(|| at.value.clone())
+    read.and_then(|session| serde_json::to_value(session).ok())
 }
 
 /// Steps count from 0 and have ids of their own, and what stands in them stands in the history; gives the events of all steps.
@@ -91,25 +92,19 @@ fn check_steps<'a>(at: &At<'a>) -> Result<Vec<At<'a>>> {
     Ok(out)
 }
 
-/// The members of a history, as text that does not depend on the order of keys.
-fn known(at: &At<'_>, key: &str) -> Result<HashSet<String>> {
+/// The members of a history, by digests that do not depend on the order of keys.
+fn known(at: &At<'_>, key: &str) -> Result<HashSet<Digest>> {
     let history = at.some(key).map(|history| history.items()).transpose()?.unwrap_or_default();
-    Ok(history.iter().map(|item| sorted(item.value)).collect())
+    Ok(history.iter().map(|item| digest(item.value)).collect())
 }
 
 /// The members of a step's list; an empty history says nothing of them.
-fn in_history<'a>(step: &At<'a>, key: &str, known: &HashSet<String>, history: &str) -> Result<Vec<At<'a>>> {
+fn in_history<'a>(step: &At<'a>, key: &str, known: &HashSet<Digest>, history: &str) -> Result<Vec<At<'a>>> {
     let list = step.some(key).map(|list| list.items()).transpose()?.unwrap_or_default();
-    match list.iter().find(|item| !known.is_empty() && !known.contains(&sorted(item.value))) {
+    match list.iter().find(|item| !known.is_empty() && !known.contains(&digest(item.value))) {
         Some(item) => Err(item.refuse(format!("this does not stand in `{history}`"))),
         None => Ok(list),
     }
-}
-
-fn sorted(value: &Value) -> String {
-    let mut value = value.clone();
-    value.sort_all_objects();
-    value.to_string()
 }
 
 /// Facts of the session go to the root.

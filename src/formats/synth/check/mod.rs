@@ -43,7 +43,10 @@ pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) 
         for (index, item) in items.iter().enumerate() {
             let named = item.pointer("/metadata/step_id");
             if let Some(named) = named.filter(|named| !named.as_str().is_some_and(|id| ids.contains(id))) {
-                let message = format!("no time step has the id {}", shown(named));
+                let message = format!(
+                    "no time step has the id {}: name a step of the session, or leave `step_id` out",
+                    shown(named)
+                );
                 found.add(place.item(index).key("metadata").key("step_id"), message);
             }
         }
@@ -91,7 +94,10 @@ fn all_steps(place: Place<'_>, steps: &[Value], found: &mut Violations) {
         if let (Some(began), Some(completed)) = (at("timestamp"), at("completed_at"))
             && completed < began
         {
-            found.add(place.key("completed_at"), "it is before `timestamp`");
+            found.add(
+                place.key("completed_at"),
+                "it is before `timestamp`: put the time of the end there, or null while the step goes on",
+            );
         }
         let events = place.key("events");
         for (index, item) in step.get("events").and_then(Value::as_array).into_iter().flatten().enumerate() {
@@ -185,7 +191,10 @@ fn chronological(place: Place<'_>, items: &[Value], found: &mut Violations) {
 }
 
 /// What of a list is not accounted for: how often each value stands there.
-type Left = HashMap<[u8; 32], usize>;
+type Left = HashMap<Digest, usize>;
+
+/// A value's hash.
+pub(super) type Digest = [u8; 32];
 
 /// Whatever a step holds stands in the flat list too, and names its step. What stands there beside is left.
 fn in_history(place: Place<'_>, steps: &[Value], of_step: &str, history: &str, items: &[Value], found: &mut Violations) -> Left {
@@ -202,7 +211,7 @@ fn in_history(place: Place<'_>, steps: &[Value], of_step: &str, history: &str, i
                 Some(count) => *count -= 1,
                 None => found.add(
                     place,
-                    format!("it does not stand in `{history}`: that list holds the items of all steps, without a difference"),
+                    format!("it does not stand in `{history}`: copy it there as it is, since that list holds the items of all steps"),
                 ),
             }
             if item.pointer("/metadata/step_id") != step.get("step_id") {
@@ -233,7 +242,7 @@ fn in_steps(place: Place<'_>, ids: &HashSet<&str>, items: &[Value], mut left: Le
 }
 
 /// A value's hash, whatever the order of its keys.
-fn digest(value: &Value) -> [u8; 32] {
+pub(super) fn digest(value: &Value) -> Digest {
     let mut hash = Sha256::new();
     match value {
         Value::Array(list) => {

@@ -1,0 +1,236 @@
+//! A client for OpenReward blocks: logs what an agent does to the API of a `spanbridge` server, block by block.
+//!
+//! ```no_run
+//! use serde_json::json;
+//! use spanbridge::client::{Client, Role};
+//!
+//! # fn main() -> Result<(), spanbridge::client::ClientError> {
+//! let trace = Client::new("http://127.0.0.1:4319").trace("tr_run-1");
+//! let question = trace.log_message(Role::User, "Weather in Oslo?").send()?;
+//! trace.log_think(&question, "A tool knows the weather.").send()?;
+//! let call = trace.log_act(&question, "call_1", "weather", json!({"city": "Oslo"})).send()?;
+//! trace.log_observe(&call, "-3 °C").reward(1.0).send()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Each method makes one block. [`Draft::send`] stores it and returns it as it was stored: the block is on the server's disk then.
+//! A call can only hang under a message, and a result only under a call: other parents do not compile. Everything else is checked
+//! by the server, and the error has its [`Code`].
+//!
+//! Requests block. The client has no queue and sends nothing again by itself: after [`Code::NotStored`] or
+//! [`ClientError::Transport`] the block may be stored or not. Send it again with the same [`Draft::id`]; [`Code::Validation`] with
+//! the field `id` then says that it is stored.
+
+mod block;
+mod error;
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+pub use block::{Block, Draft, MessageBlock, Role, ThinkBlock, ToolCallBlock, ToolResultBlock};
+pub use error::{ClientError, Code};
+
+/// A server, and who writes there.
+#[derive(Clone)]
+pub struct Client {
+    agent: ureq::Agent,
+    url: String,
+    organization: String,
+    authorization: Option<String>,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The token is nobody's business.
+        f.debug_struct("Client")
+            .field("url", &self.url)
+            .field("organization", &self.organization)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// The server's API, for example `http://127.0.0.1:4319`. The organization is `default`.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        const TIMEOUT: Duration = Duration::from_secs(30);
+        let agent = ureq::Agent::config_builder()
+            .timeout_global(Some(TIMEOUT))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .user_agent(concat!("spanbridge-client/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .new_agent();
+        Self {
+            agent,
+            url: url.into().trim_end_matches('/').to_owned(),
+            organization: "default".to_owned(),
+            authorization: None,
+        }
+    }
+
+    /// Another organization: that of the token's project.
+    #[must_use]
+    pub fn with_organization(mut self, organization: impl Into<String>) -> Self {
+        self.organization = organization.into();
+        self
+    }
+
+    /// A token with the right `ingest`.
+    #[must_use]
+    pub fn with_token(mut self, token: &str) -> Self {
+        self.authorization = Some(format!("Bearer {token}"));
+        self
+    }
+
+    /// A trace of this name, `tr_` and up to 253 bytes. The first block creates it.
+    #[must_use]
+    pub fn trace(&self, id: impl Into<String>) -> Trace {
+        Trace {
+            client: self.clone(),
+            id: id.into(),
+        }
+    }
+}
+
+/// A trace to log to.
+#[derive(Debug, Clone)]
+pub struct Trace {
+    client: Client,
+    id: String,
+}
+
+impl Trace {
+    /// The trace's id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// A message: what somebody says. The content is text, or any JSON value that is not empty.
+    pub fn log_message(&self, role: Role, content: impl Into<Value>) -> Draft<'_, MessageBlock> {
+        let payload = json!({"role": role.name(), "content": content.into()});
+        Draft::new(self, ["MESSAGE", "MESSAGE"], payload, None)
+    }
+
+    /// A tool call that stands under a message. The arguments are an object.
+    pub fn log_act(
+        &self,
+        parent: &MessageBlock,
+        call_id: impl Into<String>,
+        name: impl Into<String>,
+        arguments: impl Into<Value>,
+    ) -> Draft<'_, ToolCallBlock> {
+        let payload = json!({"call_id": call_id.into(), "name": name.into(), "arguments": arguments.into()});
+        Draft::new(self, ["ACT", "TOOL_CALL"], payload, Some(parent))
+    }
+
+    /// What a call gave back.
+    pub fn log_observe(&self, call: &ToolCallBlock, output: impl Into<Value>) -> Draft<'_, ToolResultBlock> {
+        let payload = json!({"call_id": call.call_id(), "output": output.into()});
+        Draft::new(self, ["OBSERVE", "TOOL_RESULT"], payload, Some(call))
+    }
+
+    /// A piece of what a call gives back. `seq` is its place among the pieces.
+    pub fn log_observe_delta(&self, call: &ToolCallBlock, delta: impl Into<Value>, seq: u64) -> Draft<'_, ToolResultBlock> {
+        let payload = json!({"call_id": call.call_id(), "delta": delta.into(), "seq": seq});
+        Draft::new(self, ["OBSERVE", "TOOL_RESULT"], payload, Some(call))
+    }
+
+    /// A thought that stands under a message.
+    pub fn log_think(&self, parent: &MessageBlock, text: impl Into<String>) -> Draft<'_, ThinkBlock> {
+        Draft::new(self, ["ACT", "THINK"], json!({"text": text.into()}), Some(parent))
+    }
+
+    /// All blocks of the trace, in the order in which they were stored.
+    ///
+    /// # Errors
+    ///
+    /// There is no such trace, or the server cannot be reached.
+    pub fn blocks(&self) -> Result<Vec<Block>, ClientError> {
+        let request = self.client.agent.get(self.url());
+        let request = match &self.client.authorization {
+            Some(token) => request.header("authorization", token),
+            None => request,
+        };
+        self.answer(request.call())
+    }
+
+    fn store(&self, block: &Map<String, Value>) -> Result<Block, ClientError> {
+        let request = self.client.agent.post(self.url()).header("content-type", "application/json");
+        let request = match &self.client.authorization {
+            Some(token) => request.header("authorization", token),
+            None => request,
+        };
+        let body = serde_json::to_vec(block).map_err(|source| ClientError::NotJson {
+            url: self.url(),
+            status: 0,
+            source,
+        })?;
+        self.answer(request.send(body.as_slice()))
+    }
+
+    fn url(&self) -> String {
+        let (url, organization) = (&self.client.url, escaped(&self.client.organization));
+        format!("{url}/v1/organizations/{organization}/traces/{}/blocks", escaped(&self.id))
+    }
+
+    fn answer<T: DeserializeOwned>(&self, answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<T, ClientError> {
+        /// A trace may have many blocks.
+        const LONGEST: u64 = 1 << 30;
+        let transport = |source| ClientError::Transport {
+            url: self.url(),
+            source: Box::new(source),
+        };
+        let mut response = answer.map_err(transport)?;
+        let status = response.status();
+        let again = response
+            .headers()
+            .get("retry-after")
+            .and_then(|value| value.to_str().ok()?.parse().ok());
+        let text = response
+            .body_mut()
+            .with_config()
+            .limit(LONGEST)
+            .read_to_string()
+            .map_err(transport)?;
+        if status.is_success() {
+            return serde_json::from_str(&text).map_err(|source| ClientError::NotJson {
+                url: self.url(),
+                status: status.as_u16(),
+                source,
+            });
+        }
+        Err(ClientError::refused(status.as_u16(), again.map(Duration::from_secs), &text))
+    }
+}
+
+/// One segment of a path.
+fn escaped(segment: &str) -> String {
+    let mut out = String::with_capacity(segment.len());
+    for byte in segment.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_escaped_and_tokens_are_not_shown() {
+        let client = Client::new("http://localhost:1/").with_organization("a b").with_token("secret");
+        let url = client.trace("tr_ü/1").url();
+        assert_eq!(url, "http://localhost:1/v1/organizations/a%20b/traces/tr_%C3%BC%2F1/blocks");
+        assert!(!format!("{client:?}").contains("secret"));
+    }
+}

@@ -1,0 +1,361 @@
+//! Integers beyond 64 bits. A [`Value`] holds the nearest double instead; the digits are kept here, by that double, and where one
+//! double stands for several integers, by their places.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::ser::{Error as _, SerializeMap as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Number, Value};
+
+/// The digits of integers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::formats) struct Numbers {
+    /// By the JSON text of the double that stands for them.
+    digits: BTreeMap<String, String>,
+    /// Doubles that stand for several numbers.
+    ambiguous: BTreeSet<String>,
+    /// Those of ambiguous doubles, by their JSON pointer.
+    places: BTreeMap<String, String>,
+}
+
+/// No double has more digits before the point.
+const MOST_DIGITS: usize = 310;
+
+/// The JSON text of the double that a number is read as, unless it is kept as an integer.
+fn as_double(token: &str) -> Option<String> {
+    let is_kept = token != "-0" && (token.parse::<i64>().is_ok() || token.parse::<u64>().is_ok());
+    let number = token.parse::<f64>().ok().filter(|_| !is_kept && token.len() <= MOST_DIGITS)?;
+    Number::from_f64(number).map(|number| number.to_string())
+}
+
+fn is_integer(token: &str) -> bool {
+    let digits = token.strip_prefix('-').unwrap_or(token);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+impl Numbers {
+    /// The large integers of a JSON text, and the value that was read of it.
+    pub(in crate::formats) fn in_text(text: &str, value: &Value) -> Self {
+        let mut this = Self::default();
+        this.add_text(text);
+        if !this.ambiguous.is_empty() {
+            // A key that stands twice has one value less: then no place is known.
+            let mut all = Vec::new();
+            places(value, String::new(), &mut all);
+            let tokens: Vec<&str> = Tokens(text.as_bytes()).collect();
+            let pairs = all.into_iter().zip(&tokens).filter(|_| tokens.len() == count(value));
+            let large =
+                pairs.filter(|(_, token)| is_integer(token) && as_double(token).is_some_and(|double| this.ambiguous.contains(&double)));
+            let large: Vec<(String, String)> = large.map(|(place, token)| (place, (*token).to_owned())).collect();
+            this.places.extend(large);
+        }
+        this
+    }
+
+    /// Adds those of a JSON text, without their places.
+    pub(in crate::formats) fn add_text(&mut self, text: &str) {
+        let mut others = BTreeSet::new();
+        for token in Tokens(text.as_bytes()) {
+            // Doubles below this do not stand for an integer that is too large; most numbers end here.
+            let is_small = token.len() < 18 && token != "-0" && !token.contains(['e', 'E']);
+            let Some(double) = Some(token).filter(|_| !is_small).and_then(as_double) else {
+                continue;
+            };
+            if is_integer(token) {
+                self.add(double, token.to_owned());
+            } else {
+                others.insert(double);
+            }
+        }
+        self.ambiguous
+            .extend(others.into_iter().filter(|double| self.digits.contains_key(double)));
+    }
+
+    fn add(&mut self, double: String, digits: String) {
+        match self.digits.get(&double) {
+            Some(known) if *known != digits => {
+                self.ambiguous.insert(double);
+            }
+            _ => {
+                self.digits.insert(double, digits);
+            }
+        }
+    }
+
+    /// Adds those of another document, without their places.
+    pub(super) fn extend(&mut self, other: &Self) {
+        for (double, digits) in &other.digits {
+            self.add(double.clone(), digits.clone());
+        }
+        self.ambiguous.extend(other.ambiguous.iter().cloned());
+    }
+
+    /// The places below this pointer, as pointers of what stands there.
+    pub(super) fn take_places(&mut self, other: &Self, below: &str) {
+        let inner = |(place, digits): (&String, &String)| Some((place.strip_prefix(below)?.to_owned(), digits.clone()));
+        self.places.extend(other.places.iter().filter_map(inner));
+    }
+
+    /// Those that stand in this value. `as_it_came`: the places are those of this value.
+    pub(super) fn of_value(&self, value: &Value, as_it_came: bool) -> Self {
+        let mut found = Self::default();
+        if self.digits.is_empty() {
+            return found;
+        }
+        self.look(value, &mut found);
+        if as_it_came {
+            let stands_there = |(place, digits): &(&String, &String)| {
+                let double = value.pointer(place).filter(|value| value.is_f64()).map(Value::to_string);
+                double.is_some() && double == as_double(digits)
+            };
+            let places = self.places.iter().filter(stands_there);
+            found.places = places.map(|(place, digits)| (place.clone(), digits.clone())).collect();
+        }
+        found
+    }
+
+    fn look(&self, value: &Value, found: &mut Self) {
+        match value {
+            Value::Object(map) => map.values().for_each(|value| self.look(value, found)),
+            Value::Array(list) => list.iter().for_each(|value| self.look(value, found)),
+            Value::Number(number) if number.is_f64() => {
+                let double = number.to_string();
+                if let Some(digits) = self.digits.get(&double) {
+                    if self.ambiguous.contains(&double) {
+                        found.ambiguous.insert(double.clone());
+                    }
+                    found.digits.insert(double, digits.clone());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What is known of a double at this place.
+    fn of(&self, number: &Number, place: &str) -> Option<&str> {
+        if !number.is_f64() {
+            return None;
+        }
+        let double = number.to_string();
+        let of_double = || self.digits.get(&double).filter(|_| !self.ambiguous.contains(&double));
+        let here = self.places.get(place).filter(|digits| as_double(digits).as_ref() == Some(&double));
+        here.or_else(of_double).map(String::as_str)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.digits.is_empty() && self.places.is_empty()
+    }
+
+    /// The doubles whose digits are known, and the digits.
+    pub(super) fn kept(&self) -> impl Iterator<Item = (&str, &str)> {
+        let kept = self.digits.iter().filter(|(double, _)| !self.ambiguous.contains(*double));
+        kept.map(|(double, digits)| (double.as_str(), digits.as_str()))
+    }
+
+    /// The doubles that stand for several numbers, and whether the places of these are known.
+    pub(super) fn ambiguous(&self) -> impl Iterator<Item = (&str, bool)> {
+        self.ambiguous.iter().map(|double| {
+            let is_placed = self.places.values().any(|digits| as_double(digits).as_ref() == Some(double));
+            (double.as_str(), is_placed)
+        })
+    }
+
+    /// As they stand in the attribute: pointers begin with a slash, doubles do not.
+    pub(super) fn to_json(&self) -> Map<String, Value> {
+        let kept = self.kept().map(|(double, digits)| (double.to_owned(), digits.into()));
+        let placed = self.places.iter().map(|(place, digits)| (place.clone(), digits.as_str().into()));
+        kept.chain(placed).collect()
+    }
+
+    /// What an attribute says of them; anybody can send it, so that only digits of that very double are taken.
+    pub(super) fn from_json(said: &Value) -> Self {
+        let mut this = Self::default();
+        for (key, digits) in said.as_object().into_iter().flatten() {
+            let Some(digits) = digits.as_str().filter(|digits| is_integer(digits)) else {
+                continue;
+            };
+            match as_double(digits) {
+                Some(double) if double == *key => drop(this.digits.insert(double, digits.to_owned())),
+                Some(_) if key.starts_with('/') => drop(this.places.insert(key.clone(), digits.to_owned())),
+                _ => {}
+            }
+        }
+        this
+    }
+}
+
+/// How many numbers stand in a value.
+fn count(value: &Value) -> usize {
+    match value {
+        Value::Object(map) => map.values().map(count).sum(),
+        Value::Array(list) => list.iter().map(count).sum(),
+        Value::Number(_) => 1,
+        _ => 0,
+    }
+}
+
+/// The places of all numbers, in the order of the text.
+fn places(value: &Value, at: String, out: &mut Vec<String>) {
+    match value {
+        Value::Object(map) => map.iter().for_each(|(key, value)| places(value, below(&at, key), out)),
+        Value::Array(list) => (0..)
+            .zip(list)
+            .for_each(|(index, value): (usize, _)| places(value, format!("{at}/{index}"), out)),
+        Value::Number(_) => out.push(at),
+        _ => {}
+    }
+}
+
+/// The pointer of a member.
+fn below(at: &str, key: &str) -> String {
+    format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"))
+}
+
+/// The number tokens of a JSON text.
+struct Tokens<'a>(&'a [u8]);
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        loop {
+            let (first, rest) = self.0.split_first()?;
+            match first {
+                b'"' => self.0 = after_text(rest),
+                b'-' | b'0'..=b'9' => {
+                    let is_of_number = |byte: &u8| matches!(byte, b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9');
+                    let end = self.0.iter().position(|byte| !is_of_number(byte)).unwrap_or(self.0.len());
+                    let (token, rest) = self.0.split_at(end);
+                    self.0 = rest;
+                    return std::str::from_utf8(token).ok();
+                }
+                _ => self.0 = rest,
+            }
+        }
+    }
+}
+
+/// What follows a text, from behind its first quotation mark.
+fn after_text(mut bytes: &[u8]) -> &[u8] {
+    loop {
+        let Some(at) = memchr::memchr2(b'"', b'\\', bytes) else {
+            return &[];
+        };
+        let rest = bytes.get(at..).unwrap_or_default();
+        let skipped = if rest.first() == Some(&b'\\') { 2 } else { 1 };
+        let after = rest.get(skipped..).unwrap_or_default();
+        if skipped == 1 {
+            return after;
+        }
+        bytes = after;
+    }
+}
+
+/// A document that is written with these digits.
+#[derive(Debug)]
+pub(in crate::formats) struct Exact<'a> {
+    value: &'a Value,
+    numbers: &'a Numbers,
+    /// Where the value stands, if places are known.
+    place: String,
+}
+
+impl<'a> Exact<'a> {
+    pub(in crate::formats) fn new(value: &'a Value, numbers: &'a Numbers) -> Self {
+        Self {
+            value,
+            numbers,
+            place: String::new(),
+        }
+    }
+
+    fn inner(&self, value: &'a Value, place: impl FnOnce(&str) -> String) -> Self {
+        let place = if self.numbers.places.is_empty() {
+            String::new()
+        } else {
+            place(&self.place)
+        };
+        Self {
+            value,
+            numbers: self.numbers,
+            place,
+        }
+    }
+}
+
+impl Serialize for Exact<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.numbers.is_empty() {
+            return self.value.serialize(serializer);
+        }
+        match self.value {
+            Value::Object(map) => {
+                let mut out = serializer.serialize_map(Some(map.len()))?;
+                for (key, value) in map {
+                    out.serialize_entry(key, &self.inner(value, |at| below(at, key)))?;
+                }
+                out.end()
+            }
+            Value::Array(list) => {
+                let mut out = serializer.serialize_seq(Some(list.len()))?;
+                for (index, value) in list.iter().enumerate() {
+                    out.serialize_element(&self.inner(value, |at| format!("{at}/{index}")))?;
+                }
+                out.end()
+            }
+            Value::Number(number) => match self.numbers.of(number, &self.place) {
+                Some(digits) => RawValue::from_string(digits.to_owned())
+                    .map_err(S::Error::custom)?
+                    .serialize(serializer),
+                None => number.serialize(serializer),
+            },
+            other => other.serialize(serializer),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn back(text: &str) -> String {
+        let value: Value = serde_json::from_str(text).unwrap_or_default();
+        let numbers = Numbers::in_text(text, &value).of_value(&value, true);
+        let numbers = Numbers::from_json(&numbers.to_json().into());
+        serde_json::to_string(&Exact::new(&value, &numbers)).unwrap_or_default()
+    }
+
+    #[test]
+    fn integers_beyond_64_bits_come_back() {
+        for text in [
+            "1180591620717411303425",
+            "-9223372036854775809",
+            "18446744073709551616",
+            "[-0,0,-1,0.5]",
+            r#"{"a":[1180591620717411303425,"1180591620717411303426 \" 7",{"b":-1180591620717411303425}],"c":1.5,"d":18446744073709551615}"#,
+            r#"{"a/b~":[1180591620717411303425,1180591620717411303424],"c":1.1805916207174113e+21,"d":1180591620717411303425}"#,
+        ] {
+            assert_eq!(back(text), text);
+        }
+    }
+
+    /// With a key twice the places are not known.
+    #[test]
+    fn a_double_that_stands_for_several_numbers_stays_a_double_where_places_are_not_known() {
+        let text = r#"{"a":1,"a":1180591620717411303425,"b":1180591620717411303424}"#;
+        assert_eq!(back(text), r#"{"a":1.1805916207174113e+21,"b":1.1805916207174113e+21}"#);
+    }
+
+    #[test]
+    fn digits_of_another_number_are_not_taken() {
+        let said = serde_json::json!({"1.1805916207174113e+21": "7", "1e30": "1e30", "1.5": "\"", "2e22": 3, "/a": "12"});
+        assert_eq!(Numbers::from_json(&said), Numbers::default());
+        let placed = Numbers::from_json(&serde_json::json!({"/a": "1180591620717411303425"}));
+        let other = serde_json::json!({"a": 1.5});
+        assert_eq!(
+            serde_json::to_string(&Exact::new(&other, &placed)).unwrap_or_default(),
+            r#"{"a":1.5}"#
+        );
+    }
+}

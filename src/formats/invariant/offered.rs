@@ -1,0 +1,113 @@
+//! `tools` events: what the analyzer reads of the tools that are offered.
+
+use serde_json::{Map, Value};
+
+use crate::formats::check::{Place, Violations};
+use crate::formats::shape::Shape::{Any, Either, List, Maybe, Object, Of, Text};
+use crate::formats::shape::{Record, may, need, shown};
+
+const TOOL: Record = Record {
+    what: "an offered tool",
+    fields: &[
+        need("name", Text),
+        need("inputSchema", Of(&INPUT)),
+        may("description", Any),
+        may("metadata", Of(&METADATA)),
+    ],
+    others: None,
+};
+
+const METADATA: Record = Record {
+    what: "metadata",
+    fields: &[may("server", Maybe(&Text))],
+    others: None,
+};
+
+const INPUT: Record = Record {
+    what: "an input schema",
+    fields: &[may("properties", Object), may("required", List(&Any))],
+    others: None,
+};
+
+const SCHEMA: Record = Record {
+    what: "a schema",
+    fields: &[may("type", Either(&[Text, List(&Text)])), may("description", Maybe(&Text))],
+    others: None,
+};
+
+const TYPES: [&str; 6] = ["object", "array", "string", "number", "integer", "boolean"];
+const ALIASES: [&str; 7] = ["int", "long", "float", "bool", "str", "dict", "list"];
+
+/// No schema is read deeper than this.
+const DEEPEST: usize = 100;
+
+pub(super) fn check(place: Place<'_>, event: &Map<String, Value>, found: &mut Violations) {
+    let all = place.key("tools");
+    let Some(tools) = event.get("tools").and_then(Value::as_array) else {
+        found.add(
+            all,
+            "expected the list of offered tools: [{\"name\", \"description\", \"inputSchema\"}]",
+        );
+        return;
+    };
+    for (index, tool) in tools.iter().enumerate() {
+        let place = all.item(index);
+        if !Of(&TOOL).check(tool, place, found) {
+            continue;
+        }
+        if let Some(input) = tool.get("inputSchema").and_then(Value::as_object) {
+            properties(place.key("inputSchema"), input, 0, found);
+        }
+    }
+}
+
+fn properties(place: Place<'_>, schema: &Map<String, Value>, depth: usize, found: &mut Violations) {
+    let all = place.key("properties");
+    for (name, inner) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        one(all.key(name), inner, depth, found);
+    }
+}
+
+fn one(place: Place<'_>, schema: &Value, depth: usize, found: &mut Violations) {
+    if depth > DEEPEST || !Of(&SCHEMA).check(schema, place, found) {
+        return;
+    }
+    let Some(schema) = schema.as_object() else { return };
+    let kind = schema.get("type").map_or(Some("string"), Value::as_str);
+    match kind {
+        Some("object" | "dict") => {
+            Of(&INPUT).check(&Value::from(schema.clone()), place, found);
+            properties(place, schema, depth + 1, found);
+        }
+        Some("array" | "list") => {
+            if let Some(items) = schema.get("items") {
+                one(place.key("items"), items, depth + 1, found);
+            }
+        }
+        Some(kind) if TYPES.contains(&kind) || ALIASES.contains(&kind) => {
+            if let Some(words) = schema.get("enum") {
+                Maybe(&List(&Text)).check(words, place.key("enum"), found);
+            }
+        }
+        Some(kind) => found.add(
+            place.key("type"),
+            format!(
+                "expected one of {}, found {kind:?}: the analyzer reads no other types",
+                TYPES.join(", ")
+            ),
+        ),
+        None => several(place.key("type"), schema, found),
+    }
+}
+
+/// A list of types; null among them makes the parameter optional.
+fn several(place: Place<'_>, schema: &Map<String, Value>, found: &mut Violations) {
+    let kinds = schema.get("type").and_then(Value::as_array).into_iter().flatten();
+    for (index, kind) in kinds.enumerate() {
+        let is_known = kind.as_str().is_some_and(|kind| kind.contains("null") || TYPES.contains(&kind));
+        if !is_known {
+            let message = format!("expected one of {} or null, found {}", TYPES.join(", "), shown(kind));
+            found.add(place.item(index), message);
+        }
+    }
+}
