@@ -90,7 +90,7 @@ fn print(file: &str, checked: &Checked, as_json: bool) -> std::io::Result<()> {
     for violation in &checked.violations {
         if as_json {
             let line = json!({ "file": file, "path": violation.path, "message": violation.message });
-            out::json(&line.to_string())?;
+            out::json(line.to_string())?;
         } else {
             out::line(&out::harmless(&format!("{file}: {violation}")))?;
         }

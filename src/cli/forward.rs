@@ -148,7 +148,7 @@ impl Store {
                     "last_error": progress.last_error,
                     "updated_unix_nano": progress.updated,
                 });
-                out::json(&line.to_string()).map_err(|source| Failure::Output { source })?;
+                out::json(line.to_string()).map_err(|source| Failure::Output { source })?;
                 continue;
             }
             let failed = if progress.failed > 0 { Style::Bad } else { Style::Plain };

@@ -160,7 +160,7 @@ impl Ls {
         let failed = |source| Failure::Output { source };
         if self.json {
             for item in items {
-                out::json(&serde_json::to_string(item).unwrap_or_default()).map_err(failed)?;
+                out::json(serde_json::to_string(item).unwrap_or_default()).map_err(failed)?;
             }
         } else if items.is_empty() {
             out::note(if self.sessions { "no sessions" } else { "no traces match" });

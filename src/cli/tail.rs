@@ -142,7 +142,7 @@ impl Tail {
 
     fn print(&self, listed: &Listed) -> Result<(), Failure> {
         let printed = if self.json {
-            out::json(&serde_json::to_string(listed).unwrap_or_default())
+            out::json(serde_json::to_string(listed).unwrap_or_default())
         } else {
             out::line(&line(listed, out::width()))
         };

@@ -64,7 +64,7 @@ pub struct Opened<S = Local> {
 }
 
 impl Opened {
-    fn as_store(self) -> Opened<Arc<dyn Store>> {
+    fn into_store(self) -> Opened<Arc<dyn Store>> {
         Opened {
             store: Arc::new(self.store),
             recovery: self.recovery,
@@ -78,7 +78,7 @@ impl Opened {
 ///
 /// Another process writes to it, or it cannot be used.
 pub fn open(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
-    Local::open(options).map(Opened::as_store)
+    Local::open(options).map(Opened::into_store)
 }
 
 /// Opens a store for reading, also beside a process that writes to it: [`Local::open_up_to_date`].
@@ -87,7 +87,7 @@ pub fn open(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
 ///
 /// There is none, or it cannot be read.
 pub fn open_up_to_date(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
-    Local::open_up_to_date(options).map(Opened::as_store)
+    Local::open_up_to_date(options).map(Opened::into_store)
 }
 
 /// Makes what is derived from the log anew, and opens the store.
@@ -96,7 +96,7 @@ pub fn open_up_to_date(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, 
 ///
 /// Another process writes to it, or it cannot be used.
 pub fn reindex(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, Error> {
-    Local::reindex(options).map(Opened::as_store)
+    Local::reindex(options).map(Opened::into_store)
 }
 
 /// The store of one machine.

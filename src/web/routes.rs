@@ -67,7 +67,6 @@ pub fn routes() -> Vec<Route> {
 }
 
 /// What is answered where there is no route; it takes the right to read.
-#[must_use]
 pub fn elsewhere_route() -> MethodRouter {
     any(elsewhere)
 }

@@ -77,7 +77,7 @@ impl Doctor {
         let printed = |source| Failure::Output { source };
         if self.json {
             let text = json!({ "version": env!("CARGO_PKG_VERSION"), "status": worst, "findings": findings });
-            out::json(&text.to_string()).map_err(printed)?;
+            out::json(text.to_string()).map_err(printed)?;
         } else {
             for line in findings.iter().flat_map(Finding::lines) {
                 out::line(&line).map_err(printed)?;
