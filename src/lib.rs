@@ -15,6 +15,8 @@
 pub mod access;
 #[cfg(feature = "server")]
 pub mod cli;
+#[cfg(feature = "server")]
+pub mod dataset;
 pub mod dialect;
 pub mod formats;
 #[cfg(feature = "server")]

@@ -20,6 +20,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("transcript", 3),
     ("formats", 4),
     ("access", 5),
+    ("dataset", 5),
     ("redact", 5),
     ("layer", 5),
     ("store", 5),
@@ -34,6 +35,8 @@ const FLOOR: &[(&str, u8)] = &[
 /// (user, used): modules of one floor that may be used nevertheless, each with its reason.
 const SIDEWAYS: &[(&str, &str, &str)] = &[
     ("cli", "server", "the command `serve` starts the server"),
+    ("dataset", "redact", "one meaning of `*` and `?`; what was redacted is counted"),
+    ("dataset", "view", "tokens and cost of a run are summed in one place"),
     ("transcript", "run", "it lays out what a run says"),
     ("dialect", "trace", "a value that its rule cannot read is a finding"),
 ];

@@ -9,12 +9,14 @@ use clap::Args;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use super::data_set::{DataSet, EXPRESSIONS, Flags};
 use super::failure::Failure;
 use super::input::Files;
 use super::offer::{formats, offering, options};
 use super::{out, status};
+use crate::dataset::{Skipped, Source};
 use crate::formats::{self, AnyFormat, Layout, Options};
-use crate::span::hex;
+use crate::span::{LogRecord, Span, hex};
 use crate::web::documents::{self, Outcome, Vocabulary};
 use crate::web::percent_encoded;
 
@@ -40,6 +42,7 @@ fn help() -> String {
             help.push_str(&format!("    {choice}\n"));
         }
     }
+    help.push_str(&format!("\n{EXPRESSIONS}"));
     help
 }
 
@@ -69,6 +72,8 @@ pub(super) struct Target {
     /// all.
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = offering(option_of, options()), hide_possible_values = true)]
     options: Vec<(String, String)>,
+    #[command(flatten)]
+    set: Flags,
 }
 
 pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, String> {
@@ -89,7 +94,7 @@ impl Convert {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let vocabulary = self.files.vocabulary()?;
         let mut writer = self.target.open()?;
-        let batch = self.files.read();
+        let mut batch = self.files.read();
         for problem in &batch.problems {
             writer.note_loss(|| json!({ "kind": "unreadable", "what": out::with_causes(problem) }))?;
         }
@@ -101,7 +106,12 @@ impl Convert {
         if batch.spans.is_empty() && clean {
             out::note("the input has no spans, so there are no documents");
         }
-        for run in vocabulary.runs(batch.spans, batch.logs) {
+        writer.redact(&mut batch.spans, &mut batch.logs)?;
+        let mut runs = vocabulary.runs(batch.spans, batch.logs);
+        if writer.needs_order() {
+            runs.sort_by_key(|run| (run.started_at, run.trace_id));
+        }
+        for run in runs {
             writer.run(&run)?;
         }
         writer.finish()?;
@@ -144,6 +154,11 @@ pub(super) fn options_of_environment() -> Result<Options, Failure> {
 }
 
 impl Target {
+    /// Whether the flags are for runs one by one.
+    pub(super) fn is_for_single_runs(&self) -> bool {
+        self.set.are_for_single_runs()
+    }
+
     /// Makes the directory and the losses file, before any work is done.
     pub(super) fn open(self) -> Result<Writer, Failure> {
         let given = Options::of(self.options).map_err(|error| Failure::usage(error.to_string()))?;
@@ -161,8 +176,10 @@ impl Target {
                 Err(source) => return Err(Failure::Write { path, source }),
             },
         };
+        let set = self.set.open(self.to, &options, self.output.as_ref())?;
         Ok(Writer {
             format: self.to,
+            set,
             options,
             output: self.output,
             losses,
@@ -176,6 +193,7 @@ impl Target {
 pub(super) struct Writer {
     format: &'static AnyFormat,
     options: Options,
+    set: Option<DataSet>,
     output: Option<PathBuf>,
     losses: Option<(PathBuf, io::BufWriter<fs::File>)>,
     pub(super) written: usize,
@@ -183,26 +201,76 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn layout(&self) -> Layout {
-        if self.output.is_some() { Layout::Indented } else { Layout::Compact }
+        let has_rows = self.set.as_ref().is_some_and(DataSet::has_rows);
+        if self.output.is_some() && !has_rows {
+            Layout::Indented
+        } else {
+            Layout::Compact
+        }
     }
 
     /// Writes the document of one run.
     pub(super) fn run(&mut self, run: &crate::run::Run) -> Result<(), Failure> {
+        let name = run.trace_id.to_string();
+        let side = match self.set.as_mut().map_or(Ok(0), |set| set.take(run)) {
+            Ok(side) => side,
+            Err(Skipped::NoAgentWork) => return self.note_loss(|| json!({ "trace_id": name, "kind": "no_agent_work" })),
+            Err(why) => return self.note_loss(|| json!({ "trace_id": name, "kind": "left_out", "reason": why })),
+        };
         let outcome = documents::of_run(run, self.format, &self.options, self.layout());
-        let name = outcome.trace_id.to_string();
-        self.outcome(&name, &outcome)
+        if let Some(set) = &mut self.set {
+            if outcome.documents.is_empty() {
+                set.manifest.skipped(Skipped::NoDocument);
+                self.note_loss(|| json!({ "trace_id": name, "kind": "left_out", "reason": Skipped::NoDocument }))?;
+            } else {
+                let losses = outcome.documents.iter().map(|document| &*document.losses);
+                let side = set.side(side);
+                set.manifest.run(&side, &outcome.findings, losses);
+            }
+        }
+        self.outcome(&name, side, &outcome)
+    }
+
+    /// Says which of the stored traces are read.
+    pub(super) fn set_source(&mut self, source: Source) {
+        if let Some(set) = &mut self.set {
+            set.set_source(source);
+        }
+    }
+
+    /// Counts a trace that is damaged or could not be read.
+    pub(super) fn damaged(&mut self) {
+        if let Some(set) = &mut self.set {
+            set.manifest.damaged();
+        }
+    }
+
+    /// Whether the runs have to come in the order of their start.
+    pub(super) fn needs_order(&self) -> bool {
+        self.set.as_ref().is_some_and(DataSet::needs_order)
+    }
+
+    /// Takes out of spans and log records what must not get out.
+    pub(super) fn redact(&self, spans: &mut Vec<Span>, logs: &mut Vec<LogRecord>) -> Result<(), Failure> {
+        if let Some(set) = &self.set {
+            (*spans, *logs) = set.redacted(std::mem::take(spans), std::mem::take(logs))?;
+        }
+        Ok(())
     }
 
     /// Writes the documents of a session's runs together.
     pub(super) fn session(&mut self, session: &str, runs: Vec<crate::run::Run>) -> Result<(), Failure> {
+        if let Some(set) = &mut self.set {
+            set.is_of_session();
+        }
         let Some(outcome) = documents::of_session(runs, self.format, &self.options, self.layout()) else {
             out::note(&format!("session {session} has no agent operations, so there is no document"));
             return self.note_loss(|| json!({ "session_id": session, "kind": "no_agent_work" }));
         };
-        self.outcome(&file_stem(session), &outcome)
+        self.outcome(&file_stem(session), 0, &outcome)
     }
 
-    fn outcome(&mut self, name: &str, outcome: &Outcome) -> Result<(), Failure> {
+    fn outcome(&mut self, name: &str, side: usize, outcome: &Outcome) -> Result<(), Failure> {
         let trace_id = outcome.trace_id.to_string();
         if !outcome.agent_work {
             out::note(&format!("trace {trace_id} has no agent operations, so there is no document"));
@@ -222,13 +290,16 @@ impl Writer {
                     json!({ "trace_id": trace_id, "kind": "loss", "format": format, "span_id": span_id, "what": loss.what, "reason": loss.reason })
                 })?;
             }
-            self.document(name, index, &document.text)?;
+            self.document(name, side, index, &document.text)?;
         }
         Ok(())
     }
 
-    fn document(&mut self, name: &str, index: usize, text: &str) -> Result<(), Failure> {
+    fn document(&mut self, name: &str, side: usize, index: usize, text: &str) -> Result<(), Failure> {
         self.written += 1;
+        if let Some(set) = self.set.as_mut().filter(|set| set.has_rows()) {
+            return set.row(side, text);
+        }
         let Some(directory) = &self.output else {
             return out::json(text).map_err(|source| Failure::Output { source });
         };
@@ -238,7 +309,8 @@ impl Writer {
             0 => format!("{name}.{}.{ending}", self.format.id),
             more => format!("{name}.{}.{}.{ending}", more + 1, self.format.id),
         };
-        let path = directory.join(file);
+        let folder = self.set.as_ref().and_then(|set| set.folder(side));
+        let path = folder.as_ref().unwrap_or(directory).join(file);
         let bytes = match container {
             None => Ok(format!("{text}\n").into_bytes()),
             Some(container) => (container.pack)(text).map_err(io::Error::other),
@@ -261,6 +333,9 @@ impl Writer {
         if let Some(directory) = &self.output {
             let documents = out::many(self.written, "document");
             out::note(&format!("wrote {documents} ({}) to {}", self.format.id, directory.display()));
+        }
+        if let Some(set) = self.set.take() {
+            set.finish()?;
         }
         match &mut self.losses {
             None => Ok(()),

@@ -2,6 +2,7 @@
 
 mod check;
 mod convert;
+mod data_set;
 mod doctor;
 mod explain;
 mod export;
