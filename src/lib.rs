@@ -66,6 +66,8 @@ pub mod access;
 pub mod cli;
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(feature = "server")]
+pub mod dataset;
 pub mod dialect;
 pub mod documents;
 pub mod formats;

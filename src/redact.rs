@@ -14,9 +14,10 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
-use crate::otlp::Fault;
+use crate::otlp::decode::{self, DecodeError};
 use crate::otlp::rewrite::{Edit, Entry, Owner, rewrite};
-use crate::span::{Signal, hex};
+use crate::otlp::{Fault, encode};
+use crate::span::{LogRecord, Signal, Span, hex};
 use text::Replace;
 
 /// What a masked text reads as.
@@ -125,6 +126,18 @@ pub enum RuleFault {
     NoKey,
 }
 
+/// Spans that cannot be redacted.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Unredacted {
+    /// They are no request.
+    #[error(transparent)]
+    Request(#[from] Fault),
+    /// What is left of them is none.
+    #[error(transparent)]
+    Rest(#[from] DecodeError),
+}
+
 /// Whether a text is what [`Action::Hash`] leaves of another.
 fn is_hash(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"[hmac:").and_then(|text| text.strip_suffix(b"]"));
@@ -190,6 +203,32 @@ impl Rules {
     /// The bytes are not a request of this signal.
     pub fn apply(&self, bytes: &[u8], signal: Signal) -> Result<Option<Vec<u8>>, Fault> {
         rewrite(bytes, signal, &mut Applied(self))
+    }
+
+    /// Spans and log records without what must not be kept.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be written as requests, or not be read again.
+    pub fn redacted(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Result<(Vec<Span>, Vec<LogRecord>), Unredacted> {
+        let spans = match self.apply(&encode::traces(&spans), Signal::Traces)? {
+            Some(redacted) => decode::traces(&redacted)?.items,
+            None => spans,
+        };
+        let logs = match self.apply(&encode::logs(&logs), Signal::Logs)? {
+            Some(redacted) => decode::logs(&redacted)?.items,
+            None => logs,
+        };
+        Ok((spans, logs))
+    }
+
+    /// How often each rule found something, by its name.
+    #[must_use]
+    pub fn found(&self) -> Vec<(String, u64)> {
+        let counts = self.rules.iter();
+        counts
+            .map(|(name, rule)| (name.clone(), rule.found.load(Ordering::Relaxed)))
+            .collect()
     }
 
     fn replacement(&self, action: Action, text: &[u8]) -> String {

@@ -21,6 +21,7 @@ const FLOOR: &[(&str, u8)] = &[
     ("documents", 4),
     ("access", 5),
     ("client", 5),
+    ("dataset", 5),
     ("redact", 5),
     ("layer", 5),
     ("store", 5),
@@ -36,6 +37,8 @@ const FLOOR: &[(&str, u8)] = &[
 const SIDEWAYS: &[(&str, &str, &str)] = &[
     ("cli", "server", "the command `serve` starts the server"),
     ("documents", "formats", "it makes documents of their types"),
+    ("dataset", "redact", "one meaning of `*` and `?`; what was redacted is counted"),
+    ("dataset", "view", "tokens and cost of a run are summed in one place"),
     ("transcript", "run", "it lays out what a run says"),
     ("dialect", "trace", "a value that its rule cannot read is a finding"),
 ];

@@ -9,13 +9,15 @@ use clap::Args;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use super::data_set::{DataSet, EXPRESSIONS, Flags};
 use super::failure::Failure;
 use super::input::Files;
 use super::offer::{formats, offering, options};
 use super::{out, status};
+use crate::dataset::{Skipped, Source};
 use crate::documents::{self, Document, Outcome, UnknownFormat, Vocabulary};
 use crate::formats::{self, AnyFormat, Layout, Options};
-use crate::span::hex;
+use crate::span::{LogRecord, Span, hex};
 use crate::web::percent_encoded;
 
 const EXAMPLES: &str = "\
@@ -40,6 +42,7 @@ fn help() -> String {
             help.push_str(&format!("    {choice}\n"));
         }
     }
+    help.push_str(&format!("\n{EXPRESSIONS}"));
     help
 }
 
@@ -69,6 +72,8 @@ pub(super) struct Target {
     /// all.
     #[arg(long = "option", value_name = "NAME=VALUE", value_parser = offering(option_of, options()), hide_possible_values = true)]
     options: Vec<(String, String)>,
+    #[command(flatten)]
+    set: Flags,
 }
 
 pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, String> {
@@ -86,7 +91,7 @@ impl Convert {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let vocabulary = self.files.vocabulary()?;
         let mut writer = self.target.open()?;
-        let batch = self.files.read();
+        let mut batch = self.files.read();
         for problem in &batch.problems {
             writer.note_loss(|| json!({ "kind": "unreadable", "what": out::with_causes(problem) }))?;
         }
@@ -98,7 +103,12 @@ impl Convert {
         if batch.spans.is_empty() && clean {
             out::note("the input has no spans, so there are no documents");
         }
-        for run in vocabulary.runs(batch.spans, batch.logs) {
+        writer.redact(&mut batch.spans, &mut batch.logs)?;
+        let mut runs = vocabulary.runs(batch.spans, batch.logs);
+        if writer.needs_order() {
+            runs.sort_by_key(|run| (run.started_at, run.trace_id));
+        }
+        for run in runs {
             writer.run(&run)?;
         }
         writer.finish()?;
@@ -141,6 +151,11 @@ pub(super) fn options_of_environment() -> Result<Options, Failure> {
 }
 
 impl Target {
+    /// Whether the flags are for runs one by one.
+    pub(super) fn is_for_single_runs(&self) -> bool {
+        self.set.are_for_single_runs()
+    }
+
     /// Makes the directory and the losses file, before any work is done.
     pub(super) fn open(self) -> Result<Writer, Failure> {
         let given = Options::of(self.options).map_err(|error| Failure::usage(error.to_string()))?;
@@ -158,8 +173,10 @@ impl Target {
                 Err(source) => return Err(Failure::Write { path, source }),
             },
         };
+        let set = self.set.open(self.to, &options, self.output.as_ref())?;
         Ok(Writer {
             format: self.to,
+            set,
             options,
             output: self.output,
             losses,
@@ -173,6 +190,7 @@ impl Target {
 pub(super) struct Writer {
     format: &'static AnyFormat,
     options: Options,
+    set: Option<DataSet>,
     output: Option<PathBuf>,
     losses: Option<(PathBuf, io::BufWriter<fs::File>)>,
     pub(super) written: usize,
@@ -181,21 +199,66 @@ pub(super) struct Writer {
 impl Writer {
     /// Writes the document of one run.
     pub(super) fn run(&mut self, run: &crate::run::Run) -> Result<(), Failure> {
+        let name = run.trace_id.to_string();
+        let side = match self.set.as_mut().map_or(Ok(0), |set| set.take(run)) {
+            Ok(side) => side,
+            Err(Skipped::NoAgentWork) => return self.note_loss(|| json!({ "trace_id": name, "kind": "no_agent_work" })),
+            Err(why) => return self.note_loss(|| json!({ "trace_id": name, "kind": "left_out", "reason": why })),
+        };
         let outcome = documents::of_run(run, self.format, &self.options);
-        let name = outcome.trace_id.to_string();
-        self.outcome(&name, &outcome)
+        if let Some(set) = &mut self.set {
+            if outcome.documents.is_empty() {
+                set.manifest.skipped(Skipped::NoDocument);
+                self.note_loss(|| json!({ "trace_id": name, "kind": "left_out", "reason": Skipped::NoDocument }))?;
+            } else {
+                let losses = outcome.documents.iter().map(|document| &*document.losses);
+                let side = set.side(side);
+                set.manifest.run(&side, &outcome.findings, losses);
+            }
+        }
+        self.outcome(&name, side, &outcome)
+    }
+
+    /// Says which of the stored traces are read.
+    pub(super) fn set_source(&mut self, source: Source) {
+        if let Some(set) = &mut self.set {
+            set.set_source(source);
+        }
+    }
+
+    /// Counts a trace that is damaged or could not be read.
+    pub(super) fn damaged(&mut self) {
+        if let Some(set) = &mut self.set {
+            set.manifest.damaged();
+        }
+    }
+
+    /// Whether the runs have to come in the order of their start.
+    pub(super) fn needs_order(&self) -> bool {
+        self.set.as_ref().is_some_and(DataSet::needs_order)
+    }
+
+    /// Takes out of spans and log records what must not get out.
+    pub(super) fn redact(&self, spans: &mut Vec<Span>, logs: &mut Vec<LogRecord>) -> Result<(), Failure> {
+        if let Some(set) = &self.set {
+            (*spans, *logs) = set.redacted(std::mem::take(spans), std::mem::take(logs))?;
+        }
+        Ok(())
     }
 
     /// Writes the documents of a session's runs together.
     pub(super) fn session(&mut self, session: &str, mut runs: Vec<crate::run::Run>) -> Result<(), Failure> {
+        if let Some(set) = &mut self.set {
+            set.is_of_session();
+        }
         let Some(outcome) = documents::of_session(&mut runs, self.format, &self.options) else {
             out::note(&format!("session {session} has no agent operations, so there is no document"));
             return self.note_loss(|| json!({ "session_id": session, "kind": "no_agent_work" }));
         };
-        self.outcome(&file_stem(session), &outcome)
+        self.outcome(&file_stem(session), 0, &outcome)
     }
 
-    fn outcome(&mut self, name: &str, outcome: &Outcome<'_>) -> Result<(), Failure> {
+    fn outcome(&mut self, name: &str, side: usize, outcome: &Outcome<'_>) -> Result<(), Failure> {
         let trace_id = outcome.trace_id.to_string();
         if !outcome.agent_work {
             out::note(&format!("trace {trace_id} has no agent operations, so there is no document"));
@@ -222,19 +285,24 @@ impl Writer {
                     json!({ "trace_id": trace_id, "kind": "loss", "format": format, "span_id": span_id, "what": loss.what, "reason": loss.reason })
                 })?;
             }
-            self.document(name, document)?;
+            self.document(name, side, document)?;
         }
         Ok(())
     }
 
-    fn document(&mut self, name: &str, document: &Document<'_>) -> Result<(), Failure> {
+    fn document(&mut self, name: &str, side: usize, document: &Document<'_>) -> Result<(), Failure> {
         self.written += 1;
+        if let Some(set) = self.set.as_mut().filter(|set| set.has_rows()) {
+            let text = document.text(Layout::Compact);
+            return set.row(side, &text.map_err(|source| Failure::Output { source })?);
+        }
         let Some(directory) = &self.output else {
             let text = document.text(Layout::Compact);
             return text.and_then(out::json).map_err(|source| Failure::Output { source });
         };
         let container = self.format.container;
-        let path = directory.join(document.file_name(name, container));
+        let folder = self.set.as_ref().and_then(|set| set.folder(side));
+        let path = folder.as_ref().unwrap_or(directory).join(document.file_name(name, container));
         let written = fs::File::create(&path).and_then(|file| document.write_file(container, file));
         written.map_err(|source| Failure::Write { path, source })
     }
@@ -252,6 +320,9 @@ impl Writer {
         if let Some(directory) = &self.output {
             let documents = out::many(self.written, "document");
             out::note(&format!("wrote {documents} ({}) to {}", self.format.id, directory.display()));
+        }
+        if let Some(set) = self.set.take() {
+            set.finish()?;
         }
         match &mut self.losses {
             None => Ok(()),

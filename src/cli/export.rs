@@ -6,10 +6,12 @@ use clap::Args;
 use serde_json::json;
 
 use super::convert::{Target, Writer};
+use super::data_set::EXPRESSIONS;
 use super::failure::Failure;
 use super::select::{Select, trace_id};
 use super::source::{Source, Where};
 use super::{complete, out, status};
+use crate::dataset::Source as Selected;
 use crate::span::{TraceId, UnixNanos};
 use crate::store::{self, Filter, Order, Stored};
 
@@ -21,11 +23,19 @@ Examples:
   spanbridge export --to reflex --since 2h                           traces of the last two hours
   spanbridge export --to contextforge --trace 5b8efff798038103d269b633813fc60c
   spanbridge export --to openreward --session chat-17 --output out/  out/chat-17.openreward.json
-  spanbridge export --to synth --service shop --since 2026-11-01 --until 2026-12-01 --output out/";
+  spanbridge export --to synth --service shop --since 2026-11-01 --until 2026-12-01 --output out/
+  spanbridge export --to messages --where 'reward > 0' --split train:0.9,test:0.1 --jsonl --output set/
+
+With --output and a flag of \"Data sets\", manifest.json in the directory counts what was selected, left out and lost.";
+
+/// The examples, and what expressions are made of.
+fn help() -> String {
+    format!("{EXAMPLES}\n\n{EXPRESSIONS}")
+}
 
 /// Write documents from the store.
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = help())]
 pub(super) struct Export {
     #[command(flatten)]
     target: Target,
@@ -43,8 +53,17 @@ pub(super) struct Export {
 
 impl Export {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
+        if self.session.is_some() && self.target.is_for_single_runs() {
+            return Err(Failure::usage(
+                "--session writes the runs of a session as one document; for a data set, select its runs: --where 'session = ID'",
+            ));
+        }
         let source = self.from.open()?;
         let mut writer = self.target.open()?;
+        writer.set_source(Selected {
+            traces: self.traces.clone(),
+            ..self.select.source()
+        });
         let mut missing = Missing::default();
         if let Some(session) = &self.session {
             let filter = Filter {
@@ -104,7 +123,7 @@ impl Missing {
     /// What there is of a trace. What there is not, is told and counted, and does not keep the others from being exported.
     fn read(&mut self, source: &Source, id: TraceId, writer: &mut Writer) -> Result<Stored, Failure> {
         self.asked += 1;
-        let (stored, whys) = match source.trace(id) {
+        let (mut stored, whys) = match source.trace(id) {
             Ok(Some(stored)) => {
                 let whys = stored.damaged.clone();
                 (stored, whys)
@@ -123,7 +142,9 @@ impl Missing {
         };
         if !whys.is_empty() {
             self.traces.push(id);
+            writer.damaged();
         }
+        writer.redact(&mut stored.spans, &mut stored.logs)?;
         for why in whys {
             writer.note_loss(|| json!({ "trace_id": id.to_string(), "kind": "damaged", "what": why }))?;
         }

@@ -4,7 +4,9 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::dataset::OutputError;
 use crate::forward::ForwardError;
+use crate::redact::Unredacted;
 use crate::server::StartError;
 use crate::store;
 
@@ -33,6 +35,15 @@ pub(super) enum Failure {
         path: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// The files of a data set cannot be written.
+    #[error(transparent)]
+    DataSet(#[from] OutputError),
+    /// Spans cannot be redacted, so no documents are made of them.
+    #[error("cannot redact the spans")]
+    Redact {
+        /// Why.
+        source: Unredacted,
     },
     /// What the call names is not there.
     #[error("{message}")]

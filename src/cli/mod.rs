@@ -3,6 +3,7 @@
 mod check;
 mod complete;
 mod convert;
+mod data_set;
 mod doctor;
 mod explain;
 mod export;

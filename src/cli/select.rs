@@ -6,6 +6,8 @@ use super::failure::Failure;
 use super::out::shown;
 use super::source::Source;
 use super::time::{moment, second};
+use crate::dataset::Source as Selected;
+use crate::dataset::expression::moment_text;
 use crate::span::{TraceId, UnixNanos};
 use crate::store::Filter;
 use crate::web::listing::Listed;
@@ -31,6 +33,17 @@ impl Select {
             until: self.until,
             service: self.service.clone(),
             ..Filter::default()
+        }
+    }
+
+    /// The same for the manifest of a data set.
+    pub(super) fn source(&self) -> Selected {
+        let text = |at: Option<u64>| at.map(|at| moment_text(UnixNanos(at)));
+        Selected {
+            since: text(self.since),
+            until: text(self.until),
+            service: self.service.clone(),
+            traces: Vec::new(),
         }
     }
 }

@@ -51,6 +51,15 @@ impl Run {
             .iter()
             .any(|step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail))
     }
+
+    /// The run's own reward, else the sum of those of its steps.
+    #[must_use]
+    pub fn reward(&self) -> Option<f64> {
+        let of = |step: &Step| step.operation.training.reward.filter(|reward| reward.is_finite());
+        // The whole run's own reward is no part of a sum.
+        let whole = self.root.and_then(|root| of(self.steps.get(root)?));
+        whole.or_else(|| self.steps.iter().filter_map(of).reduce(|sum, reward| sum + reward))
+    }
 }
 
 impl StepId {

@@ -44,6 +44,16 @@ fn calls_model(operation: &Operation) -> bool {
     matches!(operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank)
 }
 
+/// Tokens in and out of all calls of models; of a call that says them, the recorded total.
+pub(crate) fn tokens(run: &Run) -> Option<u64> {
+    let calls = run
+        .steps
+        .iter()
+        .map(|step| &step.operation)
+        .filter(|operation| calls_model(operation));
+    calls.filter_map(|call| call.usage.sum()).reduce(u64::saturating_add)
+}
+
 /// What an operation costs in all.
 pub(crate) fn cost(operation: &Operation) -> Option<f64> {
     let cost = &operation.cost;

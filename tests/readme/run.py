@@ -119,6 +119,19 @@ class Reader:
         assert list((self.folder / "out").glob("*.reflex.json")), "there is no document"
         assert (self.folder / "out/losses.ndjson").exists(), "there are no losses"
 
+    def exports_a_set(self, command):
+        self.sh(command)
+        folder = self.folder / re.search(r"--output (\w+)/", command)[1]
+        manifest = json.loads((folder / "manifest.json").read_text())
+        assert manifest["runs"]["selected"] == 1, f"not the one run is selected: {manifest}"
+        files = [file for side in manifest["splits"].values() for file in side.get("files", [])]
+        assert sum(file["rows"] for file in files) == 1 or "--jsonl" not in command, f"not one row: {manifest}"
+        for file in files:
+            assert len((folder / file["file"]).read_text().splitlines()) == file["rows"]
+        if "--redact" in command:
+            [document] = folder.glob("*.atif.json")
+            assert "Paris" not in document.read_text() and sum(manifest["redacted"].values()) > 0, manifest
+
     def serves_with_tls(self, command):
         if not shutil.which("openssl"):
             return "did not run: there is no openssl"
@@ -141,6 +154,7 @@ CHECKS = {
     r"spanbridge show ecba$": Reader.shows,
     r"spanbridge show ecba --": Reader.looks,
     r"spanbridge export --to contextforge": Reader.exports,
+    r"spanbridge export .*--where|spanbridge export .*--jsonl": Reader.exports_a_set,
     r"spanbridge convert": Reader.converts,
     r"spanbridge serve --config": Reader.serves_with_tls,
 }

@@ -133,14 +133,6 @@ fn task<'a>(run: &'a Run, nodes: &[MessageNode<'a>]) -> Object<'a> {
 /// The run's reward, else the sum of those of its steps, and judgements with a number.
 fn scores(run: &Run) -> (Object<'_>, Object<'_>) {
     let (mut metrics, mut ids) = (Object::new(), Ids::default());
-    let rewards = run.steps.iter().map(|step| step.operation.training.reward);
-    let sum = rewards
-        .flatten()
-        .filter(|reward| reward.is_finite())
-        .reduce(|sum, reward| sum + reward);
-    // The whole run's own reward is no part of a sum.
-    let whole = run.root.and_then(|root| run.steps.get(root)?.operation.training.reward);
-    let reward = whole.filter(|reward| reward.is_finite()).or(sum);
     for operation in run.steps.iter().map(|step| &step.operation) {
         for evaluation in &operation.evaluations {
             if let Some(score) = evaluation.score.filter(|score| score.is_finite()) {
@@ -149,7 +141,9 @@ fn scores(run: &Run) -> (Object<'_>, Object<'_>) {
             }
         }
     }
-    let reward = reward.map(|reward: f64| Object::from([("score", reward.into()), ("weight", 1.0.into())]));
+    let reward = run
+        .reward()
+        .map(|reward| Object::from([("score", reward.into()), ("weight", 1.0.into())]));
     (facts::filled([("reward", reward.into())]), metrics)
 }
 

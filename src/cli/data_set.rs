@@ -1,0 +1,247 @@
+//! Documents as a data set: which runs, divided how, in which files.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::failure::Failure;
+use super::time::moment;
+use super::{out, settings_file};
+use crate::dataset::{Expression, Layout, Manifest, Output, Redacted, Selection, Skipped, Source, Split, SplitBy, Verdict, parquet};
+use crate::formats::{AnyFormat, Options};
+use crate::redact::{RuleText, Rules};
+use crate::run::Run;
+use crate::span::{LogRecord, Span};
+
+/// The page of `--where`, for the help of commands.
+pub(super) const EXPRESSIONS: &str = "\
+Expressions (--where): FIELD OPERATOR VALUE, combined by and, or, not and brackets. The operators are = != < <= > >= and ~, which compares \
+with a pattern (* any text, ? any letter, case does not matter). What no span says satisfies no comparison; has(FIELD) asks whether it is said.
+  status                               ok, error or running
+  agent, model, tool, tag              all names of the run
+  service, session, user, trace, framework, error
+  score.NAME, label.NAME               judgements: their number, their label; score.'two words' for such a name
+  reward, cost (US dollars), tokens.in, tokens.out, tokens.total
+  model_calls, tool_calls, failures
+  duration                             200ms, 1.5s, 2m, 1h
+  start                                2026-11-21T10:00:00Z, 2026-11-21, or how long ago: 2h, 7d";
+
+const HEADING: &str = "Data sets";
+
+/// What makes a data set of documents.
+#[derive(Debug, Args)]
+pub(super) struct Flags {
+    /// Only runs for which this holds, for example "status = ok and reward > 0". The end of this help lists fields and operators.
+    #[arg(long = "where", value_name = "EXPRESSION", help_heading = HEADING)]
+    filter: Option<String>,
+    /// Divide the runs by a hash, for example train:0.9,test:0.1. The same run is always on the same side.
+    #[arg(long, value_name = "NAME:RATIO,...", requires = "output", help_heading = HEADING)]
+    split: Option<Split>,
+    /// What keeps runs on one side.
+    #[arg(long, value_name = "KEY", value_enum, default_value_t = By::Session, requires = "split", help_heading = HEADING)]
+    split_by: By,
+    /// Take equal runs once, the first that comes: those in which the same was said and done, whatever their ids and times.
+    #[arg(long, help_heading = HEADING)]
+    dedup: bool,
+    /// Write one file per side with a document a line, train.jsonl without --split, instead of a file per document.
+    #[arg(long, requires = "output", help_heading = HEADING)]
+    jsonl: bool,
+    /// Write the rows of `messages` as Parquet, too or alone. Needs a program that is built with the feature `parquet`.
+    #[arg(long, requires = "output", help_heading = HEADING)]
+    parquet: bool,
+    /// Redact spans before documents are made, by a TOML file with [[redact]] tables as `serve` has them, or by a list:
+    /// [{ value = '\d{16}', action = "mask" }].
+    #[arg(long, value_name = "FILE|LIST", help_heading = HEADING)]
+    redact: Option<String>,
+    /// The secret key for hashes of redacted text: a long random string.
+    #[arg(long, value_name = "TEXT", env = "SPANBRIDGE_REDACT_HASH_KEY", hide_env_values = true, help_heading = HEADING)]
+    redact_hash_key: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum By {
+    /// The session; the trace of a run without one.
+    Session,
+    /// The trace.
+    Trace,
+    /// The words of the run's question.
+    Question,
+}
+
+impl Flags {
+    /// Whether runs are taken one by one, which a session's document does not allow.
+    pub(super) fn are_for_single_runs(&self) -> bool {
+        self.filter.is_some() || self.split.is_some() || self.dedup || self.jsonl || self.parquet
+    }
+
+    fn layout(&self) -> Layout {
+        match (self.jsonl, self.parquet) {
+            (false, false) => Layout::Documents,
+            (true, false) => Layout::Jsonl,
+            (false, true) => Layout::Parquet,
+            (true, true) => Layout::JsonlAndParquet,
+        }
+    }
+
+    fn rules(&self) -> Result<Option<Rules>, Failure> {
+        let Some(text) = &self.redact else { return Ok(None) };
+        let mut hash_key = self.redact_hash_key.clone();
+        let rules = if text.trim_start().starts_with('[') {
+            settings_file::list("redact", text)?
+        } else {
+            let mut table = settings_file::read(Path::new(text))?;
+            let of_file = table.remove("redact_hash_key");
+            hash_key = hash_key.or_else(|| of_file.and_then(|key| Some(key.as_str()?.to_owned())));
+            let rules = table.remove("redact");
+            rules.ok_or_else(|| Failure::usage(format!("--redact: {text} has no [[redact]] tables")))?
+        };
+        let rules: Vec<RuleText> = rules
+            .try_into()
+            .map_err(|error: toml::de::Error| Failure::usage(format!("--redact: {}", error.message())))?;
+        let rules = Rules::new(&rules, hash_key.as_deref());
+        rules.map(Some).map_err(|error| Failure::usage(format!("--redact: {error}")))
+    }
+
+    /// The data set; `None` if no flag asks for one.
+    pub(super) fn open(self, format: &AnyFormat, options: &Options, directory: Option<&PathBuf>) -> Result<Option<DataSet>, Failure> {
+        let rules = self.rules()?;
+        if !self.are_for_single_runs() && rules.is_none() {
+            return Ok(None);
+        }
+        let layout = self.layout();
+        if self.parquet {
+            parquet::offers(format).map_err(|error| Failure::usage(format!("--parquet: {error}")))?;
+        }
+        let parse = |text: &String| Expression::parse(text, &moment).map_err(|error| Failure::usage(format!("--where: {error}")));
+        let by = match self.split_by {
+            By::Session => SplitBy::Session,
+            By::Trace => SplitBy::Trace,
+            By::Question => SplitBy::Question,
+        };
+        let filter = self.filter.as_ref().map(parse).transpose()?;
+        let mut selection = Selection::new(filter, self.split.map(|split| (split, by)));
+        if self.dedup {
+            selection = selection.without_duplicates();
+        }
+        let create = |directory: &PathBuf| Output::create(directory, layout, format, options, &selection.sides());
+        let output = directory.map(create).transpose()?;
+        if let (Some(output), Some(directory)) = (&output, directory)
+            && let others @ [_, ..] = &*output.others()
+        {
+            let directory = directory.display();
+            out::note(&format!(
+                "{directory} has files of another data set, which loaders may read too: {}",
+                others.join(", ")
+            ));
+        }
+        Ok(Some(DataSet {
+            manifest: Manifest::new(format, options, &selection),
+            selection,
+            rules,
+            layout,
+            output,
+        }))
+    }
+}
+
+/// A data set that is being written.
+#[derive(Debug)]
+pub(super) struct DataSet {
+    selection: Selection,
+    rules: Option<Rules>,
+    layout: Layout,
+    /// `None`: the documents go to standard output.
+    output: Option<Output>,
+    pub(super) manifest: Manifest,
+}
+
+impl DataSet {
+    /// Whether documents are rows of a file.
+    pub(super) fn has_rows(&self) -> bool {
+        self.layout != Layout::Documents
+    }
+
+    /// Whether equal runs are taken once, so that the first by time has to come first.
+    pub(super) fn needs_order(&self) -> bool {
+        self.selection.drops_duplicates()
+    }
+
+    /// Says which traces are read.
+    pub(super) fn set_source(&mut self, source: Source) {
+        self.manifest.set_source(source);
+    }
+
+    /// A session's documents stand for several runs: there is no manifest of them.
+    pub(super) fn is_of_session(&mut self) {
+        self.output = None;
+    }
+
+    /// Spans and log records without what must not get out.
+    pub(super) fn redacted(&self, spans: Vec<Span>, logs: Vec<LogRecord>) -> Result<(Vec<Span>, Vec<LogRecord>), Failure> {
+        match &self.rules {
+            None => Ok((spans, logs)),
+            Some(rules) => rules.redacted(spans, logs).map_err(|source| Failure::Redact { source }),
+        }
+    }
+
+    /// The side of a run; else why it is left out.
+    pub(super) fn take(&mut self, run: &Run) -> Result<usize, Skipped> {
+        match self.selection.take(run) {
+            Verdict::Taken(side) => Ok(side),
+            Verdict::Skipped(why) => {
+                self.manifest.skipped(why);
+                Err(why)
+            }
+        }
+    }
+
+    /// The name of a side.
+    pub(super) fn side(&self, side: usize) -> String {
+        self.output.as_ref().map_or_else(String::new, |output| output.name(side).to_owned())
+    }
+
+    /// Where documents of a side stand.
+    pub(super) fn folder(&self, side: usize) -> Option<PathBuf> {
+        Some(self.output.as_ref()?.folder(side).to_owned())
+    }
+
+    /// Writes a document as a row.
+    pub(super) fn row(&mut self, side: usize, text: &str) -> Result<(), Failure> {
+        match &mut self.output {
+            None => Ok(()),
+            Some(output) => Ok(output.row(side, text)?),
+        }
+    }
+
+    /// Ends the files, and says what was left out.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        let (read, selected, skipped) = self.manifest.counts();
+        let skipped: Vec<String> = skipped.map(|(why, count)| format!("{count} {}", words(why))).collect();
+        let left_out = if skipped.is_empty() {
+            String::new()
+        } else {
+            format!("; left out: {}", skipped.join(", "))
+        };
+        // No run: that was told already.
+        if read > 0 {
+            let runs = out::many(read, "run");
+            out::note(&format!("selected {selected} of {runs}{left_out}"));
+        }
+        if let Some(rules) = &self.rules {
+            self.manifest.set_redacted(Redacted(rules.found().into_iter().collect()));
+        }
+        match self.output {
+            None => Ok(()),
+            Some(output) => Ok(output.finish(self.manifest)?),
+        }
+    }
+}
+
+fn words(why: Skipped) -> &'static str {
+    match why {
+        Skipped::NoAgentWork => "without agent operations",
+        Skipped::Where => "by --where",
+        Skipped::Duplicate => "equal to another",
+        Skipped::NoDocument => "without a document",
+    }
+}

@@ -1,0 +1,315 @@
+//! What expressions ask of a run.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use jiff::Timestamp;
+
+use super::lexer::quoted;
+use crate::operation::Evaluation;
+use crate::run::Run;
+use crate::span::UnixNanos;
+use crate::view::totals::{self, Totals};
+
+/// Something that a run may say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Field {
+    /// How it ended.
+    Status,
+    /// A text.
+    Text(TextField),
+    /// A number.
+    Number(NumberField),
+    /// How long it took.
+    Duration,
+    /// When it started.
+    Start,
+}
+
+/// Texts; those of one run may be several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TextField {
+    /// The names of all agents that did something.
+    Agent,
+    /// The names of all models that were asked for or answered.
+    Model,
+    /// The names of all tools that ran.
+    Tool,
+    /// Tags.
+    Tag,
+    /// The resource's `service.name`.
+    Service,
+    /// The session.
+    Session,
+    /// The person.
+    User,
+    /// The trace id.
+    Trace,
+    /// The framework that the agent is built with.
+    Framework,
+    /// Why the run failed.
+    Error,
+    /// The labels of judgements of this name.
+    Label(String),
+}
+
+/// Numbers; those of one run may be several.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NumberField {
+    /// Tokens that went into models.
+    TokensIn,
+    /// Tokens that came out.
+    TokensOut,
+    /// Both.
+    TokensTotal,
+    /// US dollars.
+    Cost,
+    /// The reward.
+    Reward,
+    /// Calls of models.
+    ModelCalls,
+    /// Executions of tools.
+    ToolCalls,
+    /// Operations that failed.
+    Failures,
+    /// The numbers of judgements of this name.
+    Score(String),
+}
+
+/// The fields as they are listed; `NAME` is the writer's.
+pub(super) const NAMES: [&str; 23] = [
+    "status",
+    "agent",
+    "model",
+    "tool",
+    "tag",
+    "service",
+    "session",
+    "user",
+    "trace",
+    "framework",
+    "error",
+    "label.NAME",
+    "score.NAME",
+    "reward",
+    "tokens.in",
+    "tokens.out",
+    "tokens.total",
+    "cost",
+    "model_calls",
+    "tool_calls",
+    "failures",
+    "duration",
+    "start",
+];
+
+impl Field {
+    /// The field of this name.
+    pub(super) fn of(name: &str) -> Option<Self> {
+        use {NumberField as Number, TextField as Text};
+        Some(match name {
+            "status" => Self::Status,
+            "duration" => Self::Duration,
+            "start" => Self::Start,
+            "agent" => Self::Text(Text::Agent),
+            "model" => Self::Text(Text::Model),
+            "tool" => Self::Text(Text::Tool),
+            "tag" => Self::Text(Text::Tag),
+            "service" => Self::Text(Text::Service),
+            "session" => Self::Text(Text::Session),
+            "user" => Self::Text(Text::User),
+            "trace" => Self::Text(Text::Trace),
+            "framework" => Self::Text(Text::Framework),
+            "error" => Self::Text(Text::Error),
+            "tokens.in" => Self::Number(Number::TokensIn),
+            "tokens.out" => Self::Number(Number::TokensOut),
+            "tokens.total" => Self::Number(Number::TokensTotal),
+            "cost" => Self::Number(Number::Cost),
+            "reward" => Self::Number(Number::Reward),
+            "model_calls" => Self::Number(Number::ModelCalls),
+            "tool_calls" => Self::Number(Number::ToolCalls),
+            "failures" => Self::Number(Number::Failures),
+            _ => match name.split_once('.') {
+                Some(("score", judged)) if !judged.is_empty() => Self::Number(Number::Score(judged.to_owned())),
+                Some(("label", judged)) if !judged.is_empty() => Self::Text(Text::Label(judged.to_owned())),
+                _ => return None,
+            },
+        })
+    }
+
+    /// Whether a run says something of it.
+    pub(super) fn is_said(&self, run: &Run) -> bool {
+        match self {
+            Self::Status | Self::Start => true,
+            Self::Text(field) => !field.values(run).is_empty(),
+            Self::Number(field) => !field.values(run).is_empty(),
+            Self::Duration => duration(run).is_some(),
+        }
+    }
+}
+
+impl TextField {
+    /// What a run says.
+    pub(super) fn values<'a>(&'a self, run: &'a Run) -> Vec<Cow<'a, str>> {
+        let operations = || run.steps.iter().map(|step| &*step.operation);
+        let one = |text: Option<&'a String>| text.map(|text| text.as_str().into()).into_iter().collect();
+        match self {
+            Self::Agent => {
+                let of_scopes = run.scopes.iter().filter_map(|scope| scope.agent.as_deref());
+                let of_work = totals::by_agent(run).into_iter().filter_map(|group| group.name);
+                let names = run.agent.name.as_deref().into_iter().chain(of_scopes).chain(of_work);
+                names.map(Into::into).collect()
+            }
+            Self::Model => operations()
+                .flat_map(|operation| [operation.model.requested.as_deref(), operation.model.response.as_deref()])
+                .flatten()
+                .map(Into::into)
+                .collect(),
+            Self::Tool => operations()
+                .filter_map(|operation| operation.tool.as_ref()?.name.as_deref())
+                .map(Into::into)
+                .collect(),
+            Self::Tag => operations()
+                .flat_map(|operation| &operation.tags)
+                .map(|tag| tag.as_str().into())
+                .collect(),
+            Self::Service => {
+                let name = run.resource.get("service.name").and_then(|name| name.as_str());
+                name.map(Into::into).into_iter().collect()
+            }
+            Self::Session => one(run.session_id.as_ref()),
+            Self::User => one(run.user_id.as_ref()),
+            Self::Trace => vec![run.trace_id.to_string().into()],
+            Self::Framework => one(run.agent.framework.as_ref()),
+            Self::Error => run.failure.iter().map(|failed| failed.failure.text().into()).collect(),
+            Self::Label(name) => judgements(run, name)
+                .filter_map(|judged| judged.label.as_deref())
+                .map(Into::into)
+                .collect(),
+        }
+    }
+}
+
+impl NumberField {
+    /// What a run says. What is no number is not said.
+    pub(super) fn values(&self, run: &Run) -> Vec<f64> {
+        let one = |number: Option<f64>| number.into_iter().collect();
+        let count = |number: Option<u64>| number.map(|number| number as f64).into_iter().collect();
+        let mut values: Vec<f64> = match self {
+            Self::TokensIn => count(Totals::of(run).tokens.input),
+            Self::TokensOut => count(Totals::of(run).tokens.output),
+            Self::TokensTotal => count(totals::tokens(run)),
+            Self::Cost => one(Totals::of(run).cost),
+            Self::Reward => one(run.reward()),
+            Self::ModelCalls => count(Some(Totals::of(run).model_calls)),
+            Self::ToolCalls => count(Some(Totals::of(run).tool_calls)),
+            Self::Failures => count(Some(Totals::of(run).failures)),
+            Self::Score(name) => judgements(run, name).filter_map(|judged| judged.score).collect(),
+        };
+        values.retain(|value| value.is_finite());
+        values
+    }
+}
+
+fn judgements<'a>(run: &'a Run, name: &'a str) -> impl Iterator<Item = &'a Evaluation> {
+    let all = run.steps.iter().flat_map(|step| &step.operation.evaluations);
+    all.filter(move |judged| judged.name.as_deref() == Some(name))
+}
+
+/// How long a run took, in nanoseconds.
+pub(super) fn duration(run: &Run) -> Option<u64> {
+    run.ended_at.map(|end| end.0.saturating_sub(run.started_at.0))
+}
+
+const UNITS: [(&str, u64); 7] = [
+    ("d", 86_400_000_000_000),
+    ("h", 3_600_000_000_000),
+    ("m", 60_000_000_000),
+    ("s", 1_000_000_000),
+    ("ms", 1_000_000),
+    ("us", 1_000),
+    ("ns", 1),
+];
+
+/// Nanoseconds as the longest unit that measures them whole.
+pub(super) fn duration_text(nanos: u64) -> String {
+    let unit = UNITS.iter().find(|(_, unit)| nanos.is_multiple_of(*unit));
+    unit.map_or_else(|| format!("{nanos}ns"), |(name, unit)| format!("{}{name}", nanos / unit))
+}
+
+/// `200ms`, `1.5s`; without a unit, seconds.
+pub(super) fn duration_of(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let name = text.get(digits.len()..).filter(|name| !name.is_empty()).unwrap_or("s");
+    let (_, unit) = UNITS.into_iter().find(|(known, _)| *known == name)?;
+    if let Ok(whole) = digits.parse::<u64>() {
+        return whole.checked_mul(unit);
+    }
+    let nanos = digits.parse::<f64>().ok()? * unit as f64;
+    (nanos >= 0.0 && nanos < u64::MAX as f64).then_some(nanos.round() as u64)
+}
+
+/// A moment to the nanosecond.
+pub(crate) fn moment_text(at: UnixNanos) -> String {
+    // Every count of nanoseconds is a moment.
+    Timestamp::from_nanosecond(i128::from(at.0)).map_or_else(|_| at.rfc3339(), |moment| moment.to_string())
+}
+
+/// The field that a misspelled name may mean.
+pub(super) fn near(name: &str) -> Option<&'static str> {
+    let family = name.split('.').next().unwrap_or_default();
+    if let Some(kin) = NAMES
+        .iter()
+        .find(|known| known.split_once('.').is_some_and(|(head, _)| head == family))
+    {
+        return Some(kin);
+    }
+    let distances = NAMES.iter().map(|known| (strsim::damerau_levenshtein(known, name), *known));
+    distances.min().filter(|(distance, _)| *distance <= 2).map(|(_, known)| known)
+}
+
+impl fmt::Display for Field {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Status => f.write_str("status"),
+            Self::Duration => f.write_str("duration"),
+            Self::Start => f.write_str("start"),
+            Self::Text(field) => field.fmt(f),
+            Self::Number(field) => field.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for TextField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Agent => "agent",
+            Self::Model => "model",
+            Self::Tool => "tool",
+            Self::Tag => "tag",
+            Self::Service => "service",
+            Self::Session => "session",
+            Self::User => "user",
+            Self::Trace => "trace",
+            Self::Framework => "framework",
+            Self::Error => "error",
+            Self::Label(name) => return write!(f, "label.{}", quoted(name)),
+        })
+    }
+}
+
+impl fmt::Display for NumberField {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TokensIn => "tokens.in",
+            Self::TokensOut => "tokens.out",
+            Self::TokensTotal => "tokens.total",
+            Self::Cost => "cost",
+            Self::Reward => "reward",
+            Self::ModelCalls => "model_calls",
+            Self::ToolCalls => "tool_calls",
+            Self::Failures => "failures",
+            Self::Score(name) => return write!(f, "score.{}", quoted(name)),
+        })
+    }
+}

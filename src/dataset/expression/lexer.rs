@@ -1,0 +1,112 @@
+//! Text to tokens.
+
+use super::error::{ExpressionError, Fault};
+
+/// A piece of an expression, with the bytes that it takes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Token {
+    pub(super) kind: TokenKind,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum TokenKind {
+    /// `prefix` ends with a dot where quoted text follows it at once: `score."a b"`.
+    Word(String),
+    Quoted(String),
+    Operator(&'static str),
+    Open,
+    Close,
+}
+
+/// Longer ones first.
+const OPERATORS: [&str; 7] = ["!=", "<=", ">=", "=", "<", ">", "~"];
+
+fn is_word(letter: char) -> bool {
+    !letter.is_whitespace() && !"()=!<>~\"'".contains(letter)
+}
+
+/// The tokens of a text.
+pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
+    let (mut tokens, mut at) = (Vec::new(), 0);
+    while let Some(rest) = text.get(at..)
+        && let Some(letter) = rest.chars().next()
+    {
+        let start = at;
+        let kind = match letter {
+            _ if letter.is_whitespace() => {
+                at += letter.len_utf8();
+                continue;
+            }
+            '(' => TokenKind::Open,
+            ')' => TokenKind::Close,
+            '"' | '\'' => {
+                let (words, length) = quotation(text, at, letter)?;
+                at += length;
+                tokens.push(token(TokenKind::Quoted(words), start, at));
+                continue;
+            }
+            _ if is_word(letter) => {
+                let length = rest.find(|letter| !is_word(letter)).unwrap_or(rest.len());
+                let mut word = rest.get(..length).unwrap_or_default().to_owned();
+                at += length;
+                let quote = text
+                    .get(at..)
+                    .and_then(|rest| rest.chars().next())
+                    .filter(|next| "\"'".contains(*next));
+                match quote {
+                    Some(quote) if word.ends_with('.') => {
+                        let (words, length) = quotation(text, at, quote)?;
+                        word.push_str(&words);
+                        at += length;
+                    }
+                    Some(_) => return Err(ExpressionError::new(text, at..at + 1, Fault::QuoteInWord)),
+                    None => {}
+                }
+                tokens.push(token(TokenKind::Word(word), start, at));
+                continue;
+            }
+            _ => match OPERATORS.into_iter().find(|operator| rest.starts_with(operator)) {
+                Some(operator) => TokenKind::Operator(operator),
+                None => return Err(ExpressionError::new(text, at..at + 1, Fault::Letter { letter })),
+            },
+        };
+        at += match kind {
+            TokenKind::Operator(operator) => operator.len(),
+            _ => 1,
+        };
+        tokens.push(token(kind, start, at));
+    }
+    Ok(tokens)
+}
+
+fn token(kind: TokenKind, start: usize, end: usize) -> Token {
+    Token { kind, start, end }
+}
+
+/// What stands in the quotes that begin here, and how many bytes it takes with them.
+fn quotation(text: &str, at: usize, quote: char) -> Result<(String, usize), ExpressionError> {
+    let inside = text.get(at + 1..).unwrap_or_default();
+    let mut words = String::new();
+    let mut letters = inside.char_indices().peekable();
+    while let Some((offset, letter)) = letters.next() {
+        match letter {
+            '\\' => match letters.next_if(|(_, next)| ['\\', '"', '\''].contains(next)) {
+                Some((_, escaped)) => words.push(escaped),
+                None => words.push('\\'),
+            },
+            _ if letter == quote => return Ok((words, offset + 2)),
+            _ => words.push(letter),
+        }
+    }
+    Err(ExpressionError::new(text, at..text.len(), Fault::OpenQuote))
+}
+
+/// A text as a value: in quotes, unless it is a word.
+pub(super) fn quoted(text: &str) -> String {
+    if !text.is_empty() && text.chars().all(is_word) {
+        return text.to_owned();
+    }
+    format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""))
+}

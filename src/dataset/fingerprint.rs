@@ -1,0 +1,241 @@
+//! When two runs are equal: when the same was said and done in them.
+//!
+//! What counts: for each agent its name, whether a tool called it, and its conversation in order: who speaks, words, thoughts in
+//! words, pictures and files, calls with the tool's name and arguments, results, and how tools failed. The tools that were offered. Work
+//! that no model asked for, with what went in and came out. The question and the answer where no model call holds them. Arguments and
+//! results are compared as JSON values: the order of keys and blanks between them do not matter. Agents are compared in any order, since
+//! those that run in parallel start in any.
+//!
+//! What does not count: ids of traces, spans, calls and sessions; times; tokens and cost; models and their parameters; opaque
+//! reasoning; judgements, rewards and tags; the service and its resource.
+//!
+//! A run in which the spans recorded no words, calls or results is equal to none.
+
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::formats::calls::{self, Results};
+use crate::formats::io;
+use crate::operation::{Kind, Message, Operation, Part};
+use crate::run::{Run, ScopeId, Step};
+use crate::transcript::{CallResult, Exchange, ExchangeCall, ExchangeKind, Transcript};
+
+/// A hash of what was said and done.
+pub type Fingerprint = [u8; 32];
+
+/// The fingerprint of a run; `None` if its spans say neither words nor calls nor results.
+#[must_use]
+pub fn of(run: &Run) -> Option<Fingerprint> {
+    let (transcript, results) = (Transcript::of(run), Results::of(run));
+    let mut whole = Writer::default();
+    let mut scopes: Vec<Fingerprint> = Vec::new();
+    for (id, home) in transcript.homes() {
+        let mut writer = Writer::default();
+        writer.text("agent", run.scopes.get(id).and_then(|scope| scope.agent.as_deref()));
+        writer.text("called", home.map(|_| "by a tool"));
+        // A name alone says nothing of what happened.
+        writer.has_content = false;
+        scope(run, &transcript, &results, id, &mut writer);
+        whole.has_content |= writer.has_content;
+        scopes.push(writer.finish());
+    }
+    scopes.sort_unstable();
+    scopes.iter().for_each(|scope| whole.bytes("scope", scope));
+    for (name, said) in [("question", &run.question), ("answer", &run.answer)] {
+        if let Some(said) = said.as_ref().filter(|said| !said.in_conversation) {
+            whole.value(name, Some(&said.content));
+        }
+    }
+    whole.has_content.then(|| whole.finish())
+}
+
+fn scope(run: &Run, transcript: &Transcript<'_>, results: &Results<'_>, id: ScopeId, writer: &mut Writer) {
+    let exchanges = transcript.exchanges(id);
+    for each in &exchanges.list {
+        exchange(run, results, each, writer);
+    }
+    for step in exchanges.rest.iter().filter_map(|id| id.of(run)) {
+        work(step, writer);
+    }
+    let had_content = writer.has_content;
+    let operations = transcript
+        .steps_of(id)
+        .iter()
+        .filter_map(|id| id.of(run))
+        .map(|step| &step.operation);
+    let mut tools: Vec<Fingerprint> = operations.flat_map(|operation| &operation.tool_definitions).map(tool).collect();
+    tools.sort_unstable();
+    tools.dedup();
+    tools.iter().for_each(|tool| writer.bytes("tool", tool));
+    writer.has_content = had_content;
+}
+
+fn tool(tool: &crate::operation::ToolDefinition) -> Fingerprint {
+    let mut writer = Writer::default();
+    writer.text("name", Some(&tool.name));
+    writer.text("description", tool.description.as_deref());
+    writer.value("parameters", tool.parameters.as_ref());
+    writer.finish()
+}
+
+fn exchange(run: &Run, results: &Results<'_>, exchange: &Exchange<'_>, writer: &mut Writer) {
+    match exchange.kind {
+        ExchangeKind::Message(said) => message("message", said, writer),
+        ExchangeKind::Turn(said) => message("turn", said, writer),
+        ExchangeKind::SilentTurn => writer.tag("silent turn"),
+        ExchangeKind::Unasked => writer.tag("unasked"),
+        ExchangeKind::UserWords | ExchangeKind::AgentWords => {
+            writer.tag(if exchange.kind == ExchangeKind::UserWords {
+                "user"
+            } else {
+                "agent"
+            });
+            let step = exchange.step.and_then(|step| step.of(run));
+            step.into_iter().for_each(|step| in_and_out(&step.operation, writer));
+        }
+    }
+    for asked in &exchange.calls {
+        call(run, results, asked, writer);
+    }
+}
+
+fn message(tag: &'static str, message: &Message, writer: &mut Writer) {
+    writer.tag(tag);
+    writer.tag(message.role.name());
+    writer.text("name", message.name.as_deref());
+    writer.text(
+        "words",
+        Some(&io::content(message))
+            .filter(|words| !words.trim().is_empty())
+            .map(|words| &**words),
+    );
+    writer.text("thoughts", io::reasoning(message).as_deref());
+    for part in &message.parts {
+        match part {
+            Part::Media(media) => {
+                writer.text("media", Some(&media.modality));
+                writer.text("type", media.mime_type.as_deref());
+                writer.text("place", media.uri.as_deref());
+                writer.text("content", media.base64.as_deref());
+            }
+            Part::Other(value) => writer.value("part", Some(value)),
+            Part::Text(_) | Part::Reasoning { .. } => {}
+        }
+    }
+}
+
+fn call(run: &Run, results: &Results<'_>, asked: &ExchangeCall<'_>, writer: &mut Writer) {
+    let step = asked.tool.and_then(|tool| tool.of(run));
+    let name = asked.call.map(|call| call.name.as_str());
+    writer.text(
+        "call",
+        Some(name.or_else(|| step.map(|step| calls::tool_name(run, step))).unwrap_or_default()),
+    );
+    let arguments = asked.call.and_then(|call| call.arguments.as_ref());
+    writer.value("arguments", arguments.or_else(|| calls::arguments(run, step?)));
+    for given in &asked.results {
+        result(run, results, *given, writer);
+    }
+}
+
+fn result(run: &Run, results: &Results<'_>, given: CallResult<'_>, writer: &mut Writer) {
+    let step = given.tool.and_then(|tool| tool.of(run));
+    let told = given.entry.map(|entry| &entry.result).filter(|result| !result.is_null());
+    writer.tag("result");
+    writer.value("value", told.or_else(|| results.get(step?)));
+    let failure = given.entry.and_then(|entry| entry.failure.as_ref());
+    let failure = failure.or_else(|| step?.operation.failure.as_ref());
+    writer.text("failure", failure.map(calls::error_text));
+}
+
+/// Work that no conversation tells of.
+fn work(step: &Step, writer: &mut Writer) {
+    let operation = &step.operation;
+    match operation.kind {
+        // What they say, those below them say too; judgements are not the agent's.
+        Kind::Agent | Kind::AgentCreate | Kind::Chain | Kind::Evaluator | Kind::Prompt | Kind::Unknown => return,
+        kind => writer.tag(kind.name()),
+    }
+    in_and_out(operation, writer);
+    if let Some(tool) = &operation.tool {
+        writer.text("tool", tool.name.as_deref());
+        writer.value("arguments", tool.arguments.as_ref());
+        writer.value("result", tool.result.as_ref());
+    }
+    if let Some(search) = &operation.search {
+        writer.value("query", search.query.as_ref());
+        for document in search.documents.iter().flatten() {
+            writer.text("document", document.content.as_deref());
+        }
+    }
+}
+
+fn in_and_out(operation: &Operation, writer: &mut Writer) {
+    writer.value("input", operation.input.get());
+    writer.value("output", operation.output.get());
+}
+
+/// Writes facts into a hash, each with its length, so that no two lists of facts have the same bytes.
+#[derive(Default)]
+struct Writer {
+    hash: Sha256,
+    /// Whether words, calls or values were written.
+    has_content: bool,
+}
+
+impl Writer {
+    fn tag(&mut self, tag: &str) {
+        self.part(b't', tag.as_bytes());
+    }
+
+    fn bytes(&mut self, tag: &str, bytes: &[u8]) {
+        self.tag(tag);
+        self.part(b'b', bytes);
+    }
+
+    fn text(&mut self, tag: &str, text: Option<&str>) {
+        if let Some(text) = text {
+            self.has_content = true;
+            self.tag(tag);
+            self.part(b's', text.as_bytes());
+        }
+    }
+
+    fn value(&mut self, tag: &str, value: Option<&Value>) {
+        if let Some(value) = value.filter(|value| !value.is_null()) {
+            self.has_content = true;
+            self.tag(tag);
+            self.json(value);
+        }
+    }
+
+    fn json(&mut self, value: &Value) {
+        match value {
+            Value::String(text) => self.part(b's', text.as_bytes()),
+            Value::Array(list) => {
+                self.part(b'[', &(list.len() as u64).to_be_bytes());
+                list.iter().for_each(|item| self.json(item));
+            }
+            Value::Object(map) => {
+                self.part(b'{', &(map.len() as u64).to_be_bytes());
+                let mut members: Vec<_> = map.iter().collect();
+                members.sort_unstable_by_key(|(key, _)| *key);
+                for (key, item) in members {
+                    self.part(b'k', key.as_bytes());
+                    self.json(item);
+                }
+            }
+            other => self.part(b'v', other.to_string().as_bytes()),
+        }
+    }
+
+    fn part(&mut self, kind: u8, bytes: &[u8]) {
+        self.hash.update([kind]);
+        self.hash.update((bytes.len() as u64).to_be_bytes());
+        self.hash.update(bytes);
+    }
+
+    fn finish(self) -> Fingerprint {
+        self.hash.finalize().into()
+    }
+}

@@ -1,0 +1,190 @@
+//! What a data set holds, and what was left out: `manifest.json`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::selection::{Selection, Skipped};
+use crate::formats::{AnyFormat, Loss, LossReason, Options};
+use crate::trace::{Finding, FindingKind};
+
+/// The content of `manifest.json`. It says nothing of when it was written: the same spans and moments give the same bytes.
+#[derive(Debug, Serialize)]
+pub struct Manifest {
+    /// The version of the program.
+    spanbridge: &'static str,
+    /// The documents' format.
+    format: &'static str,
+    /// The options of the format that were chosen.
+    options: BTreeMap<String, String>,
+    /// Which of the stored traces were read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source: Option<Source>,
+    /// The expression that selects runs.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    filter: Option<String>,
+    /// The sides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    split: Option<Sides>,
+    /// Whether equal runs are taken once.
+    dedup: bool,
+    /// What was redacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redacted: Option<Redacted>,
+    runs: Runs,
+    /// Documents.
+    documents: u64,
+    /// What stands on each side, by its name.
+    splits: BTreeMap<String, Side>,
+    /// What the documents cannot hold, by reason.
+    losses: BTreeMap<LossReason, u64>,
+    /// Problems of the selected runs' data, by kind.
+    findings: BTreeMap<FindingKind, u64>,
+}
+
+/// Which of the stored traces were read.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Source {
+    /// Those that started at or after this time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// Those that started before this time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+    /// Those of this service.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<String>,
+    /// These.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub traces: Vec<String>,
+}
+
+/// What each rule of a redaction found, by its name.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Redacted(pub BTreeMap<String, u64>);
+
+#[derive(Debug, Serialize)]
+struct Sides {
+    by: &'static str,
+    ratios: Map<String, Value>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Runs {
+    /// All that were looked at.
+    read: u64,
+    /// Those that documents were written for.
+    selected: u64,
+    /// The others, by reason.
+    skipped: BTreeMap<Skipped, u64>,
+    /// Traces that are damaged or could not be read.
+    damaged: u64,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Side {
+    runs: u64,
+    documents: u64,
+    /// The files that hold all documents of the side.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<RowFile>,
+}
+
+/// A file with a row a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct RowFile {
+    /// Its name, below the manifest's directory.
+    pub(super) file: String,
+    pub(super) rows: u64,
+    pub(super) bytes: u64,
+    /// Of its bytes, in hexadecimal digits.
+    pub(super) sha256: String,
+}
+
+fn number(decimal: &str) -> Value {
+    decimal.parse::<f64>().map_or(Value::Null, Value::from)
+}
+
+impl Manifest {
+    /// Of a data set that is about to be written.
+    #[must_use]
+    pub fn new(format: &AnyFormat, options: &Options, selection: &Selection) -> Self {
+        let split = selection.split.as_ref().map(|(split, by)| Sides {
+            by: by.name(),
+            ratios: split.ratios().map(|(name, ratio)| (name.to_owned(), number(&ratio))).collect(),
+        });
+        let of_format = format!("{}.", format.id);
+        let options = options.iter().filter(|(name, _)| name.starts_with(&of_format));
+        Self {
+            spanbridge: env!("CARGO_PKG_VERSION"),
+            format: format.id,
+            options: options.map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+            source: None,
+            filter: selection.filter.as_ref().map(ToString::to_string),
+            split,
+            dedup: selection.drops_duplicates(),
+            redacted: None,
+            runs: Runs::default(),
+            documents: 0,
+            splits: BTreeMap::new(),
+            losses: BTreeMap::new(),
+            findings: BTreeMap::new(),
+        }
+    }
+
+    /// Says which traces are read.
+    pub fn set_source(&mut self, source: Source) {
+        self.source = Some(source);
+    }
+
+    /// Says what the rules of a redaction found.
+    pub fn set_redacted(&mut self, redacted: Redacted) {
+        self.redacted = Some(redacted);
+    }
+
+    /// Counts a trace that is damaged or could not be read.
+    pub fn damaged(&mut self) {
+        self.runs.damaged += 1;
+    }
+
+    /// Counts a run that is left out.
+    pub fn skipped(&mut self, why: Skipped) {
+        self.runs.read += 1;
+        *self.runs.skipped.entry(why).or_default() += 1;
+    }
+
+    /// Counts a run that documents were written for.
+    pub fn run<'a>(&mut self, side: &str, findings: &[&Finding], documents: impl Iterator<Item = &'a [Loss]>) {
+        self.runs.read += 1;
+        self.runs.selected += 1;
+        let entry = self.splits.entry(side.to_owned()).or_default();
+        entry.runs += 1;
+        for losses in documents {
+            entry.documents += 1;
+            self.documents += 1;
+            for loss in losses {
+                *self.losses.entry(loss.reason).or_default() += 1;
+            }
+        }
+        for finding in findings {
+            *self.findings.entry(finding.kind).or_default() += 1;
+        }
+    }
+
+    /// Names a side, which may have no documents.
+    pub(super) fn side(&mut self, side: &str) {
+        self.splits.entry(side.to_owned()).or_default();
+    }
+
+    /// Names a file that holds documents of a side.
+    pub(super) fn file(&mut self, side: &str, file: RowFile) {
+        self.splits.entry(side.to_owned()).or_default().files.push(file);
+    }
+
+    /// Runs looked at, runs selected, and the others by reason.
+    pub fn counts(&self) -> (u64, u64, impl Iterator<Item = (Skipped, u64)>) {
+        let skipped = self.runs.skipped.iter().map(|(why, count)| (*why, *count));
+        (self.runs.read, self.runs.selected, skipped)
+    }
+}

@@ -1,0 +1,29 @@
+//! Data sets: many runs as files that trainers and evaluators load.
+//!
+//! ```text
+//! run ─ where ─ dedup ─ split ─> documents ─> train.jsonl, test.jsonl, manifest.json
+//! ```
+//!
+//! * [`Expression`] selects runs by what they say. The page of [`expression`] has its grammar and its fields.
+//! * [`fingerprint`] tells equal conversations by what was said and done.
+//! * [`Split`] puts a run on a side by a hash of its session, the same on every machine.
+//! * [`Manifest`] counts what was read, left out and written.
+//! * [`Output`] writes the files, one row at a time.
+//!
+//! Runs come one by one and none is kept, so the size of a data set is not limited by memory. Of each run of a data set without
+//! duplicates 32 bytes stay.
+
+pub mod expression;
+pub mod fingerprint;
+mod manifest;
+mod output;
+pub mod parquet;
+mod rows;
+mod selection;
+pub mod split;
+
+pub use expression::{Expression, ExpressionError};
+pub use manifest::{Manifest, Redacted, Source};
+pub use output::{Layout, Output, OutputError};
+pub use selection::{Selection, Skipped, Verdict};
+pub use split::{Split, SplitBy, SplitError};

@@ -1,0 +1,26 @@
+//! A program without Parquet.
+
+use std::path::Path;
+
+use super::ParquetError;
+use crate::dataset::manifest::RowFile;
+use crate::formats::{AnyFormat, Options};
+
+/// There are no such tables.
+#[derive(Debug)]
+pub(in crate::dataset) enum Rows {}
+
+impl Rows {
+    pub(in crate::dataset) fn create(_: &Path, format: &AnyFormat, _: &Options) -> Result<Self, ParquetError> {
+        super::offers(format)?;
+        Err(ParquetError::NotBuilt)
+    }
+
+    pub(in crate::dataset) fn row(&mut self, _: &str) -> Result<(), ParquetError> {
+        match *self {}
+    }
+
+    pub(in crate::dataset) fn finish(self, _: String) -> Result<RowFile, ParquetError> {
+        match self {}
+    }
+}

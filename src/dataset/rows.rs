@@ -1,0 +1,77 @@
+//! Rows into files, each a line.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use super::manifest::RowFile;
+use crate::span::hex;
+
+/// A file that counts and hashes what goes into it.
+#[derive(Debug)]
+pub(super) struct Counted {
+    out: BufWriter<File>,
+    bytes: u64,
+    hash: Sha256,
+}
+
+impl Counted {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
+        Ok(Self {
+            out: BufWriter::with_capacity(1 << 16, File::create(path)?),
+            bytes: 0,
+            hash: Sha256::new(),
+        })
+    }
+
+    /// What the manifest says of the file, which is on its way to the disk.
+    pub(super) fn finish(mut self, file: String, rows: u64) -> io::Result<RowFile> {
+        self.out.flush()?;
+        Ok(RowFile {
+            file,
+            rows,
+            bytes: self.bytes,
+            sha256: hex(&self.hash.finalize()),
+        })
+    }
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        let bytes = bytes.get(..written).unwrap_or_default();
+        self.hash.update(bytes);
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// A JSONL file.
+#[derive(Debug)]
+pub(super) struct Lines {
+    out: Counted,
+    rows: u64,
+}
+
+impl Lines {
+    pub(super) fn create(path: &Path) -> io::Result<Self> {
+        let out = Counted::create(path)?;
+        Ok(Self { out, rows: 0 })
+    }
+
+    pub(super) fn row(&mut self, text: &str) -> io::Result<()> {
+        self.rows += 1;
+        self.out.write_all(text.as_bytes())?;
+        self.out.write_all(b"\n")
+    }
+
+    pub(super) fn finish(self, file: String) -> io::Result<RowFile> {
+        self.out.finish(file, self.rows)
+    }
+}
