@@ -37,13 +37,14 @@ pub mod verifiers;
 #[cfg(test)]
 mod testing_blocks;
 
+use std::collections::BTreeMap;
 use std::io::{Result as IoResult, Write};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use back::{DisassembleError, Disassembled, Note, NoteKind, disassemble, is_document};
+pub use back::{Beside, DisassembleError, Disassembled, Note, NoteKind, disassemble, disassemble_each, is_document};
 pub use check::{Violation, check};
 pub use loss::{Loss, LossReason};
 pub use options::{Choice, OptionError, Options};
@@ -72,6 +73,8 @@ pub trait Format {
     const OPTIONS: &'static [Choice] = &[];
     /// What a document is written to a file as, if readers want it packed.
     const CONTAINER: Option<Container> = None;
+    /// Files that documents name, if they do.
+    const BESIDE: Option<Files> = None;
     /// The document; it borrows what the runs hold.
     type Document<'a>: Serialize + DeserializeOwned;
 
@@ -99,6 +102,15 @@ pub struct Container {
     pub pack: fn(&str) -> Result<Vec<u8>, String>,
 }
 
+/// Files that documents name, written beside them.
+#[derive(Debug, Clone, Copy)]
+pub struct Files {
+    /// The choice with which documents name them.
+    pub option: (&'static str, &'static str),
+    /// The files of runs, by their names: paths below the folder of the documents.
+    pub of: fn(&[Run]) -> BTreeMap<String, Vec<u8>>,
+}
+
 /// A format whose document type is hidden: what command line, HTTP and tests go by.
 #[derive(Debug, Clone, Copy)]
 pub struct AnyFormat {
@@ -112,10 +124,13 @@ pub struct AnyFormat {
     pub options: &'static [Choice],
     /// What a document is written to a file as, if readers want it packed.
     pub container: Option<Container>,
+    /// Files that documents name, if they do.
+    pub beside: Option<Files>,
     assemble: fn(&[Run], &Options, Layout) -> Vec<Assembled<String>>,
     write: fn(&[Run], &Options, Sequence, &mut dyn Write) -> IoResult<()>,
     values: fn(&[Run], &Options) -> Vec<Assembled<Value>>,
     read: Option<back::Reader>,
+    gather: Option<back::Gather>,
     check: fn(&[(Place<'_>, &Value)], &Options, &mut Violations),
 }
 
@@ -147,12 +162,20 @@ impl AnyFormat {
             loses: F::LOSES,
             options: F::OPTIONS,
             container: F::CONTAINER,
+            beside: F::BESIDE,
             assemble: assemble_text::<F>,
             write: write_documents::<F>,
             values: values::<F>,
             read,
+            gather: None,
             check: F::check,
         }
+    }
+
+    /// A format whose documents may name files with more of the run.
+    const fn gathered(mut self, gather: back::Gather) -> Self {
+        self.gather = Some(gather);
+        self
     }
 
     /// One run, or the runs of one session in causal order, as JSON text without a line break at the end.
@@ -240,8 +263,8 @@ pub const FORMATS: [AnyFormat; 11] = [
     AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
     AnyFormat::of::<synth::Synth>(Some(synth::back::read)),
     AnyFormat::of::<invariant::Invariant>(Some(invariant::back::read)),
-    AnyFormat::of::<messages::Messages>(None),
-    AnyFormat::of::<atif::Atif>(None),
+    AnyFormat::of::<messages::Messages>(Some(messages::back::read)),
+    AnyFormat::of::<atif::Atif>(Some(atif::back::read)).gathered(atif::back::gathered),
     AnyFormat::of::<inspect::Inspect>(None),
     AnyFormat::of::<verifiers::Verifiers>(None),
     AnyFormat::of::<deepeval::DeepEval>(None),
