@@ -15,7 +15,7 @@ use spanbridge::run::{self, Run};
 use spanbridge::span::Span;
 
 /// Formats with a reader.
-const READ: [&str; 5] = ["contextforge", "reflex", "openreward", "synth", "invariant"];
+const READ: [&str; 7] = ["contextforge", "reflex", "openreward", "synth", "invariant", "messages", "atif"];
 
 fn format(id: &str) -> &'static AnyFormat {
     formats::by_id(id).unwrap()
@@ -221,6 +221,8 @@ fn meaning(id: &str, document: &Value) -> Vec<Value> {
         "invariant" => invariant_meaning(document),
         "reflex" => reflex_meaning(document),
         "synth" => synth_meaning(document),
+        "messages" => messages_meaning(document),
+        "atif" => atif_meaning(document),
         "openreward" => openreward_meaning(document.get("blocks").unwrap_or(document)),
         _ => Vec::new(),
     }
@@ -363,6 +365,43 @@ fn openreward_meaning(blocks: &Value) -> Vec<Value> {
     }
     // Blocks of one turn stand in the order in which a client inserted them: the page gives that order no meaning.
     out.sort_by_key(Value::to_string);
+    out
+}
+
+/// Who says what, calls with their arguments, results.
+fn messages_meaning(document: &Value) -> Vec<Value> {
+    let lists = ["prompt", "completion", "messages"].map(|key| document[key].as_array().cloned().unwrap_or_default());
+    let said = |message: &Value| {
+        let calls = message["tool_calls"].as_array().into_iter().flatten();
+        let calls: Value = calls
+            .map(|call| {
+                let arguments = &call["function"]["arguments"];
+                let opened = arguments.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+                json!([call["function"]["name"], opened.as_ref().unwrap_or(arguments)])
+            })
+            .collect();
+        json!({"role": message["role"], "content": words(message.get("content")), "thought": message["reasoning_content"], "calls": calls})
+    };
+    lists.iter().flatten().map(said).collect()
+}
+
+/// Who says what, calls with their arguments and results; then the agents inside.
+fn atif_meaning(document: &Value) -> Vec<Value> {
+    let steps = document["steps"].as_array().into_iter().flatten();
+    let mut out: Vec<Value> = steps
+        .map(|step| {
+            let calls = step["tool_calls"].as_array().into_iter().flatten();
+            let calls: Value = calls.map(|call| json!([call["function_name"], call["arguments"]])).collect();
+            let results = step["observation"]["results"].as_array().into_iter().flatten();
+            let results: Value = results
+                .map(|result| json!([words(result.get("content")), result["subagent_trajectory_ref"].is_null()]))
+                .collect();
+            let (source, message, thought) = (&step["source"], words(step.get("message")), &step["reasoning_content"]);
+            json!({"source": source, "message": message, "thought": thought, "calls": calls, "results": results})
+        })
+        .collect();
+    let inner = document["subagent_trajectories"].as_array().into_iter().flatten();
+    out.extend(inner.map(|inner| json!({"agent": inner["agent"]["name"], "steps": atif_meaning(inner)})));
     out
 }
 
@@ -562,6 +601,64 @@ const BESIDE: &[(&str, &str)] = &[
     (
         "made-waiting-for-a-person/5b8efff798038103d2690000003f0003.openreward.json",
         "a person's answer behind the last result is not told without its block",
+    ),
+    (
+        "made-odd-values/5b8efff798038103d2690000001b0001.messages.json",
+        "a message of two spaces comes back with another number of them",
+    ),
+    (
+        "atif/embedded.json",
+        "words have the time of the model call that was given them, an operation before it its own",
+    ),
+    (
+        "atif/nemo-lineage.json",
+        "an operation of the system's is no message: it is told beside the steps",
+    ),
+    ("atif/sounds.json", "how long a sound lasts has no place"),
+    ("atif/terminal.json", "what the environment shows is told as a user's words"),
+    (
+        "made-every-step/5b8efff798038103d269000000010001.atif.json",
+        "what a memory was asked for comes back without the names of its parts",
+    ),
+    (
+        "made-handoff-calls/5b8efff798038103d269000000230001.atif.json",
+        "who hands over to whom stands in a handoff's state, not in the arguments of its call",
+    ),
+    (
+        "made-judges-beside-an-agent/5b8efff798038103d2690000003c0001.atif.json",
+        "that an agent judges is said by what stands around it, which the document does not tell",
+    ),
+    (
+        "made-memory/5b8efff798038103d269000000020001.atif.json",
+        "what a memory was asked for comes back without the names of its parts",
+    ),
+    (
+        "made-odd-values/5b8efff798038103d2690000001b0001.atif.json",
+        "a message of two spaces comes back with another number of them",
+    ),
+    (
+        "made-retrieval-rerank-embedding/5b8efff798038103d269000000180001.atif.json",
+        "a retrieval inside a tool is told as an operation of its own",
+    ),
+    (
+        "made-server-tools/5b8efff798038103d2690000003d0001.atif.json",
+        "a failed tool of the provider's: its error stands in the result and beside it",
+    ),
+    (
+        "made-server-tools/5b8efff798038103d2690000003d0002.atif.json",
+        "a failed tool of the provider's: its error stands in the result and beside it",
+    ),
+    (
+        "made-server-tools/5b8efff798038103d2690000003d0003.atif.json",
+        "a failed tool of the provider's: its error stands in the result and beside it",
+    ),
+    (
+        "made-short-words/5b8efff798038103d2690000001c0001.atif.json",
+        "what a memory was asked for comes back without the names of its parts",
+    ),
+    (
+        "made-waiting-for-a-person/5b8efff798038103d2690000003f0002.atif.json",
+        "the person's answer is an interrupt's and stands in a document of its own run too: told twice",
     ),
 ];
 

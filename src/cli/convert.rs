@@ -11,12 +11,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::data_set::{DataSet, EXPRESSIONS, Flags};
 use super::failure::Failure;
-use super::input::Files;
+use super::input::{Batch, Files};
 use super::offer::{formats, offering, options};
 use super::{out, status};
 use crate::dataset::{Skipped, Source};
 use crate::documents::{self, Document, Outcome, UnknownFormat, Vocabulary};
-use crate::formats::{self, AnyFormat, Layout, Options};
+use crate::formats::{self, AnyFormat, Disassembled, Layout, Options};
 use crate::span::{LogRecord, Span, hex};
 use crate::web::percent_encoded;
 
@@ -24,13 +24,15 @@ const EXAMPLES: &str = "\
 The input is detected by its content, not by its name: OTLP protobuf (the body of an export request) or OTLP/JSON (one \
 object, or one per line as the OpenTelemetry Collector's file exporter writes), traces or logs, plain, gzip or zstd. \
 Several files are read as one set of spans. A log record is joined to its span even if they are in different files. \
-A document (ContextForge, Reflex, OpenReward, Synth or Invariant) is converted to spans first; use --from if its content does not tell its format.
+A document (ContextForge, Reflex, OpenReward, Synth, Invariant, chat messages or ATIF) is converted to spans first; use --from if its \
+content does not tell its format. Files that an ATIF document names (continuations, sub-agents) are read from its folder.
 
 Examples:
   spanbridge convert --to reflex spans.json                     one compact document per line
   spanbridge convert --to contextforge --output out/ *.bin      one file per document
   zcat spans.jsonl.gz | spanbridge convert --to synth -         from standard input
   spanbridge convert --from invariant --to reflex chat.json     from another format
+  spanbridge convert --to messages agent/trajectory.json        from ATIF, with the files that it names
   spanbridge convert --to invariant --losses lost.ndjson a.bin  also list what is lost";
 
 /// The examples, and the formats with their options.
@@ -91,20 +93,36 @@ impl Convert {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
         let vocabulary = self.files.vocabulary()?;
         let mut writer = self.target.open()?;
-        let mut batch = self.files.read();
-        for problem in &batch.problems {
+        let mut failed = None;
+        let mut rows = |file: &Path, read: Disassembled| {
+            if failed.is_none() {
+                failed = row(&mut writer, &vocabulary, file, read).err();
+            }
+        };
+        let batch = self.files.read_rows(&mut rows);
+        let Batch {
+            mut spans,
+            mut logs,
+            problems,
+            documents,
+            ..
+        } = batch;
+        if let Some(failed) = failed {
+            return Err(failed);
+        }
+        for problem in &problems {
             writer.note_loss(|| json!({ "kind": "unreadable", "what": out::with_causes(problem) }))?;
         }
-        for (file, note) in &batch.documents {
+        for (file, note) in &documents {
             writer
                 .note_loss(|| json!({ "file": file, "kind": "import", "what": note.path, "reason": note.kind, "detail": note.detail }))?;
         }
-        let clean = batch.problems.is_empty();
-        if batch.spans.is_empty() && clean {
+        let clean = problems.is_empty();
+        if spans.is_empty() && writer.written == 0 && clean {
             out::note("the input has no spans, so there are no documents");
         }
-        writer.redact(&mut batch.spans, &mut batch.logs)?;
-        let mut runs = vocabulary.runs(batch.spans, batch.logs);
+        writer.redact(&mut spans, &mut logs)?;
+        let mut runs = vocabulary.runs(spans, logs);
         if writer.needs_order() {
             runs.sort_by_key(|run| (run.started_at, run.trace_id));
         }
@@ -114,6 +132,17 @@ impl Convert {
         writer.finish()?;
         Ok(status(clean))
     }
+}
+
+/// Writes what is made of a row.
+fn row(writer: &mut Writer, vocabulary: &Vocabulary, file: &Path, read: Disassembled) -> Result<(), Failure> {
+    for note in &read.notes {
+        let file = file.display().to_string();
+        writer.note_loss(|| json!({ "file": file, "kind": "import", "what": note.path, "reason": note.kind, "detail": note.detail }))?;
+    }
+    let (mut spans, mut logs) = (read.spans, Vec::new());
+    writer.redact(&mut spans, &mut logs)?;
+    vocabulary.runs(spans, logs).iter().try_for_each(|run| writer.run(run))
 }
 
 /// How a session's files are named. A name that would be too long for a file system is cut, and its hash tells it from others.
@@ -159,12 +188,17 @@ impl Target {
     /// Makes the directory and the losses file, before any work is done.
     pub(super) fn open(self) -> Result<Writer, Failure> {
         let given = Options::of(self.options).map_err(|error| Failure::usage(error.to_string()))?;
-        let options = options_of_environment()?.with(given);
+        let mut options = options_of_environment()?.with(given);
         if let Some(directory) = &self.output {
             fs::create_dir_all(directory).map_err(|source| Failure::Write {
                 path: directory.clone(),
                 source,
             })?;
+            if let Some(files) = self.to.beside {
+                let (name, value) = files.option;
+                let default = Options::of([(name.to_owned(), value.to_owned())]).unwrap_or_default();
+                options = default.with(options);
+            }
         }
         let losses = match self.losses {
             None => None,
@@ -205,6 +239,7 @@ impl Writer {
             Err(Skipped::NoAgentWork) => return self.note_loss(|| json!({ "trace_id": name, "kind": "no_agent_work" })),
             Err(why) => return self.note_loss(|| json!({ "trace_id": name, "kind": "left_out", "reason": why })),
         };
+        self.files(side, std::slice::from_ref(run))?;
         let outcome = documents::of_run(run, self.format, &self.options);
         if let Some(set) = &mut self.set {
             if outcome.documents.is_empty() {
@@ -246,11 +281,32 @@ impl Writer {
         Ok(())
     }
 
+    /// Writes the files that the documents of these runs name.
+    fn files(&self, side: usize, runs: &[crate::run::Run]) -> Result<(), Failure> {
+        let (Some(directory), Some(files)) = (&self.output, self.format.beside) else {
+            return Ok(());
+        };
+        if !self.options.is(files.option.0, files.option.1) {
+            return Ok(());
+        }
+        // Rows stand in one file of the directory, documents in a folder for each side.
+        let set = self.set.as_ref().filter(|set| !set.has_rows());
+        let directory = set.and_then(|set| set.folder(side)).unwrap_or_else(|| directory.clone());
+        for (name, bytes) in (files.of)(runs) {
+            let path = directory.join(name);
+            let folder = path.parent().unwrap_or(&directory);
+            let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, bytes));
+            written.map_err(|source| Failure::Write { path, source })?;
+        }
+        Ok(())
+    }
+
     /// Writes the documents of a session's runs together.
     pub(super) fn session(&mut self, session: &str, mut runs: Vec<crate::run::Run>) -> Result<(), Failure> {
         if let Some(set) = &mut self.set {
             set.is_of_session();
         }
+        self.files(0, &runs)?;
         let Some(outcome) = documents::of_session(&mut runs, self.format, &self.options) else {
             out::note(&format!("session {session} has no agent operations, so there is no document"));
             return self.note_loss(|| json!({ "session_id": session, "kind": "no_agent_work" }));

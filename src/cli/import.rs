@@ -1,19 +1,21 @@
 //! `spanbridge import`: documents into the store, as spans.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Args;
 
 use super::failure::Failure;
-use super::input::Files;
+use super::input::{Batch, Files};
 use super::source::default_data_dir;
 use super::{out, status};
 use crate::access::Project;
+use crate::formats::Disassembled;
 use crate::otlp;
 use crate::span::{Signal, Span, TraceId};
-use crate::store::{self, Chunk, OpenOptions, Receipt};
+use crate::store::{self, Chunk, OpenOptions, Receipt, Store};
 
 const EXAMPLES: &str = "\
 import converts each document to spans and stores them. `export` writes the document again: unchanged in its own format, or in \
@@ -26,6 +28,7 @@ spanbridge send --to http://127.0.0.1:4318 FILE, or POST them to http://127.0.0.
 Examples:
   spanbridge import chats.json  detect the format by content
   spanbridge import --from invariant a.json b.json
+  spanbridge import agent/trajectory.json                 ATIF, with the files that it names
   spanbridge import blocks.json && spanbridge export --to contextforge";
 
 /// Store documents as spans.
@@ -44,17 +47,33 @@ pub(super) struct Import {
 
 impl Import {
     pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let batch = self.files.read();
+        // Rows are read twice: first whether all of a file can be, then a part at a time into the store.
+        let mut count = 0_usize;
+        let mut counting = |_: &Path, _: Disassembled| count += 1;
+        let batch = if self.files.has_standard_input() {
+            self.files.read()
+        } else {
+            self.files.read_rows(&mut counting)
+        };
         batch.report_documents();
         if !batch.logs.is_empty() {
             out::note("the input has log records, which import does not store; send them to a server");
         }
-        let clean = batch.problems.is_empty();
-        let receipt = if batch.spans.is_empty() {
-            Receipt::default()
-        } else {
-            self.store(batch.spans)?
-        };
+        let Batch {
+            spans, broken, problems, ..
+        } = batch;
+        let clean = problems.is_empty();
+        let mut receipt = Receipt::default();
+        if !spans.is_empty() || count > 0 {
+            let opened = self.open()?;
+            append(&opened, spans, &mut receipt)?;
+            if count > 0 {
+                self.store_rows(&opened, &broken, &mut receipt)?;
+                let rows = out::many(count, "row");
+                out::note(&format!("read {rows} of messages; the times of their spans are stand-ins"));
+            }
+            opened.store.close();
+        }
         out::note(&format!(
             "{} stored, {} already stored before",
             out::many(receipt.stored, "span"),
@@ -63,29 +82,58 @@ impl Import {
         Ok(status(clean))
     }
 
-    fn store(&self, spans: Vec<Span>) -> Result<Receipt, Failure> {
+    fn store_rows(&self, opened: &Stored, broken: &HashSet<PathBuf>, receipt: &mut Receipt) -> Result<(), Failure> {
+        let (mut waiting, mut failed) = (Vec::new(), None);
+        let mut rows = |_: &Path, mut read: Disassembled| {
+            waiting.append(&mut read.spans);
+            if waiting.len() >= WAITING && failed.is_none() {
+                failed = append(opened, std::mem::take(&mut waiting), receipt).err();
+            }
+        };
+        self.files.read_rows_again(&mut rows, broken);
+        match failed {
+            Some(failed) => Err(failed),
+            None => append(opened, waiting, receipt),
+        }
+    }
+
+    fn open(&self) -> Result<Stored, Failure> {
         let directory = self.data_dir.clone().map_or_else(default_data_dir, Ok)?;
         let options = OpenOptions {
             session_keys: self.files.vocabulary()?.session_keys(),
             ..OpenOptions::new(&self.project.directory(&directory))
         };
-        let keys: Vec<&str> = options.session_keys.iter().map(String::as_str).collect();
         let opened = store::open(&options)?;
         out::recovery(&opened.recovery);
-        // A trace a chunk: the same document gives the same bytes, whatever else is imported with it.
-        let mut traces: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();
-        for span in spans {
-            traces.entry(span.trace_id).or_default().push(span);
-        }
-        let mut total = Receipt::default();
-        for spans in traces.into_values() {
-            let bytes = otlp::encode::traces(&spans);
-            let scan = otlp::scan::scan(&bytes, Signal::Traces, &keys).map_err(|fault| Failure::usage(fault.to_string()))?;
-            let receipt = opened.store.append(Chunk::of_request(scan, bytes))?;
-            total.stored += receipt.stored;
-            total.duplicates += receipt.duplicates;
-        }
-        opened.store.close();
-        Ok(total)
+        Ok(Stored {
+            store: opened.store,
+            session_keys: options.session_keys,
+        })
     }
+}
+
+/// So many spans of rows are stored at once.
+const WAITING: usize = 4_096;
+
+/// The store, and the keys that name a session.
+struct Stored {
+    store: Arc<dyn Store>,
+    session_keys: Vec<String>,
+}
+
+/// A trace a chunk: the same document gives the same bytes, whatever else is imported with it.
+fn append(opened: &Stored, spans: Vec<Span>, total: &mut Receipt) -> Result<(), Failure> {
+    let keys: Vec<&str> = opened.session_keys.iter().map(String::as_str).collect();
+    let mut traces: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();
+    for span in spans {
+        traces.entry(span.trace_id).or_default().push(span);
+    }
+    for spans in traces.into_values() {
+        let bytes = otlp::encode::traces(&spans);
+        let scan = otlp::scan::scan(&bytes, Signal::Traces, &keys).map_err(|fault| Failure::usage(fault.to_string()))?;
+        let receipt = opened.store.append(Chunk::of_request(scan, bytes))?;
+        total.stored += receipt.stored;
+        total.duplicates += receipt.duplicates;
+    }
+    Ok(())
 }

@@ -1,6 +1,7 @@
 //! Files to spans and log records. What a file is, its content tells: compression, encoding, signal; never its name.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -9,9 +10,9 @@ use clap::Args;
 
 use super::convert::vocabulary;
 use super::failure::Failure;
-use super::out;
+use super::{out, parts};
 use crate::documents::{self, UnknownFormat, Vocabulary};
-use crate::formats::{self, AnyFormat, DisassembleError, Note, NoteKind};
+use crate::formats::{self, AnyFormat, DisassembleError, Disassembled, Note, NoteKind};
 use crate::otlp;
 use crate::receiver::limits::{Encoding, InflateError, inflate};
 use crate::span::json::{JsonError, Message};
@@ -20,9 +21,11 @@ use crate::span::{LogRecord, Refused, Signal, Span};
 /// No file may hold more than this after decompression, unless told otherwise.
 pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
 
+/// What is given each row of training data as it is read: files of rows have more of them than memory.
+pub(super) type Rows<'r> = dyn FnMut(&Path, Disassembled) + 'r;
+
 /// The spans and log records of several files, which are one set.
-#[derive(Debug)]
-pub(super) struct Batch {
+pub(super) struct Batch<'r> {
     /// The most bytes of one file after decompression.
     limit: usize,
     /// What the files hold.
@@ -35,6 +38,10 @@ pub(super) struct Batch {
     pub(super) notes: Vec<String>,
     /// What the spans do not say as the documents did, by file.
     pub(super) documents: Vec<(String, Note)>,
+    /// Files with a problem.
+    pub(super) broken: HashSet<PathBuf>,
+    /// Takes rows; without it their spans are in the set.
+    rows: Option<&'r mut Rows<'r>>,
 }
 
 /// The files of `convert`, `import` and `send`, and how they are read.
@@ -60,19 +67,59 @@ impl Files {
     }
 
     /// Reads them, and reports on standard error what could not be read.
-    pub(super) fn read(&self) -> Batch {
+    pub(super) fn read<'r>(&self) -> Batch<'r> {
         let mut batch = Batch::new(self.max_bytes);
+        self.read_into(&mut batch, &HashSet::new());
+        batch.report();
+        batch
+    }
+
+    /// The same, with the rows of training data one by one.
+    pub(super) fn read_rows<'r>(&self, rows: &'r mut Rows<'r>) -> Batch<'r> {
+        let mut batch = Batch::new(self.max_bytes);
+        batch.rows = Some(rows);
+        self.read_into(&mut batch, &HashSet::new());
+        batch.report();
+        batch
+    }
+
+    /// Reads the rows once more, but for those of these files. Standard input cannot be read again.
+    pub(super) fn read_rows_again<'r>(&self, rows: &'r mut Rows<'r>, but: &HashSet<PathBuf>) {
+        let mut batch = Batch::new(self.max_bytes);
+        batch.rows = Some(rows);
+        self.read_into(&mut batch, but);
+    }
+
+    pub(super) fn has_standard_input(&self) -> bool {
+        self.files.iter().any(|file| file.as_os_str() == "-")
+    }
+
+    fn read_into(&self, batch: &mut Batch<'_>, but: &HashSet<PathBuf>) {
         batch.from = self.from;
-        for file in &self.files {
+        let parts = if self.files.len() > 1 {
+            parts::of(&self.files)
+        } else {
+            HashSet::new()
+        };
+        for file in self.files.iter().filter(|file| !but.contains(*file)) {
+            if parts.contains(&parts::whole_path(file)) {
+                batch.notes.push(format!("{}: read as a part of another document", file.display()));
+                continue;
+            }
             batch.read(file);
         }
+    }
+}
+
+impl Batch<'_> {
+    fn report(&self) {
+        let batch = self;
         for note in &batch.notes {
             out::note(note);
         }
         for problem in &batch.problems {
             out::error(problem);
         }
-        batch
     }
 }
 
@@ -166,10 +213,13 @@ fn too_large(file: &str, limit: usize) -> Problem {
     }
 }
 
+/// The format whose documents are rows of data sets.
+const ROWS: &str = "messages";
+
 /// How many refused spans of one file are told one by one.
 const TOLD: usize = 20;
 
-impl Batch {
+impl Batch<'_> {
     /// Of files that may have so many bytes each after decompression.
     pub(super) fn new(limit: usize) -> Self {
         Self {
@@ -180,14 +230,19 @@ impl Batch {
             problems: Vec::new(),
             notes: Vec::new(),
             documents: Vec::new(),
+            broken: HashSet::new(),
+            rows: None,
         }
     }
 
     /// Reports on standard error what the spans of documents do not say as the documents did.
     pub(super) fn report_documents(&self) {
         let (beside, others): (Vec<_>, Vec<_>) = self.documents.iter().partition(|(_, note)| note.kind == NoteKind::Beside);
-        for (file, note) in others {
+        for (file, note) in others.iter().take(TOLD) {
             out::note(&format!("{file}: {}: {}", note.path, note.detail));
+        }
+        if others.len() > TOLD {
+            out::note(&format!("and {} more notes like these", others.len() - TOLD));
         }
         if !beside.is_empty() {
             let values = out::many(beside.len(), "value");
@@ -199,31 +254,35 @@ impl Batch {
 
     /// Adds what a file holds; `-` is standard input.
     pub(super) fn read(&mut self, path: &Path) {
+        let before = self.problems.len();
         match read_plain(path, self.limit) {
-            (file, Ok(bytes)) => self.add_plain(&file, &bytes),
+            (file, Ok(bytes)) => self.add_plain(&file, path, &bytes),
             (_, Err(problem)) => self.problems.push(problem),
+        }
+        if self.problems.len() > before {
+            self.broken.insert(path.to_owned());
         }
     }
 
     /// Adds what these bytes hold.
     pub(super) fn add(&mut self, file: &str, bytes: &[u8]) {
         match plain(file, Cow::Borrowed(bytes), self.limit) {
-            Ok(bytes) => self.add_plain(file, &bytes),
+            Ok(bytes) => self.add_plain(file, Path::new("-"), &bytes),
             Err(problem) => self.problems.push(problem),
         }
     }
 
-    fn add_plain(&mut self, file: &str, bytes: &[u8]) {
+    fn add_plain(&mut self, file: &str, path: &Path, bytes: &[u8]) {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
         if let From::Documents(format) = self.from {
-            self.add_documents(file, text, Some(format));
+            self.add_documents(file, path, text, Some(format));
         } else if text.is_empty() {
             // An empty export request is a lawful one.
             self.notes.push(format!("{file}: empty"));
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
             self.add_protobuf(file, bytes);
         } else if formats::is_document(text) {
-            self.add_documents(file, text, None);
+            self.add_documents(file, path, text, None);
         } else if text.len() == bytes.len() || otlp::signal::guess(bytes).is_none() {
             self.add_json(file, text, bytes.len() - text.len());
         } else {
@@ -232,14 +291,31 @@ impl Batch {
         }
     }
 
-    fn add_documents(&mut self, file: &str, text: &[u8], format: Option<&AnyFormat>) {
-        let file = file.to_owned();
-        match formats::disassemble(format, &String::from_utf8_lossy(text)) {
-            Ok(read) => {
-                self.spans.extend(read.spans);
-                self.documents.extend(read.notes.into_iter().map(|note| (file.clone(), note)));
+    fn add_documents(&mut self, file: &str, path: &Path, text: &[u8], format: Option<&AnyFormat>) {
+        let limit = self.limit;
+        let folder = path.parent().filter(|_| path.as_os_str() != "-");
+        let mut named = |name: &str| {
+            let (_, read) = read_plain(&parts::beside(folder?, name)?, limit);
+            serde_json::from_slice(&read.ok()?).ok()
+        };
+        let (mut spans, mut notes) = (Vec::new(), Vec::new());
+        let rows = &mut self.rows;
+        let read = formats::disassemble_each(format, &String::from_utf8_lossy(text), &mut named, &mut |format, read| match rows {
+            Some(rows) if format == ROWS => rows(path, read),
+            _ => {
+                spans.extend(read.spans);
+                notes.extend(read.notes.into_iter().map(|note| (file.to_owned(), note)));
             }
-            Err(source) => self.problems.push(Problem::Document { file, source }),
+        });
+        match read {
+            Ok(()) => {
+                self.spans.append(&mut spans);
+                self.documents.append(&mut notes);
+            }
+            Err(source) => self.problems.push(Problem::Document {
+                file: file.to_owned(),
+                source,
+            }),
         }
     }
 
@@ -350,7 +426,7 @@ impl Batch {
     }
 }
 
-fn read_bounded(from: impl Read, limit: usize) -> io::Result<Vec<u8>> {
+pub(super) fn read_bounded(from: impl Read, limit: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)

@@ -19,6 +19,7 @@ mod ls;
 mod offer;
 mod out;
 mod pages;
+mod parts;
 mod reindex;
 mod select;
 mod send;

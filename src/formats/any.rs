@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::back::Restored;
 use super::check::{Place, Violations};
-use super::{Assembled, Choice, Container, Format, Layout, Loss, LossReason, Options, Sequence, back, text};
+use super::{Assembled, Choice, Container, Files, Format, Layout, Loss, LossReason, Options, Sequence, back, text};
 use crate::run::Run;
 
 /// A format whose document type is hidden: what command line, HTTP and tests go by.
@@ -24,8 +24,11 @@ pub struct AnyFormat {
     pub options: &'static [Choice],
     /// What a document is written to a file as, if readers want it packed.
     pub container: Option<Container>,
+    /// Files that documents name, if they do.
+    pub beside: Option<Files>,
     typed: for<'a> fn(&'a [Run], &Options) -> Vec<Assembled<AnyDocument<'a>>>,
     pub(super) read: Option<back::Reader>,
+    pub(super) gather: Option<back::Gather>,
     pub(super) check: fn(&[(Place<'_>, &Value)], &Options, &mut Violations),
 }
 
@@ -37,10 +40,24 @@ impl AnyFormat {
             loses: F::LOSES,
             options: F::OPTIONS,
             container: F::CONTAINER,
+            beside: F::BESIDE,
             typed: typed::<F>,
             read,
+            gather: None,
             check: F::check,
         }
+    }
+
+    /// A format whose documents may name files with more of the run.
+    pub(super) const fn gathered(mut self, gather: back::Gather) -> Self {
+        self.gather = Some(gather);
+        self
+    }
+
+    /// Whether documents of this format become spans.
+    #[must_use]
+    pub fn is_read(&self) -> bool {
+        self.read.is_some()
     }
 
     /// The documents of one run, or of the runs of one session in causal order, before they are turned into text.

@@ -38,12 +38,14 @@ pub mod verifiers;
 #[cfg(test)]
 mod testing_blocks;
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use any::{AnyDocument, AnyFormat};
-pub use back::{DisassembleError, Disassembled, Note, NoteKind, disassemble, is_document};
+pub use back::{Beside, DisassembleError, Disassembled, Note, NoteKind, disassemble, disassemble_each, is_document};
 pub use check::{Violation, check};
 pub use loss::{Loss, LossReason};
 pub use options::{Choice, OptionError, Options};
@@ -81,6 +83,8 @@ pub trait Format {
     const OPTIONS: &'static [Choice] = &[];
     /// What a document is written to a file as, if readers want it packed.
     const CONTAINER: Option<Container> = None;
+    /// Files that documents name, if they do.
+    const BESIDE: Option<Files> = None;
     /// The document; it borrows what the runs hold.
     type Document<'a>: Serialize + DeserializeOwned;
 
@@ -106,6 +110,15 @@ pub struct Container {
     pub ending: &'static str,
     /// A document's JSON text to the bytes of the file. `Err` says what cannot be packed.
     pub pack: fn(&str) -> Result<Vec<u8>, String>,
+}
+
+/// Files that documents name, written beside them.
+#[derive(Debug, Clone, Copy)]
+pub struct Files {
+    /// The choice with which documents name them.
+    pub option: (&'static str, &'static str),
+    /// The files of runs, by their names: paths below the folder of the documents.
+    pub of: fn(&[Run]) -> BTreeMap<String, Vec<u8>>,
 }
 
 /// How several documents follow one another in one text.
@@ -135,8 +148,8 @@ pub const FORMATS: [AnyFormat; 11] = [
     AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
     AnyFormat::of::<synth::Synth>(Some(synth::back::read)),
     AnyFormat::of::<invariant::Invariant>(Some(invariant::back::read)),
-    AnyFormat::of::<messages::Messages>(None),
-    AnyFormat::of::<atif::Atif>(None),
+    AnyFormat::of::<messages::Messages>(Some(messages::back::read)),
+    AnyFormat::of::<atif::Atif>(Some(atif::back::read)).gathered(atif::back::gathered),
     AnyFormat::of::<inspect::Inspect>(None),
     AnyFormat::of::<verifiers::Verifiers>(None),
     AnyFormat::of::<deepeval::DeepEval>(None),

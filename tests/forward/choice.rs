@@ -6,7 +6,7 @@ use spanbridge::forward::{ChooseText, DestinationText, Dialect, SampleText};
 use spanbridge::otlp::{encode, scan};
 use spanbridge::redact::{Action, RuleText};
 use spanbridge::span::{Resource, Signal, Span, Status};
-use spanbridge::store::{Chunk, Filter, Local, OpenOptions, Store as _};
+use spanbridge::store::{Append as _, Chunk, Filter, Local, OpenOptions, Read as _, Subscribe as _};
 
 use super::sink::{Answer, Sink};
 use super::support::{Bridge, names, spans, to, until};

@@ -15,7 +15,7 @@ use spanbridge::forward::{ChooseText, DestinationText, Logs, Protocol, dead_lett
 use spanbridge::redact::{Action, RuleText};
 use spanbridge::server::Config;
 use spanbridge::span::Signal;
-use spanbridge::store::{ArrivalLimits, Chunk, ChunkKind, Local, OpenOptions, Store as _};
+use spanbridge::store::{Administer as _, Append as _, ArrivalLimits, Chunk, ChunkKind, Local, OpenOptions, Read as _, Subscribe as _};
 
 use super::sink::{Answer, Sink};
 use super::support::{Bridge, spans, to, until};

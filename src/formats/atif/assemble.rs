@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{Step, Trajectory, VERSION};
+use super::document::{Step, Trajectory, VERSION, VERSION_WITH_SOUND};
 use super::step;
 use crate::formats::calls::Results;
 use crate::formats::conversation_words::ConversationWords;
@@ -28,7 +28,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
         scopes,
         files: Vec::new(),
     };
-    let mut main = Draft::default();
+    let mut main = Draft::new(options);
     let outside = |said: &&Utterance| !said.in_conversation;
     let question = run.question.as_ref().filter(outside);
     main.steps.extend(question.map(|said| step::of_said(run, said, "user")));
@@ -63,9 +63,19 @@ pub(super) struct Draft<'a> {
     /// In US dollars, with sub-agents.
     cost: Option<f64>,
     extra: Object<'a>,
+    /// Whether images and sounds that are recorded inline become files.
+    pub(super) keeps_media: bool,
+    pub(super) has_sound: bool,
 }
 
 impl<'a> Draft<'a> {
+    fn new(options: &Options) -> Self {
+        Self {
+            keeps_media: options.is("atif.media", "files"),
+            ..Self::default()
+        }
+    }
+
     fn spend(&mut self, cost: Option<f64>) {
         if let Some(cost) = cost {
             self.cost = Some(self.cost.unwrap_or_default() + cost);
@@ -81,6 +91,7 @@ impl<'a> Draft<'a> {
             tools,
             cost,
             extra,
+            has_sound,
             ..
         } = self;
         if steps.is_empty() {
@@ -125,7 +136,7 @@ impl<'a> Draft<'a> {
             step.step_id = id;
         }
         let document = Trajectory {
-            schema_version: VERSION.into(),
+            schema_version: version_of(has_sound, &subagents).into(),
             session_id: run.session_id.as_ref().map_or_else(|| run.trace_id.to_string().into(), Into::into),
             trajectory_id: id.into(),
             agent,
@@ -136,6 +147,12 @@ impl<'a> Draft<'a> {
         };
         Ok(Assembled { document, losses })
     }
+}
+
+/// Sounds came with version 1.8; some readers know none later than 1.7.
+fn version_of(has_sound: bool, subagents: &[Trajectory<'_>]) -> &'static str {
+    let of_inner = subagents.iter().any(|inner| inner.schema_version == VERSION_WITH_SOUND);
+    if has_sound || of_inner { VERSION_WITH_SOUND } else { VERSION }
 }
 
 /// What all trajectories of a run need.
@@ -275,7 +292,7 @@ impl<'a> Assembly<'a, '_> {
         if as_file {
             self.files.push(None);
         }
-        let mut draft = Draft::default();
+        let mut draft = Draft::new(self.options);
         self.fill(&mut draft, scopes, depth + 1);
         above.spend(draft.cost);
         let written = match draft.finish(run, Some(*first), id.clone()) {

@@ -7,6 +7,9 @@ use crate::formats::json::{Json, Object, Text};
 /// The version that every reader takes.
 pub(super) const VERSION: &str = "ATIF-v1.7";
 
+/// The version of a trajectory with sounds.
+pub(super) const VERSION_WITH_SOUND: &str = "ATIF-v1.8";
+
 /// What one agent did.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Trajectory<'a> {
@@ -39,7 +42,7 @@ pub struct Step<'a> {
     pub timestamp: Text<'a>,
     /// `system`, `user` or `agent`.
     pub source: Text<'a>,
-    /// Text, or a list of parts where an image has a URL.
+    /// Text, or a list of parts where an image or a sound can be loaded.
     pub message: Json<'a>,
     /// What the model thought.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,7 @@
 //! | model call | a step of the agent: words, `reasoning_content`, `model_name`, all its calls, `metrics`, `llm_call_count: 1` |
 //! | tool's result | `observation` of the step that called it, whenever it arrived; the last one where there are several |
 //! | failed tool, earlier results | `extra` of the result: `is_error`, `error`, `earlier_results` |
-//! | tool that no model asked for; retrieval, memory, handoff on its own | a step with `llm_call_count: 0` |
+//! | tool that no model asked for; retrieval, memory, handoff on its own | a step with `llm_call_count: 0`; `extra.kind` unless it is a tool |
 //! | assistant message that was input | a step with `is_copied_context` |
 //! | question or answer that only an agent or chain holds | first step, last step |
 //! | sub-agent called by a tool | a trajectory, and `subagent_trajectory_ref` of the result |
@@ -19,23 +19,38 @@
 //! | rewards, evaluations, parameters, other choices, all else | `extra` of the step |
 //! | guardrail, embedding, evaluator, state and the like | `extra.operations` of the trajectory |
 //! | resource, person, failure | `extra` of the outermost trajectory |
-//! | image with a URL | a part; any other part is marked text, never a `data:` path |
+//! | image or sound with a URL | a part; any other part is marked text, never a `data:` path |
+//! | sound | the version is 1.8, which not all readers know |
 //!
 //! | option | |
 //! |---|---|
 //! | `atif.subagents=embed` | in `subagent_trajectories` (the default) |
 //! | `atif.subagents=files` | as documents of their own (for Scout), named as `convert --output` names those of one trace |
 //! | `atif.subagents=inline` | as steps after the one that called them, with `extra.agent` (for Docent) |
+//! | `atif.media=text` | images and sounds that are recorded inline as marked text (as without it) |
+//! | `atif.media=files` | as files in `media/` beside the document: what `convert --output` and `export --output` write unless told otherwise |
+//!
+//! # The way back
+//!
+//! Versions 1.0 to 1.8 are read. `extra.ancestry` and `extra.invocation` say ids, parents and times; without them an operation ended at
+//! the step's `timestamp`, and what is not said is marked as unknown. Copied context went into model calls and is no operation; where it
+//! stands after a model call the conversation begins anew. Results without `source_call_id` answer calls by their position; in a step
+//! without calls they are words that the next model call was given. The command line reads the files that a document names from its
+//! folder: continuations go on with its steps, sub-agents are embedded. A document without `trajectory_id` is told from others by its
+//! words.
 //!
 //! # What is lost
 //!
-//! Times keep microseconds. Bytes of images, sounds and files. Arguments that are not an object are wrapped in one, as `input`.
-//! A call id that already exists in the trajectory gets a number appended. A result without a call gets a call named `unknown`.
-//! A run without messages and calls gives no trajectory, because readers reject a trajectory without steps.
+//! Times keep microseconds. Bytes of images and sounds without `atif.media=files`, and of other files always. Arguments that are not
+//! an object are wrapped in one, as `input`. A call id that already exists in the trajectory gets a number appended. A result without a
+//! call gets a call named `unknown`. A run without messages and calls gives no trajectory, because readers reject a trajectory without
+//! steps.
 
 mod assemble;
+pub(in crate::formats) mod back;
 mod check;
 pub mod document;
+mod media;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -46,7 +61,7 @@ use serde_json::Value;
 
 use crate::formats::check::{Place, Violations};
 use crate::formats::options::Values;
-use crate::formats::{Assembled, Choice, Format, Options};
+use crate::formats::{Assembled, Choice, Files, Format, Options};
 use crate::run::Run;
 
 /// The format.
@@ -56,14 +71,27 @@ pub struct Atif;
 impl Format for Atif {
     const ID: &'static str = "atif";
     const HOLDS: &'static str = "ATIF v1.7 trajectory: one step for each model call with its results, for replay and review";
-    const LOSES: &'static str = "nanoseconds (times keep microseconds), bytes of images, sounds and files";
-    const OPTIONS: &'static [Choice] = &[Choice {
-        name: "atif.subagents",
-        values: Values::Words(&["embed", "files", "inline"]),
-        default: "embed",
-        meaning: "write sub-agents into the trajectory, as documents of their own, or as its steps",
-        variable: None,
-    }];
+    const LOSES: &'static str = "nanoseconds (times keep microseconds), bytes of images, sounds and files without an output directory";
+    const OPTIONS: &'static [Choice] = &[
+        Choice {
+            name: "atif.subagents",
+            values: Values::Words(&["embed", "files", "inline"]),
+            default: "embed",
+            meaning: "write sub-agents into the trajectory, as documents of their own, or as its steps",
+            variable: None,
+        },
+        Choice {
+            name: "atif.media",
+            values: Values::Words(&["text", "files"]),
+            default: "text, with --output files",
+            meaning: "write inline images and sounds as marked text, or as files in media/ beside the document",
+            variable: None,
+        },
+    ];
+    const BESIDE: Option<Files> = Some(Files {
+        option: ("atif.media", "files"),
+        of: media::files,
+    });
     type Document<'a> = Trajectory<'a>;
 
     fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Trajectory<'a>>> {

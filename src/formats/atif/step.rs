@@ -2,10 +2,10 @@
 
 use super::assemble::Draft;
 use super::document::Step;
+use super::media;
 use crate::formats::calls::{self, Results};
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::{Loss, LossReason, exchange, facts, io, thread};
-use crate::operation::message::Media;
 use crate::operation::{Kind, Message, Part, Role};
 use crate::run::{self, Run, Utterance};
 use crate::span::{SpanId, UnixNanos};
@@ -54,7 +54,7 @@ pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draf
             if message.is_blank() && matches!(piece.kind, ExchangeKind::Message(_)) {
                 return None;
             }
-            let mut step = new(source, content(message, span, &mut draft.losses), piece.at);
+            let mut step = new(source, content(message, span, draft), piece.at);
             let thoughts = io::thoughts(message);
             if source == "agent" {
                 step.reasoning_content = io::reasoning(message);
@@ -90,7 +90,11 @@ pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draf
             step.extra.add("content_captured", false);
             model_call(own, &mut step);
         }
-        ExchangeKind::Unasked => step.llm_call_count = Some(0),
+        ExchangeKind::Unasked => {
+            step.llm_call_count = Some(0);
+            let kind = own.map(|own| own.operation.kind).filter(|kind| *kind != Kind::Tool);
+            step.extra.add_filled("kind", kind.map(Kind::name));
+        }
         _ => {}
     }
     if let (Some(own), false) = (own, matches!(piece.kind, ExchangeKind::Message(_))) {
@@ -100,24 +104,26 @@ pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draf
     Some(step)
 }
 
-/// Text; a list of parts where an image has a URL.
-fn content<'a>(message: &'a Message, span: Option<SpanId>, losses: &mut Vec<Loss>) -> Json<'a> {
+/// Text; a list of parts where readers can load an image or a sound. A `data:` URL crashes validators.
+fn content<'a>(message: &'a Message, span: Option<SpanId>, draft: &mut Draft<'a>) -> Json<'a> {
     let (text, has_media) = exchange::content(message);
     if !has_media {
         return text.into();
     }
-    let images: Vec<Option<Object<'a>>> = message.parts.iter().map(image).collect();
-    let is_lost = |(part, image): (&Part, &Option<Object<'_>>)| matches!(part, Part::Media(_) | Part::Other(_)) && image.is_none();
-    if message.parts.iter().zip(&images).any(is_lost) {
-        losses.push(Loss::new(
+    let media: Vec<Option<Object<'a>>> = message.parts.iter().map(|part| media::part(part, draft.keeps_media)).collect();
+    let is_lost = |(part, media): (&Part, &Option<Object<'_>>)| matches!(part, Part::Media(_) | Part::Other(_)) && media.is_none();
+    if message.parts.iter().zip(&media).any(is_lost) {
+        draft.losses.push(Loss::new(
             span,
-            "message: a part that is neither text nor an image with a URL",
+            "message: a part that is neither text nor an image or a sound with a URL",
             LossReason::Coerced,
         ));
     }
-    if images.iter().all(Option::is_none) {
+    if media.iter().all(Option::is_none) {
         return text.into();
     }
+    let is_sound = |media: &Object<'_>| media.get("type").is_some_and(|kind| kind.as_str() == Some("audio"));
+    draft.has_sound |= media.iter().flatten().any(is_sound);
     let text_of = |part: &'a Part| -> Option<Text<'a>> {
         match part {
             Part::Text(text) => Some(text.into()),
@@ -129,33 +135,9 @@ fn content<'a>(message: &'a Message, span: Option<SpanId>, losses: &mut Vec<Loss
     let parts = message
         .parts
         .iter()
-        .zip(images)
-        .filter_map(|(part, image)| image.or_else(|| Some(Object::from([("type", "text".into()), ("text", text_of(part)?.into())]))));
+        .zip(media)
+        .filter_map(|(part, media)| media.or_else(|| Some(Object::from([("type", "text".into()), ("text", text_of(part)?.into())]))));
     parts.collect()
-}
-
-/// An image that readers can fetch: its type is one of theirs, and it is no `data:` URL, which crashes validators.
-fn image<'a>(part: &'a Part) -> Option<Object<'a>> {
-    let Part::Media(Media {
-        mime_type, uri: Some(uri), ..
-    }) = part
-    else {
-        return None;
-    };
-    if !(uri.starts_with("https://") || uri.starts_with("http://")) {
-        return None;
-    }
-    let ending = uri.split(['?', '#']).next()?.rsplit('.').next()?.to_ascii_lowercase();
-    let mime = match (mime_type.as_deref(), ending.as_str()) {
-        (Some(mime @ ("image/png" | "image/jpeg" | "image/gif" | "image/webp")), _) => mime,
-        (None, "png") => "image/png",
-        (None, "jpg" | "jpeg") => "image/jpeg",
-        (None, "gif") => "image/gif",
-        (None, "webp") => "image/webp",
-        _ => return None,
-    };
-    let source = Object::from([("media_type", mime.into()), ("path", uri.into())]);
-    Some(Object::from([("type", "image".into()), ("source", source.into())]))
 }
 
 fn model_call<'a>(own: Option<&'a run::Step>, step: &mut Step<'a>) {

@@ -32,7 +32,8 @@ fn no_nulls(object: &Value) {
 /// What the readers of the page refuse.
 fn holds_the_rules(document: &Value, subagents: &str) {
     no_nulls(document);
-    assert_eq!(document["schema_version"], "ATIF-v1.7");
+    let has_sound = document.to_string().contains("\"type\":\"audio\"");
+    assert_eq!(document["schema_version"], if has_sound { "ATIF-v1.8" } else { "ATIF-v1.7" });
     for key in ["name", "version"] {
         assert_ne!(document["agent"][key].as_str().unwrap(), "");
     }
@@ -236,10 +237,44 @@ fn an_image_is_a_part_only_where_it_has_a_url() {
     let call = build.llm(root, 10, 20, &[asked], Some(user("A dot.")));
     build.op(call).usage = tokens(1, 2, 3);
     let (document, _) = one(&build.run);
+    assert_eq!(document["schema_version"], "ATIF-v1.7");
     let parts = document["steps"][0]["message"].as_array().unwrap();
     assert_eq!(
         parts[1]["source"],
         json!({"media_type": "image/png", "path": "https://example.com/a.png?x=1"})
     );
     assert_eq!(parts[2], json!({"type": "text", "text": "[image image/png]"}));
+}
+
+fn media(modality: &str, uri: &str) -> Part {
+    Part::Media(Media {
+        modality: modality.to_owned(),
+        uri: Some(uri.to_owned()),
+        ..Media::default()
+    })
+}
+
+#[test]
+fn inline_media_are_files_where_asked_and_sounds_need_the_later_version() {
+    let mut build = Build::new();
+    let root = build.agent("eye", None, 0, 1000);
+    let mut asked = user("See and hear.");
+    asked.parts.push(media("image", "data:image/png;base64,AAAA"));
+    asked.parts.push(media("image", "data:image/png;base64,???"));
+    asked.parts.push(media("audio", "https://example.com/a.mp3"));
+    build.llm(root, 10, 20, &[asked], Some(user("A dot.")));
+    let options = Options([("atif.media".to_owned(), "files".to_owned())].into());
+    let list = Atif::assemble(std::slice::from_ref(&build.run), &options);
+    let document = serde_json::to_value(&list[0].document).unwrap();
+    holds_the_rules(&document, "embed");
+    assert_eq!(document["schema_version"], "ATIF-v1.8");
+    let parts = document["steps"][0]["message"].as_array().unwrap();
+    let files = (Atif::BESIDE.unwrap().of)(std::slice::from_ref(&build.run));
+    let (name, bytes) = files.first_key_value().unwrap();
+    assert_eq!((files.len(), bytes.as_slice()), (1, [0_u8; 3].as_slice()));
+    assert_eq!(parts[1]["source"], json!({"media_type": "image/png", "path": name}));
+    assert_eq!(parts[2], json!({"type": "text", "text": "[image image/png]"}));
+    let sound = json!({"media_type": "audio/mpeg", "path": "https://example.com/a.mp3"});
+    assert_eq!(parts[3], json!({"type": "audio", "source": sound}));
+    assert!(list[0].losses.iter().any(|loss| loss.reason == LossReason::Coerced));
 }

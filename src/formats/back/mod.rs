@@ -60,8 +60,31 @@ pub struct Disassembled {
 ///
 /// A document is no JSON, of no known format, or breaks a rule of its format: nothing of the text is read then.
 pub fn disassemble(format: Option<&AnyFormat>, text: &str) -> Result<Disassembled, DisassembleError> {
-    let registry = Registry::built_in();
     let mut out = Disassembled::default();
+    disassemble_each(format, text, &mut |_| None, &mut |_, mut read| {
+        out.spans.append(&mut read.spans);
+        out.notes.append(&mut read.notes);
+        out.documents += read.documents;
+    })?;
+    Ok(out)
+}
+
+/// A document that another one names: what it holds, if it can be had.
+pub type Beside<'b> = dyn FnMut(&str) -> Option<Value> + 'b;
+
+/// The same, a document at a time: no more than one is in memory as spans. `beside` reads files that documents name, `take` is given
+/// what was read.
+///
+/// # Errors
+///
+/// A document is no JSON, of no known format, or breaks a rule of its format: those before it were given to `take`.
+pub fn disassemble_each(
+    format: Option<&AnyFormat>,
+    text: &str,
+    beside: &mut Beside<'_>,
+    take: &mut dyn FnMut(&'static str, Disassembled),
+) -> Result<(), DisassembleError> {
+    let registry = Registry::built_in();
     // One value at a time is in memory.
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let (mut line, mut begin) = (0, 0);
@@ -79,17 +102,26 @@ pub fn disassemble(format: Option<&AnyFormat>, text: &str) -> Result<Disassemble
                 Some(format) => format,
                 None => recognise::format_of(value)?,
             };
+            let mut out = Disassembled {
+                documents: 1,
+                ..Disassembled::default()
+            };
+            let whole = format.gather.and_then(|gather| gather(value, beside, &mut out.notes));
+            let value = whole.as_ref().unwrap_or(value);
             for mut story in read(format, value, path)? {
                 let place = if is_list { format!("/{index}") } else { String::new() };
                 story.numbers.extend(&numbers);
                 story.numbers.take_places(&numbers, &place);
                 finish(format, story, value, &registry, &mut out);
             }
-            out.documents += 1;
+            take(format.id, out);
         }
     }
-    Ok(out)
+    Ok(())
 }
+
+/// Joins the files that a document names to one document; `None` where it names none that can be had.
+pub(in crate::formats) type Gather = fn(&Value, &mut Beside<'_>, &mut Vec<Note>) -> Option<Value>;
 
 /// One document as spans, by a reader of its format.
 pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: Reader, value: &Value) -> Result<Disassembled, DisassembleError> {

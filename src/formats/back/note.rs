@@ -25,6 +25,8 @@ pub enum NoteKind {
     TimeUnknown,
     /// An id could not be used and was derived.
     IdDerived,
+    /// Another file was read as a part of it.
+    Joined,
     /// Spans have no words for it: it stands in the root's `spanbridge.<format>` attribute and no other format shows it.
     Beside,
 }

@@ -35,11 +35,20 @@ fn of_object(value: &Value) -> Option<&'static str> {
         Some("contextforge")
     } else if list("blocks") {
         Some("openreward")
+    } else if list("prompt") && list("completion") || is_chat_row(value) {
+        Some("messages")
     } else if list("messages") {
         Some("invariant")
     } else {
         None
     }
+}
+
+/// Whether messages stand in an object of their own. Invariant's rows and push requests say more than that of them.
+fn is_chat_row(value: &Value) -> bool {
+    const OF_INVARIANT: [&str; 4] = ["annotations", "metadata", "dataset", "index"];
+    let first = value.get("messages").and_then(|messages| messages.get(0));
+    first.is_some_and(|first| first.get("role").is_some()) && OF_INVARIANT.iter().all(|key| value.get(*key).is_none())
 }
 
 /// Whether a JSON text begins with a document, as far as its content tells, and not with OTLP/JSON.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{ChatMessage, Row};
+use super::document::{ChatMessage, Mark, Row};
 use super::row::{Call, Writer};
 use crate::formats::calls::{self, Results};
 use crate::formats::exchange::{self, Offered};
@@ -33,10 +33,36 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
             first.losses.extend(homeless);
         }
     }
-    match options.get("messages.rows") {
-        Some("turn") => rows.into_iter().flat_map(|row| turns(row, options)).collect(),
-        _ => rows,
+    if options.is("messages.rows", "turn") {
+        rows = rows.into_iter().flat_map(|row| turns(row, options)).collect();
     }
+    if options.is("messages.split", "completion") {
+        rows.iter_mut().for_each(split);
+    }
+    rows
+}
+
+/// What marks messages of the assistant that are no target of training.
+fn mark(options: &Options) -> Mark {
+    match options.get("messages.mark") {
+        Some("weight") => Mark::Weight,
+        Some("training") => Mark::Training,
+        Some("trainable") => Mark::Trainable,
+        Some("none") => Mark::None,
+        _ if options.is("messages.flavour", "openai") => Mark::Weight,
+        _ => Mark::None,
+    }
+}
+
+/// The last message apart from those before it.
+fn split(row: &mut Assembled<Row<'_>>) {
+    let Assembled { document: row, losses } = row;
+    if row.messages.len() < 2 {
+        losses.push(Loss::new(None, "a row of one message has no prompt", LossReason::Ambiguous));
+        return;
+    }
+    row.completion.extend(row.messages.pop());
+    row.prompt = std::mem::take(&mut row.messages);
 }
 
 /// A run's rows, each with its losses; no row where no model said anything.
@@ -91,18 +117,22 @@ fn turns<'a>(whole: Assembled<Row<'a>>, options: &Options) -> Vec<Assembled<Row<
     let (mut losses, mut rows) = (Some(losses), Vec::new());
     let mut said: Vec<ChatMessage<'a>> = Vec::with_capacity(row.messages.len());
     for message in row.messages {
-        let is_target = message.role == "assistant" && message.weight.is_none();
+        let is_target = message.role == "assistant" && !message.is_marked();
         said.push(message);
         if is_target {
             let (messages, tools) = (said.clone(), row.tools.clone());
             rows.push(Assembled {
-                document: Row { messages, tools },
+                document: Row {
+                    messages,
+                    tools,
+                    ..Row::default()
+                },
                 losses: losses.take().unwrap_or_default(),
             });
         }
         // In the rows that follow it is no target any more.
-        if let Some(last) = said.last_mut().filter(|_| is_target && options.is("messages.flavour", "openai")) {
-            last.weight = Some(0);
+        if let Some(last) = said.last_mut().filter(|_| is_target) {
+            last.mark(mark(options));
         }
     }
     rows
@@ -126,7 +156,7 @@ impl<'a, 'o> Talk<'a, 'o> {
             run,
             results,
             options,
-            row: Writer::new(text_arguments),
+            row: Writer::new(text_arguments, mark(options), options.is("messages.ids", "mistral")),
             tools: Offered::default(),
             facts: BTreeSet::new(),
         }
@@ -245,6 +275,15 @@ impl<'a, 'o> Talk<'a, 'o> {
         }
     }
 
+    /// Whether a call of the message failed, where such messages are no targets.
+    fn has_failed(&self, piece: &Exchange<'a>) -> bool {
+        let failed = |asked: &ExchangeCall<'a>| {
+            let last = asked.results.last();
+            last.is_some_and(|given| exchange::result_value(self.run, self.results, *given).1.is_some())
+        };
+        self.options.is("messages.mask", "failed") && piece.calls.iter().any(failed)
+    }
+
     fn assistant(&mut self, piece: &Exchange<'a>, message: &'a Message, span: Option<SpanId>) {
         let content = self.content(message, span);
         let is_openai = self.row.text_arguments;
@@ -261,7 +300,7 @@ impl<'a, 'o> Talk<'a, 'o> {
             self.row.lose(span, "an assistant message without words", LossReason::NoPlace);
             return;
         }
-        let old = is_openai && !is_turn;
+        let is_target = is_turn && !self.has_failed(piece);
         let ran = |asked: &ExchangeCall<'_>| asked.call.is_some_and(|call| call.answered.is_some());
         // The provider ran the tools while the model spoke: their results stand before the words.
         let is_served = !piece.calls.is_empty() && piece.calls.iter().all(ran) && !content.trim().is_empty();
@@ -270,7 +309,7 @@ impl<'a, 'o> Talk<'a, 'o> {
         } else {
             (content, None)
         };
-        self.row.assistant(content, thoughts.filter(|_| !is_openai), old, span);
+        self.row.assistant(content, thoughts.filter(|_| !is_openai), is_target, span);
         for asked in &piece.calls {
             let (arguments, wrapped) = exchange::arguments(self.run, asked);
             if wrapped {
@@ -307,7 +346,7 @@ impl<'a, 'o> Talk<'a, 'o> {
         if let Some(answer) = answer {
             self.row
                 .lose(span, "calls that the provider ran stand before the words", LossReason::Coerced);
-            self.row.assistant(answer, None, old, span);
+            self.row.assistant(answer, None, is_target, span);
         }
     }
 }

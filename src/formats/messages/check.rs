@@ -11,7 +11,9 @@ use crate::formats::shape::{Record, may, need, shown};
 const ROW: Record = Record {
     what: "a row",
     fields: &[
-        need("messages", List(&Of(&MESSAGE))),
+        may("messages", List(&Of(&MESSAGE))),
+        may("prompt", List(&Of(&MESSAGE))),
+        may("completion", List(&Of(&MESSAGE))),
         may("tools", Maybe(&Either(&[Text, List(&Object)]))),
     ],
     others: None,
@@ -53,12 +55,22 @@ pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) 
     {
         found.add(place.key("tools"), "the text is no JSON list of tools");
     }
-    let Some(all) = row.get("messages").and_then(Value::as_array) else {
-        return;
-    };
-    let messages: Vec<&Map<String, Value>> = all.iter().filter_map(Value::as_object).collect();
+    let list = |key: &str| row.get(key).and_then(Value::as_array);
+    if let (Some(prompt), Some(completion)) = (list("prompt"), list("completion")) {
+        // Together they are one conversation: a place counts through both.
+        let all: Vec<&Value> = prompt.iter().chain(completion).collect();
+        whole(place, &all, found);
+    } else if let Some(all) = list("messages") {
+        whole(place.key("messages"), &all.iter().collect::<Vec<_>>(), found);
+    } else if !row.contains_key("messages") {
+        found.add(place, "`messages` is missing, or `prompt` and `completion`");
+    }
+}
+
+fn whole(place: Place<'_>, all: &[&Value], found: &mut Violations) {
+    let messages: Vec<&Map<String, Value>> = all.iter().filter_map(|message| message.as_object()).collect();
     if messages.len() == all.len() {
-        conversation(place.key("messages"), &messages, found);
+        conversation(place, &messages, found);
     }
 }
 

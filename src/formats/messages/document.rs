@@ -8,7 +8,14 @@ use crate::formats::json::{Json, Text};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Row<'a> {
     /// In the order in which a trainer renders them; the last one is the assistant's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<ChatMessage<'a>>,
+    /// With `messages.split=completion`: all but the last message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prompt: Vec<ChatMessage<'a>>,
+    /// With `messages.split=completion`: the last message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub completion: Vec<ChatMessage<'a>>,
     /// The offered tools: a list in OpenAI's function form, or its JSON text.
     #[serde(default, skip_serializing_if = "Json::is_null")]
     pub tools: Json<'a>,
@@ -33,7 +40,43 @@ pub struct ChatMessage<'a> {
     /// Of a tool's message: the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<Text<'a>>,
-    /// 0: the assistant said this before; it is no target of training.
+    /// 0: no target of training, in OpenAI's and Mistral's word.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
+    /// False: no target of training, in Axolotl's word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub training: Option<bool>,
+    /// False: no target of training, in Tinker's word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trainable: Option<bool>,
+}
+
+/// The key that tells a trainer to leave a message out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// None: every message of the assistant is a target.
+    #[default]
+    None,
+    Weight,
+    Training,
+    Trainable,
+}
+
+impl ChatMessage<'_> {
+    pub(super) fn mark(&mut self, mark: Mark) {
+        match mark {
+            Mark::None => {}
+            Mark::Weight => self.weight = Some(0),
+            Mark::Training => self.training = Some(false),
+            Mark::Trainable => self.trainable = Some(false),
+        }
+    }
+
+    pub(super) fn unmark(&mut self) {
+        (self.weight, self.training, self.trainable) = (None, None, None);
+    }
+
+    pub(super) fn is_marked(&self) -> bool {
+        self.weight.is_some() || self.training.is_some() || self.trainable.is_some()
+    }
 }

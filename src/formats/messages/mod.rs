@@ -12,7 +12,7 @@
 //! | tools that the provider ran during the model call | calls, results, then the words |
 //! | failed tool without a result | content `Error: ...` |
 //! | tools that the model calls of the row were offered | `tools`, each once, in OpenAI's function form |
-//! | assistant message that was input | `assistant`; with `weight: 0` (flavour `openai`), so it is not trained on |
+//! | assistant message that was input | `assistant`; with `weight: 0` (flavour `openai`, see `messages.mark`), so it is not trained on |
 //! | question that only an agent or chain holds | `user`, where the row has none before the first answer |
 //!
 //! | option | |
@@ -23,6 +23,10 @@
 //! | `messages.rows=run` | one row per run: the agents that follow one another, without sub-agents |
 //! | `messages.rows=turn` | one row per turn of a model: everything before the turn, and the turn |
 //! | `messages.tools=text` | the tools as JSON text, which LLaMA-Factory wants |
+//! | `messages.split=completion` | `prompt` and `completion` instead of `messages`: the last message apart |
+//! | `messages.ids=mistral` | call ids of nine letters and digits, which Mistral's tokenizers before v13 want |
+//! | `messages.mark=weight`, `training`, `trainable`, `none` | the key of messages that are no target (without it `weight` in flavour `openai`, none in `trl`) |
+//! | `messages.mask=failed` | messages whose call failed are no targets either |
 //!
 //! # What trainers drop silently
 //!
@@ -44,7 +48,15 @@
 //! `messages.rows=turn` they train on earlier messages repeatedly.
 //!
 //! A row that starts with an assistant message, or in which a user message follows results, is written and reported:
-//! LLaMA-Factory drops it, the others accept it. A run without model output gives no row.
+//! LLaMA-Factory drops it, Mistral's validator refuses one that begins with calls, the others accept it. A run without model output
+//! gives no row.
+//!
+//! # The way back
+//!
+//! Each row becomes a trace with the roles, words, calls and results that it has: both flavours, `messages` or `prompt` with
+//! `completion`, tools as a list or as text. Messages with `weight: 0`, `training: false` or `trainable: false`, and those of a
+//! `prompt`, are context: no model call said them. A result without a call id answers the first call that waits. Keys beside these
+//! come back in `messages` only. Two rows that are the same in every value are one trace.
 //!
 //! # What is lost
 //!
@@ -53,6 +65,7 @@
 //! operations outside of conversations are one loss each. Pictures, sounds and files become marked text.
 
 mod assemble;
+pub(in crate::formats) mod back;
 mod check;
 pub mod document;
 mod row;
@@ -96,6 +109,34 @@ impl Format for Messages {
             values: Values::Words(&["list", "text"]),
             default: "list",
             meaning: "write the offered tools as a list, or as JSON text",
+            variable: None,
+        },
+        Choice {
+            name: "messages.split",
+            values: Values::Words(&["none", "completion"]),
+            default: "none",
+            meaning: "write `messages`, or `prompt` and `completion` with the last message apart",
+            variable: None,
+        },
+        Choice {
+            name: "messages.ids",
+            values: Values::Words(&["recorded", "mistral"]),
+            default: "recorded",
+            meaning: "write call ids as recorded, or as the nine letters and digits that older Mistral tokenizers want",
+            variable: None,
+        },
+        Choice {
+            name: "messages.mark",
+            values: Values::Words(&["flavour", "weight", "training", "trainable", "none"]),
+            default: "flavour",
+            meaning: "mark assistant messages that are no target of training with this key; `flavour` is `weight` for openai, `none` for trl",
+            variable: None,
+        },
+        Choice {
+            name: "messages.mask",
+            values: Values::Words(&["copied", "failed"]),
+            default: "copied",
+            meaning: "mark what the assistant said before the run, or also messages with a call that failed",
             variable: None,
         },
     ];

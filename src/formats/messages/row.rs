@@ -1,6 +1,8 @@
 //! A row under construction: the shapes that trainers drop in silence are resolved here, each with a loss.
 
-use super::document::{ChatMessage, Row};
+use sha2::{Digest as _, Sha256};
+
+use super::document::{ChatMessage, Mark, Row};
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text, trimmed};
 use crate::formats::text::compact;
@@ -8,7 +10,7 @@ use crate::formats::{Loss, LossReason};
 use crate::hash::HashSet;
 use crate::span::SpanId;
 
-const NO_RESULT: &str = "[no result recorded]";
+pub(super) const NO_RESULT: &str = "[no result recorded]";
 
 /// A call whose result is not written yet.
 pub(super) struct Call<'a> {
@@ -24,18 +26,26 @@ pub(super) struct Call<'a> {
 pub(super) struct Writer<'a> {
     /// Arguments as JSON text.
     pub(super) text_arguments: bool,
+    /// What marks messages that are no target.
+    mark: Mark,
+    /// Nine letters and digits as the id of a call.
+    short_ids: bool,
     pub(super) messages: Vec<ChatMessage<'a>>,
     open: Vec<Call<'a>>,
     /// The words of the system, trimmed.
     prompts: HashSet<Text<'a>>,
     ids: Ids<'a>,
+    /// Short ids that are used.
+    taken: HashSet<String>,
     pub(super) losses: Vec<Loss>,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(text_arguments: bool) -> Self {
+    pub(super) fn new(text_arguments: bool, mark: Mark, short_ids: bool) -> Self {
         Self {
             text_arguments,
+            mark,
+            short_ids,
             ..Self::default()
         }
     }
@@ -91,13 +101,17 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// What the assistant says. `old`: before this run.
-    pub(super) fn assistant(&mut self, content: Text<'a>, thoughts: Option<Text<'a>>, old: bool, span: Option<SpanId>) {
+    /// What the assistant says.
+    pub(super) fn assistant(&mut self, content: Text<'a>, thoughts: Option<Text<'a>>, is_target: bool, span: Option<SpanId>) {
         let count = self.messages.len();
         self.say("assistant", content, span);
         let is_new = self.messages.len() > count;
         let Some(last) = self.messages.last_mut() else { return };
-        last.weight = (old && (is_new || last.weight.is_some())).then_some(0);
+        if !is_target && (is_new || last.is_marked()) {
+            last.mark(self.mark);
+        } else {
+            last.unmark();
+        }
         if let Some(thoughts) = thoughts {
             join(last.reasoning_content.get_or_insert_default(), thoughts);
         }
@@ -107,6 +121,9 @@ impl<'a> Writer<'a> {
     pub(super) fn call(&mut self, mut call: Call<'a>, span: Option<SpanId>) {
         let recorded = std::mem::take(&mut call.id);
         call.id = self.ids.numbered(recorded.clone(), ':');
+        if self.short_ids {
+            call.id = self.short_id(&call.id);
+        }
         if call.id != recorded {
             self.lose(span, format!("tool_calls[{recorded}].id"), LossReason::Coerced);
         }
@@ -121,6 +138,27 @@ impl<'a> Writer<'a> {
         if let Some(last) = self.messages.last_mut() {
             last.tool_calls.push(written.into());
             self.open.push(call);
+        }
+    }
+
+    /// The id where it has nine letters and digits, else nine that are made of it. Nobody has it then.
+    fn short_id(&mut self, id: &Text<'a>) -> Text<'a> {
+        const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+        if id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()) && self.taken.insert(id.to_string()) {
+            return id.clone();
+        }
+        let mut seed = id.to_string();
+        loop {
+            let digest = Sha256::digest(seed.as_bytes());
+            let letters = digest
+                .iter()
+                .take(9)
+                .filter_map(|byte| LETTERS.get(usize::from(*byte) % LETTERS.len()).copied());
+            let short: String = letters.map(char::from).collect();
+            if self.taken.insert(short.clone()) {
+                return short.into();
+            }
+            seed.push('+');
         }
     }
 
@@ -154,7 +192,11 @@ impl<'a> Writer<'a> {
             self.lose(None, what, LossReason::NoPlace);
         }
         let messages = self.messages;
-        let row = (!messages.is_empty()).then_some(Row { messages, tools });
+        let row = (!messages.is_empty()).then(|| Row {
+            messages,
+            tools,
+            ..Row::default()
+        });
         (row, self.losses)
     }
 }

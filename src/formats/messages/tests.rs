@@ -20,7 +20,8 @@ fn rows(run: &Run, options: &[(&str, &str)]) -> (Vec<Value>, Vec<Loss>) {
 
 /// What every trainer of the page takes.
 fn holds_the_rules(row: &Value) {
-    let messages = row["messages"].as_array().unwrap();
+    let lists = ["prompt", "completion", "messages"].map(|key| row[key].as_array().cloned().unwrap_or_default());
+    let messages = lists.concat();
     let mut open: Vec<&str> = Vec::new();
     let mut ids: Vec<&str> = Vec::new();
     for (at, message) in messages.iter().enumerate() {
@@ -70,7 +71,9 @@ fn has(losses: &[Loss], what: &str, reason: LossReason) -> bool {
 
 #[test]
 fn rows_hold_the_rules_whatever_the_run() {
-    let options: [&[(&str, &str)]; 4] = [
+    let options: [&[(&str, &str)]; 6] = [
+        &[("messages.split", "completion"), ("messages.ids", "mistral")],
+        &[("messages.mark", "training"), ("messages.mask", "failed")],
         &[],
         &[("messages.flavour", "openai"), ("messages.tools", "text")],
         &[("messages.rows", "run")],
@@ -206,4 +209,52 @@ fn tools_stand_once() {
     let (text, _) = rows(&build.run, &[("messages.tools", "text")]);
     let read: Value = serde_json::from_str(text[0]["tools"].as_str().unwrap()).unwrap();
     assert_eq!(read, list[0]["tools"]);
+}
+
+#[test]
+fn the_last_message_apart_and_short_ids() {
+    let run = samples::trip_planner();
+    let (list, _) = rows(&run, &[("messages.split", "completion"), ("messages.ids", "mistral")]);
+    let row = &list[0];
+    assert!(row.get("messages").is_none());
+    assert_eq!(row["completion"].as_array().unwrap().len(), 1);
+    let calls: Vec<&Value> = row["prompt"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|message| message["tool_calls"].as_array())
+        .flatten()
+        .collect();
+    assert!(!calls.is_empty());
+    for call in calls {
+        let id = call["id"].as_str().unwrap();
+        assert!(id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
+        let answered = row["prompt"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|message| message["tool_call_id"] == id);
+        assert!(answered, "{id}");
+    }
+}
+
+#[test]
+fn failed_calls_are_marked_where_asked() {
+    // One of its two calls failed.
+    let run = samples::trip_planner();
+    let flags = |options: &[(&str, &str)], key: &str| {
+        let (list, _) = rows(&run, options);
+        let messages = list[0]["messages"].as_array().unwrap().iter();
+        messages
+            .filter(|message| message["role"] == "assistant")
+            .map(|message| message[key].clone())
+            .collect::<Vec<_>>()
+    };
+    let marked = flags(&[("messages.mask", "failed"), ("messages.mark", "trainable")], "trainable");
+    assert_eq!((&marked[0], marked.last()), (&json!(false), Some(&Value::Null)));
+    let weights = flags(&[("messages.mask", "failed"), ("messages.flavour", "openai")], "weight");
+    assert_eq!(weights[0], 0);
+    for options in [&[("messages.mask", "failed")][..], &[("messages.mark", "training")]] {
+        assert!(flags(options, "training").iter().all(Value::is_null));
+    }
 }

@@ -100,6 +100,7 @@ fn send(bridge: &Bridge, path: &str, content_type: &str, encoding: &str, body: V
                 decoded.items.len()
             }
             ChunkKind::Logs | ChunkKind::LooseLogs => decode::logs(&message).expect("what is stored decodes").items.len(),
+            ChunkKind::Metrics => panic!("nobody wants metrics here"),
         };
         assert_eq!(items, chunk.part().items);
     }

@@ -1,0 +1,258 @@
+//! A trajectory: its agent, its steps, the trajectories inside of it.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::step::Talk;
+use super::{Parent, Reader, Result, extra, word};
+use crate::formats::back::{At, kind_of, read_facts, read_operations, read_run_facts, tool_definition};
+use crate::operation::{Kind, Operation, ToolDefinition};
+use crate::span::SpanId;
+use crate::transcript::NESTING_LIMIT;
+
+/// Trajectories inside of one, by their ids, until a result names them.
+pub(super) type Embedded<'a> = Vec<(Option<String>, At<'a>)>;
+
+impl Reader<'_> {
+    /// Reads a trajectory. `tool`: the operation inside which its agent ran; none for the outermost one.
+    pub(super) fn trajectory(&mut self, at: &At<'_>, tool: Option<usize>, depth: usize) -> Result<()> {
+        let about = at.need("agent")?;
+        about.object()?;
+        let name = about.need("name")?.text()?;
+        let name = Some(name).filter(|name| !name.is_empty() && *name != "unknown").map(str::to_owned);
+        let version = about.text_of("version")?.filter(|version| *version != "unknown").map(str::to_owned);
+        let mut said = extra(at)?;
+        let operations = said.shift_remove("operations");
+        let agent = match tool {
+            None => {
+                read_operations(operations.as_ref(), 0, 0, self.story);
+                0
+            }
+            Some(tool) => self.subagent(at, operations.as_ref(), tool)?,
+        };
+        for (place, draft) in self.story.drafts.iter().enumerate() {
+            self.ids.entry(draft.id.to_string()).or_insert(place);
+        }
+        let of_agent = extra(&about)?;
+        if let Some(operation) = self.story.operation(agent) {
+            if operation.kind == Kind::Agent && operation.agent.name.is_none() {
+                operation.agent.name.clone_from(&name);
+            }
+            if tool.is_none() || operation.name.is_empty() {
+                let unnamed = operation.name.is_empty() || operation.name == "atif document";
+                operation.name = name
+                    .clone()
+                    .filter(|_| unnamed)
+                    .unwrap_or_else(|| std::mem::take(&mut operation.name));
+            }
+            if tool.is_none() {
+                operation.agent.version = operation.agent.version.take().or(version);
+                operation.agent.framework = operation.agent.framework.take().or(word(&of_agent, "framework"));
+            }
+        }
+        if tool.is_none() {
+            let session = at.text_of("session_id")?.filter(|id| *id != self.story.trace_id.to_string());
+            let session = session.map(str::to_owned);
+            read_run_facts(said, self.story);
+            if let Some(root) = self.story.operation(0) {
+                root.session_id = root.session_id.take().or(session);
+            }
+        } else if let Some(operation) = self.story.operation(agent) {
+            read_facts(&mut said, operation);
+            operation.metadata.extend(said);
+        }
+        let tools = match about.some("tool_definitions") {
+            Some(tools) => definitions(&tools)?,
+            None => Vec::new(),
+        };
+        let mut talk = Talk::new(agent, depth, tools, about.text_of("model_name")?.map(str::to_owned));
+        talk.embedded = embedded(at)?;
+        let steps = at.need("steps")?.items()?;
+        if steps.is_empty() {
+            return Err(at.need("steps")?.refuse("a trajectory has at least one step"));
+        }
+        talk.agents = places(&steps);
+        for (index, step) in steps.iter().enumerate() {
+            let number = step.need("step_id")?;
+            if number.value.as_u64() != Some(index as u64 + 1) {
+                return Err(number.refuse(format!("steps count from 1: expected {}", index + 1)));
+            }
+            self.step(step, &mut talk)?;
+        }
+        let left = std::mem::take(&mut talk.embedded);
+        self.left_over(talk);
+        for (_, inner) in left.into_iter().filter(|_| depth < NESTING_LIMIT) {
+            self.trajectory(&inner, Some(agent), depth + 1)?;
+        }
+        Ok(())
+    }
+
+    /// The agent of an embedded trajectory, which may be told among its operations.
+    fn subagent(&mut self, at: &At<'_>, operations: Option<&Value>, tool: usize) -> Result<usize> {
+        let own = at.text_of("trajectory_id")?.unwrap_or_default();
+        let span = own.rsplit('-').next().filter(|id| SpanId::from_hex(id).is_some());
+        let list = operations.and_then(Value::as_array).cloned().unwrap_or_default();
+        let is_own = |operation: &Value| span.is_some() && operation.get("span_id").and_then(Value::as_str) == span;
+        let (own, others): (Vec<Value>, Vec<Value>) = list.into_iter().partition(is_own);
+        let number = self.story.drafts.len();
+        let is_called = tool != 0 && self.story.drafts.get(tool).is_some_and(|draft| draft.operation.kind != Kind::Agent);
+        if own.is_empty()
+            && !is_called
+            && let Some(known) = self.known_around(at)
+        {
+            read_operations(Some(&others.into()), number, known, self.story);
+            return Ok(known);
+        }
+        if own.is_empty() {
+            let id = self.story.id(span, &at.path);
+            let name = at.need("agent")?.need("name")?.text()?.to_owned();
+            self.story.add(
+                id,
+                tool,
+                Operation {
+                    kind: Kind::Agent,
+                    name,
+                    ..Operation::default()
+                },
+            );
+        } else {
+            read_operations(Some(&own.into()), number, tool, self.story);
+        }
+        read_operations(Some(&others.into()), number + 1, number, self.story);
+        Ok(number)
+    }
+
+    /// The operation around the steps of a trajectory that no call names, where it is told already.
+    fn known_around(&self, at: &At<'_>) -> Option<usize> {
+        let steps = at.value.get("steps")?.as_array()?;
+        let parent = steps.iter().find_map(|step| step.pointer("/extra/ancestry/parent_id")?.as_str())?;
+        self.ids.get(parent).copied()
+    }
+
+    /// The trajectory that a reference names, if it stands in this document.
+    pub(super) fn referred(&mut self, reference: &At<'_>, tool: usize, talk: &mut Talk<'_>) -> Result<()> {
+        reference.object()?;
+        let id = reference.text_of("trajectory_id")?;
+        let place = talk.embedded.iter().position(|(own, _)| own.as_deref() == id && id.is_some());
+        if id.is_none() && reference.text_of("trajectory_path")?.is_none() && reference.text_of("session_id")?.is_none() {
+            return Err(reference.refuse("it names no trajectory: `trajectory_id` or `trajectory_path` is missing"));
+        }
+        if let Some(place) = place.filter(|_| talk.depth < NESTING_LIMIT) {
+            let (_, inner) = talk.embedded.remove(place);
+            self.trajectory(&inner, Some(tool), talk.depth + 1)?;
+        }
+        Ok(())
+    }
+
+    /// Puts operations under the parents that the document names. A parent that is told nowhere is an operation without words:
+    /// the first one of a trajectory is its agent.
+    pub(super) fn settle_parents(&mut self) {
+        let mut agents: HashMap<usize, ()> = HashMap::new();
+        for parent in std::mem::take(&mut self.parents) {
+            let known = self.ids.get(&parent.id).copied();
+            let place = known.unwrap_or_else(|| {
+                let is_first = agents.insert(parent.around, ()).is_none();
+                self.unknown_parent(&parent, is_first)
+            });
+            if !self.is_above(parent.draft, place)
+                && let Some(draft) = self.story.drafts.get_mut(parent.draft)
+            {
+                draft.parent = Some(place);
+            }
+        }
+    }
+
+    fn unknown_parent(&mut self, parent: &Parent, is_first: bool) -> usize {
+        let name = parent.name.clone().unwrap_or_default();
+        let place = if is_first {
+            if parent.around == 0 {
+                self.story.root_id(Some(&parent.id));
+            }
+            if let Some(operation) = self.story.operation(parent.around).filter(|_| !name.is_empty()) {
+                operation.name = name;
+            }
+            parent.around
+        } else {
+            let id = self.story.id(Some(&parent.id), &format!("{} of {}", parent.id, parent.around));
+            let mut operation = Operation {
+                kind: if parent.agent.is_some() { Kind::Agent } else { Kind::Chain },
+                name,
+                ..Operation::default()
+            };
+            operation.agent.name.clone_from(&parent.agent);
+            self.story.add(id, parent.around, operation)
+        };
+        self.ids.insert(parent.id.clone(), place);
+        place
+    }
+
+    /// Whether `draft` stands above `place`, or is it.
+    fn is_above(&self, draft: usize, place: usize) -> bool {
+        let mut at = Some(place);
+        for _ in 0..=self.story.drafts.len() {
+            match at {
+                None => return false,
+                Some(here) if here == draft => return true,
+                Some(here) => at = self.story.drafts.get(here).and_then(|draft| draft.parent),
+            }
+        }
+        true
+    }
+}
+
+fn embedded<'a>(at: &At<'a>) -> Result<Embedded<'a>> {
+    let Some(list) = at.some("subagent_trajectories") else {
+        return Ok(Vec::new());
+    };
+    let mut out: Embedded<'a> = Vec::new();
+    for inner in list.items()? {
+        inner.object()?;
+        let id = inner.text_of("trajectory_id")?.map(str::to_owned);
+        let Some(own) = &id else {
+            return Err(inner.refuse("`trajectory_id` is missing: an embedded trajectory needs it"));
+        };
+        if out.iter().any(|(other, _)| other.as_ref() == Some(own)) {
+            return Err(inner.need("trajectory_id")?.refuse("a trajectory before has this id"));
+        }
+        out.push((id, inner));
+    }
+    Ok(out)
+}
+
+/// The ids of operations around others: a step that names one of them tells of the agent, not of an operation of its own.
+fn places(steps: &[At<'_>]) -> Vec<String> {
+    let of = |extra: Option<&Value>| extra?.pointer("/ancestry/parent_id")?.as_str().map(str::to_owned);
+    let mut out = Vec::new();
+    for step in steps {
+        out.extend(of(step.value.get("extra")));
+        let calls = step.value.get("tool_calls").and_then(Value::as_array);
+        out.extend(calls.into_iter().flatten().filter_map(|call| of(call.get("extra"))));
+    }
+    out.sort_unstable();
+    out.dedup();
+    out
+}
+
+/// Tools in OpenAI's function form, or bare.
+fn definitions(at: &At<'_>) -> Result<Vec<ToolDefinition>> {
+    let mut out = Vec::new();
+    for tool in at.items()? {
+        let map: &Map<String, Value> = tool.object()?;
+        let function = map.get("function").unwrap_or(tool.value);
+        let Some(mut definition) = tool_definition(function) else {
+            continue;
+        };
+        definition.description = definition.description.filter(|text| !text.is_empty());
+        out.push(definition);
+    }
+    Ok(out)
+}
+
+/// A value's kind, for people.
+pub(super) fn found(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{text:?}"),
+        other => kind_of(other).to_owned(),
+    }
+}

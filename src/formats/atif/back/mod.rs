@@ -1,0 +1,112 @@
+//! ATIF documents, version 1.0 to 1.8, to spans.
+//!
+//! | document | span |
+//! |---|---|
+//! | `agent`, `extra` | the root, the resource |
+//! | step of the agent | a model call: what stands before it went in; `timestamp` is its end, unless `extra.invocation` says more |
+//! | result of a call | the execution of the tool; one without `source_call_id` answers a call by its position |
+//! | result in a step without calls | words that the next model call was given |
+//! | step of a user or the system | input of the next model call; after the last one an operation of its own |
+//! | step of the agent with `llm_call_count: 0` | operations that no model asked for |
+//! | `is_copied_context` | input of the next model call, never an operation |
+//! | `extra.ancestry`, `extra.invocation` | ids, parents, times |
+//! | embedded trajectory | an agent inside the tool whose result names it, else inside the agent around |
+//! | `extra.operations` | operations of their own |
+//!
+//! Harbor's layout spreads a run over files: `gather` joins continuations and files of sub-agents to one document first.
+
+mod agent;
+mod content;
+mod gather;
+mod place;
+mod result;
+mod step;
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::formats::back::{At, Beside, DisassembleError, Note, NoteKind, Story, trace_id};
+use crate::span::TraceId;
+
+type Result<T> = std::result::Result<T, DisassembleError>;
+
+/// The trace of a trajectory.
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+    at.object()?;
+    let version = at.need("schema_version")?;
+    if !version.text()?.starts_with("ATIF-v1.") {
+        return Err(version.refuse("ATIF-v1.0 to ATIF-v1.8 are read"));
+    }
+    let mut story = Story::new("atif", id(at)?, None);
+    let mut reader = Reader {
+        story: &mut story,
+        ids: HashMap::new(),
+        parents: Vec::new(),
+    };
+    reader.trajectory(at, None, 0)?;
+    reader.settle_parents();
+    Ok(vec![story])
+}
+
+/// The document with the files that it names in it.
+pub(in crate::formats) fn gathered(document: &Value, beside: &mut Beside<'_>, notes: &mut Vec<Note>) -> Option<Value> {
+    let mut whole = document.clone();
+    let joined = gather::gather(&mut whole, beside);
+    for name in &joined {
+        notes.push(Note {
+            path: "$".to_owned(),
+            kind: NoteKind::Joined,
+            detail: format!("{name} was read as a part of this document"),
+        });
+    }
+    (!joined.is_empty()).then_some(whole)
+}
+
+/// The recorded trace id; one of the document's own ids; of a document without a `trajectory_id` one of its words.
+fn id(at: &At<'_>) -> Result<TraceId> {
+    let own = at.text_of("trajectory_id")?.filter(|id| !id.is_empty());
+    let recorded = at.value.pointer("/extra/otel.trace_id").and_then(Value::as_str).or(own);
+    let hex = recorded.and_then(|id| TraceId::from_hex(&id.replace('-', "")));
+    let session = at.text_of("session_id")?.unwrap_or_default();
+    Ok(hex.unwrap_or_else(|| match own {
+        Some(own) => trace_id("atif", &format!("{session}\n{own}")),
+        None => trace_id("atif", &at.value.to_string()),
+    }))
+}
+
+/// Where a document places an operation, and under whom it is put for now.
+struct Parent {
+    draft: usize,
+    id: String,
+    name: Option<String>,
+    /// The agent of the trajectory.
+    around: usize,
+    /// The agent that the operation says it belongs to.
+    agent: Option<String>,
+}
+
+struct Reader<'s> {
+    story: &'s mut Story,
+    /// Operations by the ids that the document gives them.
+    ids: HashMap<String, usize>,
+    parents: Vec<Parent>,
+}
+
+impl Reader<'_> {
+    fn note(&mut self, at: &At<'_>, kind: NoteKind, detail: &str) {
+        self.story.note(&at.path, kind, detail);
+    }
+}
+
+/// The free space of an object, null as none.
+fn extra(at: &At<'_>) -> Result<Map<String, Value>> {
+    match at.some("extra") {
+        Some(extra) => extra.object().cloned(),
+        None => Ok(Map::new()),
+    }
+}
+
+fn word(map: &Map<String, Value>, key: &str) -> Option<String> {
+    map.get(key).and_then(Value::as_str).map(str::to_owned)
+}

@@ -1,0 +1,111 @@
+//! What stands beside a step's words: where and when it was done, its counts, other facts.
+
+use serde_json::{Map, Value};
+
+use super::{Result, extra, word};
+use crate::formats::back::{At, read_facts};
+use crate::operation::{Kind, Operation};
+use crate::span::UnixNanos;
+
+/// Times and place of an operation, out of NeMo's keys.
+#[derive(Default)]
+pub(super) struct Place {
+    pub(super) id: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) parent: Option<String>,
+    pub(super) parent_name: Option<String>,
+    pub(super) start: Option<UnixNanos>,
+    pub(super) end: Option<UnixNanos>,
+    pub(super) running: bool,
+}
+
+impl Place {
+    pub(super) fn name(&self) -> Option<String> {
+        self.name.clone()
+    }
+
+    /// Whether the operation has this very id.
+    pub(super) fn is(&self, id: Option<&str>) -> bool {
+        self.id.is_some() && self.id.as_deref() == id
+    }
+}
+
+/// Counts and money of a model call.
+pub(super) fn metrics(at: &At<'_>, operation: &mut Operation) -> Result<()> {
+    let Some(metrics) = at.some("metrics") else { return Ok(()) };
+    let map = metrics.object()?;
+    let more = extra(&metrics)?;
+    let count = |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_u64);
+    let number = |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_f64);
+    let usage = &mut operation.usage;
+    usage.input = count(map, "prompt_tokens");
+    usage.output = count(map, "completion_tokens");
+    usage.cache_read = count(map, "cached_tokens");
+    usage.total = count(&more, "total_tokens");
+    usage.cache_write = count(&more, "cache_write_tokens");
+    usage.reasoning = count(&more, "reasoning_tokens");
+    operation.cost.total = number(map, "cost_usd");
+    operation.cost.input = number(&more, "input_cost_usd");
+    operation.cost.output = number(&more, "output_cost_usd");
+    operation.time_to_first_token = number(&more, "time_to_first_token");
+    let list = |key: &str| map.get(key).or_else(|| more.get(key)).filter(|value| !value.is_null()).cloned();
+    if let Some(ids) = list("prompt_token_ids") {
+        operation.training.prompt_token_ids = Some(ids);
+    }
+    if let Some(ids) = list("completion_token_ids") {
+        operation.training.completion_token_ids = Some(ids);
+    }
+    if let Some(numbers) = list("logprobs") {
+        operation.training.logprobs = Some(numbers);
+    }
+    Ok(())
+}
+
+/// Takes what a step, a call or a result says into an operation; what no operation has goes to its metadata.
+pub(super) fn take(mut said: Map<String, Value>, operation: &mut Operation) {
+    for key in ["observed", "evidence", "role", "branch", "content_captured"] {
+        said.shift_remove(key);
+    }
+    if let Some(kind) = word(&said, "kind").as_deref().and_then(Kind::from_name) {
+        operation.kind = kind;
+        said.shift_remove("kind");
+    }
+    if said.get("name").and_then(Value::as_str).is_some() {
+        said.shift_remove("name");
+    }
+    read_facts(&mut said, operation);
+    operation.metadata.extend(said);
+}
+
+/// Takes place and times out of the free space; without times of its own an operation ended when the step says.
+pub(super) fn place(extra: &mut Map<String, Value>, stamp: Option<UnixNanos>) -> Place {
+    let mut group = |key: &str| match extra.get(key) {
+        Some(Value::Object(_)) => extra.shift_remove(key).and_then(|value| value.as_object().cloned()),
+        _ => None,
+    };
+    let (ancestry, invocation) = (group("ancestry").unwrap_or_default(), group("invocation"));
+    let invocation = invocation.unwrap_or_default();
+    let at = |key: &str| invocation.get(key).and_then(Value::as_f64).and_then(seconds);
+    let (start, end) = (at("start_timestamp"), at("end_timestamp"));
+    let running = word(&invocation, "status").as_deref() == Some("running");
+    Place {
+        id: word(&ancestry, "function_id"),
+        name: word(&ancestry, "function_name"),
+        parent: word(&ancestry, "parent_id"),
+        parent_name: word(&ancestry, "parent_name"),
+        start: start.or(stamp.filter(|_| running)),
+        end: end.or(stamp.filter(|_| !running)),
+        running,
+    }
+}
+
+/// Seconds since 1970, to the microsecond.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "in range, as the filter has it"
+)]
+fn seconds(at: f64) -> Option<UnixNanos> {
+    let in_range = (0.0..1.8e10).contains(&at);
+    in_range.then(|| UnixNanos(((at * 1e6).round() as u64).saturating_mul(1_000)))
+}

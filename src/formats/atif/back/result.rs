@@ -1,0 +1,186 @@
+//! Results of calls.
+
+use serde_json::Value;
+
+use super::place::{place, take};
+use super::step::{Talk, Told, results};
+use super::{Reader, Result, content, extra};
+use crate::formats::back::{At, NoteKind, searched, time};
+use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
+
+/// A result as the message that the model was given.
+pub(super) fn answer(at: &At<'_>, call: &ToolCall) -> Result<Message> {
+    let said = extra(at)?;
+    let mut message = Message {
+        role: Role::Tool,
+        tool_call_id: call.id.clone(),
+        name: Some(call.name.clone()),
+        is_error: said.get("is_error") == Some(&Value::Bool(true)),
+        ..Message::default()
+    };
+    if let Some(content) = at.some("content") {
+        match content::value(&content)? {
+            Some(value) if content.value.is_string() && !value.is_string() => message.result = Some(value),
+            _ => message.parts = content::parts(&content)?,
+        }
+    }
+    Ok(message)
+}
+
+impl Reader<'_> {
+    /// The results of a step, each with the place of the call that it answers.
+    pub(super) fn answers<'a>(&mut self, at: &At<'a>, calls: &[(At<'a>, ToolCall)]) -> Result<Vec<(At<'a>, Option<usize>)>> {
+        let list = results(at)?;
+        let mut free: Vec<usize> = (0..calls.len()).collect();
+        let mut named = Vec::with_capacity(list.len());
+        for result in &list {
+            result.object()?;
+            let call = match result.text_of("source_call_id")? {
+                Some(id) if !calls.is_empty() => {
+                    let place = calls.iter().position(|(_, call)| call.id.as_deref() == Some(id));
+                    let place = place.ok_or_else(|| {
+                        let at = result.get("source_call_id").unwrap_or_else(|| result.clone());
+                        at.refuse(format!("no call of this step has the id `{id}`"))
+                    })?;
+                    free.retain(|other| *other != place);
+                    Some(place)
+                }
+                _ => None,
+            };
+            named.push(call);
+        }
+        let nameless = named.iter().filter(|call| call.is_none()).count();
+        // What the environment shows after several calls is the last one's.
+        free.drain(..free.len().saturating_sub(nameless));
+        let mut free = free.into_iter();
+        let mut out = Vec::with_capacity(list.len());
+        for (result, call) in list.into_iter().zip(named) {
+            let call = call.or_else(|| {
+                let call = free.next()?;
+                self.note(
+                    &result,
+                    NoteKind::ByPosition,
+                    "no `source_call_id`: it answers a call by its position",
+                );
+                Some(call)
+            });
+            out.push((result, call));
+        }
+        Ok(out)
+    }
+
+    /// The tools that calls of a step ran. `caller`: the model call that asked for them.
+    pub(super) fn executions(
+        &mut self,
+        at: &At<'_>,
+        calls: &[(At<'_>, ToolCall)],
+        told: &Told,
+        caller: Option<usize>,
+        talk: &mut Talk<'_>,
+    ) -> Result<()> {
+        let results = self.answers_again(at, calls)?;
+        for (index, (call_at, call)) in calls.iter().enumerate() {
+            let result = results.iter().find(|(_, place)| *place == Some(index)).map(|(result, _)| result);
+            let mut about = extra(call_at)?;
+            // An operation of its own is told by its step.
+            let is_step = caller.is_none() && calls.len() == 1 && !about.contains_key("ancestry");
+            if is_step {
+                about.extend(told.extra.clone());
+            }
+            // What only messages told of was no operation.
+            let is_span = about.get("observed").and_then(Value::as_str) != Some("messages")
+                && (result.is_some() || about.contains_key("invocation") || caller.is_none());
+            let mut said = result.map(extra).transpose()?.unwrap_or_default();
+            let stamp = said.shift_remove("timestamp");
+            let stamp = stamp.as_ref().and_then(Value::as_str).and_then(time);
+            for earlier in said.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
+                let root = At::root("atif", earlier, format!("{}.extra.earlier_results", at.path));
+                self.execution(
+                    &root,
+                    call,
+                    Some(&root),
+                    serde_json::Map::new(),
+                    serde_json::Map::new(),
+                    None,
+                    caller,
+                    talk,
+                )?;
+            }
+            for key in ["earlier_results", "branch", "is_error"] {
+                said.shift_remove(key);
+            }
+            let tool = if is_span {
+                let stamp = stamp.or(told.stamp.filter(|_| is_step));
+                let own = self.execution(call_at, call, result, about, said, stamp, caller, talk)?;
+                Some(own)
+            } else {
+                None
+            };
+            if let Some(references) = result.and_then(|result| result.some("subagent_trajectory_ref")) {
+                for reference in references.items()? {
+                    self.referred(&reference, tool.unwrap_or(talk.agent), talk)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The same without notes, which stand there.
+    fn answers_again<'a>(&mut self, at: &At<'a>, calls: &[(At<'a>, ToolCall)]) -> Result<Vec<(At<'a>, Option<usize>)>> {
+        let notes = self.story.notes.len();
+        let out = self.answers(at, calls);
+        self.story.notes.truncate(notes);
+        out
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of a call and of its result")]
+    fn execution(
+        &mut self,
+        at: &At<'_>,
+        call: &ToolCall,
+        result: Option<&At<'_>>,
+        mut about: serde_json::Map<String, Value>,
+        said: serde_json::Map<String, Value>,
+        stamp: Option<crate::span::UnixNanos>,
+        caller: Option<usize>,
+        talk: &mut Talk<'_>,
+    ) -> Result<usize> {
+        let place = place(&mut about, stamp);
+        let content = result.and_then(|result| result.some("content"));
+        let mut value = content.as_ref().map(content::value).transpose()?.flatten();
+        let mut operation = Operation {
+            kind: Kind::Tool,
+            name: place.name().unwrap_or_else(|| call.name.clone()),
+            ..Operation::default()
+        };
+        let failed = result.is_some_and(|result| result.value.pointer("/extra/is_error") == Some(&Value::Bool(true)));
+        take(about, &mut operation);
+        take(said, &mut operation);
+        let text = value.as_ref().and_then(Value::as_str).map(str::to_owned);
+        if failed && operation.failure.is_none() {
+            operation.failure = Some(Failure {
+                message: text.clone(),
+                ..Failure::default()
+            });
+        }
+        let words = operation.failure.as_ref().map(|failure| format!("Error: {}", failure.text()));
+        if words.is_some() && words == text {
+            value = None;
+        }
+        if matches!(operation.kind, Kind::Tool | Kind::Handoff) {
+            let own = place.is(call.id.as_deref());
+            let tool: &mut ToolUse = operation.tool.get_or_insert_default();
+            tool.name = Some(call.name.clone());
+            tool.call_id = call.id.clone().filter(|_| caller.is_some() || !own);
+            tool.arguments.clone_from(&call.arguments);
+            tool.result = value;
+        } else {
+            searched(&mut operation, call.arguments.as_ref(), value);
+        }
+        let draft = self.place(at, operation, place, talk);
+        if let Some(draft) = self.story.drafts.get_mut(draft) {
+            draft.after = caller;
+        }
+        Ok(draft)
+    }
+}

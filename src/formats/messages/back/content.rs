@@ -1,0 +1,121 @@
+//! One message of a row.
+
+use serde_json::{Map, Value};
+
+use super::Result;
+use crate::formats::back::{At, kind_of};
+use crate::operation::message::Media;
+use crate::operation::{Message, Part, Role, ToolCall};
+
+/// A message, and whether it has arguments as text.
+pub(super) fn message(at: &At<'_>) -> Result<(Message, bool)> {
+    at.object()?;
+    let role = at.need("role")?;
+    let role = match role.text()? {
+        "system" => Role::System,
+        "developer" => Role::Developer,
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "tool" | "function" => Role::Tool,
+        other => {
+            return Err(role.refuse(format!(
+                "`system`, `developer`, `user`, `assistant` or `tool` is wanted, found `{other}`"
+            )));
+        }
+    };
+    let mut message = Message {
+        role,
+        name: at.text_of("name")?.map(str::to_owned),
+        tool_call_id: at.text_of("tool_call_id")?.map(str::to_owned),
+        ..Message::default()
+    };
+    if let Some(content) = at.some("content") {
+        message.parts = parts(&content)?;
+    }
+    for key in ["reasoning_content", "reasoning", "thinking"] {
+        if let Some(text) = at.get(key).and_then(|thought| thought.value.as_str()) {
+            let thought = Part::Reasoning {
+                text: Some(text.to_owned()),
+                opaque: Map::new(),
+            };
+            message.parts.insert(0, thought);
+            break;
+        }
+    }
+    let mut is_text = false;
+    if let Some(calls) = at.some("tool_calls") {
+        for call in calls.items()? {
+            let (call, as_text) = self::call(&call)?;
+            is_text |= as_text;
+            message.tool_calls.push(call);
+        }
+    }
+    Ok((message, is_text))
+}
+
+fn parts(at: &At<'_>) -> Result<Vec<Part>> {
+    match at.value {
+        Value::String(text) if text.is_empty() => Ok(Vec::new()),
+        Value::String(text) => Ok(vec![Part::Text(text.clone())]),
+        Value::Array(_) => at.items()?.iter().map(part).collect(),
+        other => Err(at.refuse(format!("text, null or a list of parts is wanted, found {}", kind_of(other)))),
+    }
+}
+
+fn part(at: &At<'_>) -> Result<Part> {
+    if let Value::String(text) = at.value {
+        return Ok(Part::Text(text.clone()));
+    }
+    at.object()?;
+    let media = |modality: &str, uri: Option<&str>| {
+        Part::Media(Media {
+            modality: modality.to_owned(),
+            uri: uri.map(str::to_owned),
+            raw: at.value.clone(),
+            ..Media::default()
+        })
+    };
+    Ok(match at.text_of("type")? {
+        Some("text") => Part::Text(at.need("text")?.text()?.to_owned()),
+        Some("image_url") => {
+            let url = at.need("image_url")?;
+            let uri = url.value.as_str().or_else(|| url.value.get("url")?.as_str());
+            media("image", Some(uri.ok_or_else(|| url.refuse("an address is wanted"))?))
+        }
+        Some(kind @ ("image" | "audio" | "video")) => {
+            let uri = ["url", "path", kind].into_iter().find_map(|key| at.value.get(key)?.as_str());
+            media(kind, uri)
+        }
+        _ => Part::Other(at.value.clone()),
+    })
+}
+
+/// A call, and whether its arguments are text.
+fn call(at: &At<'_>) -> Result<(ToolCall, bool)> {
+    at.object()?;
+    let function = at.some("function").unwrap_or_else(|| at.clone());
+    let name = function.need("name")?.text()?.to_owned();
+    let arguments = function.need("arguments")?;
+    let mut call = ToolCall {
+        id: at.text_of("id")?.map(str::to_owned),
+        name,
+        ..ToolCall::default()
+    };
+    let is_text = arguments.value.is_string();
+    match arguments.value {
+        Value::Object(_) => call.arguments = Some(arguments.value.clone()),
+        Value::String(text) if text.trim().is_empty() => {}
+        Value::String(text) => {
+            let opened: Option<Value> = serde_json::from_str(text).ok();
+            match opened {
+                Some(Value::Object(map)) => call.arguments = Some(map.into()),
+                Some(other) => return Err(arguments.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&other)))),
+                None => call.arguments = Some(text.as_str().into()),
+            }
+            call.arguments_text = Some(text.clone());
+        }
+        Value::Null => {}
+        other => return Err(arguments.refuse(format!("an object or its JSON text is wanted, found {}", kind_of(other)))),
+    }
+    Ok((call, is_text))
+}

@@ -1,0 +1,71 @@
+//! Rows of chat messages to spans.
+//!
+//! | row | span |
+//! |---|---|
+//! | row | a trace: its id is made of all the row says, so the same row is the same trace |
+//! | assistant message | a model call: what stands before it went in |
+//! | assistant message in `prompt`, or marked as no target (`weight: 0`, `training: false`, `trainable: false`) | input of the model calls after it |
+//! | tool message | the execution of the call that it answers |
+//! | user message after the last assistant's | a person's input |
+//! | `tools` | tools offered to the model calls |
+//!
+//! Both flavours are read: arguments as an object and as JSON text, tools as a list and as JSON text, `messages`, and `prompt` with
+//! `completion`. A row has no times: all are marked as unknown.
+
+mod content;
+mod talk;
+
+use serde_json::Value;
+
+use crate::formats::back::{At, DisassembleError, Story, tool_definition, trace_id};
+use crate::operation::ToolDefinition;
+
+type Result<T> = std::result::Result<T, DisassembleError>;
+
+/// The trace of a row.
+pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
+    at.object()?;
+    let id = trace_id("messages", &at.value.to_string());
+    let mut story = Story::new("messages", id, None);
+    let tools = match at.some("tools") {
+        Some(tools) => tools_of(&tools, &mut story)?,
+        None => Vec::new(),
+    };
+    let mut talk = talk::Talk::new(&mut story, tools);
+    if at.get("messages").is_some() {
+        talk.messages(&at.need("messages")?, false)?;
+    } else {
+        talk.messages(&at.need("prompt")?, true)?;
+        talk.messages(&at.need("completion")?, false)?;
+        talk.is_split();
+    }
+    talk.finish(at)?;
+    Ok(vec![story])
+}
+
+/// A list of tools in OpenAI's function form, or its JSON text.
+fn tools_of(at: &At<'_>, story: &mut Story) -> Result<Vec<ToolDefinition>> {
+    let Some(text) = at.value.as_str() else {
+        return definitions(at);
+    };
+    let opened: Value = serde_json::from_str(text).map_err(|error| at.refuse(format!("text that is no JSON: {error}")))?;
+    story.options.push(("messages.tools".to_owned(), "text".to_owned()));
+    if opened.is_null() {
+        return Ok(Vec::new());
+    }
+    definitions(&At::root("messages", &opened, at.path.clone()))
+}
+
+fn definitions(at: &At<'_>) -> Result<Vec<ToolDefinition>> {
+    let mut out = Vec::new();
+    for tool in at.items()? {
+        let map = tool.object()?;
+        let function = map.get("function").unwrap_or(tool.value);
+        let Some(mut definition) = tool_definition(function) else {
+            continue;
+        };
+        definition.description = definition.description.filter(|text| !text.is_empty());
+        out.push(definition);
+    }
+    Ok(out)
+}

@@ -1,0 +1,138 @@
+//! Documents in files: rows of data sets, runs that stand in several files, media beside documents.
+#![cfg(feature = "server")]
+#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+
+#[path = "support/serving.rs"]
+mod serving;
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use serde_json::{Value, json};
+use serving::spanbridge;
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("text")
+}
+
+fn documents(output: &Output) -> Vec<Value> {
+    let said = String::from_utf8_lossy(&output.stdout);
+    said.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn row(number: usize) -> Value {
+    json!({"messages": [
+        {"role": "user", "content": format!("Question {number}?")},
+        {"role": "assistant", "content": "", "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "look", "arguments": {"n": number}}}]},
+        {"role": "tool", "content": "found", "tool_call_id": "c", "name": "look"},
+        {"role": "assistant", "content": format!("Answer {number}.")},
+    ]})
+}
+
+#[test]
+fn each_row_is_a_trace_of_its_own() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("rows.jsonl");
+    let rows: Vec<Value> = (0..30).map(row).collect();
+    let lines: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    fs::write(&file, &lines).expect("writes");
+    let output = spanbridge(&["convert", "--to", "messages", text(&file)]);
+    assert_eq!(documents(&output), rows, "{}", stderr(&output));
+    let data = directory.path().join("data");
+    let import = || stderr(&spanbridge(&["import", "--data-dir", text(&data), text(&file)]));
+    let (first, second) = (import(), import());
+    assert!(first.contains("120 spans stored, 0 already stored before"), "{first}");
+    assert!(second.contains("0 spans stored, 120 already stored before"), "{second}");
+    // A row that cannot be read: nothing of its file is stored.
+    let broken = directory.path().join("broken.jsonl");
+    fs::write(&broken, format!("{}\n{{\"messages\": [{{\"role\": \"bot\"}}]}}\n", row(99))).expect("writes");
+    let output = spanbridge(&["import", "--data-dir", text(&data), "--from", "messages", text(&broken)]);
+    let said = stderr(&output);
+    assert!(
+        said.contains("document 2: $.messages[0].role") && said.contains("0 spans stored"),
+        "{said}"
+    );
+    assert_eq!(output.status.code(), Some(1));
+}
+
+fn part(session: &str, steps: &Value) -> Value {
+    json!({"schema_version": "ATIF-v1.6", "session_id": session, "agent": {"name": "shell", "version": "1"}, "steps": steps})
+}
+
+#[test]
+fn files_that_a_trajectory_names_are_parts_of_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let write = |name: &str, document: &Value| {
+        let path = directory.path().join(name);
+        fs::write(&path, document.to_string()).expect("writes");
+        path
+    };
+    let reference = json!([{"session_id": "inner", "trajectory_path": "trajectory.inner.json"}]);
+    let mut whole = part(
+        "s",
+        &json!([
+            {"step_id": 1, "source": "user", "message": "Begin."},
+            {"step_id": 2, "source": "agent", "message": "", "metrics": {},
+             "tool_calls": [{"tool_call_id": "t", "function_name": "delegate", "arguments": {}}],
+             "observation": {"results": [{"source_call_id": "t", "content": "done", "subagent_trajectory_ref": reference}]}},
+        ]),
+    );
+    whole["continued_trajectory_ref"] = "trajectory.cont-1.json".into();
+    let main = write("trajectory.json", &whole);
+    let said = json!([
+        {"step_id": 1, "source": "user", "message": "Begin.", "is_copied_context": true},
+        {"step_id": 2, "source": "agent", "message": "The end.", "metrics": {}},
+    ]);
+    let next = write("trajectory.cont-1.json", &part("s-cont-1", &said));
+    let inside = json!([{"step_id": 1, "source": "agent", "message": "Inside.", "metrics": {}}]);
+    let inner = write("trajectory.inner.json", &part("inner", &inside));
+    // The shell sorts the continuation before the first file.
+    let output = spanbridge(&["convert", "--to", "atif", text(&next), text(&inner), text(&main)]);
+    let list = documents(&output);
+    assert_eq!(list.len(), 1, "{}", stderr(&output));
+    assert_eq!(list[0]["steps"].as_array().map(Vec::len), Some(4));
+    assert_eq!(list[0]["steps"][3]["message"], "The end.");
+    assert_eq!(list[0]["subagent_trajectories"][0]["steps"][0]["message"], "Inside.");
+    let reference = &list[0]["steps"][1]["observation"]["results"][0]["subagent_trajectory_ref"][0];
+    assert_eq!(reference["trajectory_id"], list[0]["subagent_trajectories"][0]["trajectory_id"]);
+    // Other formats tell of all of it.
+    let output = spanbridge(&["convert", "--to", "messages", text(&main)]);
+    let words = documents(&output).iter().map(Value::to_string).collect::<String>();
+    assert!(words.contains("Inside.") && words.contains("The end."), "{words}");
+    // No file above the folder is read.
+    whole["continued_trajectory_ref"] = "../trajectory.cont-1.json".into();
+    let folder = directory.path().join("below");
+    fs::create_dir(&folder).expect("made");
+    let outside = write("below/trajectory.json", &whole);
+    let output = spanbridge(&["convert", "--to", "atif", text(&outside)]);
+    assert_eq!(documents(&output), [whole]);
+}
+
+#[test]
+fn inline_images_are_written_beside_the_document() {
+    let case = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/made-images/001.traces.json");
+    let directory = tempfile::tempdir().expect("a directory");
+    let output = spanbridge(&["convert", "--to", "atif", "--output", text(directory.path()), text(&case)]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let mut named = 0;
+    for file in fs::read_dir(directory.path()).expect("made").flatten() {
+        let Ok(text) = fs::read_to_string(file.path()) else { continue };
+        let document: Value = serde_json::from_str(&text).expect("JSON");
+        for step in document["steps"].as_array().into_iter().flatten() {
+            for part in step["message"].as_array().into_iter().flatten() {
+                let Some(path) = part["source"]["path"].as_str().filter(|path| !path.starts_with("http")) else {
+                    continue;
+                };
+                named += 1;
+                assert!(directory.path().join(path).is_file(), "{path}");
+            }
+        }
+    }
+    assert!(named > 0, "the case has inline images");
+}
