@@ -189,9 +189,10 @@ fn addresses(line: &str, tell: &Sender<(&'static str, String)>) {
         let _ = tell.send((server, (*url).to_owned()));
     }
     let json: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
-    if json["message"] == "serving" {
+    if json.get("message").is_some_and(|message| message == "serving") {
         for (server, field) in SERVERS.into_iter().zip(["grpc", "http", "api"]) {
-            let _ = tell.send((server, format!("http://{}", json[field].as_str().expect("an address"))));
+            let address = json.get(field).and_then(serde_json::Value::as_str).expect("an address");
+            let _ = tell.send((server, format!("http://{address}")));
         }
     }
 }

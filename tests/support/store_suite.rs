@@ -1,5 +1,5 @@
 //! What holds of every store, whichever engine stands behind it.
-#![expect(clippy::expect_used, clippy::indexing_slicing, reason = "a test")]
+#![expect(clippy::expect_used, reason = "a test")]
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
