@@ -335,7 +335,7 @@ fn wrong_flags_are_told_before_anything_is_written() {
         (&["--split-by", "trace"], "--split"),
         (
             &["--redact", "[{ value = '(' , action = 'mask' }]"],
-            "redaction rule 1 has a value that is no regular expression",
+            "redaction rule 1 has a value that is not a regular expression",
         ),
         (&["--redact", "[{ value = 'x' , action = 'hash' }]"], "redact_hash_key"),
         (&["--redact", "no/such/file.toml"], "cannot read no/such/file.toml"),
