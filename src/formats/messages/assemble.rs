@@ -10,7 +10,7 @@ use crate::formats::json::{Json, Text};
 use crate::formats::text::compact;
 use crate::formats::{Assembled, Loss, LossReason, Options, facts, io};
 use crate::operation::{Kind, Message, Part, Role};
-use crate::run::{Run, Step};
+use crate::run::{Run, Step, Utterance};
 use crate::span::SpanId;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId, Transcript};
 
@@ -65,12 +65,13 @@ fn split(row: &mut Assembled<Row<'_>>) {
     row.prompt = std::mem::take(&mut row.messages);
 }
 
-/// A run's rows, each with its losses; no row where no model said anything.
+/// A run's rows, each with its losses; no row where neither a model nor the agent said anything.
 fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss>)> {
     let (results, transcript) = (Results::of(run), Transcript::of(run));
     let new = || Talk::new(run, &results, options);
     let is_one = options.is("messages.rows", "run");
     let mut talks: Vec<Talk<'a, '_>> = Vec::new();
+    let answer = run.answer.as_ref().filter(|answer| !answer.in_conversation);
     let about = facts::of_run_and_agent(run);
     let mut left: Vec<Loss> = about
         .iter()
@@ -96,10 +97,14 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
         };
         let mut talk = talks.pop_if(|_| is_one).unwrap_or_else(new);
         talk.conversation(transcript.exchanges(id), asked);
+        let is_of_scope = |answer: &&Utterance| run.steps.get(answer.step).is_some_and(|step| step.scope == id);
+        if let Some(answer) = answer.filter(is_of_scope) {
+            talk.answer(answer);
+        }
         talks.push(talk);
     }
     let mut rows: Vec<_> = talks.into_iter().map(Talk::finish).collect();
-    if let Some(answer) = run.answer.as_ref().filter(|answer| !answer.in_conversation) {
+    if let Some(answer) = answer {
         let words = io::text(&answer.content);
         let mut said = rows.iter().flat_map(|(row, _)| row).flat_map(|row| &row.messages);
         if !said.any(|message| message.content.trim() == words.trim()) {
@@ -147,6 +152,8 @@ struct Talk<'a, 'o> {
     tools: Offered<'a>,
     /// Facts of operations that a row has no place for.
     facts: BTreeSet<String>,
+    /// The model call without recorded words whose calls the last message has.
+    caller: Option<StepId>,
 }
 
 impl<'a, 'o> Talk<'a, 'o> {
@@ -159,6 +166,7 @@ impl<'a, 'o> Talk<'a, 'o> {
             row: Writer::new(text_arguments, mark(options), options.is("messages.ids", "mistral")),
             tools: Offered::default(),
             facts: BTreeSet::new(),
+            caller: None,
         }
     }
 
@@ -219,6 +227,9 @@ impl<'a, 'o> Talk<'a, 'o> {
     fn piece(&mut self, piece: &Exchange<'a>) {
         let step = piece.step.and_then(|step| step.of(self.run));
         let span = step.and_then(|step| step.span_id);
+        if !matches!(piece.kind, ExchangeKind::Unasked | ExchangeKind::SilentTurn) {
+            self.caller = None;
+        }
         if piece.branch {
             self.row
                 .lose(span, "the history was edited before this message", LossReason::Ambiguous);
@@ -247,8 +258,44 @@ impl<'a, 'o> Talk<'a, 'o> {
                     self.row.lose(None, what, LossReason::NoPlace);
                 }
             }
-            ExchangeKind::Unasked => self.row.lose(span, format!("{kind}: no model asked for it"), LossReason::NoPlace),
+            ExchangeKind::Unasked => match step.and_then(|step| self.silent_caller(step)) {
+                Some(caller) if self.row.has_words() => self.unrecorded_calls(piece, caller, span),
+                _ => self.row.lose(span, format!("{kind}: no model asked for it"), LossReason::NoPlace),
+            },
             _ => self.row.lose(span, format!("{kind}: its words"), LossReason::NoPlace),
+        }
+    }
+
+    /// The model call that ran this tool, where nothing is recorded of what it said.
+    fn silent_caller(&self, tool: &Step) -> Option<StepId> {
+        let caller = tool.dispatched_by?;
+        let said = self.run.steps.get(caller)?.operation.output_messages.as_deref();
+        said.is_none_or(<[Message]>::is_empty).then_some(caller)
+    }
+
+    /// Calls of a model call whose words are not recorded: the tools' spans tell what it asked for.
+    fn unrecorded_calls(&mut self, piece: &Exchange<'a>, caller: StepId, span: Option<SpanId>) {
+        if self.caller != Some(caller) {
+            self.row.assistant(Text::default(), None, !self.has_failed(piece), span);
+            self.caller = Some(caller);
+            let of_caller = self.run.steps.get(caller).and_then(|step| step.span_id);
+            self.row
+                .lose(of_caller, "the message with the calls of a model call", LossReason::Synthesized);
+        }
+        self.calls(piece, span);
+    }
+
+    /// The run's answer, where the row does not end with words of the assistant.
+    fn answer(&mut self, answer: &'a Utterance) {
+        let words = io::text(&answer.content);
+        if !words.trim().is_empty() && self.row.awaits_assistant() {
+            let span = self.run.steps.get(answer.step).and_then(|step| step.span_id);
+            self.row.assistant(words, None, true, span);
+            self.row.lose(
+                span,
+                "the last message: the agent's answer, which no model call holds",
+                LossReason::Synthesized,
+            );
         }
     }
 
@@ -310,6 +357,16 @@ impl<'a, 'o> Talk<'a, 'o> {
             (content, None)
         };
         self.row.assistant(content, thoughts.filter(|_| !is_openai), is_target, span);
+        self.calls(piece, span);
+        if let Some(answer) = answer {
+            self.row
+                .lose(span, "calls that the provider ran stand before the words", LossReason::Coerced);
+            self.row.assistant(answer, None, is_target, span);
+        }
+    }
+
+    /// The calls of the message that was written last.
+    fn calls(&mut self, piece: &Exchange<'a>, span: Option<SpanId>) {
         for asked in &piece.calls {
             let (arguments, wrapped) = exchange::arguments(self.run, asked);
             if wrapped {
@@ -342,11 +399,6 @@ impl<'a, 'o> Talk<'a, 'o> {
                 result: asked.results.last().map(|given| exchange::result(self.run, self.results, *given).0),
             };
             self.row.call(call, span);
-        }
-        if let Some(answer) = answer {
-            self.row
-                .lose(span, "calls that the provider ran stand before the words", LossReason::Coerced);
-            self.row.assistant(answer, None, is_target, span);
         }
     }
 }

@@ -48,8 +48,11 @@
 //! `messages.rows=turn` they train on earlier messages repeatedly.
 //!
 //! A row that starts with an assistant message, or in which a user message follows results, is written and reported:
-//! LLaMA-Factory drops it, Mistral's validator refuses one that begins with calls, the others accept it. A run without model output
-//! gives no row.
+//! LLaMA-Factory drops it, Mistral's validator refuses one that begins with calls, the others accept it.
+//!
+//! Where a model call has no recorded output, but the spans of its tools tell what it asked for, the row has a message with these
+//! calls. Where the row would not end with the assistant's words, it ends with the agent's answer. Both are reported as synthesized. A
+//! run with neither gives no row.
 //!
 //! # The way back
 //!

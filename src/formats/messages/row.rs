@@ -162,6 +162,20 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Whether anything but the system's prompt was said.
+    pub(super) fn has_words(&self) -> bool {
+        self.messages.iter().any(|message| message.role != "system")
+    }
+
+    /// Whether words of the assistant may come next: a person spoke last, or calls have their results.
+    pub(super) fn awaits_assistant(&self) -> bool {
+        !self.open.is_empty()
+            || self
+                .messages
+                .last()
+                .is_some_and(|last| last.role != "assistant" && last.role != "system")
+    }
+
     /// Results stand right after their calls, one a call.
     fn answer(&mut self, span: Option<SpanId>) {
         for call in std::mem::take(&mut self.open) {

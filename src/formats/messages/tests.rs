@@ -7,7 +7,7 @@ use super::Messages;
 use crate::formats::testing::{Build, assistant, call, calling, mixed_up, samples, user};
 use crate::formats::{Format, Loss, LossReason, Options};
 use crate::operation::{Message, Role, ToolDefinition};
-use crate::run::{EntryKind, Run};
+use crate::run::{EntryKind, Id as _, Run, StepId};
 
 fn rows(run: &Run, options: &[(&str, &str)]) -> (Vec<Value>, Vec<Loss>) {
     let pairs = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
@@ -257,4 +257,30 @@ fn failed_calls_are_marked_where_asked() {
     for options in [&[("messages.mask", "failed")][..], &[("messages.mark", "training")]] {
         assert!(flags(options, "training").iter().all(Value::is_null));
     }
+}
+
+#[test]
+fn calls_of_a_model_call_without_recorded_output_stand_in_a_message() {
+    let mut build = Build::new();
+    let root = build.agent("agent", None, 0, 100);
+    let model = build.llm(root, 10, 20, &[user("How warm is it?")], None);
+    for (name, from) in [("inside", 21), ("outside", 22)] {
+        let tool = build.lone_tool(name, root, from, 30, json!({"scale": "C"}), json!("-3 °C"));
+        build.run.steps[tool].dispatched_by = Some(StepId::new(model));
+    }
+    build.lone_tool("log", root, 40, 50, json!({}), json!("kept"));
+    build.answer("-3 °C.", root, false);
+    let (list, losses) = rows(&build.run, &[]);
+    let expected = [
+        ("user", "How warm is it?"),
+        ("assistant", ""),
+        ("tool", "-3 °C"),
+        ("tool", "-3 °C"),
+        ("assistant", "-3 °C."),
+    ];
+    assert_eq!(told(&list[0]), expected.map(|(role, words)| (role.to_owned(), words.to_owned())));
+    assert_eq!(list[0]["messages"][1]["tool_calls"][1]["function"]["name"], "outside");
+    let synthesized = losses.iter().filter(|loss| loss.reason == LossReason::Synthesized);
+    assert!(synthesized.count() >= 2, "{losses:?}");
+    assert!(losses.iter().any(|loss| loss.what == "tool: no model asked for it"), "{losses:?}");
 }
