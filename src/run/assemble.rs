@@ -6,8 +6,8 @@ use super::scopes::Scopes;
 use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
-    agent_results, conversation, conversation_entries, duplicates, echoed_errors, failure, interrupts, order, question, readings, root,
-    run_scopes, running_sums, same_calls, steps, tool_calls,
+    agent_results, conversation, conversation_entries, duplicates, echoed_errors, failure, interrupts, order, question, readings,
+    request_models, root, run_scopes, running_sums, same_calls, steps, tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LogRecord, Span, TraceId};
@@ -42,6 +42,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     let readings = readings::read(&mut trace, records, registry);
     let mut nodes = duplicates::merge_all(readings);
     running_sums::subtract(&mut nodes);
+    request_models::give_to_calls(&mut nodes);
     agent_results::give_to_tools(&mut nodes);
     let scopes = Scopes::of(&nodes);
     let mut conversations = conversation::reconstruct(&mut nodes, &scopes);

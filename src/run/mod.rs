@@ -25,6 +25,7 @@ mod node;
 mod order;
 mod question;
 mod readings;
+mod request_models;
 mod results;
 mod root;
 mod run_scopes;
