@@ -7,8 +7,9 @@ use clap::Args;
 use serde_json::json;
 
 use super::convert::{format_of, option_of, options_of_environment};
+use super::decompress::read_plain;
 use super::failure::Failure;
-use super::input::{DEFAULT_LIMIT, Problem, read_plain};
+use super::input::{DEFAULT_LIMIT, Problem};
 use super::{out, status};
 use crate::formats::check::Checked;
 use crate::formats::{self, AnyFormat, Options};

@@ -4,6 +4,7 @@ mod check;
 mod complete;
 mod convert;
 mod data_set;
+mod decompress;
 mod doctor;
 mod explain;
 mod export;

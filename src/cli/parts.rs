@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use super::input::read_bounded;
+use super::decompress::read_bounded;
 
 /// Files that another one names as its continuation or as a sub-agent's.
 pub(super) fn of(files: &[PathBuf]) -> HashSet<PathBuf> {

@@ -3,6 +3,8 @@
 
 use serde_json::{Map, Value};
 
+use super::at::At;
+use super::error::DisassembleError;
 use crate::operation::{
     Cost, Evaluation, Failure, Interrupt, Kind, Memory, Operation, Prompt, ResourceImpact, StateChange, Task, ToolDefinition,
 };
@@ -200,6 +202,21 @@ fn cost(value: &Value, operation: &mut Operation) -> bool {
     fill(&mut operation.cost.input, money("input"));
     fill(&mut operation.cost.output, money("output"));
     operation.cost != Cost::default()
+}
+
+/// Tools in OpenAI's function form, or bare.
+pub(in crate::formats) fn definitions(at: &At<'_>) -> Result<Vec<ToolDefinition>, DisassembleError> {
+    let mut out = Vec::new();
+    for tool in at.items()? {
+        let map = tool.object()?;
+        let function = map.get("function").unwrap_or(tool.value);
+        let Some(mut definition) = definition(function) else {
+            continue;
+        };
+        definition.description = definition.description.filter(|text| !text.is_empty());
+        out.push(definition);
+    }
+    Ok(out)
 }
 
 /// A tool as `{name, description, parameters}`, or in the shape of MCP's `tools/list`.

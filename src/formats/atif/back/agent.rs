@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::step::Talk;
 use super::{Parent, Reader, Result, extra, word};
-use crate::formats::back::{At, kind_of, read_facts, read_operations, read_run_facts, tool_definition};
-use crate::operation::{Kind, Operation, ToolDefinition};
+use crate::formats::back::{At, kind_of, read_facts, read_operations, read_run_facts, tool_definitions};
+use crate::operation::{Kind, Operation};
 use crate::span::SpanId;
 use crate::transcript::NESTING_LIMIT;
 
@@ -63,7 +63,7 @@ impl Reader<'_> {
             operation.metadata.extend(said);
         }
         let tools = match about.some("tool_definitions") {
-            Some(tools) => definitions(&tools)?,
+            Some(tools) => tool_definitions(&tools)?,
             None => Vec::new(),
         };
         let mut talk = Talk::new(agent, depth, tools, about.text_of("model_name")?.map(str::to_owned));
@@ -232,21 +232,6 @@ fn places(steps: &[At<'_>]) -> Vec<String> {
     out.sort_unstable();
     out.dedup();
     out
-}
-
-/// Tools in OpenAI's function form, or bare.
-fn definitions(at: &At<'_>) -> Result<Vec<ToolDefinition>> {
-    let mut out = Vec::new();
-    for tool in at.items()? {
-        let map: &Map<String, Value> = tool.object()?;
-        let function = map.get("function").unwrap_or(tool.value);
-        let Some(mut definition) = tool_definition(function) else {
-            continue;
-        };
-        definition.description = definition.description.filter(|text| !text.is_empty());
-        out.push(definition);
-    }
-    Ok(out)
 }
 
 /// A value's kind, for people.

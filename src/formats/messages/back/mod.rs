@@ -17,7 +17,7 @@ mod talk;
 
 use serde_json::Value;
 
-use crate::formats::back::{At, DisassembleError, Story, tool_definition, trace_id};
+use crate::formats::back::{At, DisassembleError, Story, tool_definitions, trace_id};
 use crate::operation::ToolDefinition;
 
 type Result<T> = std::result::Result<T, DisassembleError>;
@@ -46,26 +46,12 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
 /// A list of tools in OpenAI's function form, or its JSON text.
 fn tools_of(at: &At<'_>, story: &mut Story) -> Result<Vec<ToolDefinition>> {
     let Some(text) = at.value.as_str() else {
-        return definitions(at);
+        return tool_definitions(at);
     };
     let opened: Value = serde_json::from_str(text).map_err(|error| at.refuse(format!("text that is no JSON: {error}")))?;
     story.options.push(("messages.tools".to_owned(), "text".to_owned()));
     if opened.is_null() {
         return Ok(Vec::new());
     }
-    definitions(&At::root("messages", &opened, at.path.clone()))
-}
-
-fn definitions(at: &At<'_>) -> Result<Vec<ToolDefinition>> {
-    let mut out = Vec::new();
-    for tool in at.items()? {
-        let map = tool.object()?;
-        let function = map.get("function").unwrap_or(tool.value);
-        let Some(mut definition) = tool_definition(function) else {
-            continue;
-        };
-        definition.description = definition.description.filter(|text| !text.is_empty());
-        out.push(definition);
-    }
-    Ok(out)
+    tool_definitions(&At::root("messages", &opened, at.path.clone()))
 }

@@ -1,0 +1,73 @@
+//! The bytes of a file after decompression, within a limit.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::input::Problem;
+use crate::receiver::limits::{Encoding, InflateError, inflate};
+
+/// A file's name for people, and its bytes after decompression; `-` is standard input.
+pub(super) fn read_plain(path: &Path, limit: usize) -> (String, Result<Vec<u8>, Problem>) {
+    let (file, bytes) = if path.as_os_str() == "-" {
+        ("standard input".to_owned(), read_bounded(io::stdin().lock(), limit))
+    } else {
+        let bytes = File::open(path).and_then(|opened| read_bounded(opened, limit));
+        (path.display().to_string(), bytes)
+    };
+    let bytes = match bytes {
+        Ok(bytes) if bytes.len() > limit => Err(too_large(&file, limit)),
+        Ok(bytes) => plain(&file, Cow::Owned(bytes), limit).map(Cow::into_owned),
+        Err(source) => Err(Problem::Io {
+            file: file.clone(),
+            source,
+        }),
+    };
+    (file, bytes)
+}
+
+pub(super) fn plain<'a>(file: &str, bytes: Cow<'a, [u8]>, limit: usize) -> Result<Cow<'a, [u8]>, Problem> {
+    let Some(encoding) = Encoding::of_magic(&bytes) else {
+        return Ok(bytes);
+    };
+    if is_longer(&bytes, encoding, limit) {
+        return Err(too_large(file, limit));
+    }
+    match inflate(&bytes, encoding, limit) {
+        Ok(plain) => Ok(plain.into()),
+        Err(InflateError::TooLarge { .. }) => Err(too_large(file, limit)),
+        Err(source) => Err(Problem::Broken {
+            file: file.to_owned(),
+            encoding,
+            source,
+        }),
+    }
+}
+
+fn too_large(file: &str, limit: usize) -> Problem {
+    Problem::TooLarge {
+        file: file.to_owned(),
+        limit,
+    }
+}
+
+pub(super) fn read_bounded(from: impl Read, limit: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take((limit as u64).saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Whether more comes out than is allowed, found out without keeping any of it: it may be a bomb.
+fn is_longer(bytes: &[u8], encoding: Encoding, limit: usize) -> bool {
+    let count = |reader: &mut dyn Read| {
+        let most = (limit as u64).saturating_add(1);
+        // A broken stream is told when it is read.
+        io::copy(&mut reader.take(most), &mut io::sink()).is_ok_and(|counted| counted == most)
+    };
+    match encoding {
+        Encoding::Gzip => count(&mut flate2::read::MultiGzDecoder::new(bytes)),
+        Encoding::Zstd => zstd::stream::read::Decoder::new(bytes).is_ok_and(|mut reader| count(&mut reader)),
+        Encoding::Deflate => count(&mut flate2::read::ZlibDecoder::new(bytes)),
+    }
+}
