@@ -2,15 +2,11 @@
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 #![cfg(feature = "server")]
 
-use std::alloc::System;
-use std::sync::Mutex;
-
 use arbitrary::Unstructured;
 use bodies::Body;
 use spanbridge::otlp::scan;
 use spanbridge::span::Signal;
 use spanbridge::store::Chunk;
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use support::Chance;
 
 mod support;
@@ -18,12 +14,6 @@ mod support;
 #[path = "fuzz/src/bodies.rs"]
 #[allow(dead_code, unreachable_pub, clippy::cast_possible_truncation, reason = "shared with the fuzzers")]
 mod bodies;
-
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
-
-/// One at a time: the allocator counts for the whole program.
-static ONE: Mutex<()> = Mutex::new(());
 
 /// What one request took.
 struct Cost {
@@ -40,19 +30,20 @@ fn cost(body: &Body) -> Cost {
     let request = body.protobuf();
     let length = request.len();
     let signal = if body.logs { Signal::Logs } else { Signal::Traces };
-    let region = Region::new(ALLOCATOR);
     let mut asked = 0;
-    let scanned = scan::scan_within(&request, signal, &["session.id"], &mut |more| {
-        asked += more;
-        true
+    let mut divided = None;
+    let allocations = allocation_counter::measure(|| {
+        let scanned = scan::scan_within(&request, signal, &["session.id"], &mut |more| {
+            asked += more;
+            true
+        });
+        divided = Some(Chunk::divide(scanned.expect("a request"), request));
     });
-    let divided = Chunk::divide(scanned.expect("a request"), request);
-    let change = region.change();
     let cost = Cost {
         length,
         asked,
-        kept: change.bytes_allocated.saturating_sub(change.bytes_deallocated),
-        work: change.bytes_allocated,
+        kept: usize::try_from(allocations.bytes_current).unwrap_or_default(),
+        work: usize::try_from(allocations.bytes_total).expect("a count"),
     };
     drop(divided);
     cost
@@ -68,7 +59,6 @@ fn bodies(count: u64) -> impl Iterator<Item = Body> {
 
 #[test]
 fn what_is_kept_was_asked_for() {
-    let _one = ONE.lock().expect("unbroken");
     for body in bodies(120) {
         let Cost { length, asked, kept, .. } = cost(&body);
         assert!(kept <= asked + 4_096, "{kept} bytes kept, {asked} asked for, of {length}: {body:?}");
@@ -77,7 +67,6 @@ fn what_is_kept_was_asked_for() {
 
 #[test]
 fn four_times_the_request_is_four_times_the_work() {
-    let _one = ONE.lock().expect("unbroken");
     for body in bodies(30).filter(|body| body.traces > 20) {
         let small = cost(&body);
         let large = cost(&Body { scale: 4, ..body });

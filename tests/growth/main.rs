@@ -1,7 +1,7 @@
 //! Large and deep runs: the stack holds, and eight times the items are about eight times the work.
 //!
 //! Work is counted in bytes allocated, in bytes written and in time of the processor, for the run and for each format on
-//! its own. Time of the thread and not of the clock: what else the machine does does not count. `SPANBRIDGE_FULL=1` takes
+//! its own. Both are counted for one thread: what other tests and other programs do does not count. `SPANBRIDGE_FULL=1` takes
 //! 64,000 items.
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
 

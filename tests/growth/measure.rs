@@ -1,22 +1,14 @@
 //! How much work a batch is.
 
-use std::alloc::System;
-use std::sync::Mutex;
 use std::time::Duration;
 
+use allocation_counter::measure as count_allocations;
 use rustix::time::{ClockId, clock_gettime};
 use spanbridge::dialect::Registry;
 use spanbridge::formats::{FORMATS, Layout, Options};
 use spanbridge::run;
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 
 use crate::shapes::Batch;
-
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
-
-/// One shape at a time: the allocator counts for the whole program.
-static ONE: Mutex<()> = Mutex::new(());
 
 /// Linear work is 8 times the time, what grows with the square 64 times.
 const TIMES: u64 = 8;
@@ -83,14 +75,14 @@ struct Work {
 fn works(batch: Batch) -> Vec<Work> {
     let mut list = Vec::new();
     let mut measure = |place: String, work: &mut dyn FnMut() -> usize| {
-        let (region, begin) = (Region::new(ALLOCATOR), worked());
-        let written = work();
+        let mut written = 0;
+        let begin = worked();
+        let allocations = count_allocations(|| written = work());
         let time = worked() - begin;
-        let allocated = region.change().bytes_allocated;
         list.push(Work {
             place,
             written,
-            allocated,
+            allocated: usize::try_from(allocations.bytes_total).unwrap(),
             time,
         });
     };
@@ -116,7 +108,6 @@ fn works(batch: Batch) -> Vec<Work> {
 
 /// Everything that is made of a batch: bytes written, bytes allocated.
 pub(crate) fn work(batch: Batch) -> (usize, usize) {
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let works = works(batch);
     (
         works.iter().map(|work| work.written).sum(),
@@ -126,7 +117,6 @@ pub(crate) fn work(batch: Batch) -> (usize, usize) {
 
 /// Eight times the items are about eight times the work. On a thread with the stack that the server's threads have.
 pub(crate) fn grows_evenly(make: impl Fn(u64) -> Batch + Sync) {
-    let _one = ONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let run = || {
         let mut slow = Vec::new();
         for _ in 0..ATTEMPTS {
