@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Loss, LossReason, facts};
+use super::facts;
+use super::loss::{Loss, LossReason};
 use crate::operation::{Message, Part};
 use crate::run::{Run, Step};
 use crate::span::SpanId;

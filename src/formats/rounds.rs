@@ -1,6 +1,6 @@
 //! A conversation by rounds: what a person said, and what was done until the person spoke again.
 
-use crate::formats::{exchange, io};
+use super::{exchange, io};
 use crate::operation::{Message, Role};
 use crate::transcript::{Exchange, ExchangeKind};
 

@@ -4,7 +4,8 @@
 use super::calls::Results;
 use super::ids::Ids;
 use super::json::{Json, Text, trimmed};
-use super::{Loss, LossReason, exchange, io};
+use super::loss::{Loss, LossReason};
+use super::{exchange, io};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Kind, Message, Role};
 use crate::run::{self, Run, Step};

@@ -2,8 +2,9 @@
 
 use super::document::{Content, Event};
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::loss::LossReason;
 use crate::formats::lost::Lost;
-use crate::formats::{LossReason, calls, io};
+use crate::formats::{calls, io};
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Part};
 use crate::run::Step;

@@ -5,10 +5,11 @@ use serde_json::Value;
 use super::document::{Body, FieldChange, Interrupt, MemoryRead, MemoryWrite, StateChange};
 use super::step::Making;
 use super::words::words;
+use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::json_read::recorded;
+use crate::formats::loss::LossReason;
 use crate::formats::text::compact;
-use crate::formats::{LossReason, io};
 use crate::operation::{Kind, Memory};
 
 impl<'a> Making<'a, '_> {

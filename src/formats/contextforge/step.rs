@@ -4,9 +4,11 @@ use serde_json::Value;
 
 use super::document::{Body, FinalOutput, LlmCall, ResourceImpact, Retrieval, RetrievalResult, ToolCall, UserInput};
 use super::words::{Words, joined, joined_words, words};
+use crate::formats::choice::Options;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::loss::{Loss, LossReason};
 use crate::formats::text::compact;
-use crate::formats::{Loss, LossReason, Options, calls, facts, io};
+use crate::formats::{calls, facts, io};
 use crate::operation::{Document, Kind, Message, Operation};
 use crate::run::{Observed, Run, Step};
 

@@ -2,12 +2,15 @@
 
 use super::document::{Case, Conversation, Single};
 use super::told::{self, Interaction, Source};
+use crate::formats::choice::Options;
 use crate::formats::exchange::Offered;
+use crate::formats::format::Assembled;
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::loss::{Loss, LossReason};
 use crate::formats::lost::Lost;
 use crate::formats::rounds::{self, Rounds};
-use crate::formats::{Assembled, Loss, LossReason, Options, calls, facts, io};
+use crate::formats::{calls, facts, io};
 use crate::operation::Kind;
 use crate::run::{Run, Scope};
 use crate::transcript::{Exchanges, Transcript};

@@ -1,12 +1,13 @@
 //! A round of a conversation as a case tells it.
 
 use super::document::Turn;
-use crate::formats::calls::Results;
+use crate::formats::calls::{self, Results};
 use crate::formats::exchange::{self, Offered};
+use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::loss::LossReason;
 use crate::formats::lost::Lost;
 use crate::formats::rounds::{self, Round};
-use crate::formats::{LossReason, calls, io};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message};
 use crate::run::{Run, Step, StepId};

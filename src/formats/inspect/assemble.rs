@@ -7,9 +7,11 @@ use super::events::{Events, seconds};
 use super::message;
 use super::model::{self, Usage};
 use super::talk::Telling;
+use crate::formats::format::Assembled;
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Assembled, Loss, LossReason, facts, io};
+use crate::formats::loss::{Loss, LossReason};
+use crate::formats::{facts, io};
 use crate::run::{Run, Step};
 use crate::transcript::{ScopeId, Transcript, is_model_call};
 

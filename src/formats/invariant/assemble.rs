@@ -5,8 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::document::{Annotation, Document, Event, Push, Row, Tools};
 use super::list::{Draft, List};
 use super::scopes::{self, Facts};
+use crate::formats::choice::Options;
+use crate::formats::facts;
+use crate::formats::format::Assembled;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Assembled, Loss, LossReason, Options, facts};
+use crate::formats::loss::{Loss, LossReason};
 use crate::run::{IdVec, Run, ScopeId, StepId, Utterance};
 use crate::transcript::NESTING_LIMIT;
 

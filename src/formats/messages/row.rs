@@ -5,8 +5,8 @@ use sha2::{Digest as _, Sha256};
 use super::document::{ChatMessage, Mark, Row};
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text, trimmed};
+use crate::formats::loss::{Loss, LossReason};
 use crate::formats::text::compact;
-use crate::formats::{Loss, LossReason};
 use crate::hash::HashSet;
 use crate::span::SpanId;
 

@@ -10,7 +10,7 @@ use super::words::{Words, text_of};
 use crate::formats::conversation_words::ConversationWords;
 use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Loss, LossReason};
+use crate::formats::loss::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Kind, Message, Role};
 use crate::run::{Entry, EntryKind, ResultEntry, Run, ScopeId, Step, StepId};

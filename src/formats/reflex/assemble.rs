@@ -2,10 +2,13 @@
 
 use super::document::{AgentTrace, NodeKind, TraceNode};
 use super::prompts::{self, Prompts};
-use crate::formats::calls::Results;
+use crate::formats::calls::{self, Results};
+use crate::formats::choice::Options;
+use crate::formats::format::Assembled;
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Assembled, Loss, LossReason, Options, calls, facts, io, order};
+use crate::formats::loss::{Loss, LossReason};
+use crate::formats::{facts, io, order};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Operation};
 use crate::run::{IdVec, Observed, Run, ScopeId, Step, StepId};

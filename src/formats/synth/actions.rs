@@ -6,7 +6,7 @@ use super::facts;
 use super::messages::{Messages, json_content, message, span, value_content};
 use crate::formats::calls::arguments_object;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Loss, LossReason};
+use crate::formats::loss::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::Message;
 use crate::run::{Entry, ResultEntry, Run, ScopeId, Step, StepId};

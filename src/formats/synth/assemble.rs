@@ -7,8 +7,9 @@ use super::events::{Events, Happened};
 use super::facts;
 use super::messages::{Messages, TimedMessage};
 use super::turns::Turns;
+use crate::formats::choice::Options;
+use crate::formats::format::Assembled;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Assembled, Options};
 use crate::run::Run;
 use crate::span::UnixNanos;
 

@@ -4,9 +4,9 @@ use super::document::{EnvironmentEvent, Event};
 use super::events::{Events, Happened, blocks, described, time};
 use super::facts;
 use super::turns::Turns;
-use crate::formats::LossReason;
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
+use crate::formats::loss::LossReason;
 use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step, StepId};
 

@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::loss::{Loss, LossReason};
 use crate::formats::text::compact;
 use crate::formats::thread::{Node, Thread, Words};
-use crate::formats::{Loss, LossReason, calls, exchange, io};
+use crate::formats::{calls, exchange, io};
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role};
 use crate::run::{Run, Step};

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::step::Talk;
 use super::{Parent, Reader, Result, extra, word};
-use crate::formats::back::{At, kind_of, read_facts, read_operations, read_run_facts, tool_definitions};
+use crate::formats::back::{At, read_facts, read_operations, read_run_facts, tool_definitions};
+use crate::formats::shape::kind_of;
 use crate::operation::{Kind, Operation};
 use crate::span::SpanId;
 use crate::transcript::NESTING_LIMIT;

@@ -6,7 +6,8 @@ use super::super::read::as_whole;
 use super::Result;
 use super::aliases::member;
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{At, kind_of, read_model_output, read_thoughts};
+use crate::formats::back::{At, read_model_output, read_thoughts};
+use crate::formats::shape::kind_of;
 use crate::operation::{Document, Failure, Interrupt, Kind, Memory, Operation, ResourceImpact, Search, StateChange, ToolUse};
 
 /// The operation of a step of a known type.

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 
 use super::content::{self, result};
 use super::{Result, by_position, take};
-use crate::formats::back::{At, NoteKind, Story, kind_of, read_operations, searched, time, tool_definition};
+use crate::formats::back::{At, NoteKind, Story, read_operations, searched, time, tool_definition};
+use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;

@@ -18,8 +18,9 @@ use serde_json::{Value, json};
 
 use super::limits::Limits;
 use super::rules;
-use crate::formats::Options;
-use crate::formats::back::{At, DisassembleError, NoteKind, Story, kind_of, trace_id};
+use crate::formats::back::{At, DisassembleError, NoteKind, Story, trace_id};
+use crate::formats::choice::Options;
+use crate::formats::shape::kind_of;
 use crate::span::TraceId;
 
 type Result<T> = std::result::Result<T, DisassembleError>;

@@ -17,7 +17,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, DisassembleError, NoteKind, Story, kind_of, read_facts, read_operations, read_run_facts, trace_id};
+use crate::formats::back::{At, DisassembleError, NoteKind, Story, read_facts, read_operations, read_run_facts, trace_id};
+use crate::formats::shape::kind_of;
 use crate::operation::{Kind, Operation};
 use crate::span::{TraceId, UnixNanos};
 

@@ -22,7 +22,8 @@ use serde_json::{Map, Value};
 
 use super::check::{Digest, digest};
 use super::document::SessionTrace;
-use crate::formats::back::{At, DisassembleError, Story, kind_of, read_run_facts, time, trace_id};
+use crate::formats::back::{At, DisassembleError, Story, read_run_facts, time, trace_id};
+use crate::formats::shape::kind_of;
 use crate::span::{TraceId, UnixNanos};
 
 type Result<T> = std::result::Result<T, DisassembleError>;
