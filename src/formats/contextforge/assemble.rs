@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::document::{AgentInfo, Step as Written, TaskInfo, TraceRun};
-use super::said;
+use super::draft::{Draft, Side};
+use super::input_output;
 use super::step::{self, Made};
 use super::words::words;
 use crate::formats::calls::Results;
@@ -61,8 +62,8 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRu
         });
     }
     let first = list.iter().map(|draft| draft.at).min();
-    list.extend(said::user_inputs(run, first, &starts, &mut ids, &mut losses));
-    list.extend(said::final_output(run, &mut ids));
+    list.extend(input_output::user_inputs(run, first, &starts, &mut ids, &mut losses));
+    list.extend(input_output::final_output(run, &mut ids));
     list.sort_by_key(|draft| (draft.at, draft.place));
 
     let document = TraceRun {
@@ -76,29 +77,6 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRu
         extra: Object::new(),
     };
     Assembled { document, losses }
-}
-
-/// Where a step stands among those of one time: words before the call that they go into, the answer at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Side {
-    Before,
-    Itself,
-    After,
-}
-
-pub(super) struct Draft<'a> {
-    pub(super) at: UnixNanos,
-    pub(super) place: (usize, Side),
-    pub(super) step: Written<'a>,
-}
-
-impl<'a> Draft<'a> {
-    fn write(self) -> Written<'a> {
-        Written {
-            timestamp: self.at.rfc3339().into(),
-            ..self.step
-        }
-    }
 }
 
 /// The trace id as a UUID: version 4, variant 10.

@@ -31,10 +31,12 @@
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
+mod deserialize;
 pub mod document;
+mod draft;
+mod input_output;
 mod memory;
 mod read;
-mod said;
 mod step;
 #[cfg(test)]
 mod tests;

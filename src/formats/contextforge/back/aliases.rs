@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use super::super::document::ALIASES;
 use super::super::read::known_type;
-use super::Result;
-use crate::formats::back::{At, NoteKind, Story};
+use crate::formats::back::{At, NoteKind, Result, Story};
 
 /// The page's word for the type of a step; a word that it does not know stays as it is.
 pub(super) fn step_type(at: &At<'_>) -> Result<String> {

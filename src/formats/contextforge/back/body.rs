@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::super::read::as_whole;
-use super::Result;
+use super::super::deserialize::as_whole;
 use super::aliases::member;
+use super::fields::metadata;
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{At, read_model_output, read_thoughts};
+use crate::formats::back::{At, Result, read_model_output, read_thoughts};
 use crate::formats::shape::kind_of;
 use crate::operation::{Document, Failure, Interrupt, Kind, Memory, Operation, ResourceImpact, Search, StateChange, ToolUse};
 
@@ -174,7 +174,7 @@ fn retrieval(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     let mut documents = Vec::new();
     for found in at.need("results")?.items()? {
         found.object()?;
-        let mut metadata = super::metadata(&found)?;
+        let mut metadata = metadata(&found)?;
         let id = match metadata.get("id") {
             Some(Value::String(id)) => Some(id.clone()),
             _ => None,

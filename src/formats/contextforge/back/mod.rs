@@ -16,28 +16,16 @@
 mod agents;
 mod aliases;
 mod body;
+mod fields;
 mod steps;
-
-use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, DisassembleError, Story, read_facts, read_operations, read_run_facts, time, trace_id};
+use fields::{GROUPS, metadata, stamp};
+
+use crate::formats::back::{At, Result, Story, read_facts, read_operations, read_run_facts, trace_id};
 use crate::operation::Operation;
-use crate::span::{SpanId, TraceId, UnixNanos};
-
-type Result<T> = std::result::Result<T, DisassembleError>;
-
-/// Lists of operations that stand in metadata because ContextForge has no step for them.
-const GROUPS: [&str; 7] = [
-    "agents",
-    "chains",
-    "guardrails",
-    "embeddings",
-    "prompts",
-    "evaluators",
-    "operations",
-];
+use crate::span::{SpanId, TraceId};
 
 /// The trace of a document.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
@@ -71,20 +59,6 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     evaluations(metadata.shift_remove("evaluations"), &mut story);
     read_run_facts(metadata, &mut story);
     Ok(vec![story])
-}
-
-/// A time that must be one.
-fn stamp(at: &At<'_>) -> Result<UnixNanos> {
-    let text = at.text()?;
-    time(text).ok_or_else(|| at.refuse(format!("`{text}` is no ISO 8601 time")))
-}
-
-/// The metadata of a document or step, null as none.
-fn metadata(at: &At<'_>) -> Result<Map<String, Value>> {
-    match at.some("metadata") {
-        Some(metadata) => metadata.object().cloned(),
-        None => Ok(Map::new()),
-    }
 }
 
 /// Who ran, and what was to be done.
@@ -125,21 +99,6 @@ fn evaluations(list: Option<Value>, story: &mut Story) {
         read_facts(&mut one, &mut read);
         if let Some(operation) = story.operation(place) {
             operation.evaluations.append(&mut read.evaluations);
-        }
-    }
-}
-
-/// Texts that stand once.
-#[derive(Default)]
-struct Once<'a>(HashSet<&'a str>);
-
-impl<'a> Once<'a> {
-    fn take(&mut self, at: &At<'a>) -> Result<&'a str> {
-        let text = at.text()?;
-        if self.0.insert(text) {
-            Ok(text)
-        } else {
-            Err(at.refuse(format!("`{text}` stands there before: ids are unique in a run")))
         }
     }
 }

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::agents::Agents;
-use super::{GROUPS, Once, Result, aliases, body, metadata, stamp};
-use crate::formats::back::{At, NoteKind, Story, read_facts, read_operations, time};
+use super::fields::{GROUPS, metadata, stamp};
+use super::{aliases, body};
+use crate::formats::back::{At, NoteKind, Result, Story, read_facts, read_operations, time};
 use crate::operation::{Kind, Operation};
 use crate::span::{SpanId, UnixNanos};
 
@@ -202,4 +203,19 @@ fn refuse_circles(added: &[(usize, &Listed<'_>)], story: &Story) -> Result<()> {
         reaches_root.extend(way);
     }
     Ok(())
+}
+
+/// Texts that stand once.
+#[derive(Default)]
+struct Once<'a>(HashSet<&'a str>);
+
+impl<'a> Once<'a> {
+    fn take(&mut self, at: &At<'a>) -> Result<&'a str> {
+        let text = at.text()?;
+        if self.0.insert(text) {
+            Ok(text)
+        } else {
+            Err(at.refuse(format!("`{text}` stands there before: ids are unique in a run")))
+        }
+    }
 }

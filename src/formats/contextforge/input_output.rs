@@ -1,9 +1,9 @@
-//! What people said, and the last answer, as steps of their own.
+//! What people said as steps `user_input`, and the last answer as the step `final_output`.
 
 use serde_json::Value;
 
-use super::assemble::{Draft, Side};
 use super::document::{Body, Step as Written, UserInput};
+use super::draft::{Draft, Side};
 use super::step::{self, answer};
 use super::words::{Words, media_marks, message_words, words as words_of};
 use crate::formats::ids::Ids;
