@@ -50,6 +50,7 @@ mod assemble;
 pub(in crate::formats) mod back;
 mod check;
 pub mod document;
+mod draft;
 mod media;
 mod step;
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! One step, and what hangs on it.
 
-use super::assemble::Draft;
 use super::document::Step;
+use super::draft::Draft;
 use super::media;
 use crate::formats::calls::{self, Results};
 use crate::formats::json::{Json, Object, Text};

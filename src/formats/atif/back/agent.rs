@@ -4,16 +4,12 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::step::Talk;
-use super::{Parent, Reader, Result, extra, word};
-use crate::formats::back::{At, read_facts, read_operations, read_run_facts, tool_definitions};
-use crate::formats::shape::kind_of;
+use super::conversation::{Conversation, Embedded};
+use super::reader::{Parent, Reader, extra, word};
+use crate::formats::back::{At, Result, read_facts, read_operations, read_run_facts, tool_definitions};
 use crate::operation::{Kind, Operation};
 use crate::span::SpanId;
 use crate::transcript::NESTING_LIMIT;
-
-/// Trajectories inside of one, by their ids, until a result names them.
-pub(super) type Embedded<'a> = Vec<(Option<String>, At<'a>)>;
 
 impl Reader<'_> {
     /// Reads a trajectory. `tool`: the operation inside which its agent ran; none for the outermost one.
@@ -67,22 +63,22 @@ impl Reader<'_> {
             Some(tools) => tool_definitions(&tools)?,
             None => Vec::new(),
         };
-        let mut talk = Talk::new(agent, depth, tools, about.text_of("model_name")?.map(str::to_owned));
-        talk.embedded = embedded(at)?;
+        let mut conversation = Conversation::new(agent, depth, tools, about.text_of("model_name")?.map(str::to_owned));
+        conversation.embedded = embedded(at)?;
         let steps = at.need("steps")?.items()?;
         if steps.is_empty() {
             return Err(at.need("steps")?.refuse("a trajectory has at least one step"));
         }
-        talk.agents = places(&steps);
+        conversation.agents = places(&steps);
         for (index, step) in steps.iter().enumerate() {
             let number = step.need("step_id")?;
             if number.value.as_u64() != Some(index as u64 + 1) {
                 return Err(number.refuse(format!("steps count from 1: expected {}", index + 1)));
             }
-            self.step(step, &mut talk)?;
+            self.step(step, &mut conversation)?;
         }
-        let left = std::mem::take(&mut talk.embedded);
-        self.left_over(talk);
+        let left = std::mem::take(&mut conversation.embedded);
+        self.left_over(conversation);
         for (_, inner) in left.into_iter().filter(|_| depth < NESTING_LIMIT) {
             self.trajectory(&inner, Some(agent), depth + 1)?;
         }
@@ -132,16 +128,19 @@ impl Reader<'_> {
     }
 
     /// The trajectory that a reference names, if it stands in this document.
-    pub(super) fn referred(&mut self, reference: &At<'_>, tool: usize, talk: &mut Talk<'_>) -> Result<()> {
+    pub(super) fn referred(&mut self, reference: &At<'_>, tool: usize, conversation: &mut Conversation<'_>) -> Result<()> {
         reference.object()?;
         let id = reference.text_of("trajectory_id")?;
-        let place = talk.embedded.iter().position(|(own, _)| own.as_deref() == id && id.is_some());
+        let place = conversation
+            .embedded
+            .iter()
+            .position(|(own, _)| own.as_deref() == id && id.is_some());
         if id.is_none() && reference.text_of("trajectory_path")?.is_none() && reference.text_of("session_id")?.is_none() {
             return Err(reference.refuse("it names no trajectory: `trajectory_id` or `trajectory_path` is missing"));
         }
-        if let Some(place) = place.filter(|_| talk.depth < NESTING_LIMIT) {
-            let (_, inner) = talk.embedded.remove(place);
-            self.trajectory(&inner, Some(tool), talk.depth + 1)?;
+        if let Some(place) = place.filter(|_| conversation.depth < NESTING_LIMIT) {
+            let (_, inner) = conversation.embedded.remove(place);
+            self.trajectory(&inner, Some(tool), conversation.depth + 1)?;
         }
         Ok(())
     }
@@ -233,12 +232,4 @@ fn places(steps: &[At<'_>]) -> Vec<String> {
     out.sort_unstable();
     out.dedup();
     out
-}
-
-/// A value's kind, for people.
-pub(super) fn found(value: &Value) -> String {
-    match value {
-        Value::String(text) => format!("{text:?}"),
-        other => kind_of(other).to_owned(),
-    }
 }

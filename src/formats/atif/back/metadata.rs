@@ -1,15 +1,15 @@
-//! What stands beside a step's words: where and when it was done, its counts, other facts.
+//! What a step says beside its words: its invocation, its metrics, other facts.
 
 use serde_json::{Map, Value};
 
-use super::{Result, extra, word};
-use crate::formats::back::{At, read_facts};
+use super::reader::{extra, word};
+use crate::formats::back::{At, Result, read_facts};
 use crate::operation::{Kind, Operation};
 use crate::span::UnixNanos;
 
-/// Times and place of an operation, out of NeMo's keys.
+/// What NeMo's keys `ancestry` and `invocation` say of an operation: ids, names, times.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct Invocation {
     pub(super) id: Option<String>,
     pub(super) name: Option<String>,
     pub(super) parent: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct Place {
     pub(super) running: bool,
 }
 
-impl Place {
+impl Invocation {
     pub(super) fn name(&self) -> Option<String> {
         self.name.clone()
     }
@@ -77,18 +77,17 @@ pub(super) fn take(mut said: Map<String, Value>, operation: &mut Operation) {
     operation.metadata.extend(said);
 }
 
-/// Takes place and times out of the free space; without times of its own an operation ended when the step says.
-pub(super) fn place(extra: &mut Map<String, Value>, stamp: Option<UnixNanos>) -> Place {
+/// Takes ids and times out of the free space; without times of its own an operation ended when the step says.
+pub(super) fn invocation(extra: &mut Map<String, Value>, stamp: Option<UnixNanos>) -> Invocation {
     let mut group = |key: &str| match extra.get(key) {
         Some(Value::Object(_)) => extra.shift_remove(key).and_then(|value| value.as_object().cloned()),
         _ => None,
     };
-    let (ancestry, invocation) = (group("ancestry").unwrap_or_default(), group("invocation"));
-    let invocation = invocation.unwrap_or_default();
-    let at = |key: &str| invocation.get(key).and_then(Value::as_f64).and_then(seconds);
+    let (ancestry, times) = (group("ancestry").unwrap_or_default(), group("invocation").unwrap_or_default());
+    let at = |key: &str| times.get(key).and_then(Value::as_f64).and_then(seconds);
     let (start, end) = (at("start_timestamp"), at("end_timestamp"));
-    let running = word(&invocation, "status").as_deref() == Some("running");
-    Place {
+    let running = word(&times, "status").as_deref() == Some("running");
+    Invocation {
         id: word(&ancestry, "function_id"),
         name: word(&ancestry, "function_name"),
         parent: word(&ancestry, "parent_id"),
