@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::assembly::Assembly;
 use super::document::{EvalCase, EvalSet, Intermediate, Invocation};
 use super::event;
-use super::told::{Draft, details, lists};
+use super::invocation::{Draft, details, lists};
 use crate::formats::calls::{self, Results};
 use crate::formats::choice::Options;
 use crate::formats::format::Assembled;
@@ -13,12 +14,9 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::loss::LossReason;
 use crate::formats::lost::Lost;
 use crate::formats::rounds::{self, Round, Rounds};
-use crate::formats::{exchange, facts, io};
-use crate::hash::HashSet;
-use crate::operation::{Kind, Message};
+use crate::formats::{facts, io};
 use crate::run::Run;
-use crate::span::SpanId;
-use crate::transcript::{Exchange, ScopeId, StepId, Transcript};
+use crate::transcript::{ScopeId, Transcript};
 
 /// Facts that a case has a place for.
 const PLACED: [&str; 7] = ["tool_definitions", "tool_call_id", "model", "usage", "agent", "state", "error"];
@@ -52,20 +50,6 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
     };
     let losses = lost.finish();
     vec![Assembled { document, losses }]
-}
-
-/// What all cases of a run need.
-pub(super) struct Assembly<'a, 'l> {
-    pub(super) run: &'a Run,
-    /// Calls, responses and words as lists instead of events.
-    pub(super) lists: bool,
-    /// Called agents as cases of their own instead of events.
-    pub(super) cases: bool,
-    pub(super) results: Results<'a>,
-    pub(super) transcript: Transcript<'a>,
-    /// Conversations that nothing tells of yet, by the tool that called the agent.
-    pub(super) scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
-    pub(super) lost: &'l mut Lost,
 }
 
 impl<'a> Assembly<'a, '_> {
@@ -206,50 +190,5 @@ impl<'a> Assembly<'a, '_> {
             });
         }
         out
-    }
-
-    /// What stands outside the rounds.
-    pub(super) fn beside(&mut self, rounds: &Rounds<'a, '_>, rest: &[StepId]) {
-        for piece in &rounds.strays {
-            self.lost.add(self.span(piece), "a result of no call", LossReason::NoPlace);
-        }
-        for step in rest.iter().filter_map(|id| id.of(self.run)) {
-            self.lost.step(self.run, step);
-            let is_told = step.operation.state.is_some();
-            if !is_told && !matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
-                self.lost.add(step.span_id, step.operation.kind.name(), LossReason::NoPlace);
-            }
-        }
-    }
-
-    /// What the system said to each agent.
-    pub(super) fn prompts(&mut self, id: ScopeId, prompts: &[(&'a Message, &Exchange<'a>)]) -> BTreeMap<Text<'a>, Vec<Text<'a>>> {
-        let mut known = HashSet::default();
-        let mut out: BTreeMap<Text<'a>, Vec<Text<'a>>> = BTreeMap::new();
-        for (message, piece) in prompts {
-            let (words, has_media) = exchange::content(message);
-            if has_media {
-                self.lost
-                    .add(self.span(piece), "instructions: a part that is no text", LossReason::Coerced);
-            }
-            if known.insert(words.trim().to_owned()) {
-                out.entry(self.author(id, Some(piece))).or_default().push(words);
-            }
-        }
-        out
-    }
-
-    /// The agent whose operation a piece is: agents to which a run is passed on speak in one conversation.
-    pub(super) fn author(&self, id: ScopeId, piece: Option<&Exchange<'a>>) -> Text<'a> {
-        let run = self.run;
-        let agent = |scope: ScopeId| run.scopes.get(scope)?.agent.as_deref();
-        let step = piece.and_then(|piece| piece.step?.of(run));
-        let own = step.and_then(|step| step.operation.agent.name.as_deref().or_else(|| agent(step.scope)));
-        let name = own.or_else(|| agent(id)).or(run.agent.name.as_deref());
-        name.filter(|name| !name.is_empty()).unwrap_or("unknown").into()
-    }
-
-    pub(super) fn span(&self, piece: &Exchange<'a>) -> Option<SpanId> {
-        piece.step.and_then(|step| step.of(self.run))?.span_id
     }
 }

@@ -44,12 +44,13 @@
 //! `lists`, tokens and models are lost, too. A run without messages and calls gives no case.
 
 mod assemble;
+mod assembly;
 mod check;
 pub mod document;
 mod event;
+mod invocation;
 #[cfg(test)]
 mod tests;
-mod told;
 
 pub use document::EvalSet;
 

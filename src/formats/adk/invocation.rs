@@ -1,8 +1,8 @@
-//! What is said and called between a question and its answer, as events.
+//! An invocation under construction: what is said and called between a question and its answer, as events.
 
 use std::collections::BTreeMap;
 
-use super::assemble::Assembly;
+use super::assembly::Assembly;
 use super::document::{Content, Event, Intermediate};
 use super::event;
 use crate::formats::exchange::{self, Offered};
@@ -14,7 +14,7 @@ use crate::run::Step;
 use crate::span::SpanId;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, NESTING_LIMIT, ScopeId};
 
-/// What an invocation grows from.
+/// An invocation under construction.
 #[derive(Default)]
 pub(super) struct Draft<'a> {
     pub(super) events: Vec<Event<'a>>,
