@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Annotation, Document, Event, Push, Row, Tools};
 use super::list::{Draft, List};
-use super::scopes::{self, Facts};
+use super::run_facts::Facts;
+use super::scopes;
 use crate::formats::choice::Options;
 use crate::formats::facts;
 use crate::formats::format::Assembled;

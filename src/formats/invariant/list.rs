@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use super::content;
 use super::document::{Function, Message, ToolCall};
 use super::nearest::Added;
-use super::scopes::Facts;
+use super::run_facts::Facts;
 use crate::formats::choice::Options;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::loss::{Loss, LossReason};

@@ -47,6 +47,7 @@ mod list;
 mod lone;
 mod nearest;
 mod offered;
+mod run_facts;
 mod scopes;
 #[cfg(test)]
 mod tests;

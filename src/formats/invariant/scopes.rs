@@ -1,11 +1,7 @@
 //! Which conversations make which list of events, and where operations stand that no conversation tells of.
 
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
-
 use super::list::List;
-use super::nearest::Ranges;
-use crate::formats::calls::Results;
+use super::run_facts::Facts;
 use crate::formats::io;
 use crate::formats::json::{Json, Text, trimmed};
 use crate::formats::json_read::recorded;
@@ -13,46 +9,7 @@ use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
-use crate::transcript::{CallPlace, ScopeId, StepId, Transcript, Uncovered, is_model_call};
-
-/// What is found once for a run and asked for by each of its lists.
-pub(super) struct Facts<'a> {
-    run: &'a Run,
-    results: Results<'a>,
-    transcript: Transcript<'a>,
-    ranges: OnceCell<Ranges>,
-}
-
-impl<'a> Facts<'a> {
-    pub(super) fn of(run: &'a Run) -> Self {
-        Self {
-            run,
-            results: Results::of(run),
-            transcript: Transcript::of(run),
-            ranges: OnceCell::new(),
-        }
-    }
-
-    /// The ranges of the run's steps.
-    pub(super) fn ranges(&self) -> &Ranges {
-        self.ranges.get_or_init(|| Ranges::of(self.run))
-    }
-
-    /// What the conversations tell of tools' results.
-    pub(super) fn results(&self) -> &Results<'a> {
-        &self.results
-    }
-
-    /// The id under which an entry answers a call that was recorded without one.
-    pub(super) fn answer(&self, caller: StepId, index: usize) -> Option<&'a str> {
-        self.transcript.answer(CallPlace { caller, index })
-    }
-
-    /// The scopes of each list: the run's own (`None`), and one list for each tool step that called agents.
-    pub(super) fn lists(&self) -> BTreeMap<Option<StepId>, Vec<ScopeId>> {
-        self.transcript.scopes_by_home()
-    }
-}
+use crate::transcript::{ScopeId, StepId, Uncovered, is_model_call};
 
 /// How an operation that no conversation tells of becomes events.
 fn alone<'a>(run: &Run, facts: &Facts<'a>, id: StepId, step: &Step) -> Option<Uncovered<'a>> {

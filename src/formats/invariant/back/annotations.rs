@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Result, by_position};
-use crate::formats::back::{At, Story};
+use crate::formats::back::{At, NoteKind, Result, Story};
 use crate::operation::Evaluation;
 use crate::span::SpanId;
 
@@ -19,7 +18,11 @@ pub(super) fn read(annotations: &At<'_>, told: &[Option<usize>], story: &mut Sto
         let judged = story.drafts.iter().position(|draft| Some(draft.id) == span);
         let judged = judged.or_else(|| told.get(event_of(address)?).copied().flatten());
         if judged.is_none() {
-            by_position(story, &at, "its address names no operation: it judges the whole");
+            story.note(
+                &at.path,
+                NoteKind::ByPosition,
+                "its address names no operation: it judges the whole",
+            );
         }
         let evaluation = Evaluation {
             name: word("name"),

@@ -5,8 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::content::{self, result};
-use super::{Result, by_position, take};
-use crate::formats::back::{At, NoteKind, Story, read_operations, searched, time, tool_definition};
+use crate::formats::back::{At, NoteKind, Result, Story, read_facts, read_operations, searched, time, tool_definition};
 use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
@@ -233,9 +232,9 @@ impl<'s> Reader<'s> {
             None => {
                 let last = said.last_call.clone();
                 let last = last.ok_or_else(|| event.refuse("an output without `tool_call_id`, and no call stands before it"))?;
-                by_position(
-                    self.story,
-                    event,
+                self.story.note(
+                    &event.path,
+                    NoteKind::ByPosition,
                     "no `tool_call_id`: it answers the last call, as the analyzer has it",
                 );
                 last
@@ -412,4 +411,25 @@ fn tools(event: &At<'_>) -> Result<Vec<ToolDefinition>> {
             tool_definition(tool.value).ok_or_else(|| tool.refuse("a tool has a name"))
         })
         .collect()
+}
+
+/// Takes what an event's metadata says into an operation; what no operation has goes to its metadata.
+fn take(mut said: Map<String, Value>, operation: &mut Operation) {
+    for key in [
+        "span_id",
+        "latency_ms",
+        "reasoning",
+        "reasoning_opaque",
+        "synthesized",
+        "synthesized_call_ids",
+        "subagent",
+    ] {
+        said.shift_remove(key);
+    }
+    if let Some(name) = said.get("span_name").and_then(Value::as_str) {
+        operation.name = name.to_owned();
+        said.shift_remove("span_name");
+    }
+    read_facts(&mut said, operation);
+    operation.metadata.extend(said);
 }
