@@ -67,6 +67,7 @@ mod nested;
 mod pairs;
 mod plan;
 mod results;
+mod sub_agent_calls;
 mod words;
 mod write;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::nested::Asked;
+use super::sub_agent_calls::SubAgentCalls;
 use crate::formats::io;
 use crate::formats::json::{Text, trimmed};
 use crate::hash::{HashMap, HashSet};
@@ -48,7 +48,7 @@ pub(super) struct Plan<'a> {
     /// Scopes whose work belongs inside a tool's call, by that tool's step.
     pub(super) inner: HashMap<StepId, Vec<ScopeId>>,
     /// The tools of `inner`, by the calls that ask for them.
-    pub(super) asked: Asked<'a>,
+    pub(super) asked: SubAgentCalls<'a>,
     /// For each scope, the scope in whose stream its operations are written.
     pub(super) hosts: IdVec<ScopeId, ScopeId>,
     /// For each stream, the steps whose operations are written in it.
@@ -93,7 +93,7 @@ impl<'a> Plan<'a> {
                 None => {}
             }
         }
-        plan.asked = Asked::of(run, plan.inner.keys().copied(), &plan.hosts);
+        plan.asked = SubAgentCalls::of(run, plan.inner.keys().copied(), &plan.hosts);
         let streams = &plan.streams;
         plan.top.sort_by_key(|scope| first_time(run, streams.get(*scope)));
         plan.add_outer_words(run);

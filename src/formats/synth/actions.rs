@@ -1,27 +1,15 @@
 //! Tool calls and their results as messages.
 
-use serde_json::Value;
-
 use super::facts;
 use super::messages::{Messages, json_content, message, span, value_content};
+use super::written_call::{UnaskedCall, WrittenCall};
 use crate::formats::calls::arguments_object;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::loss::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::Message;
-use crate::run::{Entry, ResultEntry, Run, ScopeId, Step, StepId};
-use crate::span::{SpanId, UnixNanos};
-
-/// A tool call that was told, and where.
-pub(super) struct WrittenCall<'a> {
-    pub(super) id: Text<'a>,
-    name: Text<'a>,
-    arguments: Object<'a>,
-    at: UnixNanos,
-    turn: usize,
-    /// Place of the result message, if one came.
-    result: Option<usize>,
-}
+use crate::run::{Entry, ResultEntry, Run, ScopeId, StepId};
+use crate::span::UnixNanos;
 
 impl<'a> Messages<'a> {
     /// The tool calls of a message.
@@ -242,34 +230,4 @@ fn span_text(run: &Run, step: Option<StepId>) -> Text<'_> {
 fn prefix(run: &Run, scope: ScopeId) -> Text<'_> {
     let agent = run.scopes.get(scope).and_then(|scope| scope.agent.as_ref());
     agent.map_or_else(|| format!("conversation-{scope}").into(), Text::from)
-}
-
-/// A call that no model's output shows.
-pub(super) struct UnaskedCall<'a> {
-    name: &'a str,
-    arguments: Option<&'a Value>,
-    span: Option<SpanId>,
-    at: UnixNanos,
-}
-
-impl<'a> UnaskedCall<'a> {
-    pub(super) fn of(step: &'a Step) -> Self {
-        let tool = step.operation.tool.as_ref();
-        Self {
-            name: tool.and_then(|tool| tool.name.as_deref()).unwrap_or(&step.operation.name),
-            arguments: tool.and_then(|tool| tool.arguments.as_ref()),
-            span: step.span_id,
-            at: step.started_at,
-        }
-    }
-
-    /// A tool that nothing but a result tells of.
-    fn unknown(at: UnixNanos) -> Self {
-        Self {
-            name: "unknown",
-            arguments: None,
-            span: None,
-            at,
-        }
-    }
 }

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use super::actions::{UnaskedCall, WrittenCall};
 use super::document::{Message as SessionMessage, MessageContent, TimeRecord};
 use super::facts;
 use super::turns::Turns;
+use super::written_call::{UnaskedCall, WrittenCall};
 use crate::formats::ids::Ids;
 use crate::formats::io;
 use crate::formats::json::{Json, Object, Text, trimmed};

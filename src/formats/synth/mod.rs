@@ -61,6 +61,7 @@ mod record;
 mod rewards;
 mod turns;
 mod write;
+mod written_call;
 
 #[cfg(test)]
 mod tests;

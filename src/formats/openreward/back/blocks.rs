@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::super::document::SubType;
-use super::{Result, arguments, facts};
-use crate::formats::back::{At, NoteKind, Story, searched, time};
+use super::facts;
+use crate::formats::back::{At, NoteKind, Result, Story, searched, time};
+use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolUse};
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
@@ -328,4 +329,20 @@ impl<'s> Reader<'s> {
 /// When a block was inserted.
 fn inserted(block: &Value) -> Option<UnixNanos> {
     time(block.get("created_at")?.as_str()?)
+}
+
+/// Arguments; JSON text is opened, as the page has it.
+fn arguments(payload: &At<'_>, story: &mut Story) -> Result<Value> {
+    let at = payload.need("arguments")?;
+    let Value::String(text) = at.value else {
+        return Ok(at.value.clone());
+    };
+    let opened: Value = serde_json::from_str(text).map_err(|error| at.refuse(format!("text that is no JSON: {error}")))?;
+    if !opened.is_object() {
+        return Err(at.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&opened))));
+    }
+    story.numbers.add_text(text);
+    story.note(&at.path, NoteKind::Coerced, "JSON text was parsed, as on the page of the format");
+    story.mend(&at.pointer, opened.clone());
+    Ok(opened)
 }

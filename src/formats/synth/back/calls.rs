@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
+use super::fields::metadata;
 use super::messages::EventWords;
-use super::{Result, metadata};
-use crate::formats::back::At;
+use crate::formats::back::{At, Result};
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Operation, Part, Role, ToolCall, ToolDefinition};
 

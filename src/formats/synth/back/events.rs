@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::calls;
+use super::fields::{event_time, exact, metadata};
 use super::messages::{EventWords, Messages};
-use super::{Result, calls, event_time, exact, metadata};
-use crate::formats::back::{At, Story, read_facts, searched, time};
+use crate::formats::back::{At, Result, Story, read_facts, searched, time};
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 use crate::span::{SpanId, UnixNanos};
 
