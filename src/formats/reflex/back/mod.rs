@@ -17,12 +17,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, DisassembleError, NoteKind, Story, read_facts, read_operations, read_run_facts, trace_id};
+use crate::formats::back::{At, NoteKind, Result, Story, read_facts, read_operations, read_run_facts, trace_id};
 use crate::formats::shape::kind_of;
 use crate::operation::{Kind, Operation};
 use crate::span::{TraceId, UnixNanos};
-
-type Result<T> = std::result::Result<T, DisassembleError>;
 
 /// A node with what ties it to others.
 struct Listed<'a> {

@@ -2,9 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Result;
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{At, read_model_output, read_thoughts, searched};
+use crate::formats::back::{At, Result, read_model_output, read_thoughts, searched};
 use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 
