@@ -62,8 +62,8 @@ impl Options {
     /// # Errors
     /// The first whose value the choice does not have.
     pub fn of_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, OptionError> {
-        let said = choices().filter_map(|choice| Some((choice.name.to_owned(), variable(choice.variable?)?)));
-        Self::of(said)
+        let chosen = choices().filter_map(|choice| Some((choice.name.to_owned(), variable(choice.variable?)?)));
+        Self::of(chosen)
     }
 
     fn set(&mut self, name: String, value: String) -> Result<(), OptionError> {

@@ -12,7 +12,7 @@ use crate::formats::format::Assembled;
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::loss::LossReason;
-use crate::formats::lost::Lost;
+use crate::formats::losses::Losses;
 use crate::formats::rounds::{self, Round, Rounds};
 use crate::formats::{facts, io};
 use crate::run::Run;
@@ -23,7 +23,7 @@ const PLACED: [&str; 7] = ["tool_definitions", "tool_call_id", "model", "usage",
 
 /// One set of all runs; none where nothing was said.
 pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<EvalSet<'a>>> {
-    let (mut lost, mut names, mut cases) = (Lost::new(&PLACED), Ids::default(), Vec::new());
+    let (mut losses, mut names, mut cases) = (Losses::new(&PLACED), Ids::default(), Vec::new());
     let mut runs = runs.iter().filter(|run| run.has_agent_work()).peekable();
     let Some(first) = runs.peek().copied() else { return Vec::new() };
     for run in runs {
@@ -35,7 +35,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
             results: Results::of(run),
             scopes: transcript.scopes_by_home(),
             transcript,
-            lost: &mut lost,
+            losses: &mut losses,
         };
         assembly.of_run(&mut cases, &mut names);
     }
@@ -48,7 +48,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
         eval_cases: cases,
         creation_timestamp: event::seconds(first.started_at),
     };
-    let losses = lost.finish();
+    let losses = losses.finish();
     vec![Assembled { document, losses }]
 }
 
@@ -66,7 +66,7 @@ impl<'a> Assembly<'a, '_> {
                 let person = self.run.user_id.as_deref();
                 for (key, value) in [("app_name", app), ("user_id", person)] {
                     if value.is_none() {
-                        self.lost.add(None, format!("session_input.{key}"), LossReason::Synthesized);
+                        self.losses.add(None, format!("session_input.{key}"), LossReason::Synthesized);
                     }
                 }
                 let session_input = Object::from([
@@ -85,7 +85,7 @@ impl<'a> Assembly<'a, '_> {
         let about = facts::of_run_and_agent(self.run);
         let placed = ["otel.trace_id", "agent", "user_id", "session_id"];
         for (key, _) in about.iter().filter(|(key, _)| !placed.contains(key)) {
-            self.lost.fact(format!("run.{key}"));
+            self.losses.fact(format!("run.{key}"));
         }
         let state = self.state();
         if let Some(case) = cases.get_mut(count) {
@@ -101,7 +101,7 @@ impl<'a> Assembly<'a, '_> {
         for step in &self.run.steps {
             let Some(state) = &step.operation.state else { continue };
             let Some(key) = state.key.as_deref() else {
-                self.lost
+                self.losses
                     .add(step.span_id, "state_change: a change without a key", LossReason::NoPlace);
                 continue;
             };
@@ -124,14 +124,14 @@ impl<'a> Assembly<'a, '_> {
             return Vec::new();
         };
         let is_first = id.index() == 0;
-        let pieces = self.transcript.exchanges(id);
-        let of_rounds = Rounds::of(&pieces.list);
-        self.beside(&of_rounds, &pieces.rest);
+        let exchanges = self.transcript.exchanges(id);
+        let of_rounds = Rounds::of(&exchanges.list);
+        self.beside(&of_rounds, &exchanges.rest);
         let mut asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
             Some(tool) => calls::arguments(run, tool).map(io::text),
-            None => rounds::outside(run.question.as_ref().filter(|_| is_first)),
+            None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
-        let mut answer = rounds::outside(run.answer.as_ref().filter(|_| is_first));
+        let mut answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));
         let mut list = of_rounds.list;
         if list.is_empty() && asked.is_some() && answer.is_some() {
             list.push(Round::default());
@@ -148,9 +148,9 @@ impl<'a> Assembly<'a, '_> {
                     draft.agents.entry(author).or_default().0 = prompts;
                 }
             }
-            let said = round.answer();
-            for (at, piece) in round.done.iter().enumerate() {
-                self.piece(&mut draft, id, piece, said == Some(at), &mut calls, 0);
+            let answer_at = round.answer();
+            for (at, exchange) in round.done.iter().enumerate() {
+                self.exchange(&mut draft, id, exchange, answer_at == Some(at), &mut calls, 0);
             }
             if at == last
                 && !is_old
@@ -159,18 +159,18 @@ impl<'a> Assembly<'a, '_> {
                 self.answer(&mut draft, id, answer);
             }
             let mut parts = Vec::new();
-            for (message, piece) in &round.asked {
-                let span = self.span(piece);
-                self.lost.branch(piece, span);
-                parts.extend(event::parts(message, span, self.lost));
+            for (message, exchange) in &round.asked {
+                let span = self.span(exchange);
+                self.losses.branch(exchange, span);
+                parts.extend(event::parts(message, span, self.losses));
             }
-            let begin = round.asked.first().map(|(_, piece)| *piece).or(round.done.first().copied());
-            let step = begin.and_then(|piece| piece.step).and_then(|step| step.of(run));
+            let begin = round.asked.first().map(|(_, exchange)| *exchange).or(round.done.first().copied());
+            let step = begin.and_then(|exchange| exchange.step).and_then(|step| step.of(run));
             if parts.is_empty() && !is_old {
                 parts.extend(asked.take().map(event::text));
             }
             if parts.is_empty() {
-                self.lost
+                self.losses
                     .add(step.and_then(|step| step.span_id), "user_content", LossReason::Synthesized);
                 parts.push(event::text(""));
             }
@@ -185,7 +185,7 @@ impl<'a> Assembly<'a, '_> {
                         invocation_events: draft.events,
                     }
                 },
-                creation_timestamp: event::seconds(begin.map_or(run.started_at, |piece| piece.at)),
+                creation_timestamp: event::seconds(begin.map_or(run.started_at, |exchange| exchange.at)),
                 app_details: details(draft.agents),
             });
         }

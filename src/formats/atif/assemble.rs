@@ -6,9 +6,9 @@ use super::document::{Step, Trajectory};
 use super::draft::Draft;
 use super::step;
 use crate::formats::calls::Results;
+use crate::formats::chat;
 use crate::formats::choice::Options;
 use crate::formats::conversation_words::ConversationWords;
-use crate::formats::exchange;
 use crate::formats::format::Assembled;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::loss::{Loss, LossReason};
@@ -26,15 +26,16 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
         run,
         options,
         results: Results::of(run),
-        told: ConversationWords::of(run),
+        words: ConversationWords::of(run),
         transcript,
         scopes,
         files: Vec::new(),
     };
     let mut main = Draft::new(options);
-    let outside = |said: &&Utterance| !said.in_conversation;
+    let outside = |utterance: &&Utterance| !utterance.in_conversation;
     let question = run.question.as_ref().filter(outside);
-    main.steps.extend(question.map(|said| step::of_said(run, said, "user")));
+    main.steps
+        .extend(question.map(|utterance| step::of_utterance(run, utterance, "user")));
     let own = assembly.scopes.remove(&None).unwrap_or_default();
     let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
     let (aside, own): (Vec<ScopeId>, Vec<ScopeId>) = own.into_iter().partition(is_aside);
@@ -45,7 +46,8 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
         assembly.fill(&mut main, &left, 0);
     }
     let answer = run.answer.as_ref().filter(outside);
-    main.steps.extend(answer.map(|said| step::of_said(run, said, "agent")));
+    main.steps
+        .extend(answer.map(|utterance| step::of_utterance(run, utterance, "agent")));
     let mut about = facts::of_run(run);
     about.extend(std::mem::take(&mut main.extra));
     main.extra = about;
@@ -60,7 +62,7 @@ pub(super) struct Assembly<'a, 'o> {
     pub(super) run: &'a Run,
     options: &'o Options,
     pub(super) results: Results<'a>,
-    told: ConversationWords<'a>,
+    words: ConversationWords<'a>,
     transcript: Transcript<'a>,
     /// Conversations that no trajectory tells of yet, by the tool that called the agent.
     scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
@@ -71,21 +73,21 @@ pub(super) struct Assembly<'a, 'o> {
 impl<'a> Assembly<'a, '_> {
     fn fill(&mut self, draft: &mut Draft<'a>, scopes: &[ScopeId], depth: usize) {
         for scope in scopes {
-            let pieces = self.transcript.exchanges(*scope);
-            let said = thread::said(&pieces.list);
-            for piece in &pieces.list {
-                self.piece(draft, piece, &said, depth);
+            let exchanges = self.transcript.exchanges(*scope);
+            let spoken = thread::message_words(&exchanges.list);
+            for exchange in &exchanges.list {
+                self.exchange(draft, exchange, &spoken, depth);
             }
-            for id in pieces.rest {
+            for id in exchanges.rest {
                 self.operation(draft, id);
             }
         }
     }
 
-    /// One piece as a step. `said`: the words that messages hold; what an operation tells once more is no step.
-    fn piece(&mut self, draft: &mut Draft<'a>, piece: &Exchange<'a>, said: &HashSet<Text<'a>>, depth: usize) {
-        let (run, own) = (self.run, piece.step.and_then(|step| step.of(self.run)));
-        if let (Some(own), false) = (own, matches!(piece.kind, ExchangeKind::Message(_))) {
+    /// One exchange as a step. `spoken`: the words that messages hold; what an operation tells once more is no step.
+    fn exchange(&mut self, draft: &mut Draft<'a>, exchange: &Exchange<'a>, spoken: &HashSet<Text<'a>>, depth: usize) {
+        let (run, own) = (self.run, exchange.step.and_then(|step| step.of(self.run)));
+        if let (Some(own), false) = (own, matches!(exchange.kind, ExchangeKind::Message(_))) {
             draft.spend(own.operation.cost.total.filter(|cost| cost.is_finite()));
             for name in draft.tools.add(&own.operation.tool_definitions) {
                 draft.losses.push(Loss::new(
@@ -95,17 +97,17 @@ impl<'a> Assembly<'a, '_> {
                 ));
             }
         }
-        let is_new = |step: &Step<'_>| !step.message.as_str().is_some_and(|words| said.contains(words.trim()));
-        let is_words = matches!(piece.kind, ExchangeKind::UserWords | ExchangeKind::AgentWords);
-        let step = step::of_piece(run, &self.results, draft, piece);
+        let is_new = |step: &Step<'_>| !step.message.as_str().is_some_and(|words| spoken.contains(words.trim()));
+        let is_words = matches!(exchange.kind, ExchangeKind::UserWords | ExchangeKind::AgentWords);
+        let step = step::of_exchange(run, &self.results, draft, exchange);
         let Some(mut step) = step.filter(|step| !is_words || is_new(step)) else {
-            piece.step.into_iter().for_each(|id| self.operation(draft, id));
+            exchange.step.into_iter().for_each(|id| self.operation(draft, id));
             return;
         };
         let (mut written, mut inline) = (Vec::new(), Vec::new());
-        for asked in piece.calls.iter() {
+        for asked in exchange.calls.iter() {
             let id = draft.ids.numbered(asked.id.clone(), ':');
-            let (arguments, wrapped) = exchange::arguments(run, asked);
+            let (arguments, wrapped) = chat::arguments(run, asked);
             let span = own.and_then(|own| own.span_id);
             for (happened, what, reason) in [
                 (id != asked.id, "tool_call_id", LossReason::Coerced),
@@ -123,7 +125,7 @@ impl<'a> Assembly<'a, '_> {
                         .push(Loss::new(span, format!("tool_calls[{}].{what}", asked.id), reason));
                 }
             }
-            let name = exchange::name(run, asked);
+            let name = chat::name(run, asked);
             let mut call = Object::from([
                 ("tool_call_id", id.clone().into()),
                 ("function_name", name.into()),
@@ -131,7 +133,7 @@ impl<'a> Assembly<'a, '_> {
             ]);
             let tool = asked.tool.and_then(|tool| tool.of(run));
             // An operation of its own is told whole by its step.
-            let about = tool.filter(|_| asked.call.is_some() || asked.tool != piece.step);
+            let about = tool.filter(|_| asked.call.is_some() || asked.tool != exchange.step);
             call.add_filled("extra", about.map(|tool| step::extra(run, tool)));
             step.tool_calls.push(call);
             if let Some(mut result) = step::result(run, &self.results, asked, id) {
@@ -218,14 +220,14 @@ impl<'a> Assembly<'a, '_> {
         let Some(step) = id.of(self.run) else { return };
         let operation = &step.operation;
         let hands_on = matches!(operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
-        let mut said = Object::new();
-        if !hands_on || self.told.untold(operation).is_some() {
-            said = facts::in_and_out(self.run, &self.results, step);
+        let mut content = Object::new();
+        if !hands_on || self.words.untold(operation).is_some() {
+            content = facts::in_and_out(self.run, &self.results, step);
         }
-        said.extend(facts::all(self.run, step));
-        if !hands_on || !said.is_empty() {
+        content.extend(facts::all(self.run, step));
+        if !hands_on || !content.is_empty() {
             let mut shown = facts::identity(step);
-            shown.extend(said);
+            shown.extend(content);
             draft.extra.push("operations", shown);
         }
     }

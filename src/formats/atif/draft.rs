@@ -1,8 +1,8 @@
 //! A trajectory under construction.
 
 use super::document::{Step, Trajectory, VERSION, VERSION_WITH_SOUND};
+use crate::formats::chat::OfferedTools;
 use crate::formats::choice::Options;
-use crate::formats::exchange::Offered;
 use crate::formats::facts;
 use crate::formats::format::Assembled;
 use crate::formats::ids::Ids;
@@ -18,7 +18,7 @@ pub(super) struct Draft<'a> {
     pub(super) ids: Ids<'a>,
     pub(super) losses: Vec<Loss>,
     pub(super) subagents: Vec<Trajectory<'a>>,
-    pub(super) tools: Offered<'a>,
+    pub(super) tools: OfferedTools<'a>,
     /// In US dollars, with sub-agents.
     pub(super) cost: Option<f64>,
     pub(super) extra: Object<'a>,

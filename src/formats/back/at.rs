@@ -100,6 +100,11 @@ impl<'a> At<'a> {
         Ok(self.value.as_i64().or_else(small))
     }
 
+    /// The object in a member; an empty one where nothing or null stands there.
+    pub(in crate::formats) fn object_of(&self, key: &str) -> Result<Map<String, Value>, DisassembleError> {
+        Ok(self.some(key).map(|at| at.object().cloned()).transpose()?.unwrap_or_default())
+    }
+
     /// The text of a member, if it stands there and is not null.
     pub(in crate::formats) fn text_of(&self, key: &str) -> Result<Option<&'a str>, DisassembleError> {
         self.some(key).map(|at| at.text()).transpose()

@@ -169,9 +169,9 @@ impl Numbers {
     }
 
     /// What an attribute says of them; anybody can send it, so that only digits of that very double are taken.
-    pub(super) fn from_json(said: &Value) -> Self {
+    pub(super) fn from_json(kept: &Value) -> Self {
         let mut this = Self::default();
-        for (key, digits) in said.as_object().into_iter().flatten() {
+        for (key, digits) in kept.as_object().into_iter().flatten() {
             let Some(digits) = digits.as_str().filter(|digits| is_integer(digits)) else {
                 continue;
             };

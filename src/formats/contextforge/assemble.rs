@@ -145,18 +145,18 @@ fn run_metadata<'a>(
             continue;
         }
         let Some(group) = group(step.operation.kind) else { continue };
-        let mut said = facts::all(run, step);
-        said.remove("evaluations");
+        let mut all = facts::all(run, step);
+        all.remove("evaluations");
         let mut words = facts::in_and_out(run, results, step);
         if run.root == Some(index) {
             words.retain(|_, value| !is_told(run, value));
-            if said.is_empty() && words.is_empty() {
+            if all.is_empty() && words.is_empty() {
                 continue;
             }
         }
         let mut entry = facts::identity(step);
         entry.extend(words);
-        entry.extend(said);
+        entry.extend(all);
         let above = parents.known(index);
         let above = above.and_then(|above| made.get_mut(above)?.as_mut());
         let home = above.map_or(&mut metadata, |above| &mut above.metadata);
@@ -167,7 +167,7 @@ fn run_metadata<'a>(
 
 /// Whether a value of the root is the question, the answer or the task's input.
 fn is_told(run: &Run, value: &Json<'_>) -> bool {
-    let same = |said: &Option<Utterance>| said.as_ref().is_some_and(|said| *value == said.content);
+    let same = |utterance: &Option<Utterance>| utterance.as_ref().is_some_and(|utterance| *value == utterance.content);
     let is_input = || root_input(run).is_some_and(|input| *value == *input);
     same(&run.question) || same(&run.answer) || value.as_object().is_some() && is_input()
 }
@@ -212,7 +212,7 @@ fn agent_info<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> AgentInfo<'a> {
 
 fn task_info(run: &Run) -> Option<TaskInfo<'_>> {
     let tasks = || run.root.and_then(|root| run.steps.get(root)).into_iter().chain(&run.steps);
-    let asked = run.question.as_ref().and_then(|said| words(&said.content));
+    let asked = run.question.as_ref().and_then(|utterance| words(&utterance.content));
     let info = TaskInfo {
         description: tasks()
             .find_map(|step| step.operation.task.description.as_deref())

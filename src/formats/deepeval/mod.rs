@@ -39,9 +39,9 @@
 mod assemble;
 mod check;
 pub mod document;
+mod interaction;
 #[cfg(test)]
 mod tests;
-mod told;
 
 pub use document::Case;
 

@@ -39,9 +39,9 @@ pub mod document;
 mod events;
 mod message;
 mod model;
-mod talk;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 pub use document::EvalLog;
 

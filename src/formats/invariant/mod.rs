@@ -37,16 +37,16 @@
 //! chains other than the question, the answer and the conversation. Parts that are neither text nor image become marked
 //! text, the recorded part is in `metadata.parts`. Times keep microseconds.
 
-mod around;
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
 mod content;
 pub mod document;
 mod list;
-mod lone;
 mod nearest;
 mod offered;
+mod operation_events;
+mod operations;
 mod run_facts;
 mod scopes;
 #[cfg(test)]

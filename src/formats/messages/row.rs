@@ -23,7 +23,7 @@ pub(super) struct Call<'a> {
 
 /// Messages in order.
 #[derive(Default)]
-pub(super) struct Writer<'a> {
+pub(super) struct RowBuilder<'a> {
     /// Arguments as JSON text.
     pub(super) text_arguments: bool,
     /// What marks messages that are no target.
@@ -40,7 +40,7 @@ pub(super) struct Writer<'a> {
     pub(super) losses: Vec<Loss>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> RowBuilder<'a> {
     pub(super) fn new(text_arguments: bool, mark: Mark, short_ids: bool) -> Self {
         Self {
             text_arguments,

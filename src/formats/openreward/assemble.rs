@@ -69,9 +69,9 @@ fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
     let mut before: Vec<EntrySignature<'_>> = Vec::new();
     for plan in plans {
         let [scope] = plan.top.as_slice() else { return None };
-        let said: Vec<EntrySignature<'_>> = plan.streams.get(*scope)?.iter().filter_map(signature).collect();
+        let signatures: Vec<EntrySignature<'_>> = plan.streams.get(*scope)?.iter().filter_map(signature).collect();
         // What stands between the entries would be skipped with them.
-        if !said.starts_with(&before) || said.len() == before.len() {
+        if !signatures.starts_with(&before) || signatures.len() == before.len() {
             return None;
         }
         let skip = plan
@@ -82,7 +82,7 @@ fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
             .all(|item| matches!(item, Item::Entry { .. }))
             .then_some(before.len())?;
         skips.push(skip);
-        before = said;
+        before = signatures;
     }
     Some(skips)
 }
@@ -106,10 +106,10 @@ fn signature<'a>(item: &Item<'a>) -> Option<EntrySignature<'a>> {
     };
     match item {
         Item::Entry { entry, .. } => Some(match &entry.kind {
-            EntryKind::Message(said) | EntryKind::Turn(said) => message(said),
+            EntryKind::Message(chat_message) | EntryKind::Turn(chat_message) => message(chat_message),
             EntryKind::Call(_) => EntrySignature::Call,
             EntryKind::Result(_) => EntrySignature::Result,
         }),
-        Item::Pair(_) | Item::Said { .. } => None,
+        Item::Pair(_) | Item::Words { .. } => None,
     }
 }

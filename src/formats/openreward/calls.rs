@@ -48,8 +48,8 @@ impl<'a> BlockWriter<'a, '_> {
                 .block(earlier)
                 .and_then(|block| block.payload.as_object())
                 .is_some_and(|payload| {
-                    payload.get("name").is_some_and(|told| told.as_str() == Some(name))
-                        && payload.get("arguments").is_some_and(|told| told.as_object() == Some(&arguments))
+                    payload.get("name").is_some_and(|value| value.as_str() == Some(name))
+                        && payload.get("arguments").is_some_and(|value| value.as_object() == Some(&arguments))
                 });
             if same {
                 if let Some(asked) = asked {

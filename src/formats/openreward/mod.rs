@@ -55,9 +55,9 @@ pub mod rules;
 pub mod stitch;
 pub mod written;
 
+mod annotations;
 mod assemble;
 pub(in crate::formats) mod back;
-mod beside;
 mod calls;
 mod check;
 mod facts;

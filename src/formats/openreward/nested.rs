@@ -36,17 +36,17 @@ impl<'a> BlockWriter<'a, '_> {
         self.stream(&mut inner, scope, 0);
         self.beside(&mut inner, false);
         let agent = self.run.scopes.get(scope).and_then(|scope| scope.agent.as_ref());
-        let mut told = facts::filled([
+        let mut sub_agent = facts::filled([
             ("agent", agent.into()),
             ("span_id", self.scope_span(scope).map(|span| span.to_string()).into()),
         ]);
         let blocks = serde_json::to_value(inner.finish()).unwrap_or_default();
-        told.insert("blocks", blocks);
+        sub_agent.insert("blocks", blocks);
         let Some(block) = list.block(place) else { return };
         let before = block.metadata.as_mut().and_then(Json::as_object_mut);
         match before.and_then(|metadata| metadata.get_mut("subagent")) {
-            None => block.annotate("subagent", told),
-            Some(before) => before.push(told),
+            None => block.annotate("subagent", sub_agent),
+            Some(before) => before.push(sub_agent),
         }
     }
 
@@ -82,7 +82,7 @@ impl<'a> BlockWriter<'a, '_> {
                     left = true;
                     continue;
                 }
-                let _ = self.told.insert(tool);
+                let _ = self.covered.insert(tool);
                 if self.inline {
                     self.stream(list, *scope, 0);
                 } else {

@@ -362,9 +362,9 @@ pub fn as_conversations(spans: Vec<Span>) -> Vec<Span> {
             }
         }
         let (values, raw): (Vec<Value>, Vec<Span>) = document.into_iter().unzip();
-        let told = disassemble_by(format, super::back::read_checked, &Value::from(values));
-        match told {
-            Ok(told) if told.spans.iter().all(|span| span.trace_id == trace_id) => kept.extend(told.spans),
+        let disassembled = disassemble_by(format, super::back::read_checked, &Value::from(values));
+        match disassembled {
+            Ok(disassembled) if disassembled.spans.iter().all(|span| span.trace_id == trace_id) => kept.extend(disassembled.spans),
             _ => kept.extend(raw),
         }
         kept.extend(left);

@@ -153,9 +153,9 @@ fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &IdVec<Ste
         None => io::output(results, step).unwrap_or_default(),
     };
     let asked = || {
-        let said = run.question.as_ref().filter(|said| !said.in_conversation)?;
-        let here = run.steps.get(said.step).is_some_and(|asked| asked.id == step.id);
-        here.then(|| Json::from(&said.content))
+        let question = run.question.as_ref().filter(|question| !question.in_conversation)?;
+        let here = run.steps.get(question.step).is_some_and(|asked| asked.id == step.id);
+        here.then(|| Json::from(&question.content))
     };
     let input = io::input(run, step).or_else(asked);
     let placed = [
@@ -167,8 +167,8 @@ fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &IdVec<Ste
     ];
     for (group, key) in placed {
         if let Some(Json::Object(map)) = metadata.get_mut(group)
-            && let Some(said) = map.get(key)
-            && (input.as_ref() == Some(&*said) || *said == output)
+            && let Some(value) = map.get(key)
+            && (input.as_ref() == Some(&*value) || *value == output)
         {
             map.remove(key);
         }

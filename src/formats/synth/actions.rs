@@ -21,14 +21,14 @@ impl<'a> Messages<'a> {
         entry: &'a Entry,
         asked: Option<StepId>,
         turn: usize,
-        told: &mut HashMap<Text<'a>, WrittenCall<'a>>,
+        written: &mut HashMap<Text<'a>, WrittenCall<'a>>,
         scope: ScopeId,
     ) {
         for (place, call) in message.tool_calls.iter().enumerate() {
             let tool = asked.and_then(|asked| self.ran.get(&(asked, place)).copied());
             let (arguments, _) = arguments_object(call.arguments.as_ref());
             let recorded = call.id.as_deref().filter(|id| !id.is_empty());
-            let repeated = recorded.and_then(|id| told.get(id));
+            let repeated = recorded.and_then(|id| written.get(id));
             if let Some(earlier) = repeated
                 && earlier.name == call.name
                 && earlier.arguments == arguments
@@ -73,7 +73,7 @@ impl<'a> Messages<'a> {
                 turn,
                 result: None,
             };
-            self.tell(told, wanted, told_call);
+            self.tell(written, wanted, told_call);
         }
     }
 
@@ -119,35 +119,35 @@ impl<'a> Messages<'a> {
         entry: &'a ResultEntry,
         at: UnixNanos,
         turn: usize,
-        told: &mut HashMap<Text<'a>, WrittenCall<'a>>,
+        written: &mut HashMap<Text<'a>, WrittenCall<'a>>,
         scope: ScopeId,
     ) {
         let tool = entry.tool.and_then(|tool| run.steps.get(tool));
         let known = entry.tool.and_then(|tool| self.tool_ids.get(&tool).cloned());
         let blank = entry.failure.is_none() && (entry.result.is_null() || entry.result.as_str().is_some_and(|text| text.trim().is_empty()));
-        if blank && tool.is_none() && !told.contains_key(entry.call_id.as_str()) {
+        if blank && tool.is_none() && !written.contains_key(entry.call_id.as_str()) {
             let what = "result without a call and without content";
             self.losses.push(Loss::new(None, what, LossReason::NoPlace));
             return;
         }
         let call_id = Text::from(&entry.call_id);
-        let key = if told.contains_key(&call_id) {
+        let key = if written.contains_key(&call_id) {
             call_id
         } else {
             let by_tool = known.and_then(|known| {
                 self.keys
                     .get(&known)
                     .cloned()
-                    .filter(|key| told.get(key).is_some_and(|call| call.id == known))
+                    .filter(|key| written.get(key).is_some_and(|call| call.id == known))
             });
             by_tool.unwrap_or_else(|| {
                 let lone = tool.map_or_else(|| UnaskedCall::unknown(at), UnaskedCall::of);
                 let told_call = self.lone_action(run, lone, &entry.call_id, turn, scope);
-                self.tell(told, call_id.clone(), told_call);
+                self.tell(written, call_id.clone(), told_call);
                 call_id
             })
         };
-        let Some(call) = told.get_mut(&key) else { return };
+        let Some(call) = written.get_mut(&key) else { return };
         if let Some(tool) = entry.tool {
             let _ = self.tool_ids.insert(tool, call.id.clone());
         }
@@ -171,7 +171,7 @@ impl<'a> Messages<'a> {
             }
         };
         if let Some(place) = call.result
-            && let Some(earlier) = self.said.get_mut(place)
+            && let Some(earlier) = self.list.get_mut(place)
         {
             // The same words again, and no execution behind them: told twice, not done twice.
             if tool.is_none() && earlier.message.content == content {
@@ -184,20 +184,20 @@ impl<'a> Messages<'a> {
                 Some(Json::List(list)) => list,
                 _ => Vec::new(),
             };
-            let mut told = facts::filled([
+            let mut attempt = facts::filled([
                 ("event_time", facts::number(Some(before.time_record.event_time))),
                 ("text", before.content.text.into()),
                 ("json_payload", before.content.json_payload.into()),
             ]);
-            told.extend(before.metadata.into_iter().filter(|(name, _)| name != "call_id"));
-            attempts.push(told.into());
+            attempt.extend(before.metadata.into_iter().filter(|(name, _)| name != "call_id"));
+            attempts.push(attempt.into());
             metadata.insert("attempts", attempts);
             earlier.at = at.max(call.at);
             earlier.turn = turn;
             earlier.message = message("result", content, earlier.at, metadata);
             return;
         }
-        call.result = Some(self.said.len());
+        call.result = Some(self.list.len());
         let turn = if tool.is_some() { turn } else { call.turn };
         let at = at.max(call.at);
         self.push(turn, at, message("result", content, at, metadata));
@@ -209,9 +209,9 @@ impl<'a> Messages<'a> {
     }
 
     /// Takes note of a call under the id that entries use.
-    pub(super) fn tell(&mut self, told: &mut HashMap<Text<'a>, WrittenCall<'a>>, key: Text<'a>, call: WrittenCall<'a>) {
+    pub(super) fn tell(&mut self, written: &mut HashMap<Text<'a>, WrittenCall<'a>>, key: Text<'a>, call: WrittenCall<'a>) {
         let _ = self.keys.insert(call.id.clone(), key.clone());
-        let _ = told.insert(key, call);
+        let _ = written.insert(key, call);
     }
 
     /// An id that no call of the session has.

@@ -134,8 +134,8 @@ const PART: Record = Record {
 
 /// Messages by their role.
 const MESSAGES: [(&str, Record); 4] = [
-    ("system", said("a system message")),
-    ("user", said("a user message")),
+    ("system", words_of("a system message")),
+    ("user", words_of("a user message")),
     (
         "assistant",
         Record {
@@ -161,7 +161,7 @@ const MESSAGES: [(&str, Record); 4] = [
 
 const SAID: &[Field] = &[need("content", PARTS)];
 
-const fn said(what: &'static str) -> Record {
+const fn words_of(what: &'static str) -> Record {
     Record {
         what,
         fields: SAID,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::conversation::{Conversation, Embedded};
-use super::reader::{Parent, Reader, extra, word};
+use super::reader::{Parent, Reader, word};
 use crate::formats::back::{At, Result, read_facts, read_operations, read_run_facts, tool_definitions};
 use crate::operation::{Kind, Operation};
 use crate::span::SpanId;
@@ -19,8 +19,8 @@ impl Reader<'_> {
         let name = about.need("name")?.text()?;
         let name = Some(name).filter(|name| !name.is_empty() && *name != "unknown").map(str::to_owned);
         let version = about.text_of("version")?.filter(|version| *version != "unknown").map(str::to_owned);
-        let mut said = extra(at)?;
-        let operations = said.shift_remove("operations");
+        let mut own_extra = at.object_of("extra")?;
+        let operations = own_extra.shift_remove("operations");
         let agent = match tool {
             None => {
                 read_operations(operations.as_ref(), 0, 0, self.story);
@@ -31,7 +31,7 @@ impl Reader<'_> {
         for (place, draft) in self.story.drafts.iter().enumerate() {
             self.ids.entry(draft.id.to_string()).or_insert(place);
         }
-        let of_agent = extra(&about)?;
+        let of_agent = about.object_of("extra")?;
         if let Some(operation) = self.story.operation(agent) {
             if operation.kind == Kind::Agent && operation.agent.name.is_none() {
                 operation.agent.name.clone_from(&name);
@@ -51,13 +51,13 @@ impl Reader<'_> {
         if tool.is_none() {
             let session = at.text_of("session_id")?.filter(|id| *id != self.story.trace_id.to_string());
             let session = session.map(str::to_owned);
-            read_run_facts(said, self.story);
+            read_run_facts(own_extra, self.story);
             if let Some(root) = self.story.operation(0) {
                 root.session_id = root.session_id.take().or(session);
             }
         } else if let Some(operation) = self.story.operation(agent) {
-            read_facts(&mut said, operation);
-            operation.metadata.extend(said);
+            read_facts(&mut own_extra, operation);
+            operation.metadata.extend(own_extra);
         }
         let tools = match about.some("tool_definitions") {
             Some(tools) => tool_definitions(&tools)?,

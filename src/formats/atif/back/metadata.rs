@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::reader::{extra, word};
-use crate::formats::back::{At, Result, read_facts};
+use super::reader::word;
+use crate::formats::back::{At, Result, read_facts, seconds};
 use crate::operation::{Kind, Operation};
 use crate::span::UnixNanos;
 
@@ -34,7 +34,7 @@ impl Invocation {
 pub(super) fn metrics(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     let Some(metrics) = at.some("metrics") else { return Ok(()) };
     let map = metrics.object()?;
-    let more = extra(&metrics)?;
+    let more = metrics.object_of("extra")?;
     let count = |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_u64);
     let number = |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_f64);
     let usage = &mut operation.usage;
@@ -62,19 +62,19 @@ pub(super) fn metrics(at: &At<'_>, operation: &mut Operation) -> Result<()> {
 }
 
 /// Takes what a step, a call or a result says into an operation; what no operation has goes to its metadata.
-pub(super) fn take(mut said: Map<String, Value>, operation: &mut Operation) {
+pub(super) fn take(mut extra: Map<String, Value>, operation: &mut Operation) {
     for key in ["observed", "evidence", "role", "branch", "content_captured"] {
-        said.shift_remove(key);
+        extra.shift_remove(key);
     }
-    if let Some(kind) = word(&said, "kind").as_deref().and_then(Kind::from_name) {
+    if let Some(kind) = word(&extra, "kind").as_deref().and_then(Kind::from_name) {
         operation.kind = kind;
-        said.shift_remove("kind");
+        extra.shift_remove("kind");
     }
-    if said.get("name").and_then(Value::as_str).is_some() {
-        said.shift_remove("name");
+    if extra.get("name").and_then(Value::as_str).is_some() {
+        extra.shift_remove("name");
     }
-    read_facts(&mut said, operation);
-    operation.metadata.extend(said);
+    read_facts(&mut extra, operation);
+    operation.metadata.extend(extra);
 }
 
 /// Takes ids and times out of the free space; without times of its own an operation ended when the step says.
@@ -96,15 +96,4 @@ pub(super) fn invocation(extra: &mut Map<String, Value>, stamp: Option<UnixNanos
         end: end.or(stamp.filter(|_| !running)),
         running,
     }
-}
-
-/// Seconds since 1970, to the microsecond.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "in range, as the filter has it"
-)]
-fn seconds(at: f64) -> Option<UnixNanos> {
-    let in_range = (0.0..1.8e10).contains(&at);
-    in_range.then(|| UnixNanos(((at * 1e6).round() as u64).saturating_mul(1_000)))
 }

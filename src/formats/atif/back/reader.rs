@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, NoteKind, Result, Story};
+use crate::formats::back::{At, NoteKind, Story};
 
 /// Where a document places an operation, and under whom it is put for now.
 pub(super) struct Parent {
@@ -27,14 +27,6 @@ pub(super) struct Reader<'s> {
 impl Reader<'_> {
     pub(super) fn note(&mut self, at: &At<'_>, kind: NoteKind, detail: &str) {
         self.story.note(&at.path, kind, detail);
-    }
-}
-
-/// The free space of an object, null as none.
-pub(super) fn extra(at: &At<'_>) -> Result<Map<String, Value>> {
-    match at.some("extra") {
-        Some(extra) => extra.object().cloned(),
-        None => Ok(Map::new()),
     }
 }
 

@@ -5,18 +5,18 @@ use serde_json::Value;
 use super::content;
 use super::conversation::{Conversation, StepContent};
 use super::metadata::{invocation, take};
-use super::reader::{Reader, extra};
+use super::reader::Reader;
 use crate::formats::back::{At, NoteKind, Result, searched, time};
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
 
 /// A result as the message that the model was given.
 pub(super) fn answer(at: &At<'_>, call: &ToolCall) -> Result<Message> {
-    let said = extra(at)?;
+    let result_extra = at.object_of("extra")?;
     let mut message = Message {
         role: Role::Tool,
         tool_call_id: call.id.clone(),
         name: Some(call.name.clone()),
-        is_error: said.get("is_error") == Some(&Value::Bool(true)),
+        is_error: result_extra.get("is_error") == Some(&Value::Bool(true)),
         ..Message::default()
     };
     if let Some(content) = at.some("content") {
@@ -93,7 +93,7 @@ impl Reader<'_> {
         let results = self.answers_again(at, calls)?;
         for (index, (call_at, call)) in calls.iter().enumerate() {
             let result = results.iter().find(|(_, place)| *place == Some(index)).map(|(result, _)| result);
-            let mut about = extra(call_at)?;
+            let mut about = call_at.object_of("extra")?;
             // An operation of its own is told by its step.
             let is_step = caller.is_none() && calls.len() == 1 && !about.contains_key("ancestry");
             if is_step {
@@ -102,10 +102,10 @@ impl Reader<'_> {
             // What only messages tell of was no operation.
             let is_span = about.get("observed").and_then(Value::as_str) != Some("messages")
                 && (result.is_some() || about.contains_key("invocation") || caller.is_none());
-            let mut said = result.map(extra).transpose()?.unwrap_or_default();
-            let stamp = said.shift_remove("timestamp");
+            let mut result_extra = result.map(|result| result.object_of("extra")).transpose()?.unwrap_or_default();
+            let stamp = result_extra.shift_remove("timestamp");
             let stamp = stamp.as_ref().and_then(Value::as_str).and_then(time);
-            for earlier in said.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
+            for earlier in result_extra.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
                 let root = At::root("atif", earlier, format!("{}.extra.earlier_results", at.path));
                 self.execution(
                     &root,
@@ -119,11 +119,11 @@ impl Reader<'_> {
                 )?;
             }
             for key in ["earlier_results", "branch", "is_error"] {
-                said.shift_remove(key);
+                result_extra.shift_remove(key);
             }
             let tool = if is_span {
                 let stamp = stamp.or(step_content.stamp.filter(|_| is_step));
-                let own = self.execution(call_at, call, result, about, said, stamp, caller, conversation)?;
+                let own = self.execution(call_at, call, result, about, result_extra, stamp, caller, conversation)?;
                 Some(own)
             } else {
                 None
@@ -152,7 +152,7 @@ impl Reader<'_> {
         call: &ToolCall,
         result: Option<&At<'_>>,
         mut about: serde_json::Map<String, Value>,
-        said: serde_json::Map<String, Value>,
+        result_extra: serde_json::Map<String, Value>,
         stamp: Option<crate::span::UnixNanos>,
         caller: Option<usize>,
         conversation: &mut Conversation<'_>,
@@ -167,7 +167,7 @@ impl Reader<'_> {
         };
         let failed = result.is_some_and(|result| result.value.pointer("/extra/is_error") == Some(&Value::Bool(true)));
         take(about, &mut operation);
-        take(said, &mut operation);
+        take(result_extra, &mut operation);
         let text = value.as_ref().and_then(Value::as_str).map(str::to_owned);
         if failed && operation.failure.is_none() {
             operation.failure = Some(Failure {

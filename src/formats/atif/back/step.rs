@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::content;
 use super::conversation::{Conversation, StepContent};
 use super::metadata::{Invocation, invocation, metrics, take};
-use super::reader::{Parent, Reader, extra, word};
+use super::reader::{Parent, Reader, word};
 use super::result::{answer, results};
 use crate::formats::back::{At, NoteKind, Result, read_thoughts, time};
 use crate::formats::shape::kind_of;
@@ -37,7 +37,7 @@ impl Reader<'_> {
             parts: content::parts(&words)?,
             ..Message::default()
         };
-        let extra = extra(at)?;
+        let extra = at.object_of("extra")?;
         message.name = word(&extra, "name");
         let copied = at.some("is_copied_context").is_some_and(|flag| flag.value == true);
         if copied && conversation.has_spoken {
@@ -314,12 +314,12 @@ impl Reader<'_> {
             let Some((place, (call_at, call))) = call.and_then(|place| Some((place, calls.get(place)?))) else {
                 continue;
             };
-            let said = operation
+            let spoken_call = operation
                 .output_messages
                 .as_mut()
                 .and_then(|list| list.first_mut()?.tool_calls.get_mut(place));
-            if let Some(said) = said.filter(|_| is_served(call_at, result, at)) {
-                said.answered = Some(Box::new(answer(result, call)?));
+            if let Some(spoken_call) = spoken_call.filter(|_| is_served(call_at, result, at)) {
+                spoken_call.answered = Some(Box::new(answer(result, call)?));
                 served.push(place);
             }
         }

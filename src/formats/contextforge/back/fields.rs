@@ -1,7 +1,5 @@
 //! Fields that documents and steps share.
 
-use serde_json::{Map, Value};
-
 use crate::formats::back::{At, Result, time};
 use crate::span::UnixNanos;
 
@@ -20,12 +18,4 @@ pub(super) const GROUPS: [&str; 7] = [
 pub(super) fn stamp(at: &At<'_>) -> Result<UnixNanos> {
     let text = at.text()?;
     time(text).ok_or_else(|| at.refuse(format!("`{text}` is no ISO 8601 time")))
-}
-
-/// The metadata of a document or step, null as none.
-pub(super) fn metadata(at: &At<'_>) -> Result<Map<String, Value>> {
-    match at.some("metadata") {
-        Some(metadata) => metadata.object().cloned(),
-        None => Ok(Map::new()),
-    }
 }

@@ -21,7 +21,7 @@ mod steps;
 
 use serde_json::{Map, Value};
 
-use fields::{GROUPS, metadata, stamp};
+use fields::{GROUPS, stamp};
 
 use crate::formats::back::{At, Result, Story, read_facts, read_operations, read_run_facts, trace_id};
 use crate::operation::Operation;
@@ -36,7 +36,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     if ended.is_some_and(|ended| ended < started) {
         return Err(at.need("ended_at")?.refuse("`ended_at` is before `started_at`"));
     }
-    let mut metadata = metadata(at)?;
+    let mut metadata = at.object_of("metadata")?;
     let recorded = metadata.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
     let of_run = || TraceId::from_hex(&run_id.replace('-', ""));
     let id = recorded.or_else(of_run).unwrap_or_else(|| trace_id("contextforge", run_id));
@@ -91,10 +91,10 @@ fn agent(at: &At<'_>, story: &mut Story) -> Result<()> {
 fn evaluations(list: Option<Value>, story: &mut Story) {
     let places: std::collections::HashMap<SpanId, usize> =
         story.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();
-    for said in list.as_ref().and_then(Value::as_array).into_iter().flatten() {
-        let judged = said.get("span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
+    for evaluation in list.as_ref().and_then(Value::as_array).into_iter().flatten() {
+        let judged = evaluation.get("span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
         let place = judged.and_then(|id| places.get(&id).copied()).unwrap_or(0);
-        let mut one = Map::from_iter([("evaluations".to_owned(), Value::from(vec![said.clone()]))]);
+        let mut one = Map::from_iter([("evaluations".to_owned(), Value::from(vec![evaluation.clone()]))]);
         let mut read = Operation::default();
         read_facts(&mut one, &mut read);
         if let Some(operation) = story.operation(place) {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::agents::Agents;
-use super::fields::{GROUPS, metadata, stamp};
+use super::fields::{GROUPS, stamp};
 use super::{aliases, body};
 use crate::formats::back::{At, NoteKind, Result, Story, read_facts, read_operations, time};
 use crate::operation::{Kind, Operation};
@@ -93,7 +93,7 @@ pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, story: &mut Story) -
         let Becomes::Operation(mut operation) = becomes(step, root, &known, story)? else {
             continue;
         };
-        let mut said = metadata(&step.at)?;
+        let mut said = step.at.object_of("metadata")?;
         let groups: Vec<Option<Value>> = GROUPS.iter().map(|group| said.shift_remove(*group)).collect();
         body::about(&mut said, &mut operation);
         read_facts(&mut said, &mut operation);
@@ -179,10 +179,10 @@ fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, story: 
 fn latency(at: &At<'_>) -> Result<Option<u64>> {
     let recorded = at.some("latency_ms").or_else(|| at.some("wait_duration_ms"));
     let in_metadata = || at.some("metadata").and_then(|metadata| metadata.some("latency_ms"));
-    let Some(said) = recorded.or_else(in_metadata) else {
+    let Some(recorded) = recorded.or_else(in_metadata) else {
         return Ok(None);
     };
-    Ok(body::whole(&said)?.map(|latency| latency.saturating_mul(1_000_000)))
+    Ok(body::whole(&recorded)?.map(|latency| latency.saturating_mul(1_000_000)))
 }
 
 /// No step is its own ancestor.

@@ -7,7 +7,7 @@ use crate::operation::Evaluation;
 use crate::span::SpanId;
 
 /// Each annotation becomes a judgement of the span that its address names.
-pub(super) fn read(annotations: &At<'_>, told: &[Option<usize>], story: &mut Story) -> Result<()> {
+pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], story: &mut Story) -> Result<()> {
     for at in annotations.items()? {
         let content = at.need("content")?.text()?;
         let address = at.need("address")?.text()?;
@@ -16,7 +16,7 @@ pub(super) fn read(annotations: &At<'_>, told: &[Option<usize>], story: &mut Sto
         let score = about.as_ref().and_then(|about| about.value.get("score").and_then(Value::as_f64));
         let span = word("span_id").and_then(|id| SpanId::from_hex(&id));
         let judged = story.drafts.iter().position(|draft| Some(draft.id) == span);
-        let judged = judged.or_else(|| told.get(event_of(address)?).copied().flatten());
+        let judged = judged.or_else(|| spans_of_events.get(event_of(address)?).copied().flatten());
         if judged.is_none() {
             story.note(
                 &at.path,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::content::{self, result};
-use crate::formats::back::{At, NoteKind, Result, Story, read_facts, read_operations, searched, time, tool_definition};
+use crate::formats::back::{At, NoteKind, Result, Story, add_sub_agent, read_facts, read_operations, searched, time, tool_definition};
 use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
@@ -336,15 +336,7 @@ impl<'s> Reader<'s> {
 
     fn subagent(&mut self, at: &At<'_>, tool: usize, depth: usize) -> Result<()> {
         let Some(events) = at.some("events") else { return Ok(()) };
-        let id = self.story.id(at.text_of("span_id")?, &at.path);
-        let name = at.text_of("agent")?.map(str::to_owned);
-        let mut operation = Operation {
-            kind: Kind::Agent,
-            name: name.clone().unwrap_or_else(|| "agent".to_owned()),
-            ..Operation::default()
-        };
-        operation.agent.name = name;
-        let agent = self.story.add(id, tool, operation);
+        let agent = add_sub_agent(at, tool, self.story)?;
         self.list(&events.items()?, agent, depth + 1).map(drop)
     }
 

@@ -74,10 +74,10 @@ fn trace(whole: &At<'_>, events: &At<'_>, metadata: Option<At<'_>>, annotations:
     let id = recorded.unwrap_or_else(|| trace_id("invariant", &own()));
     let mut story = Story::new("invariant", id, document);
     let mut reader = list::Reader::new(&mut story);
-    let told = reader.list(&events.items()?, 0, 0)?;
+    let spans_of_events = reader.list(&events.items()?, 0, 0)?;
     read_run_facts(about, &mut story);
     if let Some(annotations) = annotations {
-        annotations::read(&annotations, &told, &mut story)?;
+        annotations::read(&annotations, &spans_of_events, &mut story)?;
     }
     Ok(story)
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::document::SubType;
 use super::facts;
-use crate::formats::back::{At, NoteKind, Result, Story, searched, time};
+use crate::formats::back::{At, NoteKind, Result, Story, add_sub_agent, searched, time};
 use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolUse};
 use crate::span::UnixNanos;
@@ -259,15 +259,7 @@ impl<'s> Reader<'s> {
 
     fn subagent(&mut self, at: &At<'_>, tool: usize, depth: usize) -> Result<()> {
         let Some(blocks) = at.some("blocks") else { return Ok(()) };
-        let id = self.story.id(at.text_of("span_id")?, &at.path);
-        let name = at.text_of("agent")?.map(str::to_owned);
-        let mut operation = Operation {
-            kind: Kind::Agent,
-            name: name.clone().unwrap_or_else(|| "agent".to_owned()),
-            ..Operation::default()
-        };
-        operation.agent.name = name;
-        let agent = self.story.add(id, tool, operation);
+        let agent = add_sub_agent(at, tool, self.story)?;
         self.read(&blocks.items()?, agent, depth + 1)
     }
 

@@ -2,7 +2,6 @@
 
 use serde_json::{Map, Value};
 
-use super::fields::metadata;
 use super::messages::EventWords;
 use crate::formats::back::{At, Result};
 use crate::operation::message::Media;
@@ -66,7 +65,7 @@ pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut EventW
 
 fn message(at: &At<'_>) -> Result<Message> {
     at.object()?;
-    let mut said = metadata(at)?;
+    let mut said = at.object_of("metadata")?;
     let mut message = Message {
         role: Role::from_word(at.need("role")?.text()?),
         name: at.text_of("name")?.map(str::to_owned),

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::calls;
-use super::fields::{event_time, exact, metadata};
+use super::fields::{event_time, exact};
 use super::messages::{EventWords, Messages};
-use crate::formats::back::{At, Result, Story, read_facts, searched, time};
+use crate::formats::back::{At, Result, Story, milliseconds, read_facts, searched, time};
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 use crate::span::{SpanId, UnixNanos};
 
@@ -121,7 +121,7 @@ impl Reader<'_> {
     fn model(&mut self, event: &At<'_>) -> Result<()> {
         let (agent, _) = system(event)?;
         let around = self.around(agent);
-        let mut said = metadata(event)?;
+        let mut said = event.object_of("metadata")?;
         let (start, end) = exact(&mut said);
         let records = event
             .some("call_records")
@@ -178,7 +178,7 @@ impl Reader<'_> {
     fn environment(&mut self, event: &At<'_>, messages: &Messages) -> Result<()> {
         let (agent, system) = system(event)?;
         let around = self.around(agent);
-        let mut said = metadata(event)?;
+        let mut said = event.object_of("metadata")?;
         let (start, end) = exact(&mut said);
         let kind = system
             .split_once(':')
@@ -232,7 +232,7 @@ impl Reader<'_> {
         operation.training.reward = operation.training.reward.or(reward.filter(|reward| *reward != 0.0));
         let index = self.add(event, span_id.as_deref(), around, operation);
         let end = end.or(event_time(event)?);
-        let start = start.or_else(|| Some(UnixNanos(end?.0.saturating_sub(nanos(took?)))));
+        let start = start.or_else(|| Some(UnixNanos(end?.0.saturating_sub(milliseconds(took?)))));
         self.story.times(index, start, end);
         Ok(())
     }
@@ -240,7 +240,7 @@ impl Reader<'_> {
     fn runtime(&mut self, event: &At<'_>) -> Result<()> {
         event.object()?;
         let (agent, system) = system(event)?;
-        let mut said = metadata(event)?;
+        let mut said = event.object_of("metadata")?;
         let (start, end) = exact(&mut said);
         let mut word = |key: &str| match said.get(key) {
             Some(Value::String(_)) => said.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),
@@ -274,7 +274,7 @@ impl Reader<'_> {
             self.agents.insert(agent.to_owned(), index);
         }
         let start = start.or(event_time(event)?);
-        let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(nanos(took?)))));
+        let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(milliseconds(took?)))));
         self.story.times(index, start, end);
         Ok(())
     }
@@ -315,13 +315,4 @@ impl Reader<'_> {
         read_facts(&mut said, operation);
         operation.metadata.extend(said);
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "in range, as the caller checked"
-)]
-fn nanos(milliseconds: f64) -> u64 {
-    (milliseconds * 1e6).round() as u64
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::fields::{event_time, metadata};
+use super::fields::event_time;
 use crate::formats::back::{At, Result, Story};
 use crate::operation::{Kind, Operation, ToolUse};
 use crate::span::UnixNanos;
@@ -60,7 +60,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Messages> {
     let list = at.some("markov_blanket_message_history");
     for message in list.map(|list| list.items()).transpose()?.unwrap_or_default() {
         message.object()?;
-        let metadata = metadata(&message)?;
+        let metadata = message.object_of("metadata")?;
         let kind = message.text_of("message_type")?.unwrap_or_default();
         let named = metadata.get("boundary_type").and_then(Value::as_str).unwrap_or(kind);
         let speaker = match named {

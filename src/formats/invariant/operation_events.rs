@@ -1,5 +1,5 @@
-//! Events that no conversation has: words that agents alone hold, calls that no model's output shows, operations that
-//! stand on their own.
+//! Events made of operations, not of a conversation: words that agents alone hold, calls that no model's output shows,
+//! operations on their own.
 
 use super::content;
 use super::document::Message;
@@ -36,7 +36,7 @@ impl<'a> List<'a, '_> {
     }
 
     /// A person's words or answer that an operation tells of, with what else it says.
-    pub(super) fn told(&mut self, role: &'static str, content: Json<'a>, index: StepId) {
+    pub(super) fn operation_words(&mut self, role: &'static str, content: Json<'a>, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         self.words(role, content, index, step.end_or_start());
         if let Some(draft) = self.drafts.last_mut().filter(|draft| draft.steps == [index]) {
@@ -113,9 +113,9 @@ impl<'a> List<'a, '_> {
             }
         };
         let mut arguments = Object::new();
-        let mut said = content::metadata(self.run, step);
+        let mut metadata = content::metadata(self.run, step);
         for group in ["memory", "state"] {
-            if let Some(Json::Object(map)) = said.remove(group) {
+            if let Some(Json::Object(map)) = metadata.remove(group) {
                 arguments.extend(map);
             }
         }

@@ -1,4 +1,4 @@
-//! Judgements, guardrails and operations without a block: facts on the blocks around.
+//! Judgements, guardrails and operations without a block: facts in the metadata of the blocks around them.
 
 use super::document::SubType;
 use super::facts;
@@ -31,7 +31,7 @@ impl<'a> BlockWriter<'a, '_> {
         let (authors, messages) = (Authors::of(list), Messages::of(list, |_| true));
         for (index, stream) in steps {
             let Some(step) = run.steps.get(index) else { continue };
-            if self.told.contains(&index) || matches!(step.operation.kind, Kind::Plain) {
+            if self.covered.contains(&index) || matches!(step.operation.kind, Kind::Plain) {
                 continue;
             }
             // Inside a tool: the tool's own business, but its facts are kept.
@@ -43,13 +43,13 @@ impl<'a> BlockWriter<'a, '_> {
                 self.lose(step.span_id, described(step), LossReason::NoPlace);
                 continue;
             };
-            let _ = self.told.insert(index);
-            let told = self.around(step);
+            let _ = self.covered.insert(index);
+            let facts_of_step = self.around(step);
             let Some(block) = list.block(place) else { continue };
             if step.operation.kind == Kind::Guardrail {
-                block.push_extra("guardrails", told);
+                block.push_extra("guardrails", facts_of_step);
             } else {
-                block.push("around", told);
+                block.push("around", facts_of_step);
             }
         }
     }
@@ -60,7 +60,7 @@ impl<'a> BlockWriter<'a, '_> {
             return;
         };
         if outermost && list.drafts.len() > list.start && facts::stands_for_run(step.operation.kind) {
-            let _ = self.told.insert(index);
+            let _ = self.covered.insert(index);
             self.untold(step);
         }
     }
@@ -157,18 +157,18 @@ impl<'a> BlockWriter<'a, '_> {
             }
         }
         for evaluation in &operation.evaluations {
-            let mut told = facts::evaluation(evaluation);
+            let mut evaluation_facts = facts::evaluation(evaluation);
             if let Some(span) = step.span_id {
-                told.insert("span_id", span.to_string());
+                evaluation_facts.insert("span_id", span.to_string());
             }
-            block.push_extra("evaluations", told);
+            block.push_extra("evaluations", evaluation_facts);
         }
         if rewarded && !reward.is_null() {
             block.push_extra("rewards", reward);
         }
         if let Some(judge) = judge {
             block.push("around", judge);
-            let _ = self.told.insert(index);
+            let _ = self.covered.insert(index);
         }
     }
 }
