@@ -126,7 +126,7 @@ impl<'a> Assembly<'a, '_> {
         let is_first = id.index() == 0;
         let exchanges = self.transcript.exchanges(id);
         let of_rounds = Rounds::of(&exchanges.list);
-        self.beside(&of_rounds, &exchanges.rest);
+        self.outside_rounds(&of_rounds, &exchanges.rest);
         let mut asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
             Some(tool) => calls::arguments(run, tool).map(io::text),
             None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),

@@ -30,7 +30,7 @@ pub(super) struct Assembly<'a, 'l> {
 
 impl<'a> Assembly<'a, '_> {
     /// What stands outside the rounds.
-    pub(super) fn beside(&mut self, rounds: &Rounds<'a, '_>, rest: &[StepId]) {
+    pub(super) fn outside_rounds(&mut self, rounds: &Rounds<'a, '_>, rest: &[StepId]) {
         for exchange in &rounds.strays {
             self.losses.add(self.span(exchange), "a result of no call", LossReason::NoPlace);
         }

@@ -134,7 +134,7 @@ impl<'a> Assembly<'a, '_> {
     fn called(&mut self, draft: &mut Draft<'a>, id: ScopeId, ids: &mut Ids<'a>, depth: usize) {
         let exchanges = self.transcript.exchanges(id);
         let of_rounds = Rounds::of(&exchanges.list);
-        self.beside(&of_rounds, &exchanges.rest);
+        self.outside_rounds(&of_rounds, &exchanges.rest);
         for (author, prompts) in self.prompts(id, &of_rounds.prompts) {
             draft.agents.entry(author).or_default().0.extend(prompts);
         }

@@ -40,7 +40,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
     let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
     let (aside, own): (Vec<ScopeId>, Vec<ScopeId>) = own.into_iter().partition(is_aside);
     assembly.fill(&mut main, &own, 0);
-    assembly.beside(&mut main, &aside);
+    assembly.aside_trajectories(&mut main, &aside);
     // Agents whose calling tool is told nowhere speak after the others.
     while let Some((_, left)) = assembly.scopes.pop_first() {
         assembly.fill(&mut main, &left, 0);
@@ -163,7 +163,7 @@ impl<'a> Assembly<'a, '_> {
     }
 
     /// Conversations of judges and guardrails: trajectories that no result names.
-    fn beside(&mut self, draft: &mut Draft<'a>, aside: &[ScopeId]) {
+    fn aside_trajectories(&mut self, draft: &mut Draft<'a>, aside: &[ScopeId]) {
         let mode = self.options.get("atif.subagents");
         for scope in aside {
             let one = std::slice::from_ref(scope);

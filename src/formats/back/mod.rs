@@ -29,7 +29,7 @@ pub(in crate::formats) use error::Result;
 pub(in crate::formats) use facts::{definition as tool_definition, definitions as tool_definitions, read as read_facts};
 pub(in crate::formats) use model_output::{read as read_model_output, read_thoughts};
 pub(in crate::formats) use numbers::Numbers;
-pub(in crate::formats) use operations::{add_sub_agent, exact_times, read as read_operations, searched};
+pub(in crate::formats) use operations::{add_left_over_input, add_sub_agent, exact_times, read as read_operations, searched};
 pub(in crate::formats) use reader::{Gather, Reader};
 pub(in crate::formats) use restored::Restored;
 pub(in crate::formats) use run_facts::read as read_run_facts;

@@ -1,12 +1,13 @@
-//! Operations that documents tell beside their own words, and calls that stand for something else than a tool.
+//! Operations that documents list beside their messages, sub-agents, input that no model was given, and searches.
 
 use serde_json::{Map, Value};
 
 use super::at::{At, time};
 use super::error::Result;
 use super::facts::read as read_facts;
+use super::note::NoteKind;
 use super::story::Story;
-use crate::operation::{Document, Kind, Operation, ToolUse};
+use crate::operation::{Document, Kind, Message, Operation, Role, ToolUse};
 use crate::span::UnixNanos;
 
 /// Operations told beside an event: inside of it where it is a tool, else beside it under the agent.
@@ -88,6 +89,23 @@ pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, story: &mut St
     };
     operation.agent.name = name;
     Ok(story.add(id, tool, operation))
+}
+
+/// A message after the last model call, which no model was given: read as a person's input.
+pub(in crate::formats) fn add_left_over_input(message: &Message, agent: usize, story: &mut Story) {
+    if message.role != Role::User {
+        let detail = format!("`{}` after the last model call: read as input", message.role.name());
+        story.note("$", NoteKind::ByPosition, detail);
+    }
+    let own = format!("left over {}", story.drafts.len());
+    let id = story.id(None, &own);
+    let operation = Operation {
+        kind: Kind::UserInput,
+        name: "input".to_owned(),
+        input: message.content().into(),
+        ..Operation::default()
+    };
+    story.add(id, agent, operation);
 }
 
 /// Times as `{start_unix_nano, end_unix_nano}`, both text.

@@ -13,8 +13,9 @@ use crate::run::{Id, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 
 impl<'a> BlockWriter<'a, '_> {
-    /// Writes what hangs beside the blocks of this list; the outermost one also takes what has no stream of its own.
-    pub(super) fn beside(&mut self, list: &mut List<'a>, outermost: bool) {
+    /// Writes judgements, guardrails and operations without a block to the blocks of this list. The outermost list also takes what
+    /// has no stream of its own.
+    pub(super) fn annotate_list(&mut self, list: &mut List<'a>, outermost: bool) {
         let (run, plan) = (self.run, self.plan);
         let all = || run.steps.ids().collect();
         let own = || plan.steps_of(&list.streams);

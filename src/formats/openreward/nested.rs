@@ -34,7 +34,7 @@ impl<'a> BlockWriter<'a, '_> {
     pub(super) fn nest(&mut self, list: &mut List<'a>, scope: ScopeId, place: usize) {
         let mut inner = List::new(list.trace.clone());
         self.stream(&mut inner, scope, 0);
-        self.beside(&mut inner, false);
+        self.annotate_list(&mut inner, false);
         let agent = self.run.scopes.get(scope).and_then(|scope| scope.agent.as_ref());
         let mut sub_agent = facts::filled([
             ("agent", agent.into()),

@@ -125,7 +125,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
                 self.stream(list, scope, 0);
             }
         }
-        self.beside(list, true);
+        self.annotate_list(list, true);
     }
 
     pub(super) fn stream(&mut self, list: &mut List<'a>, scope: ScopeId, skip: usize) {

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::content::{self, result};
-use crate::formats::back::{At, NoteKind, Result, Story, add_sub_agent, read_facts, read_operations, searched, time, tool_definition};
+use crate::formats::back::{
+    At, NoteKind, Result, Story, add_left_over_input, add_sub_agent, read_facts, read_operations, searched, time, tool_definition,
+};
 use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
@@ -355,19 +357,7 @@ impl<'s> Reader<'s> {
             if message.role == Role::Tool {
                 continue;
             }
-            if message.role != Role::User {
-                let detail = format!("`{}` after the last model call: read as input", message.role.name());
-                self.story.note("$", NoteKind::ByPosition, detail);
-            }
-            let own = format!("left over {}", self.story.drafts.len());
-            let id = self.story.id(None, &own);
-            let operation = Operation {
-                kind: Kind::UserInput,
-                name: "input".to_owned(),
-                input: message.content().into(),
-                ..Operation::default()
-            };
-            self.story.add(id, agent, operation);
+            add_left_over_input(&message, agent, self.story);
         }
         Ok(said.told)
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::document::SubType;
 use super::facts;
-use crate::formats::back::{At, NoteKind, Result, Story, add_sub_agent, searched, time};
+use crate::formats::back::{At, NoteKind, Result, Story, add_left_over_input, add_sub_agent, searched, time};
 use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolUse};
 use crate::span::UnixNanos;
@@ -79,19 +79,7 @@ impl<'s> Reader<'s> {
         self.join(said.calls);
         let unheard = said.unheard.min(said.history.len());
         for message in said.history.split_off(unheard) {
-            if message.role != Role::User {
-                let detail = format!("`{}` after the last model call: read as input", message.role.name());
-                self.story.note("$", NoteKind::ByPosition, detail);
-            }
-            let own = format!("left over {}", self.story.drafts.len());
-            let id = self.story.id(None, &own);
-            let operation = Operation {
-                kind: Kind::UserInput,
-                name: "input".to_owned(),
-                input: message.content().into(),
-                ..Operation::default()
-            };
-            self.story.add(id, agent, operation);
+            add_left_over_input(&message, agent, self.story);
         }
         Ok(())
     }
