@@ -6,9 +6,12 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::back::Restored;
-use super::check::{Place, Violations};
-use super::{Assembled, Choice, Container, Files, Format, Layout, Loss, LossReason, Options, Sequence, back, text};
+use super::back::{Gather, Reader, Restored};
+use super::choice::{Choice, Options};
+use super::format::{Assembled, Container, Files, Format};
+use super::layout::Layout;
+use super::loss::{Loss, LossReason};
+use super::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// A format whose document type is hidden: what command line, HTTP and tests go by.
@@ -26,14 +29,14 @@ pub struct AnyFormat {
     pub container: Option<Container>,
     /// Files that documents name, if they do.
     pub beside: Option<Files>,
-    typed: for<'a> fn(&'a [Run], &Options) -> Vec<Assembled<AnyDocument<'a>>>,
-    pub(super) read: Option<back::Reader>,
-    pub(super) gather: Option<back::Gather>,
-    pub(super) check: fn(&[(Place<'_>, &Value)], &Options, &mut Violations),
+    pub(super) typed: for<'a> fn(&'a [Run], &Options) -> Vec<Assembled<AnyDocument<'a>>>,
+    pub(super) read: Option<Reader>,
+    pub(super) gather: Option<Gather>,
+    pub(super) check: fn(&[(JsonPath<'_>, &Value)], &Options, &mut Violations),
 }
 
 impl AnyFormat {
-    pub(super) const fn of<F: Format + 'static>(read: Option<back::Reader>) -> Self {
+    pub(super) const fn of<F: Format + 'static>(read: Option<Reader>) -> Self {
         Self {
             id: F::ID,
             holds: F::HOLDS,
@@ -49,7 +52,7 @@ impl AnyFormat {
     }
 
     /// A format whose documents may name files with more of the run.
-    pub(super) const fn gathered(mut self, gather: back::Gather) -> Self {
+    pub(super) const fn gathered(mut self, gather: Gather) -> Self {
         self.gather = Some(gather);
         self
     }
@@ -58,62 +61,6 @@ impl AnyFormat {
     #[must_use]
     pub fn is_read(&self) -> bool {
         self.read.is_some()
-    }
-
-    /// The documents of one run, or of the runs of one session in causal order, before they are turned into text.
-    #[must_use]
-    pub fn documents<'a>(&self, runs: &'a [Run], options: &Options) -> Vec<Assembled<AnyDocument<'a>>> {
-        if back::is_imported(runs) {
-            let restored = back::restored(self, runs, options);
-            return restored
-                .into_iter()
-                .map(|assembled| assembled.map(AnyDocument::of_restored))
-                .collect();
-        }
-        (self.typed)(runs, options)
-    }
-
-    /// The same as JSON text without a line break at the end.
-    #[must_use]
-    pub fn assemble(&self, runs: &[Run], options: &Options, layout: Layout) -> Vec<Assembled<String>> {
-        let text = |Assembled { document, mut losses }: Assembled<AnyDocument<'_>>| {
-            let document = document.text(layout).unwrap_or_else(|error| {
-                losses.push(unwritten(&error));
-                "null".to_owned()
-            });
-            Assembled { document, losses }
-        };
-        self.documents(runs, options).into_iter().map(text).collect()
-    }
-
-    /// Writes the documents while they are turned into text.
-    ///
-    /// # Errors
-    ///
-    /// `out` takes no more, or a document cannot be written.
-    pub fn write(&self, runs: &[Run], options: &Options, sequence: Sequence, out: &mut dyn Write) -> io::Result<()> {
-        let documents = self.documents(runs, options);
-        if sequence == Sequence::Lines {
-            for assembled in &documents {
-                assembled.document.write(Layout::Compact, out)?;
-                out.write_all(b"\n")?;
-            }
-            return Ok(());
-        }
-        let alone = sequence == Sequence::OneOrArray && documents.len() == 1;
-        for (at, assembled) in documents.iter().enumerate() {
-            match (alone, at) {
-                (true, _) => {}
-                (false, 0) => out.write_all(b"[\n")?,
-                (false, _) => out.write_all(b",\n")?,
-            }
-            assembled.document.write(Layout::Indented, out)?;
-        }
-        out.write_all(match (alone, documents.len()) {
-            (true, _) => b"\n",
-            (false, 0) => b"[]\n",
-            (false, _) => b"\n]\n",
-        })
     }
 
     /// The documents as JSON values, without what was kept of those that the runs were imported from.
@@ -129,7 +76,7 @@ impl AnyFormat {
     }
 }
 
-fn unwritten(error: &dyn fmt::Display) -> Loss {
+pub(super) fn unwritten(error: &dyn fmt::Display) -> Loss {
     Loss::new(None, format!("document: {error}"), LossReason::NoPlace)
 }
 
@@ -158,7 +105,7 @@ impl fmt::Debug for AnyDocument<'_> {
 }
 
 impl AnyDocument<'_> {
-    fn of_restored(document: Restored) -> Self {
+    pub(super) fn of_restored(document: Restored) -> Self {
         Self {
             content: Box::new(document),
             room: 1 << 10,
@@ -199,7 +146,7 @@ impl<F: Format> Content for Typed<'_, F> {
     }
 
     fn text(&self, layout: Layout, room: usize) -> Result<String, String> {
-        text::written::<F>(&self.0, layout, room)
+        written::<F>(&self.0, layout, room)
     }
 
     fn value(&self) -> serde_json::Result<Value> {
@@ -223,6 +170,17 @@ impl Content for Restored {
     fn value(&self) -> serde_json::Result<Value> {
         serde_json::to_value(self)
     }
+}
+
+/// A document's text. `room`: about how long it is, in bytes.
+fn written<F: Format>(document: &F::Document<'_>, layout: Layout, room: usize) -> Result<String, String> {
+    // What is written doubles its memory again and again otherwise, and copies itself each time.
+    let mut text = Vec::with_capacity(room);
+    match layout {
+        Layout::Compact => F::write(document, &mut text)?,
+        Layout::Indented => serde_json::to_writer_pretty(&mut text, document).map_err(|error| error.to_string())?,
+    }
+    String::from_utf8(text).map_err(|error| error.to_string())
 }
 
 fn write(document: &impl Serialize, layout: Layout, out: &mut dyn Write) -> io::Result<()> {

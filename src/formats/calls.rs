@@ -44,7 +44,7 @@ pub(crate) struct Results<'a>(HashMap<&'a str, &'a Value>);
 impl<'a> Results<'a> {
     /// The last result of each tool in the conversation of its scope.
     pub(crate) fn of(run: &'a Run) -> Self {
-        let mut told = HashMap::default();
+        let mut by_tool = HashMap::default();
         for (scope, entry) in run
             .scopes
             .enumerate()
@@ -54,10 +54,10 @@ impl<'a> Results<'a> {
                 && !result.result.is_null()
                 && let Some(tool) = result.tool.and_then(|tool| run.steps.get(tool)).filter(|tool| tool.scope == scope)
             {
-                told.insert(tool.id.as_str(), &result.result);
+                by_tool.insert(tool.id.as_str(), &result.result);
             }
         }
-        Self(told)
+        Self(by_tool)
     }
 
     /// What the tool gave back, of any JSON type: the span says so, else the messages.
@@ -70,8 +70,8 @@ impl<'a> Results<'a> {
 
 /// The failure in words, never blank.
 pub(crate) fn error_text(failure: &Failure) -> &str {
-    let mut said = [&failure.message, &failure.error_type].into_iter().filter_map(Option::as_deref);
-    said.find(|text| !text.trim().is_empty()).unwrap_or("error")
+    let mut texts = [&failure.message, &failure.error_type].into_iter().filter_map(Option::as_deref);
+    texts.find(|text| !text.trim().is_empty()).unwrap_or("error")
 }
 
 /// Arguments as an object: `{"input": value}` around any other value. The flag says whether it was put around.

@@ -10,110 +10,12 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::back::{DisassembleError, documents, format_of};
-use super::{AnyFormat, Options};
+use super::any::AnyFormat;
+use super::back::DisassembleError;
+use super::choice::Options;
+use super::recognise::{documents, format_of};
 
-/// A rule that a document breaks.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// The place as a JSON path: `$.steps[3].timestamp`; before it the document's number, if the text has several.
-    pub path: String,
-    /// What is wrong there, and what has to stand there.
-    pub message: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.message)
-    }
-}
-
-/// The rules that documents break, in the order in which they were found.
-#[derive(Debug, Default)]
-pub struct Violations(Vec<Violation>);
-
-impl Violations {
-    /// Adds one.
-    pub fn add(&mut self, place: Place<'_>, message: impl Into<String>) {
-        self.0.push(Violation {
-            path: place.to_string(),
-            message: message.into(),
-        });
-    }
-
-    /// How many there are so far.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
-    /// Whether there are none so far.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-/// Where a value stands.
-#[derive(Debug, Clone, Copy)]
-pub struct Place<'p> {
-    above: Option<&'p Self>,
-    step: Step<'p>,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Step<'p> {
-    /// The number of a document among several.
-    Document(Option<usize>),
-    Key(&'p str),
-    Item(usize),
-}
-
-impl<'p> Place<'p> {
-    /// The whole of a document.
-    #[must_use]
-    pub fn of_document(number: Option<usize>) -> Self {
-        Self {
-            above: None,
-            step: Step::Document(number),
-        }
-    }
-
-    /// A member of the object here.
-    #[must_use]
-    pub fn key(&'p self, key: &'p str) -> Self {
-        Self {
-            above: Some(self),
-            step: Step::Key(key),
-        }
-    }
-
-    /// An item of the list here.
-    #[must_use]
-    pub fn item(&'p self, index: usize) -> Self {
-        Self {
-            above: Some(self),
-            step: Step::Item(index),
-        }
-    }
-}
-
-impl fmt::Display for Place<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(above) = self.above {
-            above.fmt(f)?;
-        }
-        match self.step {
-            Step::Document(None) => f.write_str("$"),
-            Step::Document(Some(number)) => write!(f, "document {number}: $"),
-            Step::Item(index) => write!(f, "[{index}]"),
-            Step::Key(key) if !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => {
-                write!(f, ".{key}")
-            }
-            Step::Key(key) => write!(f, "[{}]", Value::from(key)),
-        }
-    }
-}
+pub use super::violations::{JsonPath, Violation, Violations};
 
 /// What was checked.
 #[derive(Debug, Clone, Default)]
@@ -144,7 +46,7 @@ pub fn check(format: Option<&AnyFormat>, text: &str, options: &Options) -> Resul
         None => format_of(documents(first, String::new()).first().map_or(first, |(_, value)| value))?,
     };
     let mut found = Violations::default();
-    let root = |line: usize| Place::of_document((values.len() > 1).then_some(line + 1));
+    let root = |line: usize| JsonPath::of_document((values.len() > 1).then_some(line + 1));
     for (line, keys) in serde_json::Deserializer::from_str(text).into_iter::<Twice>().enumerate() {
         for path in keys.map(|keys| keys.0).unwrap_or_default() {
             found.add(
@@ -153,8 +55,8 @@ pub fn check(format: Option<&AnyFormat>, text: &str, options: &Options) -> Resul
             );
         }
     }
-    let roots: Vec<Place<'_>> = (0..values.len()).map(root).collect();
-    let mut all: Vec<(Place<'_>, &Value)> = Vec::new();
+    let roots: Vec<JsonPath<'_>> = (0..values.len()).map(root).collect();
+    let mut all: Vec<(JsonPath<'_>, &Value)> = Vec::new();
     for (value, root) in values.iter().zip(&roots) {
         let parts = documents(value, String::new());
         match parts.as_slice() {
@@ -165,7 +67,7 @@ pub fn check(format: Option<&AnyFormat>, text: &str, options: &Options) -> Resul
     (format.check)(&all, options, &mut found);
     Ok(Checked {
         documents: all.len(),
-        violations: found.0,
+        violations: found.into_list(),
     })
 }
 
@@ -175,7 +77,7 @@ struct Twice(Vec<String>);
 impl<'de> serde::Deserialize<'de> for Twice {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut found = Vec::new();
-        let place = Place::of_document(None);
+        let place = JsonPath::of_document(None);
         Walk { place, found: &mut found }.deserialize(deserializer)?;
         Ok(Self(found))
     }
@@ -183,7 +85,7 @@ impl<'de> serde::Deserialize<'de> for Twice {
 
 /// Looks through a value for them.
 struct Walk<'p, 'f> {
-    place: Place<'p>,
+    place: JsonPath<'p>,
     found: &'f mut Vec<String>,
 }
 

@@ -35,8 +35,8 @@ impl<'a> ConversationWords<'a> {
                 EntryKind::Call(call) => run.steps.get(call.tool).into_iter().for_each(|tool| asked(tool, &mut tell)),
             }
         }
-        for said in [&run.question, &run.answer].into_iter().flatten() {
-            tell(text(&said.content));
+        for utterance in [&run.question, &run.answer].into_iter().flatten() {
+            tell(text(&utterance.content));
         }
         let has_json = words.iter().any(|words| words.starts_with(['{', '[']));
         Self { words, has_json }

@@ -1,6 +1,6 @@
 //! A conversation by rounds: what a person said, and what was done until the person spoke again.
 
-use crate::formats::{exchange, io};
+use super::{chat, io};
 use crate::operation::{Message, Role};
 use crate::transcript::{Exchange, ExchangeKind};
 
@@ -24,22 +24,22 @@ pub(in crate::formats) struct Rounds<'a, 'p> {
 }
 
 impl<'a, 'p> Rounds<'a, 'p> {
-    /// The rounds of these pieces. Messages without words are left out.
-    pub(in crate::formats) fn of(pieces: &'p [Exchange<'a>]) -> Self {
+    /// The rounds of these exchanges. Messages without words are left out.
+    pub(in crate::formats) fn of(exchanges: &'p [Exchange<'a>]) -> Self {
         let mut out = Self::default();
-        for piece in pieces {
-            let message = match piece.kind {
+        for exchange in exchanges {
+            let message = match exchange.kind {
                 ExchangeKind::Message(message) if message.role != Role::Assistant => message,
                 _ => {
-                    out.last(false).done.push(piece);
+                    out.last(false).done.push(exchange);
                     continue;
                 }
             };
             match message.role {
-                _ if exchange::content(message).0.trim().is_empty() => {}
-                Role::System | Role::Developer => out.prompts.push((message, piece)),
-                Role::Tool => out.strays.push(piece),
-                _ => out.last(true).asked.push((message, piece)),
+                _ if chat::content(message).0.trim().is_empty() => {}
+                Role::System | Role::Developer => out.prompts.push((message, exchange)),
+                Role::Tool => out.strays.push(exchange),
+                _ => out.last(true).asked.push((message, exchange)),
             }
         }
         out
@@ -58,16 +58,16 @@ impl<'a, 'p> Rounds<'a, 'p> {
 impl Round<'_, '_> {
     /// Whether all of it came as the input of a model call: it was said before the run.
     pub(in crate::formats) fn is_old(&self) -> bool {
-        !self.done.is_empty() && self.done.iter().all(|piece| matches!(piece.kind, ExchangeKind::Message(_)))
+        !self.done.is_empty() && self.done.iter().all(|exchange| matches!(exchange.kind, ExchangeKind::Message(_)))
     }
 
     /// The place in `done` of the answer: the last words, if beside them stand no calls but those that the provider answered.
     pub(in crate::formats) fn answer(&self) -> Option<usize> {
-        let (at, piece, words) = self.done.iter().enumerate().rev().find_map(|(at, piece)| {
-            let words = said(piece).is_some_and(|message| !exchange::content(message).0.trim().is_empty());
-            (words || !piece.calls.is_empty()).then_some((at, piece, words))
+        let (at, exchange, words) = self.done.iter().enumerate().rev().find_map(|(at, exchange)| {
+            let words = assistant_message(exchange).is_some_and(|message| !chat::content(message).0.trim().is_empty());
+            (words || !exchange.calls.is_empty()).then_some((at, exchange, words))
         })?;
-        let is_answered = piece
+        let is_answered = exchange
             .calls
             .iter()
             .all(|asked| asked.call.is_some_and(|call| call.answered.is_some()));
@@ -75,16 +75,16 @@ impl Round<'_, '_> {
     }
 }
 
-/// What the assistant says in a piece.
-pub(in crate::formats) fn said<'a>(piece: &Exchange<'a>) -> Option<&'a Message> {
-    match piece.kind {
+/// What the assistant says in an exchange.
+pub(in crate::formats) fn assistant_message<'a>(exchange: &Exchange<'a>) -> Option<&'a Message> {
+    match exchange.kind {
         ExchangeKind::Turn(message) | ExchangeKind::Message(message) => Some(message),
         _ => None,
     }
 }
 
 /// The words of a run's question or answer, where no message holds them.
-pub(in crate::formats) fn outside(said: Option<&crate::run::Utterance>) -> Option<crate::formats::json::Text<'_>> {
-    let said = said.filter(|said| !said.in_conversation)?;
-    Some(io::text(&said.content)).filter(|words| !words.trim().is_empty())
+pub(in crate::formats) fn words_outside(utterance: Option<&crate::run::Utterance>) -> Option<crate::formats::json::Text<'_>> {
+    let utterance = utterance.filter(|utterance| !utterance.in_conversation)?;
+    Some(io::text(&utterance.content)).filter(|words| !words.trim().is_empty())
 }

@@ -3,8 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::back::kind_of;
-use super::check::{Place, Violations};
+use super::violations::{JsonPath, Violations};
 
 /// What a value may be.
 #[derive(Debug, Clone, Copy)]
@@ -108,7 +107,7 @@ impl Shape {
     }
 
     /// Notes where a value is not of this shape. Whether it is.
-    pub(in crate::formats) fn check(self, value: &Value, place: Place<'_>, found: &mut Violations) -> bool {
+    pub(in crate::formats) fn check(self, value: &Value, place: JsonPath<'_>, found: &mut Violations) -> bool {
         let before = found.len();
         if !self.fits(value) {
             found.add(place, format!("expected {}, found {}", self.words(), shown(value)));
@@ -147,12 +146,12 @@ impl Shape {
 
 impl Record {
     /// Notes which fields are missing, of another shape, or not known.
-    pub(in crate::formats) fn check(&self, object: &Map<String, Value>, place: Place<'_>, found: &mut Violations) {
+    pub(in crate::formats) fn check(&self, object: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
         self.check_with(object, &[], place, found);
     }
 
     /// The same, with more fields.
-    pub(in crate::formats) fn check_with(&self, object: &Map<String, Value>, more: &[Field], place: Place<'_>, found: &mut Violations) {
+    pub(in crate::formats) fn check_with(&self, object: &Map<String, Value>, more: &[Field], place: JsonPath<'_>, found: &mut Violations) {
         for Field { name, is_needed, shape } in self.fields.iter().chain(more) {
             match object.get(*name) {
                 Some(value) => {
@@ -175,6 +174,18 @@ fn is_large_integer(value: &Value) -> bool {
     value
         .as_f64()
         .is_some_and(|number| number.fract() == 0.0 && number.abs() >= 9_007_199_254_740_992.0)
+}
+
+/// A value's type, for people.
+pub(in crate::formats) fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
 }
 
 /// A value for people: short texts and numbers as they are.

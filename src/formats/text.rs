@@ -7,19 +7,6 @@ use serde_json::to_writer;
 #[cfg(feature = "server")]
 use sonic_rs::to_writer;
 
-use super::{Format, Layout};
-
-/// A document's text. `room`: about how long it is, in bytes.
-pub(super) fn written<F: Format>(document: &F::Document<'_>, layout: Layout, room: usize) -> Result<String, String> {
-    // What is written doubles its memory again and again otherwise, and copies itself each time.
-    let mut text = Vec::with_capacity(room);
-    match layout {
-        Layout::Compact => F::write(document, &mut text)?,
-        Layout::Indented => serde_json::to_writer_pretty(&mut text, document).map_err(|error| error.to_string())?,
-    }
-    String::from_utf8(text).map_err(|error| error.to_string())
-}
-
 /// A value's compact text, after what stands there.
 pub(super) fn write(value: &impl Serialize, text: &mut Vec<u8>) -> Result<(), String> {
     to_writer(text, value).map_err(|error| error.to_string())

@@ -4,7 +4,8 @@
 use super::calls::Results;
 use super::ids::Ids;
 use super::json::{Json, Text, trimmed};
-use super::{Loss, LossReason, exchange, io};
+use super::loss::{Loss, LossReason};
+use super::{chat, io};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Kind, Message, Role};
 use crate::run::{self, Run, Step};
@@ -27,10 +28,10 @@ pub(crate) struct Thread<'a> {
     tip: Option<usize>,
 }
 
-/// A piece of the conversation.
+/// An exchange of the conversation.
 #[derive(Debug)]
 pub(crate) struct Item<'a> {
-    pub(crate) piece: Exchange<'a>,
+    pub(crate) exchange: Exchange<'a>,
     /// The message that it is; `None` where it is no message that a model reads.
     pub(crate) node: Option<usize>,
     /// The message that it follows: with it the input of a model call ends.
@@ -58,7 +59,7 @@ pub(crate) enum Words<'a> {
     /// A model call said it.
     Turn(&'a Message),
     /// An operation alone tells it.
-    Told { is_user: bool, text: Text<'a> },
+    OfOperation { is_user: bool, text: Text<'a> },
     /// What came back from a call of its item.
     Result {
         call: usize,
@@ -68,27 +69,27 @@ pub(crate) enum Words<'a> {
 }
 
 impl<'a> Thread<'a> {
-    /// The thread of these pieces. `question` and `answer` stand around them: words that no message holds.
+    /// The thread of these exchanges. `question` and `answer` stand around them: words that no message holds.
     pub(crate) fn of(
         run: &'a Run,
         results: &Results<'a>,
-        pieces: Exchanges<'a>,
+        exchanges: Exchanges<'a>,
         question: Option<&'a run::Utterance>,
         answer: Option<&'a run::Utterance>,
     ) -> Self {
         let mut this = Self {
-            rest: pieces.rest,
+            rest: exchanges.rest,
             ..Self::default()
         };
-        if pieces.list.iter().any(|piece| piece.branch) {
+        if exchanges.list.iter().any(|exchange| exchange.branch) {
             this.after = Some(HashMap::default());
         }
-        let said = said(&pieces.list);
-        question.into_iter().for_each(|said| this.around(said, true));
-        for piece in pieces.list {
-            this.item(run, results, piece, &said);
+        let spoken = message_words(&exchanges.list);
+        question.into_iter().for_each(|utterance| this.around(utterance, true));
+        for exchange in exchanges.list {
+            this.item(run, results, exchange, &spoken);
         }
-        answer.into_iter().for_each(|said| this.around(said, false));
+        answer.into_iter().for_each(|utterance| this.around(utterance, false));
         this
     }
 
@@ -107,47 +108,52 @@ impl<'a> Thread<'a> {
     /// The call of a node's item.
     pub(crate) fn asked(&self, node: &Node<'a>, call: usize) -> Option<(&ExchangeCall<'a>, &Text<'a>)> {
         let item = self.items.get(node.item?)?;
-        item.piece.calls.get(call).zip(item.ids.get(call))
+        item.exchange.calls.get(call).zip(item.ids.get(call))
     }
 
-    fn around(&mut self, said: &'a run::Utterance, is_user: bool) {
-        let text = io::text(&said.content);
-        self.node(self.tip, Words::Told { is_user, text }, said.at, None);
+    fn around(&mut self, utterance: &'a run::Utterance, is_user: bool) {
+        let text = io::text(&utterance.content);
+        self.node(self.tip, Words::OfOperation { is_user, text }, utterance.at, None);
     }
 
-    fn item(&mut self, run: &'a Run, results: &Results<'a>, piece: Exchange<'a>, said: &HashSet<Text<'a>>) {
-        let step = piece.step.and_then(|step| step.of(run));
-        let before = match piece.kind {
-            _ if piece.branch => self.branch(step),
+    fn item(&mut self, run: &'a Run, results: &Results<'a>, exchange: Exchange<'a>, spoken: &HashSet<Text<'a>>) {
+        let step = exchange.step.and_then(|step| step.of(run));
+        let before = match exchange.kind {
+            _ if exchange.branch => self.branch(step),
             // It stands at its time, after messages of calls that began before it ended.
             ExchangeKind::SilentTurn => self.shared(step).or(self.tip),
             _ => self.tip,
         };
-        let is_new = |text: &Text<'_>| !text.trim().is_empty() && !said.contains(text.trim());
-        let words = match piece.kind {
+        let is_new = |text: &Text<'_>| !text.trim().is_empty() && !spoken.contains(text.trim());
+        let words = match exchange.kind {
             ExchangeKind::Message(message) if message.is_blank() => None,
             ExchangeKind::Message(message) => Some(Words::Input(message)),
             ExchangeKind::Turn(message) => Some(Words::Turn(message)),
             ExchangeKind::SilentTurn | ExchangeKind::Unasked => None,
             ExchangeKind::UserWords | ExchangeKind::AgentWords => {
-                let is_user = piece.kind == ExchangeKind::UserWords;
-                let text = step.and_then(|step| told(run, results, step, is_user)).filter(is_new);
-                text.map(|text| Words::Told { is_user, text })
+                let is_user = exchange.kind == ExchangeKind::UserWords;
+                let text = step.and_then(|step| operation_words(run, results, step, is_user)).filter(is_new);
+                text.map(|text| Words::OfOperation { is_user, text })
             }
         };
-        let ids = piece.calls.iter().map(|asked| self.id(asked, step)).collect();
-        let (at, item) = (piece.at, self.items.len());
+        let ids = exchange.calls.iter().map(|asked| self.id(asked, step)).collect();
+        let (at, item) = (exchange.at, self.items.len());
         // A result whose call nobody knows: a model read it all the same.
-        let is_stray = piece.kind == ExchangeKind::Unasked && step.is_none();
+        let is_stray = exchange.kind == ExchangeKind::Unasked && step.is_none();
         let answers = words.is_some() || is_stray;
         let node = words.map(|words| self.node(before, words, at, Some(item)));
-        let given = piece.calls.iter().enumerate().filter_map(|(call, asked)| {
+        let given = exchange.calls.iter().enumerate().filter_map(|(call, asked)| {
             let last = asked.results.last().filter(|_| answers)?;
-            let (text, failure) = exchange::result(run, results, *last);
+            let (text, failure) = chat::result(run, results, *last);
             Some((Words::Result { call, text, failure }, last.at))
         });
         let given: Vec<_> = given.collect();
-        self.items.push(Item { piece, node, before, ids });
+        self.items.push(Item {
+            exchange,
+            node,
+            before,
+            ids,
+        });
         for (words, at) in given {
             self.node(self.tip, words, at, Some(item));
         }
@@ -175,7 +181,7 @@ impl<'a> Thread<'a> {
         if let Some(after) = &mut self.after {
             let key = match &words {
                 Words::Input(message) | Words::Turn(message) => key(message),
-                Words::Told { is_user, text } => key_of(if *is_user { "user" } else { "assistant" }, text),
+                Words::OfOperation { is_user, text } => key_of(if *is_user { "user" } else { "assistant" }, text),
                 Words::Result { text, .. } => key_of("tool", text),
             };
             let _ = after.entry((parent, key)).or_insert(index);
@@ -217,7 +223,7 @@ fn key(message: &Message) -> String {
         Role::Developer => "system",
         role => role.name(),
     };
-    let mut key = key_of(role, &exchange::content(message).0);
+    let mut key = key_of(role, &chat::content(message).0);
     for call in &message.tool_calls {
         key.push('\n');
         key.push_str(call.id.as_deref().unwrap_or(&call.name));
@@ -230,29 +236,29 @@ fn key_of(role: &str, text: &str) -> String {
 }
 
 /// The words of messages, where an operation may tell some of them again.
-pub(crate) fn said<'a>(pieces: &[Exchange<'a>]) -> HashSet<Text<'a>> {
-    if !pieces
+pub(crate) fn message_words<'a>(exchanges: &[Exchange<'a>]) -> HashSet<Text<'a>> {
+    if !exchanges
         .iter()
-        .any(|piece| matches!(piece.kind, ExchangeKind::UserWords | ExchangeKind::AgentWords))
+        .any(|exchange| matches!(exchange.kind, ExchangeKind::UserWords | ExchangeKind::AgentWords))
     {
         return HashSet::default();
     }
-    let words = pieces.iter().filter_map(|piece| match piece.kind {
-        ExchangeKind::Message(message) | ExchangeKind::Turn(message) => Some(trimmed(exchange::content(message).0)),
+    let words = exchanges.iter().filter_map(|exchange| match exchange.kind {
+        ExchangeKind::Message(message) | ExchangeKind::Turn(message) => Some(trimmed(chat::content(message).0)),
         _ => None,
     });
     words.collect()
 }
 
 /// What a person or the agent said, as the operation itself tells.
-pub(crate) fn told<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, is_user: bool) -> Option<Text<'a>> {
+pub(crate) fn operation_words<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, is_user: bool) -> Option<Text<'a>> {
     let (input, output) = (io::input(run, step), io::output(results, step));
-    let said = match (step.operation.kind, is_user) {
+    let words = match (step.operation.kind, is_user) {
         // What was asked is no answer.
         (Kind::Interrupt, _) => output,
         (_, true) => input.or(output),
         (_, false) => output.or(input),
     };
-    let text = said.filter(|said| !said.is_null()).map(Json::into_text)?;
+    let text = words.filter(|words| !words.is_null()).map(Json::into_text)?;
     (!text.trim().is_empty()).then_some(text)
 }

@@ -2,28 +2,28 @@
 
 use std::collections::BTreeMap;
 
+use super::assembly::Assembly;
 use super::document::{EvalCase, EvalSet, Intermediate, Invocation};
 use super::event;
-use super::told::{Draft, details, lists};
-use crate::formats::calls::Results;
-use crate::formats::exchange;
+use super::invocation::{Draft, details, lists};
+use crate::formats::calls::{self, Results};
+use crate::formats::choice::Options;
+use crate::formats::format::Assembled;
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::lost::Lost;
+use crate::formats::loss::LossReason;
+use crate::formats::losses::Losses;
 use crate::formats::rounds::{self, Round, Rounds};
-use crate::formats::{Assembled, LossReason, Options, calls, facts, io};
-use crate::hash::HashSet;
-use crate::operation::{Kind, Message};
+use crate::formats::{facts, io};
 use crate::run::Run;
-use crate::span::SpanId;
-use crate::transcript::{Exchange, ScopeId, StepId, Transcript};
+use crate::transcript::{ScopeId, Transcript};
 
 /// Facts that a case has a place for.
 const PLACED: [&str; 7] = ["tool_definitions", "tool_call_id", "model", "usage", "agent", "state", "error"];
 
 /// One set of all runs; none where nothing was said.
 pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<EvalSet<'a>>> {
-    let (mut lost, mut names, mut cases) = (Lost::new(&PLACED), Ids::default(), Vec::new());
+    let (mut losses, mut names, mut cases) = (Losses::new(&PLACED), Ids::default(), Vec::new());
     let mut runs = runs.iter().filter(|run| run.has_agent_work()).peekable();
     let Some(first) = runs.peek().copied() else { return Vec::new() };
     for run in runs {
@@ -35,7 +35,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
             results: Results::of(run),
             scopes: transcript.scopes_by_home(),
             transcript,
-            lost: &mut lost,
+            losses: &mut losses,
         };
         assembly.of_run(&mut cases, &mut names);
     }
@@ -48,22 +48,8 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
         eval_cases: cases,
         creation_timestamp: event::seconds(first.started_at),
     };
-    let losses = lost.finish();
+    let losses = losses.finish();
     vec![Assembled { document, losses }]
-}
-
-/// What all cases of a run need.
-pub(super) struct Assembly<'a, 'l> {
-    pub(super) run: &'a Run,
-    /// Calls, responses and words as lists instead of events.
-    pub(super) lists: bool,
-    /// Called agents as cases of their own instead of events.
-    pub(super) cases: bool,
-    pub(super) results: Results<'a>,
-    pub(super) transcript: Transcript<'a>,
-    /// Conversations that nothing tells of yet, by the tool that called the agent.
-    pub(super) scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
-    pub(super) lost: &'l mut Lost,
 }
 
 impl<'a> Assembly<'a, '_> {
@@ -80,7 +66,7 @@ impl<'a> Assembly<'a, '_> {
                 let person = self.run.user_id.as_deref();
                 for (key, value) in [("app_name", app), ("user_id", person)] {
                     if value.is_none() {
-                        self.lost.add(None, format!("session_input.{key}"), LossReason::Synthesized);
+                        self.losses.add(None, format!("session_input.{key}"), LossReason::Synthesized);
                     }
                 }
                 let session_input = Object::from([
@@ -99,7 +85,7 @@ impl<'a> Assembly<'a, '_> {
         let about = facts::of_run_and_agent(self.run);
         let placed = ["otel.trace_id", "agent", "user_id", "session_id"];
         for (key, _) in about.iter().filter(|(key, _)| !placed.contains(key)) {
-            self.lost.fact(format!("run.{key}"));
+            self.losses.fact(format!("run.{key}"));
         }
         let state = self.state();
         if let Some(case) = cases.get_mut(count) {
@@ -115,7 +101,7 @@ impl<'a> Assembly<'a, '_> {
         for step in &self.run.steps {
             let Some(state) = &step.operation.state else { continue };
             let Some(key) = state.key.as_deref() else {
-                self.lost
+                self.losses
                     .add(step.span_id, "state_change: a change without a key", LossReason::NoPlace);
                 continue;
             };
@@ -138,14 +124,14 @@ impl<'a> Assembly<'a, '_> {
             return Vec::new();
         };
         let is_first = id.index() == 0;
-        let pieces = self.transcript.exchanges(id);
-        let of_rounds = Rounds::of(&pieces.list);
-        self.beside(&of_rounds, &pieces.rest);
+        let exchanges = self.transcript.exchanges(id);
+        let of_rounds = Rounds::of(&exchanges.list);
+        self.outside_rounds(&of_rounds, &exchanges.rest);
         let mut asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
             Some(tool) => calls::arguments(run, tool).map(io::text),
-            None => rounds::outside(run.question.as_ref().filter(|_| is_first)),
+            None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
-        let mut answer = rounds::outside(run.answer.as_ref().filter(|_| is_first));
+        let mut answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));
         let mut list = of_rounds.list;
         if list.is_empty() && asked.is_some() && answer.is_some() {
             list.push(Round::default());
@@ -162,9 +148,9 @@ impl<'a> Assembly<'a, '_> {
                     draft.agents.entry(author).or_default().0 = prompts;
                 }
             }
-            let said = round.answer();
-            for (at, piece) in round.done.iter().enumerate() {
-                self.piece(&mut draft, id, piece, said == Some(at), &mut calls, 0);
+            let answer_at = round.answer();
+            for (at, exchange) in round.done.iter().enumerate() {
+                self.exchange(&mut draft, id, exchange, answer_at == Some(at), &mut calls, 0);
             }
             if at == last
                 && !is_old
@@ -173,18 +159,18 @@ impl<'a> Assembly<'a, '_> {
                 self.answer(&mut draft, id, answer);
             }
             let mut parts = Vec::new();
-            for (message, piece) in &round.asked {
-                let span = self.span(piece);
-                self.lost.branch(piece, span);
-                parts.extend(event::parts(message, span, self.lost));
+            for (message, exchange) in &round.asked {
+                let span = self.span(exchange);
+                self.losses.branch(exchange, span);
+                parts.extend(event::parts(message, span, self.losses));
             }
-            let begin = round.asked.first().map(|(_, piece)| *piece).or(round.done.first().copied());
-            let step = begin.and_then(|piece| piece.step).and_then(|step| step.of(run));
+            let begin = round.asked.first().map(|(_, exchange)| *exchange).or(round.done.first().copied());
+            let step = begin.and_then(|exchange| exchange.step).and_then(|step| step.of(run));
             if parts.is_empty() && !is_old {
                 parts.extend(asked.take().map(event::text));
             }
             if parts.is_empty() {
-                self.lost
+                self.losses
                     .add(step.and_then(|step| step.span_id), "user_content", LossReason::Synthesized);
                 parts.push(event::text(""));
             }
@@ -199,55 +185,10 @@ impl<'a> Assembly<'a, '_> {
                         invocation_events: draft.events,
                     }
                 },
-                creation_timestamp: event::seconds(begin.map_or(run.started_at, |piece| piece.at)),
+                creation_timestamp: event::seconds(begin.map_or(run.started_at, |exchange| exchange.at)),
                 app_details: details(draft.agents),
             });
         }
         out
-    }
-
-    /// What stands outside the rounds.
-    pub(super) fn beside(&mut self, rounds: &Rounds<'a, '_>, rest: &[StepId]) {
-        for piece in &rounds.strays {
-            self.lost.add(self.span(piece), "a result of no call", LossReason::NoPlace);
-        }
-        for step in rest.iter().filter_map(|id| id.of(self.run)) {
-            self.lost.step(self.run, step);
-            let is_told = step.operation.state.is_some();
-            if !is_told && !matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
-                self.lost.add(step.span_id, step.operation.kind.name(), LossReason::NoPlace);
-            }
-        }
-    }
-
-    /// What the system said to each agent.
-    pub(super) fn prompts(&mut self, id: ScopeId, prompts: &[(&'a Message, &Exchange<'a>)]) -> BTreeMap<Text<'a>, Vec<Text<'a>>> {
-        let mut known = HashSet::default();
-        let mut out: BTreeMap<Text<'a>, Vec<Text<'a>>> = BTreeMap::new();
-        for (message, piece) in prompts {
-            let (words, has_media) = exchange::content(message);
-            if has_media {
-                self.lost
-                    .add(self.span(piece), "instructions: a part that is no text", LossReason::Coerced);
-            }
-            if known.insert(words.trim().to_owned()) {
-                out.entry(self.author(id, Some(piece))).or_default().push(words);
-            }
-        }
-        out
-    }
-
-    /// The agent whose operation a piece is: agents to which a run is passed on speak in one conversation.
-    pub(super) fn author(&self, id: ScopeId, piece: Option<&Exchange<'a>>) -> Text<'a> {
-        let run = self.run;
-        let agent = |scope: ScopeId| run.scopes.get(scope)?.agent.as_deref();
-        let step = piece.and_then(|piece| piece.step?.of(run));
-        let own = step.and_then(|step| step.operation.agent.name.as_deref().or_else(|| agent(step.scope)));
-        let name = own.or_else(|| agent(id)).or(run.agent.name.as_deref());
-        name.filter(|name| !name.is_empty()).unwrap_or("unknown").into()
-    }
-
-    pub(super) fn span(&self, piece: &Exchange<'a>) -> Option<SpanId> {
-        piece.step.and_then(|step| step.of(self.run))?.span_id
     }
 }

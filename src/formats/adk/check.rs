@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::formats::check::{Place, Violations};
 use crate::formats::shape::Shape::{Any, Count, Flag, List, Maybe, Number, Object, Of, Text};
 use crate::formats::shape::{Record, may, need, repeated, shown};
+use crate::formats::violations::{JsonPath, Violations};
 
 const SET: Record = Record {
     what: "an eval set",
@@ -117,7 +117,7 @@ const USAGE: [&str; 4] = [
     "total_token_count",
 ];
 
-pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(set) = document.as_object() else {
         return found.add(
             place,
@@ -160,7 +160,7 @@ pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) 
     }
 }
 
-fn intermediate(data: &Map<String, Value>, place: Place<'_>, found: &mut Violations) {
+fn intermediate(data: &Map<String, Value>, place: JsonPath<'_>, found: &mut Violations) {
     if !data.contains_key("invocation_events") {
         return LISTS.check(data, place, found);
     }

@@ -2,8 +2,9 @@
 
 use super::document::{Content, Event};
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::lost::Lost;
-use crate::formats::{LossReason, calls, io};
+use crate::formats::loss::LossReason;
+use crate::formats::losses::Losses;
+use crate::formats::{calls, io};
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Part};
 use crate::run::Step;
@@ -19,9 +20,9 @@ pub(super) fn text<'a>(words: impl Into<Text<'a>>) -> Object<'a> {
 }
 
 /// The parts of a message, without its calls.
-pub(super) fn parts<'a>(message: &'a Message, span: Option<SpanId>, lost: &mut Lost) -> Vec<Object<'a>> {
+pub(super) fn parts<'a>(message: &'a Message, span: Option<SpanId>, losses: &mut Losses) -> Vec<Object<'a>> {
     let mut out = Vec::new();
-    lost.opaque(message, span);
+    losses.opaque(message, span);
     for part in &message.parts {
         match part {
             Part::Text(words) if words.trim().is_empty() => {}
@@ -33,11 +34,11 @@ pub(super) fn parts<'a>(message: &'a Message, span: Option<SpanId>, lost: &mut L
             }
             Part::Reasoning { .. } => {}
             Part::Media(media) => out.push(file(media).unwrap_or_else(|| {
-                lost.add(span, "content: the bytes of a part", LossReason::Coerced);
+                losses.add(span, "content: the bytes of a part", LossReason::Coerced);
                 text(io::media_mark(media))
             })),
             Part::Other(value) => {
-                lost.add(span, "content: a part of another kind", LossReason::Coerced);
+                losses.add(span, "content: a part of another kind", LossReason::Coerced);
                 out.push(text(io::part_mark(value)));
             }
         }

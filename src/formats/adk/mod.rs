@@ -44,20 +44,21 @@
 //! `lists`, tokens and models are lost, too. A run without messages and calls gives no case.
 
 mod assemble;
+mod assembly;
 mod check;
 pub mod document;
 mod event;
+mod invocation;
 #[cfg(test)]
 mod tests;
-mod told;
 
 pub use document::EvalSet;
 
 use serde_json::Value;
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::options::Values;
-use crate::formats::{Assembled, Choice, Format, Options};
+use crate::formats::choice::{Choice, Options, Values};
+use crate::formats::format::{Assembled, Format};
+use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.
@@ -91,7 +92,7 @@ impl Format for Adk {
         assemble::assemble(runs, options)
     }
 
-    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
         for (place, document) in documents {
             check::check(*place, document, found);
         }

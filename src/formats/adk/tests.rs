@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::Adk;
-use crate::formats::check::{Place, Violations};
+use crate::formats::check::{JsonPath, Violations};
 use crate::formats::testing::{Build, assistant, call, calling, mixed_up, samples, user};
 use crate::formats::{Format, Loss, LossReason, Options};
 use crate::run::Run;
@@ -26,7 +26,7 @@ fn set(run: &Run, options: &[(&str, &str)]) -> Option<(Value, Vec<Loss>)> {
 /// How many, and which.
 fn violations(document: &Value) -> (usize, String) {
     let mut found = Violations::default();
-    Adk::check(&[(Place::of_document(None), document)], &Options::default(), &mut found);
+    Adk::check(&[(JsonPath::of_document(None), document)], &Options::default(), &mut found);
     (found.len(), format!("{found:#?}"))
 }
 

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{Step, Trajectory, VERSION, VERSION_WITH_SOUND};
+use super::document::{Step, Trajectory};
+use super::draft::Draft;
 use super::step;
 use crate::formats::calls::Results;
+use crate::formats::chat;
+use crate::formats::choice::Options;
 use crate::formats::conversation_words::ConversationWords;
-use crate::formats::exchange::{self, Offered};
-use crate::formats::ids::Ids;
+use crate::formats::format::Assembled;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Assembled, Loss, LossReason, Options, facts, thread};
+use crate::formats::loss::{Loss, LossReason};
+use crate::formats::{facts, thread};
 use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::run::{Run, Utterance};
@@ -23,26 +26,28 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
         run,
         options,
         results: Results::of(run),
-        told: ConversationWords::of(run),
+        words: ConversationWords::of(run),
         transcript,
         scopes,
         files: Vec::new(),
     };
     let mut main = Draft::new(options);
-    let outside = |said: &&Utterance| !said.in_conversation;
+    let outside = |utterance: &&Utterance| !utterance.in_conversation;
     let question = run.question.as_ref().filter(outside);
-    main.steps.extend(question.map(|said| step::of_said(run, said, "user")));
+    main.steps
+        .extend(question.map(|utterance| step::of_utterance(run, utterance, "user")));
     let own = assembly.scopes.remove(&None).unwrap_or_default();
     let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
     let (aside, own): (Vec<ScopeId>, Vec<ScopeId>) = own.into_iter().partition(is_aside);
     assembly.fill(&mut main, &own, 0);
-    assembly.beside(&mut main, &aside);
+    assembly.aside_trajectories(&mut main, &aside);
     // Agents whose calling tool is told nowhere speak after the others.
     while let Some((_, left)) = assembly.scopes.pop_first() {
         assembly.fill(&mut main, &left, 0);
     }
     let answer = run.answer.as_ref().filter(outside);
-    main.steps.extend(answer.map(|said| step::of_said(run, said, "agent")));
+    main.steps
+        .extend(answer.map(|utterance| step::of_utterance(run, utterance, "agent")));
     let mut about = facts::of_run(run);
     about.extend(std::mem::take(&mut main.extra));
     main.extra = about;
@@ -52,115 +57,12 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Traje
     first.ok().into_iter().chain(files).collect()
 }
 
-/// A trajectory under construction.
-#[derive(Default)]
-pub(super) struct Draft<'a> {
-    pub(super) steps: Vec<Step<'a>>,
-    pub(super) ids: Ids<'a>,
-    pub(super) losses: Vec<Loss>,
-    subagents: Vec<Trajectory<'a>>,
-    tools: Offered<'a>,
-    /// In US dollars, with sub-agents.
-    cost: Option<f64>,
-    extra: Object<'a>,
-    /// Whether images and sounds that are recorded inline become files.
-    pub(super) keeps_media: bool,
-    pub(super) has_sound: bool,
-}
-
-impl<'a> Draft<'a> {
-    fn new(options: &Options) -> Self {
-        Self {
-            keeps_media: options.is("atif.media", "files"),
-            ..Self::default()
-        }
-    }
-
-    fn spend(&mut self, cost: Option<f64>) {
-        if let Some(cost) = cost {
-            self.cost = Some(self.cost.unwrap_or_default() + cost);
-        }
-    }
-
-    /// The trajectory; where it has no step, its losses.
-    fn finish(self, run: &'a Run, scope: Option<ScopeId>, id: String) -> Result<Assembled<Trajectory<'a>>, Vec<Loss>> {
-        let Self {
-            steps,
-            mut losses,
-            subagents,
-            tools,
-            cost,
-            extra,
-            has_sound,
-            ..
-        } = self;
-        if steps.is_empty() {
-            return Err(losses);
-        }
-        let scope = scope.and_then(|scope| run.scopes.get(scope));
-        let name = scope.and_then(|scope| scope.agent.as_ref()).or(run.agent.name.as_ref());
-        let versions = [&run.agent.version, &run.agent.framework_version];
-        let version = versions.into_iter().flatten().find(|version| !version.is_empty());
-        let mut agent = Object::new();
-        for (key, value) in [("name", name.filter(|name| !name.is_empty())), ("version", version)] {
-            if value.is_none() {
-                losses.push(Loss::new(None, format!("agent.{key}"), LossReason::Synthesized));
-            }
-            agent.add(key, value.map_or("unknown", String::as_str));
-        }
-        agent.add_filled("model_name", steps.iter().find_map(|step| step.model_name.clone()));
-        agent.add_filled("tool_definitions", tools.list());
-        let about = [
-            ("framework", &run.agent.framework),
-            ("framework_version", &run.agent.framework_version),
-        ];
-        let about = facts::filled(about.map(|(key, value)| (key, value.as_ref().into())));
-        agent.add_filled("extra", about);
-        let mut sums = Object::new();
-        for (sum, key) in [
-            ("prompt", "prompt_tokens"),
-            ("completion", "completion_tokens"),
-            ("cached", "cached_tokens"),
-        ] {
-            let counts = steps.iter().filter_map(|step| match step.metrics.as_ref()?.get(key)?.into_owned() {
-                Json::Number(count) => count.as_u64(),
-                _ => None,
-            });
-            let total = counts.fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(count)));
-            sums.add_filled(format!("total_{sum}_tokens"), total);
-        }
-        sums.add_filled("total_cost_usd", cost);
-        sums.add("total_steps", steps.len());
-        let mut steps = steps;
-        for (step, id) in steps.iter_mut().zip(1..) {
-            step.step_id = id;
-        }
-        let document = Trajectory {
-            schema_version: version_of(has_sound, &subagents).into(),
-            session_id: run.session_id.as_ref().map_or_else(|| run.trace_id.to_string().into(), Into::into),
-            trajectory_id: id.into(),
-            agent,
-            steps,
-            final_metrics: sums,
-            subagent_trajectories: subagents,
-            extra,
-        };
-        Ok(Assembled { document, losses })
-    }
-}
-
-/// Sounds came with version 1.8; some readers know none later than 1.7.
-fn version_of(has_sound: bool, subagents: &[Trajectory<'_>]) -> &'static str {
-    let of_inner = subagents.iter().any(|inner| inner.schema_version == VERSION_WITH_SOUND);
-    if has_sound || of_inner { VERSION_WITH_SOUND } else { VERSION }
-}
-
 /// What all trajectories of a run need.
 pub(super) struct Assembly<'a, 'o> {
     pub(super) run: &'a Run,
     options: &'o Options,
     pub(super) results: Results<'a>,
-    told: ConversationWords<'a>,
+    words: ConversationWords<'a>,
     transcript: Transcript<'a>,
     /// Conversations that no trajectory tells of yet, by the tool that called the agent.
     scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
@@ -171,21 +73,21 @@ pub(super) struct Assembly<'a, 'o> {
 impl<'a> Assembly<'a, '_> {
     fn fill(&mut self, draft: &mut Draft<'a>, scopes: &[ScopeId], depth: usize) {
         for scope in scopes {
-            let pieces = self.transcript.exchanges(*scope);
-            let said = thread::said(&pieces.list);
-            for piece in &pieces.list {
-                self.piece(draft, piece, &said, depth);
+            let exchanges = self.transcript.exchanges(*scope);
+            let spoken = thread::message_words(&exchanges.list);
+            for exchange in &exchanges.list {
+                self.exchange(draft, exchange, &spoken, depth);
             }
-            for id in pieces.rest {
+            for id in exchanges.rest {
                 self.operation(draft, id);
             }
         }
     }
 
-    /// One piece as a step. `said`: the words that messages hold; what an operation tells once more is no step.
-    fn piece(&mut self, draft: &mut Draft<'a>, piece: &Exchange<'a>, said: &HashSet<Text<'a>>, depth: usize) {
-        let (run, own) = (self.run, piece.step.and_then(|step| step.of(self.run)));
-        if let (Some(own), false) = (own, matches!(piece.kind, ExchangeKind::Message(_))) {
+    /// One exchange as a step. `spoken`: the words that messages hold; what an operation tells once more is no step.
+    fn exchange(&mut self, draft: &mut Draft<'a>, exchange: &Exchange<'a>, spoken: &HashSet<Text<'a>>, depth: usize) {
+        let (run, own) = (self.run, exchange.step.and_then(|step| step.of(self.run)));
+        if let (Some(own), false) = (own, matches!(exchange.kind, ExchangeKind::Message(_))) {
             draft.spend(own.operation.cost.total.filter(|cost| cost.is_finite()));
             for name in draft.tools.add(&own.operation.tool_definitions) {
                 draft.losses.push(Loss::new(
@@ -195,17 +97,17 @@ impl<'a> Assembly<'a, '_> {
                 ));
             }
         }
-        let is_new = |step: &Step<'_>| !step.message.as_str().is_some_and(|words| said.contains(words.trim()));
-        let is_words = matches!(piece.kind, ExchangeKind::UserWords | ExchangeKind::AgentWords);
-        let step = step::of_piece(run, &self.results, draft, piece);
+        let is_new = |step: &Step<'_>| !step.message.as_str().is_some_and(|words| spoken.contains(words.trim()));
+        let is_words = matches!(exchange.kind, ExchangeKind::UserWords | ExchangeKind::AgentWords);
+        let step = step::of_exchange(run, &self.results, draft, exchange);
         let Some(mut step) = step.filter(|step| !is_words || is_new(step)) else {
-            piece.step.into_iter().for_each(|id| self.operation(draft, id));
+            exchange.step.into_iter().for_each(|id| self.operation(draft, id));
             return;
         };
         let (mut written, mut inline) = (Vec::new(), Vec::new());
-        for asked in piece.calls.iter() {
+        for asked in exchange.calls.iter() {
             let id = draft.ids.numbered(asked.id.clone(), ':');
-            let (arguments, wrapped) = exchange::arguments(run, asked);
+            let (arguments, wrapped) = chat::arguments(run, asked);
             let span = own.and_then(|own| own.span_id);
             for (happened, what, reason) in [
                 (id != asked.id, "tool_call_id", LossReason::Coerced),
@@ -223,7 +125,7 @@ impl<'a> Assembly<'a, '_> {
                         .push(Loss::new(span, format!("tool_calls[{}].{what}", asked.id), reason));
                 }
             }
-            let name = exchange::name(run, asked);
+            let name = chat::name(run, asked);
             let mut call = Object::from([
                 ("tool_call_id", id.clone().into()),
                 ("function_name", name.into()),
@@ -231,7 +133,7 @@ impl<'a> Assembly<'a, '_> {
             ]);
             let tool = asked.tool.and_then(|tool| tool.of(run));
             // An operation of its own is told whole by its step.
-            let about = tool.filter(|_| asked.call.is_some() || asked.tool != piece.step);
+            let about = tool.filter(|_| asked.call.is_some() || asked.tool != exchange.step);
             call.add_filled("extra", about.map(|tool| step::extra(run, tool)));
             step.tool_calls.push(call);
             if let Some(mut result) = step::result(run, &self.results, asked, id) {
@@ -261,7 +163,7 @@ impl<'a> Assembly<'a, '_> {
     }
 
     /// Conversations of judges and guardrails: trajectories that no result names.
-    fn beside(&mut self, draft: &mut Draft<'a>, aside: &[ScopeId]) {
+    fn aside_trajectories(&mut self, draft: &mut Draft<'a>, aside: &[ScopeId]) {
         let mode = self.options.get("atif.subagents");
         for scope in aside {
             let one = std::slice::from_ref(scope);
@@ -318,14 +220,14 @@ impl<'a> Assembly<'a, '_> {
         let Some(step) = id.of(self.run) else { return };
         let operation = &step.operation;
         let hands_on = matches!(operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
-        let mut said = Object::new();
-        if !hands_on || self.told.untold(operation).is_some() {
-            said = facts::in_and_out(self.run, &self.results, step);
+        let mut content = Object::new();
+        if !hands_on || self.words.untold(operation).is_some() {
+            content = facts::in_and_out(self.run, &self.results, step);
         }
-        said.extend(facts::all(self.run, step));
-        if !hands_on || !said.is_empty() {
+        content.extend(facts::all(self.run, step));
+        if !hands_on || !content.is_empty() {
             let mut shown = facts::identity(step);
-            shown.extend(said);
+            shown.extend(content);
             draft.extra.push("operations", shown);
         }
     }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::shape::Shape::{Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
-use crate::formats::shape::{Record, Shape, may, need, shown};
+use crate::formats::shape::Shape::{self, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
+use crate::formats::shape::{Record, may, need, shown};
+use crate::formats::violations::{JsonPath, Violations};
 
 const REFUSED: &str = "readers refuse the document for it; put it into `extra`";
 
@@ -172,7 +172,7 @@ const AUDIO: &[&str] = &[
     "audio/x-aiff",
 ];
 
-pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(trajectory) = document.as_object() else {
         found.add(place, format!("expected a trajectory (an object), found {}", shown(document)));
         return;
@@ -211,7 +211,7 @@ pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) 
     }
 }
 
-fn one_step(place: Place<'_>, index: usize, step: &Map<String, Value>, found: &mut Violations) {
+fn one_step(place: JsonPath<'_>, index: usize, step: &Map<String, Value>, found: &mut Violations) {
     let set = |name: &str| step.get(name).filter(|value| !value.is_null());
     let number = index as f64 + 1.0;
     if step.get("step_id").and_then(Value::as_f64).is_some_and(|id| id != number) {
@@ -271,7 +271,7 @@ fn one_step(place: Place<'_>, index: usize, step: &Map<String, Value>, found: &m
     }
 }
 
-fn parts(place: Place<'_>, content: &Value, found: &mut Violations) {
+fn parts(place: JsonPath<'_>, content: &Value, found: &mut Violations) {
     for (index, part) in content.as_array().into_iter().flatten().enumerate() {
         let place = place.item(index);
         let has = |name: &str| part.get(name).is_some_and(|value| !value.is_null());

@@ -50,6 +50,7 @@ mod assemble;
 pub(in crate::formats) mod back;
 mod check;
 pub mod document;
+mod draft;
 mod media;
 mod step;
 #[cfg(test)]
@@ -59,9 +60,9 @@ pub use document::Trajectory;
 
 use serde_json::Value;
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::options::Values;
-use crate::formats::{Assembled, Choice, Files, Format, Options};
+use crate::formats::choice::{Choice, Options, Values};
+use crate::formats::format::{Assembled, Files, Format};
+use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.
@@ -101,7 +102,7 @@ impl Format for Atif {
             .collect()
     }
 
-    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
         for (place, document) in documents {
             check::check(*place, document, found);
         }

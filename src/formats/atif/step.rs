@@ -1,11 +1,12 @@
 //! One step, and what hangs on it.
 
-use super::assemble::Draft;
 use super::document::Step;
+use super::draft::Draft;
 use super::media;
 use crate::formats::calls::{self, Results};
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Loss, LossReason, exchange, facts, io, thread};
+use crate::formats::loss::{Loss, LossReason};
+use crate::formats::{chat, facts, io, thread};
 use crate::operation::{Kind, Message, Part, Role};
 use crate::run::{self, Run, Utterance};
 use crate::span::{SpanId, UnixNanos};
@@ -33,28 +34,28 @@ fn new<'a>(source: &'static str, message: Json<'a>, at: UnixNanos) -> Step<'a> {
 }
 
 /// Words that an agent or a chain alone holds.
-pub(super) fn of_said<'a>(run: &'a Run, said: &'a Utterance, source: &'static str) -> Step<'a> {
-    let mut step = new(source, io::text(&said.content).into(), said.at);
+pub(super) fn of_utterance<'a>(run: &'a Run, utterance: &'a Utterance, source: &'static str) -> Step<'a> {
+    let mut step = new(source, io::text(&utterance.content).into(), utterance.at);
     step.extra
-        .add_filled("ancestry", run.steps.get(said.step).map(|step| ancestry(run, step)));
+        .add_filled("ancestry", run.steps.get(utterance.step).map(|step| ancestry(run, step)));
     step
 }
 
-/// The step of a piece, without its calls; `None` where it says nothing.
-pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draft<'a>, piece: &Exchange<'a>) -> Option<Step<'a>> {
-    let own = piece.step.and_then(|step| step.of(run));
+/// The step of an exchange, without its calls; `None` where it says nothing.
+pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draft<'a>, exchange: &Exchange<'a>) -> Option<Step<'a>> {
+    let own = exchange.step.and_then(|step| step.of(run));
     let span = own.and_then(|own| own.span_id);
-    let mut step = match piece.kind {
+    let mut step = match exchange.kind {
         ExchangeKind::Message(message) | ExchangeKind::Turn(message) => {
-            let source = match (&message.role, piece.kind) {
+            let source = match (&message.role, exchange.kind) {
                 (_, ExchangeKind::Turn(_)) | (Role::Assistant, _) => "agent",
                 (Role::System | Role::Developer, _) => "system",
                 _ => "user",
             };
-            if message.is_blank() && matches!(piece.kind, ExchangeKind::Message(_)) {
+            if message.is_blank() && matches!(exchange.kind, ExchangeKind::Message(_)) {
                 return None;
             }
-            let mut step = new(source, content(message, span, draft), piece.at);
+            let mut step = new(source, content(message, span, draft), exchange.at);
             let thoughts = io::thoughts(message);
             if source == "agent" {
                 step.reasoning_content = io::reasoning(message);
@@ -63,7 +64,7 @@ pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draf
                     thoughts.get("reasoning_opaque").map(std::borrow::Cow::into_owned),
                 );
             }
-            if source == "agent" && matches!(piece.kind, ExchangeKind::Message(_)) {
+            if source == "agent" && matches!(exchange.kind, ExchangeKind::Message(_)) {
                 step.is_copied_context = Some(true);
             }
             if let (Role::Developer | Role::Other(_), "user" | "system") = (&message.role, source) {
@@ -72,14 +73,14 @@ pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draf
             step.extra.add_filled("name", message.name.as_deref());
             step
         }
-        ExchangeKind::SilentTurn | ExchangeKind::Unasked => new("agent", "".into(), piece.at),
-        ExchangeKind::UserWords => new("user", thread::told(run, results, own?, true)?.into(), piece.at),
-        ExchangeKind::AgentWords => new("agent", thread::told(run, results, own?, false)?.into(), piece.at),
+        ExchangeKind::SilentTurn | ExchangeKind::Unasked => new("agent", "".into(), exchange.at),
+        ExchangeKind::UserWords => new("user", thread::operation_words(run, results, own?, true)?.into(), exchange.at),
+        ExchangeKind::AgentWords => new("agent", thread::operation_words(run, results, own?, false)?.into(), exchange.at),
     };
-    if piece.branch {
+    if exchange.branch {
         step.extra.add("branch", true);
     }
-    match piece.kind {
+    match exchange.kind {
         ExchangeKind::Turn(message) => {
             step.extra.insert_filled("finish_reason", message.finish_reason.as_deref());
             let choices = own.and_then(|own| own.operation.output_messages.as_deref()?.get(1..));
@@ -97,16 +98,16 @@ pub(super) fn of_piece<'a>(run: &'a Run, results: &Results<'a>, draft: &mut Draf
         }
         _ => {}
     }
-    if let (Some(own), false) = (own, matches!(piece.kind, ExchangeKind::Message(_))) {
-        let said = extra(run, own);
-        step.extra.extend(said);
+    if let (Some(own), false) = (own, matches!(exchange.kind, ExchangeKind::Message(_))) {
+        let own_extra = extra(run, own);
+        step.extra.extend(own_extra);
     }
     Some(step)
 }
 
 /// Text; a list of parts where readers can load an image or a sound. A `data:` URL crashes validators.
 fn content<'a>(message: &'a Message, span: Option<SpanId>, draft: &mut Draft<'a>) -> Json<'a> {
-    let (text, has_media) = exchange::content(message);
+    let (text, has_media) = chat::content(message);
     if !has_media {
         return text.into();
     }
@@ -212,9 +213,9 @@ pub(super) fn extra<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
     invocation.add_filled("framework", run.agent.framework.as_deref());
     out.add("invocation", invocation);
     let is_model_call = crate::transcript::is_model_call(step);
-    let mut said = facts::all(run, step);
-    said.retain(|key, _| key != "tool_call_id" && !(is_model_call && PLACED.contains(&key)));
-    out.extend(said);
+    let mut all = facts::all(run, step);
+    all.retain(|key, _| key != "tool_call_id" && !(is_model_call && PLACED.contains(&key)));
+    out.extend(all);
     out
 }
 
@@ -226,7 +227,7 @@ fn seconds(at: UnixNanos) -> f64 {
 /// The result of a call; `None` where it has none.
 pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCall<'a>, id: Text<'a>) -> Option<Object<'a>> {
     let (last, earlier) = asked.results.split_last()?;
-    let (content, failure) = exchange::result(run, results, *last);
+    let (content, failure) = chat::result(run, results, *last);
     let mut extra = Object::from([("timestamp", last.at.rfc3339_micros().into())]);
     if let Some(failure) = failure {
         extra.add("is_error", true);
@@ -236,10 +237,10 @@ pub(super) fn result<'a>(run: &'a Run, results: &Results<'a>, asked: &ExchangeCa
         extra.add("branch", true);
     }
     for given in earlier {
-        let (content, failure) = exchange::result(run, results, *given);
-        let mut told = Object::from([("content", content.into()), ("timestamp", given.at.rfc3339_micros().into())]);
-        told.add_filled("is_error", failure.map(|_| true));
-        extra.push("earlier_results", told);
+        let (content, failure) = chat::result(run, results, *given);
+        let mut earlier = Object::from([("content", content.into()), ("timestamp", given.at.rfc3339_micros().into())]);
+        earlier.add_filled("is_error", failure.map(|_| true));
+        extra.push("earlier_results", earlier);
     }
     Some(Object::from([
         ("source_call_id", id.into()),

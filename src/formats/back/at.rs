@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::error::DisassembleError;
-use crate::formats::shape::shown;
+use crate::formats::shape::{kind_of, shown};
 use crate::span::UnixNanos;
 
 /// A value and where it stands.
@@ -100,21 +100,14 @@ impl<'a> At<'a> {
         Ok(self.value.as_i64().or_else(small))
     }
 
+    /// The object in a member; an empty one where nothing or null stands there.
+    pub(in crate::formats) fn object_of(&self, key: &str) -> Result<Map<String, Value>, DisassembleError> {
+        Ok(self.some(key).map(|at| at.object().cloned()).transpose()?.unwrap_or_default())
+    }
+
     /// The text of a member, if it stands there and is not null.
     pub(in crate::formats) fn text_of(&self, key: &str) -> Result<Option<&'a str>, DisassembleError> {
         self.some(key).map(|at| at.text()).transpose()
-    }
-}
-
-/// A value's type, for people.
-pub(in crate::formats) fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 

@@ -3,6 +3,9 @@
 use std::error::Error;
 use std::fmt;
 
+/// What a reader of documents gives.
+pub(in crate::formats) type Result<T> = std::result::Result<T, DisassembleError>;
+
 /// Why a text does not become spans.
 #[derive(Debug)]
 pub enum DisassembleError {

@@ -10,9 +10,9 @@ use crate::operation::{
 };
 
 /// Reads what it knows; what it does not know, or what has another type, stays in the map.
-pub(in crate::formats) fn read(said: &mut Map<String, Value>, operation: &mut Operation) {
+pub(in crate::formats) fn read(facts: &mut Map<String, Value>, operation: &mut Operation) {
     let is_tool = operation.kind == Kind::Tool;
-    said.retain(|key, value| !known(key, value, operation, is_tool));
+    facts.retain(|key, value| !known(key, value, operation, is_tool));
 }
 
 fn text(value: &Value) -> Option<String> {

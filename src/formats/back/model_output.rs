@@ -25,9 +25,9 @@ pub(in crate::formats) fn read(output: Option<Value>, operation: &mut Operation)
 }
 
 /// What the model thought, and its other choices, out of the metadata beside its answer.
-pub(in crate::formats) fn read_thoughts(said: &mut Map<String, Value>, operation: &mut Operation) {
-    let text = said.shift_remove("reasoning").and_then(|text| text.as_str().map(str::to_owned));
-    let opaque = said.shift_remove("reasoning_opaque");
+pub(in crate::formats) fn read_thoughts(facts: &mut Map<String, Value>, operation: &mut Operation) {
+    let text = facts.shift_remove("reasoning").and_then(|text| text.as_str().map(str::to_owned));
+    let opaque = facts.shift_remove("reasoning_opaque");
     let opaque = opaque.and_then(|list| list.as_array()?.first()?.as_object().cloned());
     if text.is_some() || opaque.is_some() {
         let thought = Part::Reasoning {
@@ -45,9 +45,9 @@ pub(in crate::formats) fn read_thoughts(said: &mut Map<String, Value>, operation
             first.parts.insert(0, thought);
         }
     }
-    let others = said.get("choices").and_then(|choices| messages::read(choices, Direction::Output));
+    let others = facts.get("choices").and_then(|choices| messages::read(choices, Direction::Output));
     if let (Some(others), Some(list)) = (others, &mut operation.output_messages) {
-        said.shift_remove("choices");
+        facts.shift_remove("choices");
         for (choice, mut other) in (1..).zip(others) {
             other.choice = choice;
             list.push(other);

@@ -84,7 +84,7 @@ impl Numbers {
     }
 
     /// Adds those of another document, without their places.
-    pub(super) fn extend(&mut self, other: &Self) {
+    pub(in crate::formats) fn extend(&mut self, other: &Self) {
         for (double, digits) in &other.digits {
             self.add(double.clone(), digits.clone());
         }
@@ -92,13 +92,13 @@ impl Numbers {
     }
 
     /// The places below this pointer, as pointers of what stands there.
-    pub(super) fn take_places(&mut self, other: &Self, below: &str) {
+    pub(in crate::formats) fn take_places(&mut self, other: &Self, below: &str) {
         let inner = |(place, digits): (&String, &String)| Some((place.strip_prefix(below)?.to_owned(), digits.clone()));
         self.places.extend(other.places.iter().filter_map(inner));
     }
 
     /// Those that stand in this value. `as_it_came`: the places are those of this value.
-    pub(super) fn of_value(&self, value: &Value, as_it_came: bool) -> Self {
+    pub(in crate::formats) fn of_value(&self, value: &Value, as_it_came: bool) -> Self {
         let mut found = Self::default();
         if self.digits.is_empty() {
             return found;
@@ -148,13 +148,13 @@ impl Numbers {
     }
 
     /// The doubles whose digits are known, and the digits.
-    pub(super) fn kept(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(in crate::formats) fn kept(&self) -> impl Iterator<Item = (&str, &str)> {
         let kept = self.digits.iter().filter(|(double, _)| !self.ambiguous.contains(*double));
         kept.map(|(double, digits)| (double.as_str(), digits.as_str()))
     }
 
     /// The doubles that stand for several numbers, and whether the places of these are known.
-    pub(super) fn ambiguous(&self) -> impl Iterator<Item = (&str, bool)> {
+    pub(in crate::formats) fn ambiguous(&self) -> impl Iterator<Item = (&str, bool)> {
         self.ambiguous.iter().map(|double| {
             let is_placed = self.places.values().any(|digits| as_double(digits).as_ref() == Some(double));
             (double.as_str(), is_placed)
@@ -169,9 +169,9 @@ impl Numbers {
     }
 
     /// What an attribute says of them; anybody can send it, so that only digits of that very double are taken.
-    pub(super) fn from_json(said: &Value) -> Self {
+    pub(super) fn from_json(kept: &Value) -> Self {
         let mut this = Self::default();
-        for (key, digits) in said.as_object().into_iter().flatten() {
+        for (key, digits) in kept.as_object().into_iter().flatten() {
             let Some(digits) = digits.as_str().filter(|digits| is_integer(digits)) else {
                 continue;
             };

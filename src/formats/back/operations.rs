@@ -1,41 +1,43 @@
-//! Operations that documents tell beside their own words, and calls that stand for something else than a tool.
+//! Operations that documents list beside their messages, sub-agents, input that no model was given, and searches.
 
 use serde_json::{Map, Value};
 
-use super::at::time;
+use super::at::{At, time};
+use super::error::Result;
 use super::facts::read as read_facts;
+use super::note::NoteKind;
 use super::story::Story;
-use crate::operation::{Document, Kind, Operation, ToolUse};
+use crate::operation::{Document, Kind, Message, Operation, Role, ToolUse};
 use crate::span::UnixNanos;
 
 /// Operations told beside an event: inside of it where it is a tool, else beside it under the agent.
 pub(in crate::formats) fn read(list: Option<&Value>, event: usize, around: usize, story: &mut Story) {
-    for (number, said) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
-        let Some(map) = said.as_object() else { continue };
+    for (number, item) in list.and_then(Value::as_array).into_iter().flatten().enumerate() {
+        let Some(map) = item.as_object() else { continue };
         one(map, event, number, around, story);
     }
 }
 
-fn one(said: &Map<String, Value>, event: usize, number: usize, around: usize, story: &mut Story) {
-    let mut said = said.clone();
-    let mut word = |key: &str| said.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned));
+fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, story: &mut Story) {
+    let mut facts = facts.clone();
+    let mut word = |key: &str| facts.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned));
     let kind = word("kind").as_deref().and_then(Kind::from_name).unwrap_or(Kind::Unknown);
     let (name, span_id) = (word("name").unwrap_or_default(), word("span_id"));
     let (start, end) = (word("started_at"), word("ended_at"));
-    let exact = said.shift_remove("time");
+    let exact = facts.shift_remove("time");
     for group in ["model_call", "facts"] {
-        if let Some(Value::Object(inner)) = said.shift_remove(group) {
-            said.extend(inner);
+        if let Some(Value::Object(inner)) = facts.shift_remove(group) {
+            facts.extend(inner);
         }
     }
-    let (input, output) = (said.shift_remove("input"), said.shift_remove("output"));
+    let (input, output) = (facts.shift_remove("input"), facts.shift_remove("output"));
     let mut operation = Operation {
         kind,
         name,
         ..Operation::default()
     };
-    read_facts(&mut said, &mut operation);
-    operation.metadata.extend(said);
+    read_facts(&mut facts, &mut operation);
+    operation.metadata.extend(facts);
     if matches!(kind, Kind::Tool | Kind::Handoff) {
         let tool: &mut ToolUse = operation.tool.get_or_insert_default();
         tool.name = Some(operation.name.clone());
@@ -76,10 +78,41 @@ fn one(said: &Map<String, Value>, event: usize, number: usize, around: usize, st
     }
 }
 
+/// The agent that a tool ran, as the metadata of its call name it.
+pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, story: &mut Story) -> Result<usize> {
+    let id = story.id(at.text_of("span_id")?, &at.path);
+    let name = at.text_of("agent")?.map(str::to_owned);
+    let mut operation = Operation {
+        kind: Kind::Agent,
+        name: name.clone().unwrap_or_else(|| "agent".to_owned()),
+        ..Operation::default()
+    };
+    operation.agent.name = name;
+    Ok(story.add(id, tool, operation))
+}
+
+/// A message after the last model call, which no model was given: read as a person's input.
+pub(in crate::formats) fn add_left_over_input(message: &Message, agent: usize, story: &mut Story) {
+    if message.role != Role::User {
+        let detail = format!("`{}` after the last model call: read as input", message.role.name());
+        story.note("$", NoteKind::ByPosition, detail);
+    }
+    let own = format!("left over {}", story.drafts.len());
+    let id = story.id(None, &own);
+    let operation = Operation {
+        kind: Kind::UserInput,
+        name: "input".to_owned(),
+        input: message.content().into(),
+        ..Operation::default()
+    };
+    story.add(id, agent, operation);
+}
+
 /// Times as `{start_unix_nano, end_unix_nano}`, both text.
-pub(in crate::formats) fn exact_times(said: &Value) -> (Option<UnixNanos>, Option<UnixNanos>) {
+pub(in crate::formats) fn exact_times(times: &Value) -> (Option<UnixNanos>, Option<UnixNanos>) {
     let nanos = |key: &str| {
-        said.get(key)
+        times
+            .get(key)
             .and_then(Value::as_str)
             .and_then(|text| text.parse().ok())
             .map(UnixNanos)

@@ -9,23 +9,23 @@ use crate::span::SpanId;
 
 /// Gives what a document's metadata say to the root and the resource. Why the run failed is what its span says, where that is a
 /// model call or a tool that was read before.
-pub(in crate::formats) fn read(mut said: Map<String, Value>, story: &mut Story) {
+pub(in crate::formats) fn read(mut facts: Map<String, Value>, story: &mut Story) {
     for key in ["otel.trace_id", "instrumentation", "framework_version"] {
-        said.shift_remove(key);
+        facts.shift_remove(key);
     }
-    if let Some(Value::Object(resource)) = said.get("resource") {
+    if let Some(Value::Object(resource)) = facts.get("resource") {
         story.resource = resource.clone();
-        said.shift_remove("resource");
+        facts.shift_remove("resource");
     }
-    let failed = said.shift_remove("error").filter(|failed| !failed.is_null());
+    let failed = facts.shift_remove("error").filter(|failed| !failed.is_null());
     let failed = failed.filter(|failed| {
         let span = failed.get("span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
         let says_it = |operation: &Operation| operation.failure.is_some() && matches!(operation.kind, Kind::Llm | Kind::Tool);
         !story.drafts.iter().any(|draft| Some(draft.id) == span && says_it(&draft.operation))
     });
     let Some(root) = story.operation(0) else { return };
-    read_facts(&mut said, root);
-    root.metadata.extend(said);
+    read_facts(&mut facts, root);
+    root.metadata.extend(facts);
     if let Some(failed) = failed {
         let word = |key: &str| failed.get(key).and_then(Value::as_str).map(str::to_owned);
         root.failure = Some(Failure {

@@ -289,7 +289,7 @@ impl Story {
     }
 
     /// The document that must come out again, of the one that came.
-    pub(super) fn wanted<'v>(&mut self, came: &'v Value) -> Cow<'v, Value> {
+    pub(in crate::formats) fn wanted<'v>(&mut self, came: &'v Value) -> Cow<'v, Value> {
         let mut document = self.document.take().map_or(Cow::Borrowed(came), Cow::Owned);
         for (pointer, value) in std::mem::take(&mut self.mends) {
             if let Some(slot) = document.to_mut().pointer_mut(&pointer) {
@@ -300,7 +300,7 @@ impl Story {
     }
 
     /// The spans, the root first.
-    pub(super) fn spans(&mut self) -> Vec<Span> {
+    pub(in crate::formats) fn spans(&mut self) -> Vec<Span> {
         self.settle_times();
         let writer = AttributeWriter::new(Vocabulary::GenAi);
         let ids: Vec<SpanId> = self.drafts.iter().map(|draft| draft.id).collect();
@@ -326,7 +326,7 @@ impl Story {
         self.drafts.iter().map(write).collect()
     }
 
-    pub(super) fn format(&self) -> &'static str {
+    pub(in crate::formats) fn format(&self) -> &'static str {
         self.format
     }
 }

@@ -3,13 +3,17 @@
 use serde_json::Value;
 
 use super::document::{AgentInfo, Step as Written, TaskInfo, TraceRun};
-use super::said;
+use super::draft::{Draft, Side};
+use super::input_output;
 use super::step::{self, Made};
 use super::words::words;
 use crate::formats::calls::Results;
+use crate::formats::choice::Options;
+use crate::formats::format::Assembled;
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Assembled, Loss, LossReason, Options, facts, order};
+use crate::formats::loss::{Loss, LossReason};
+use crate::formats::{facts, order};
 use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::{IdVec, Run, ScopeId, Step, StepId, Utterance};
@@ -58,8 +62,8 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRu
         });
     }
     let first = list.iter().map(|draft| draft.at).min();
-    list.extend(said::user_inputs(run, first, &starts, &mut ids, &mut losses));
-    list.extend(said::final_output(run, &mut ids));
+    list.extend(input_output::user_inputs(run, first, &starts, &mut ids, &mut losses));
+    list.extend(input_output::final_output(run, &mut ids));
     list.sort_by_key(|draft| (draft.at, draft.place));
 
     let document = TraceRun {
@@ -73,29 +77,6 @@ pub(super) fn assemble<'a>(run: &'a Run, options: &Options) -> Assembled<TraceRu
         extra: Object::new(),
     };
     Assembled { document, losses }
-}
-
-/// Where a step stands among those of one time: words before the call that they go into, the answer at the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Side {
-    Before,
-    Itself,
-    After,
-}
-
-pub(super) struct Draft<'a> {
-    pub(super) at: UnixNanos,
-    pub(super) place: (usize, Side),
-    pub(super) step: Written<'a>,
-}
-
-impl<'a> Draft<'a> {
-    fn write(self) -> Written<'a> {
-        Written {
-            timestamp: self.at.rfc3339().into(),
-            ..self.step
-        }
-    }
 }
 
 /// The trace id as a UUID: version 4, variant 10.
@@ -164,18 +145,18 @@ fn run_metadata<'a>(
             continue;
         }
         let Some(group) = group(step.operation.kind) else { continue };
-        let mut said = facts::all(run, step);
-        said.remove("evaluations");
+        let mut all = facts::all(run, step);
+        all.remove("evaluations");
         let mut words = facts::in_and_out(run, results, step);
         if run.root == Some(index) {
             words.retain(|_, value| !is_told(run, value));
-            if said.is_empty() && words.is_empty() {
+            if all.is_empty() && words.is_empty() {
                 continue;
             }
         }
         let mut entry = facts::identity(step);
         entry.extend(words);
-        entry.extend(said);
+        entry.extend(all);
         let above = parents.known(index);
         let above = above.and_then(|above| made.get_mut(above)?.as_mut());
         let home = above.map_or(&mut metadata, |above| &mut above.metadata);
@@ -186,7 +167,7 @@ fn run_metadata<'a>(
 
 /// Whether a value of the root is the question, the answer or the task's input.
 fn is_told(run: &Run, value: &Json<'_>) -> bool {
-    let same = |said: &Option<Utterance>| said.as_ref().is_some_and(|said| *value == said.content);
+    let same = |utterance: &Option<Utterance>| utterance.as_ref().is_some_and(|utterance| *value == utterance.content);
     let is_input = || root_input(run).is_some_and(|input| *value == *input);
     same(&run.question) || same(&run.answer) || value.as_object().is_some() && is_input()
 }
@@ -231,7 +212,7 @@ fn agent_info<'a>(run: &'a Run, losses: &mut Vec<Loss>) -> AgentInfo<'a> {
 
 fn task_info(run: &Run) -> Option<TaskInfo<'_>> {
     let tasks = || run.root.and_then(|root| run.steps.get(root)).into_iter().chain(&run.steps);
-    let asked = run.question.as_ref().and_then(|said| words(&said.content));
+    let asked = run.question.as_ref().and_then(|utterance| words(&utterance.content));
     let info = TaskInfo {
         description: tasks()
             .find_map(|step| step.operation.task.description.as_deref())

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::shape::Shape::{Any, Either, Int, List, Maybe, Number, Object, Of, Text, Time, Word};
-use crate::formats::shape::{Field, Record, Shape, cycles, may, need, repeated, shown, time};
+use crate::formats::shape::Shape::{self, Any, Either, Int, List, Maybe, Number, Object, Of, Text, Time, Word};
+use crate::formats::shape::{Field, Record, cycles, may, need, repeated, shown, time};
+use crate::formats::violations::{JsonPath, Violations};
 
 const DROPPED: &str = "readers drop it; put it into `metadata`";
 
@@ -157,7 +157,7 @@ const STEPS: [(&str, &[Field]); 9] = [
     ("final_output", &[need("content", Any), may("format", Maybe(&Text))]),
 ];
 
-pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(run) = document.as_object() else {
         found.add(place, format!("expected a run (an object), found {}", shown(document)));
         return;
@@ -187,7 +187,7 @@ pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) 
     }
 }
 
-fn all_steps(place: Place<'_>, steps: &[&Map<String, Value>], found: &mut Violations) {
+fn all_steps(place: JsonPath<'_>, steps: &[&Map<String, Value>], found: &mut Violations) {
     fn text<'a>(step: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
         step.get(name).and_then(Value::as_str)
     }
@@ -236,7 +236,7 @@ fn all_steps(place: Place<'_>, steps: &[&Map<String, Value>], found: &mut Violat
     }
 }
 
-fn one_step(place: Place<'_>, step: &Map<String, Value>, found: &mut Violations) {
+fn one_step(place: JsonPath<'_>, step: &Map<String, Value>, found: &mut Violations) {
     let Some(step_type) = step.get("step_type").and_then(Value::as_str) else {
         STEP.check(step, place, found);
         return;

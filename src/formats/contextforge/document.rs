@@ -2,7 +2,7 @@
 //!
 //! Field names, order and optional fields are the page's. Keys that the page does not know are kept in `extra`.
 
-use super::read;
+use super::deserialize;
 use crate::formats::json::{Json, Object, Text};
 use serde::{Deserialize, Serialize};
 
@@ -138,16 +138,16 @@ pub struct LlmCall<'a> {
     /// Text, or an object.
     pub output: Json<'a>,
     /// Tokens that went in.
-    #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "deserialize::whole", skip_serializing_if = "Option::is_none")]
     pub tokens_in: Option<u64>,
     /// Tokens that came out.
-    #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "deserialize::whole", skip_serializing_if = "Option::is_none")]
     pub tokens_out: Option<u64>,
     /// Both.
-    #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "deserialize::whole", skip_serializing_if = "Option::is_none")]
     pub tokens_total: Option<u64>,
     /// How long it took.
-    #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "deserialize::whole", skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -168,10 +168,10 @@ pub struct ToolCall<'a> {
     /// What it was called with.
     pub arguments: Object<'a>,
     /// What it gave back. The page requires the key, so we always write it; the package leaves it out.
-    #[serde(default, deserialize_with = "read::present", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "deserialize::present", skip_serializing_if = "Option::is_none")]
     pub result: Option<Json<'a>>,
     /// How long it took.
-    #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "deserialize::whole", skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// Whether it did what it should.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -210,10 +210,10 @@ pub struct Retrieval<'a> {
     /// What was found.
     pub results: Vec<RetrievalResult<'a>>,
     /// How many were found.
-    #[serde(deserialize_with = "read::whole_required")]
+    #[serde(deserialize_with = "deserialize::whole_required")]
     pub match_count: u64,
     /// How long it took.
-    #[serde(default, deserialize_with = "read::whole", skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "deserialize::whole", skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// Keys that the page does not know.
     #[serde(flatten)]
@@ -244,7 +244,7 @@ pub struct MemoryRead<'a> {
     /// What was found.
     pub results: Vec<Json<'a>>,
     /// How many were found.
-    #[serde(deserialize_with = "read::whole_required")]
+    #[serde(deserialize_with = "deserialize::whole_required")]
     pub match_count: u64,
     /// One score a result.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -329,7 +329,7 @@ pub struct Interrupt<'a> {
     /// Text or an object.
     pub response: Json<'a>,
     /// How long the agent waited.
-    #[serde(deserialize_with = "read::whole_required")]
+    #[serde(deserialize_with = "deserialize::whole_required")]
     pub wait_duration_ms: u64,
     /// Keys that the page does not know.
     #[serde(flatten)]

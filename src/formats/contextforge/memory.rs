@@ -5,10 +5,11 @@ use serde_json::Value;
 use super::document::{Body, FieldChange, Interrupt, MemoryRead, MemoryWrite, StateChange};
 use super::step::Making;
 use super::words::words;
+use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::json_read::recorded;
+use crate::formats::loss::LossReason;
 use crate::formats::text::compact;
-use crate::formats::{LossReason, io};
 use crate::operation::{Kind, Memory};
 
 impl<'a> Making<'a, '_> {
@@ -55,8 +56,8 @@ impl<'a> Making<'a, '_> {
     pub(super) fn memory_write(&mut self) -> Body<'a> {
         let step = self.step;
         let memory = step.operation.memory.as_ref();
-        let said = memory.and_then(|memory| memory.data.as_ref());
-        let data = match said.or_else(|| step.operation.input.get()) {
+        let data = memory.and_then(|memory| memory.data.as_ref());
+        let data = match data.or_else(|| step.operation.input.get()) {
             Some(Value::Object(map)) => map.into(),
             None | Some(Value::Null) => Object::new(),
             Some(other) => {
@@ -118,10 +119,10 @@ impl<'a> Making<'a, '_> {
             }
         };
         let named = || operation.agent.name.as_ref().filter(|_| handoff).map(Json::from);
-        let told = state.and_then(|state| state.new_value.as_ref());
-        let new_value = told.filter(|value| !value.is_null()).map(Json::from).or_else(named);
+        let from_state = state.and_then(|state| state.new_value.as_ref());
+        let new_value = from_state.filter(|value| !value.is_null()).map(Json::from).or_else(named);
         let new_value = new_value.unwrap_or_else(|| {
-            let reason = if told.is_some() {
+            let reason = if from_state.is_some() {
                 LossReason::Coerced
             } else {
                 LossReason::Synthesized
@@ -151,13 +152,13 @@ impl<'a> Making<'a, '_> {
         let operation = &self.step.operation;
         let asked = operation.interrupt.as_ref();
         let prompt = asked.and_then(|asked| asked.prompt.as_deref()).map(Text::from);
-        let prompt = prompt.or_else(|| words(operation.input.get()?).map(|said| said.text));
+        let prompt = prompt.or_else(|| words(operation.input.get()?).map(|words| words.text));
         let prompt = prompt.unwrap_or_else(|| {
             self.lose("prompt", LossReason::Synthesized);
             Text::default()
         });
-        let said = asked.and_then(|asked| asked.response.as_ref());
-        let response = match said.or_else(|| operation.output.get()) {
+        let response = asked.and_then(|asked| asked.response.as_ref());
+        let response = match response.or_else(|| operation.output.get()) {
             Some(kept @ (Value::String(_) | Value::Object(_))) => kept.into(),
             None | Some(Value::Null) => {
                 self.lose("response", LossReason::Synthesized);

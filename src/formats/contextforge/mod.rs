@@ -31,10 +31,12 @@
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
+mod deserialize;
 pub mod document;
+mod draft;
+mod input_output;
 mod memory;
 mod read;
-mod said;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -44,9 +46,9 @@ pub use document::TraceRun;
 
 use serde_json::Value;
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::options::Values;
-use crate::formats::{Assembled, Choice, Format, Options};
+use crate::formats::choice::{Choice, Options, Values};
+use crate::formats::format::{Assembled, Format};
+use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.
@@ -73,7 +75,7 @@ impl Format for ContextForge {
             .collect()
     }
 
-    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
         for (place, document) in documents {
             check::check(*place, document, found);
         }

@@ -4,9 +4,11 @@ use serde_json::Value;
 
 use super::document::{Body, FinalOutput, LlmCall, ResourceImpact, Retrieval, RetrievalResult, ToolCall, UserInput};
 use super::words::{Words, joined, joined_words, words};
+use crate::formats::choice::Options;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::loss::{Loss, LossReason};
 use crate::formats::text::compact;
-use crate::formats::{Loss, LossReason, Options, calls, facts, io};
+use crate::formats::{calls, facts, io};
 use crate::operation::{Document, Kind, Message, Operation};
 use crate::run::{Observed, Run, Step};
 
@@ -95,7 +97,7 @@ pub(super) fn answer(content: Json<'_>) -> Option<Body<'_>> {
 }
 
 /// What a person said in an operation of its own.
-pub(super) fn said(operation: &Operation) -> Option<Words<'_>> {
+pub(super) fn user_words(operation: &Operation) -> Option<Words<'_>> {
     let messages = operation.input_messages.as_deref().or(operation.output_messages.as_deref());
     joined_words(messages)
         .or_else(|| words(operation.input.get()?))
@@ -319,16 +321,16 @@ impl<'a> Making<'a, '_> {
 
     fn user_input(&mut self) -> Option<Body<'a>> {
         let operation = &self.step.operation;
-        let said = said(operation)?;
-        if said.coerced {
+        let spoken = user_words(operation)?;
+        if spoken.coerced {
             self.lose("content", LossReason::Coerced);
         }
-        if let Some(original) = said.original {
+        if let Some(original) = spoken.original {
             self.note("content", original);
         }
         self.metadata.remove("input_type");
         Some(Body::UserInput(UserInput {
-            content: said.text,
+            content: spoken.text,
             input_type: Some(operation.content_type.input.as_deref().unwrap_or("text").into()),
             extra: Object::new(),
         }))
@@ -337,11 +339,11 @@ impl<'a> Making<'a, '_> {
     fn final_output(&mut self) -> Option<Body<'a>> {
         let operation = &self.step.operation;
         let messages = operation.output_messages.as_deref().or(operation.input_messages.as_deref());
-        let said = joined(messages);
-        let content = if said.has_media() {
-            said.chat_content()
+        let message = joined(messages);
+        let content = if message.has_media() {
+            message.chat_content()
         } else {
-            said.content().into()
+            message.content().into()
         };
         let mut body = answer(content.into())
             .or_else(|| answer(operation.output.get()?.into()))

@@ -1,13 +1,16 @@
 //! Runs to cases.
 
 use super::document::{Case, Conversation, Single};
-use super::told::{self, Interaction, Source};
-use crate::formats::exchange::Offered;
+use super::interaction::{self, Interaction, Source};
+use crate::formats::chat::OfferedTools;
+use crate::formats::choice::Options;
+use crate::formats::format::Assembled;
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::lost::Lost;
+use crate::formats::loss::{Loss, LossReason};
+use crate::formats::losses::Losses;
 use crate::formats::rounds::{self, Rounds};
-use crate::formats::{Assembled, Loss, LossReason, Options, calls, facts, io};
+use crate::formats::{calls, facts, io};
 use crate::operation::Kind;
 use crate::run::{Run, Scope};
 use crate::transcript::{Exchanges, Transcript};
@@ -19,7 +22,7 @@ const PLACED: [&str; 5] = ["tool_definitions", "tool_call_id", "model", "agent",
 pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<'a>>> {
     let (source, transcript) = (Source::of(run), Transcript::of(run));
     let is_run = options.is("deepeval.cases", "run");
-    let mut talks: Vec<Talk<'a>> = Vec::new();
+    let mut conversations: Vec<AgentConversation<'a>> = Vec::new();
     let mut left: Vec<Loss> = Vec::new();
     for (id, _) in transcript.homes() {
         let Some(scope) = run.scopes.get(id) else { continue };
@@ -28,29 +31,29 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
             left.push(Loss::new(None, format!("the conversation of {name}"), LossReason::NoPlace));
             continue;
         }
-        let mut talk = talks.pop_if(|_| is_run).unwrap_or_else(|| Talk::new(scope));
-        let said = talk.told.len();
-        talk.scope(&source, &transcript.exchanges(id));
+        let mut conversation = conversations.pop_if(|_| is_run).unwrap_or_else(|| AgentConversation::new(scope));
+        let first_new = conversation.interactions.len();
+        conversation.scope(&source, &transcript.exchanges(id));
         let is_first = id.index() == 0;
         let asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
             Some(tool) => calls::arguments(run, tool).map(io::text),
-            None => rounds::outside(run.question.as_ref().filter(|_| is_first)),
+            None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
-        let answer = rounds::outside(run.answer.as_ref().filter(|_| is_first));
-        talk.outside(said, asked, answer);
-        talks.push(talk);
+        let answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));
+        conversation.outside(first_new, asked, answer);
+        conversations.push(conversation);
     }
     let mut cases = Vec::new();
     let mut names = Ids::default();
-    for talk in talks {
-        if talk.told.is_empty() {
-            left.extend(talk.lost.finish());
+    for conversation in conversations {
+        if conversation.interactions.is_empty() {
+            left.extend(conversation.losses.finish());
             continue;
         }
         match options.get("deepeval.cases") {
-            Some("conversation") => cases.push(talk.conversation(run, &mut names)),
-            Some("run") => cases.extend(talk.one(run).singles(run, &mut names)),
-            _ => cases.extend(talk.singles(run, &mut names)),
+            Some("conversation") => cases.push(conversation.conversation(run, &mut names)),
+            Some("run") => cases.extend(conversation.one(run).singles(run, &mut names)),
+            _ => cases.extend(conversation.singles(run, &mut names)),
         }
     }
     if let Some(first) = cases.first_mut() {
@@ -65,72 +68,78 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
 }
 
 /// An agent's conversation.
-struct Talk<'a> {
+struct AgentConversation<'a> {
     agent: Option<&'a str>,
     system: Vec<Text<'a>>,
-    offered: Offered<'a>,
-    told: Vec<Interaction<'a>>,
-    lost: Lost,
+    offered: OfferedTools<'a>,
+    interactions: Vec<Interaction<'a>>,
+    losses: Losses,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> AgentConversation<'a> {
     fn new(scope: &'a Scope) -> Self {
         Self {
             agent: scope.agent.as_deref(),
             system: Vec::new(),
-            offered: Offered::default(),
-            told: Vec::new(),
-            lost: Lost::new(&PLACED),
+            offered: OfferedTools::default(),
+            interactions: Vec::new(),
+            losses: Losses::new(&PLACED),
         }
     }
 
-    fn scope(&mut self, source: &Source<'a>, pieces: &Exchanges<'a>) {
-        let (run, lost) = (source.run, &mut self.lost);
-        let rounds = Rounds::of(&pieces.list);
-        for (message, piece) in &rounds.prompts {
-            let words = told::words(message, told::span(run, piece), lost);
-            if !self.system.iter().any(|known| told::same(known, &words)) {
+    fn scope(&mut self, source: &Source<'a>, exchanges: &Exchanges<'a>) {
+        let (run, losses) = (source.run, &mut self.losses);
+        let rounds = Rounds::of(&exchanges.list);
+        for (message, exchange) in &rounds.prompts {
+            let words = interaction::words(message, interaction::span(run, exchange), losses);
+            if !self.system.iter().any(|known| interaction::same(known, &words)) {
                 self.system.push(words);
             }
         }
-        for piece in &rounds.strays {
-            lost.add(told::span(run, piece), "a result of no call", LossReason::NoPlace);
+        for exchange in &rounds.strays {
+            losses.add(interaction::span(run, exchange), "a result of no call", LossReason::NoPlace);
         }
         for round in &rounds.list {
-            self.told.push(Interaction::of(source, round, &mut self.offered, lost));
+            self.interactions.push(Interaction::of(source, round, &mut self.offered, losses));
         }
-        for step in pieces.rest.iter().filter_map(|id| id.of(run)) {
-            lost.step(run, step);
-            let is_told = told::is_search(step) && step.inside_tool.is_some();
+        for step in exchanges.rest.iter().filter_map(|id| id.of(run)) {
+            losses.step(run, step);
+            let is_told = interaction::is_search(step) && step.inside_tool.is_some();
             if !is_told && !matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
-                lost.add(step.span_id, step.operation.kind.name(), LossReason::NoPlace);
+                losses.add(step.span_id, step.operation.kind.name(), LossReason::NoPlace);
             }
         }
     }
 
     /// A question and an answer that no message from this place on holds.
     fn outside(&mut self, from: usize, asked: Option<Text<'a>>, answer: Option<Text<'a>>) {
-        if self.told.len() == from && asked.is_some() && answer.is_some() {
-            self.told.push(Interaction::default());
+        if self.interactions.len() == from && asked.is_some() && answer.is_some() {
+            self.interactions.push(Interaction::default());
         }
-        let new = || |told: &&mut Interaction<'a>| !told.is_old;
-        if let Some(first) = self.told.iter_mut().skip(from).find(new()).filter(|first| first.input.is_none()) {
+        let new = || |interaction: &&mut Interaction<'a>| !interaction.is_old;
+        if let Some(first) = self
+            .interactions
+            .iter_mut()
+            .skip(from)
+            .find(new())
+            .filter(|first| first.input.is_none())
+        {
             first.input = asked;
         }
-        let last = self.told.iter_mut().skip(from).next_back().filter(new());
+        let last = self.interactions.iter_mut().skip(from).next_back().filter(new());
         if let (Some(last), Some(answer)) = (last, answer)
-            && !last.output.as_ref().is_some_and(|output| told::same(output, &answer))
+            && !last.output.as_ref().is_some_and(|output| interaction::same(output, &answer))
         {
             last.earlier.extend(last.output.replace(answer));
         }
-        self.told.retain(|told| !told.is_empty());
+        self.interactions.retain(|interaction| !interaction.is_empty());
     }
 
     /// All that was said as one round: the run's question and its answer.
     fn one(mut self, run: &'a Run) -> Self {
         let mut whole = Interaction::default();
-        for told in self.told {
-            whole.join(told);
+        for interaction in self.interactions {
+            whole.join(interaction);
         }
         if let Some(question) = &run.question {
             whole.input = Some(io::text(&question.content))
@@ -139,12 +148,12 @@ impl<'a> Talk<'a> {
         }
         if let Some(answer) = &run.answer {
             let words = io::text(&answer.content);
-            whole.earlier.retain(|earlier| !told::same(earlier, &words));
-            if !whole.output.as_ref().is_some_and(|output| told::same(output, &words)) {
+            whole.earlier.retain(|earlier| !interaction::same(earlier, &words));
+            if !whole.output.as_ref().is_some_and(|output| interaction::same(output, &words)) {
                 whole.earlier.extend(whole.output.replace(words));
             }
         }
-        self.told = vec![whole];
+        self.interactions = vec![whole];
         self.agent = run.agent.name.as_deref();
         self
     }
@@ -161,36 +170,41 @@ impl<'a> Talk<'a> {
     /// A case a round. What was said before the run stands with the first one.
     fn singles(mut self, run: &'a Run, names: &mut Ids<'a>) -> Vec<Assembled<Case<'a>>> {
         let metadata = self.metadata(run);
-        let (old, new): (Vec<_>, Vec<_>) = std::mem::take(&mut self.told).into_iter().partition(|told| told.is_old);
+        let (old, new): (Vec<_>, Vec<_>) = std::mem::take(&mut self.interactions)
+            .into_iter()
+            .partition(|interaction| interaction.is_old);
         let new = if new.is_empty() { vec![Interaction::default()] } else { new };
         let mut history: Vec<_> = old.into_iter().flat_map(Interaction::turns).collect();
         if !history.is_empty() {
-            self.lost.add(None, "what was said before the run", LossReason::Coerced);
+            self.losses.add(None, "what was said before the run", LossReason::Coerced);
         }
         let mut cases: Vec<Assembled<Case<'a>>> = Vec::new();
         let mut before: Option<Text<'a>> = None;
-        for told in new {
+        for interaction in new {
             let name = names.numbered(run.trace_id.to_string(), ':');
             let mut metadata = metadata.clone();
-            metadata.add_filled("history", history.drain(..).map(told::turn).collect::<Json<'_>>());
+            metadata.add_filled("history", history.drain(..).map(interaction::turn).collect::<Json<'_>>());
             metadata.add_filled("follows", before.replace(name.clone()));
-            metadata.add_filled("models", told.models.into_iter().collect::<Json<'_>>());
-            metadata.add_filled("reasoning", told.thoughts.into_iter().collect::<Json<'_>>());
-            metadata.add_filled("earlier_outputs", told.earlier.into_iter().collect::<Json<'_>>());
-            if told.input.is_none() {
-                self.lost.add(told.span, "input", LossReason::Synthesized);
+            metadata.add_filled("models", interaction.models.into_iter().collect::<Json<'_>>());
+            metadata.add_filled("reasoning", interaction.thoughts.into_iter().collect::<Json<'_>>());
+            metadata.add_filled("earlier_outputs", interaction.earlier.into_iter().collect::<Json<'_>>());
+            if interaction.input.is_none() {
+                self.losses.add(interaction.span, "input", LossReason::Synthesized);
             }
             #[expect(clippy::cast_precision_loss, reason = "seconds of a run")]
-            let seconds = told.from.zip(told.to).map(|(from, to)| to.0.saturating_sub(from.0) as f64 / 1e9);
+            let seconds = interaction
+                .from
+                .zip(interaction.to)
+                .map(|(from, to)| to.0.saturating_sub(from.0) as f64 / 1e9);
             let document = Case::Single(Single {
                 name,
-                input: told.input.unwrap_or_default(),
-                actual_output: told.output,
-                tools_called: told.tools,
-                retrieval_context: told.retrieved,
-                input_token_count: told.input_tokens,
-                output_token_count: told.output_tokens,
-                token_cost: told.cost.into(),
+                input: interaction.input.unwrap_or_default(),
+                actual_output: interaction.output,
+                tools_called: interaction.tools,
+                retrieval_context: interaction.retrieved,
+                input_token_count: interaction.input_tokens,
+                output_token_count: interaction.output_tokens,
+                token_cost: interaction.cost.into(),
                 completion_time: seconds.into(),
                 additional_metadata: metadata,
             });
@@ -200,7 +214,7 @@ impl<'a> Talk<'a> {
             });
         }
         if let Some(first) = cases.first_mut() {
-            first.losses = self.lost.finish();
+            first.losses = self.losses.finish();
         }
         cases
     }
@@ -209,18 +223,18 @@ impl<'a> Talk<'a> {
     fn conversation(mut self, run: &'a Run, names: &mut Ids<'a>) -> Assembled<Case<'a>> {
         let metadata = self.metadata(run);
         for counted in ["usage", "cost", "times"] {
-            self.lost.fact(counted);
+            self.losses.fact(counted);
         }
-        let inputs = self.told.iter().filter_map(|told| told.input.clone());
+        let inputs = self.interactions.iter().filter_map(|interaction| interaction.input.clone());
         let scenario = inputs.chain(self.agent.map(Text::from)).find(|words| !words.trim().is_empty());
-        self.lost.add(None, "scenario", LossReason::Synthesized);
+        self.losses.add(None, "scenario", LossReason::Synthesized);
         let document = Case::Conversation(Conversation {
             name: names.numbered(run.trace_id.to_string(), ':'),
             scenario: scenario.unwrap_or_else(|| "unknown".into()),
-            turns: self.told.into_iter().flat_map(Interaction::turns).collect(),
+            turns: self.interactions.into_iter().flat_map(Interaction::turns).collect(),
             additional_metadata: metadata,
         });
-        let losses = self.lost.finish();
+        let losses = self.losses.finish();
         Assembled { document, losses }
     }
 }

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::formats::check::{Place, Violations};
 use crate::formats::shape::Shape::{Any, Count, Either, List, Maybe, Number, Object, Of, Text, Word};
 use crate::formats::shape::{Record, may, need, shown};
+use crate::formats::violations::{JsonPath, Violations};
 
 const SINGLE: Record = Record {
     what: "a test case",
@@ -65,7 +65,7 @@ const CALL: Record = Record {
     others: None,
 };
 
-pub(super) fn check(documents: &[(Place<'_>, &Value)], found: &mut Violations) {
+pub(super) fn check(documents: &[(JsonPath<'_>, &Value)], found: &mut Violations) {
     let mut first: Option<bool> = None;
     for (place, document) in documents {
         // A file of the JSON reader is one list.
@@ -79,7 +79,7 @@ pub(super) fn check(documents: &[(Place<'_>, &Value)], found: &mut Violations) {
     }
 }
 
-fn case(place: Place<'_>, document: &Value, first: &mut Option<bool>, found: &mut Violations) {
+fn case(place: JsonPath<'_>, document: &Value, first: &mut Option<bool>, found: &mut Violations) {
     let Some(case) = document.as_object() else {
         return found.add(
             place,

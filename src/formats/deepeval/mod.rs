@@ -39,17 +39,17 @@
 mod assemble;
 mod check;
 pub mod document;
+mod interaction;
 #[cfg(test)]
 mod tests;
-mod told;
 
 pub use document::Case;
 
 use serde_json::Value;
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::options::Values;
-use crate::formats::{Assembled, Choice, Format, Options};
+use crate::formats::choice::{Choice, Options, Values};
+use crate::formats::format::{Assembled, Format};
+use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.
@@ -77,7 +77,7 @@ impl Format for DeepEval {
             .collect()
     }
 
-    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
         check::check(documents, found);
     }
 }

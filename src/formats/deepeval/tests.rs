@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::DeepEval;
-use crate::formats::check::{Place, Violations};
+use crate::formats::check::{JsonPath, Violations};
 use crate::formats::testing::{Build, assistant, call, calling, mixed_up, samples, user};
 use crate::formats::{Format, Loss, LossReason, Options};
 use crate::run::Run;
@@ -13,7 +13,7 @@ fn cases(run: &Run, mode: &str) -> (Vec<Value>, Vec<Loss>) {
     let options = Options([("deepeval.cases".to_owned(), mode.to_owned())].into());
     let list = DeepEval::assemble(std::slice::from_ref(run), &options);
     let cases: Vec<Value> = list.iter().map(|one| serde_json::to_value(&one.document).unwrap()).collect();
-    let places: Vec<_> = cases.iter().map(|case| (Place::of_document(None), case)).collect();
+    let places: Vec<_> = cases.iter().map(|case| (JsonPath::of_document(None), case)).collect();
     let mut found = Violations::default();
     DeepEval::check(&places, &options, &mut found);
     assert!(found.is_empty(), "{found:?}");
@@ -113,6 +113,6 @@ fn a_mix_is_found() {
     let many = json!({"scenario": "", "turns": [{"role": "tool", "content": null}]});
     let list = json!([single, many]);
     let mut found = Violations::default();
-    DeepEval::check(&[(Place::of_document(None), &list)], &Options::default(), &mut found);
+    DeepEval::check(&[(JsonPath::of_document(None), &list)], &Options::default(), &mut found);
     assert_eq!(found.len(), 4, "{found:?}");
 }

@@ -6,10 +6,12 @@ use super::document::{EvalLog, EvalSample, VERSION};
 use super::events::{Events, seconds};
 use super::message;
 use super::model::{self, Usage};
-use super::talk::Telling;
+use super::threads::Threads;
+use crate::formats::format::Assembled;
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Assembled, Loss, LossReason, facts, io};
+use crate::formats::loss::{Loss, LossReason};
+use crate::formats::{facts, io};
 use crate::run::{Run, Step};
 use crate::transcript::{ScopeId, Transcript, is_model_call};
 
@@ -21,8 +23,8 @@ pub(super) fn of_run(run: &Run) -> Assembled<EvalLog<'_>> {
     let is_aside = |scope: &ScopeId| run.scopes.get(*scope).is_some_and(|scope| scope.aside);
     let (aside, own): (Vec<ScopeId>, Vec<ScopeId>) = top.into_iter().partition(is_aside);
     let main = if own.is_empty() { &aside } else { &own };
-    let telling = Telling::of(run, &transcript, main);
-    let mut events = Events::new(&telling, scopes);
+    let threads = Threads::of(run, &transcript, main);
+    let mut events = Events::new(&threads, scopes);
     for scope in own.iter().chain(&aside) {
         events.scope(*scope, usize::from(!main.contains(scope)));
     }
@@ -41,7 +43,7 @@ pub(super) fn of_run(run: &Run) -> Assembled<EvalLog<'_>> {
             losses.push(Loss::new(None, what, LossReason::Synthesized));
         }
     }
-    let input = telling.input(main);
+    let input = threads.input(main);
     if input.is_null() {
         losses.push(Loss::new(None, "samples[0].input", LossReason::Synthesized));
     }
@@ -56,7 +58,7 @@ pub(super) fn of_run(run: &Run) -> Assembled<EvalLog<'_>> {
     let mut stats = Object::from([("started_at", run.started_at.rfc3339_micros().into())]);
     stats.add_filled("completed_at", ended.clone());
     stats.add_filled("model_usage", usage.clone());
-    let messages = main.iter().flat_map(|scope| telling.messages(*scope)).collect();
+    let messages = main.iter().flat_map(|scope| threads.messages(*scope)).collect();
     let sample = EvalSample {
         id: trace.clone().into(),
         epoch: 1,
@@ -76,7 +78,7 @@ pub(super) fn of_run(run: &Run) -> Assembled<EvalLog<'_>> {
         total_time: run.ended_at.map(|end| seconds(run.started_at, end)),
         uuid: trace.clone().into(),
         error: error.clone(),
-        events_data: Object::from([("messages", telling.pool()), ("calls", Json::List(Vec::new()))]),
+        events_data: Object::from([("messages", threads.pool()), ("calls", Json::List(Vec::new()))]),
     };
     let mut plan = Object::from([("name", "plan".into())]);
     plan.add("steps", Json::List(Vec::new()));

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::shape::Shape::{Any, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Time, Word};
-use crate::formats::shape::{Record, Shape, may, need, shown};
+use crate::formats::shape::Shape::{self, Any, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Time, Word};
+use crate::formats::shape::{Record, may, need, shown};
+use crate::formats::violations::{JsonPath, Violations};
 
 const LOG: Record = Record {
     what: "an eval log",
@@ -300,7 +300,7 @@ const TOOL: Record = Record {
 
 const TOOL_CHOICE: Shape = Either(&[Text, Object]);
 
-pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(log) = document.as_object() else {
         found.add(place, format!("expected an eval log (an object), found {}", shown(document)));
         return;
@@ -323,7 +323,7 @@ pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) 
     }
 }
 
-fn one_event<'v>(place: Place<'_>, event: &'v Value, pool: usize, open: &mut HashSet<&'v str>, found: &mut Violations) {
+fn one_event<'v>(place: JsonPath<'_>, event: &'v Value, pool: usize, open: &mut HashSet<&'v str>, found: &mut Violations) {
     let Some(map) = event.as_object() else { return };
     EVENT.check(map, place, found);
     let kind = map.get("event").and_then(Value::as_str).unwrap_or_default();

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use super::message;
 use super::model::{self, Usage};
-use super::talk::{Talk, Telling};
+use super::threads::{PooledThread, Threads};
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::loss::{Loss, LossReason};
 use crate::formats::thread::Item;
-use crate::formats::{Loss, LossReason, calls, exchange, facts};
+use crate::formats::{calls, chat, facts};
 use crate::operation::Kind;
 use crate::run::{IdVec, Run, Step};
 use crate::span::UnixNanos;
@@ -19,7 +20,7 @@ const PLACED: [&str; 4] = ["model", "usage", "parameters", "tool_definitions"];
 
 /// The list of events under construction.
 pub(super) struct Events<'a, 't> {
-    telling: &'t Telling<'a>,
+    threads: &'t Threads<'a>,
     run: &'a Run,
     /// Conversations that no event tells of yet, by the tool that called the agent.
     scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
@@ -49,15 +50,15 @@ fn times(event: &mut Object<'_>, step: &Step) {
 }
 
 impl<'a, 't> Events<'a, 't> {
-    pub(super) fn new(telling: &'t Telling<'a>, scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>) -> Self {
-        let (run, mut ids) = (telling.run, Ids::default());
+    pub(super) fn new(threads: &'t Threads<'a>, scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>) -> Self {
+        let (run, mut ids) = (threads.run, Ids::default());
         let spans = run.scopes.iter().map(|scope| {
             let step = scope.step.and_then(|step| run.steps.get(step));
             ids.numbered(step.map_or("scope", |step| &step.id), '-')
         });
         Self {
             spans: spans.collect(),
-            telling,
+            threads,
             run,
             scopes,
             list: Vec::new(),
@@ -95,12 +96,12 @@ impl<'a, 't> Events<'a, 't> {
 
     /// An agent's conversation, as a span.
     pub(super) fn scope(&mut self, id: ScopeId, depth: usize) {
-        let (telling, run) = (self.telling, self.run);
-        let (Some(scope), Some(talk)) = (run.scopes.get(id), telling.talk(id)) else {
+        let (threads, run) = (self.threads, self.run);
+        let (Some(scope), Some(pooled)) = (run.scopes.get(id), threads.pooled(id)) else {
             return;
         };
         let step = scope.step.and_then(|step| run.steps.get(step));
-        let thread = &talk.thread;
+        let thread = &pooled.thread;
         self.losses.extend(thread.losses.iter().cloned());
         let first = thread.nodes.first().map(|node| node.at);
         let begin = step.map(|step| step.started_at).or(first).unwrap_or(run.started_at);
@@ -113,21 +114,21 @@ impl<'a, 't> Events<'a, 't> {
         event.add_filled("metadata", step.map(|step| self.about(step)));
         self.list.push(event);
         self.open.push(self.span(id));
-        let is_call = |item: &Item<'_>| matches!(item.piece.kind, ExchangeKind::Turn(_) | ExchangeKind::SilentTurn);
+        let is_call = |item: &Item<'_>| matches!(item.exchange.kind, ExchangeKind::Turn(_) | ExchangeKind::SilentTurn);
         let others = thread.rest.iter().filter(|rest| Some(**rest) != scope.step);
         let mut others = others.filter_map(|rest| Some((*rest, rest.of(run)?.started_at))).peekable();
         for (at, item) in thread.items.iter().enumerate() {
-            let own = item.piece.step.and_then(|step| step.of(run));
-            let begin = own.map_or(item.piece.at, |step| step.started_at);
+            let own = item.exchange.step.and_then(|step| step.of(run));
+            let begin = own.map_or(item.exchange.at, |step| step.started_at);
             while let Some((earlier, _)) = others.next_if(|(_, at)| *at < begin) {
                 self.operation(earlier);
             }
-            self.item(talk, at, item, depth);
+            self.item(pooled, at, item, depth);
             // Messages that no model read stand in no model event.
-            if let Some(node) = item.node.filter(|node| !is_call(item) && talk.is_untold(*node, depth == 0)) {
-                let mut event = self.event("info", item.piece.at);
+            if let Some(node) = item.node.filter(|node| !is_call(item) && pooled.is_untold(*node, depth == 0)) {
+                let mut event = self.event("info", item.exchange.at);
                 event.add("source", "message");
-                event.add("data", talk.message(run, node).unwrap_or_default());
+                event.add("data", pooled.message(run, node).unwrap_or_default());
                 self.list.push(event);
             }
         }
@@ -145,43 +146,44 @@ impl<'a, 't> Events<'a, 't> {
     /// What an agent or a chain says: its words only where the conversations do not hold them.
     fn about(&self, step: &'a Step) -> Object<'a> {
         let mut out = Object::new();
-        if self.telling.told.untold(&step.operation).is_some() {
-            out = facts::in_and_out(self.run, &self.telling.results, step);
+        if self.threads.words.untold(&step.operation).is_some() {
+            out = facts::in_and_out(self.run, &self.threads.results, step);
         }
         out.extend(facts::all(self.run, step));
         out
     }
 
-    fn item(&mut self, talk: &'t Talk<'a>, at: usize, item: &'t Item<'a>, depth: usize) {
-        let piece = &item.piece;
-        let step = piece.step.and_then(|step| step.of(self.run));
-        match piece.kind {
+    fn item(&mut self, pooled: &'t PooledThread<'a>, at: usize, item: &'t Item<'a>, depth: usize) {
+        let exchange = &item.exchange;
+        let step = exchange.step.and_then(|step| step.of(self.run));
+        match exchange.kind {
             ExchangeKind::Message(_) => {}
             ExchangeKind::Turn(_) | ExchangeKind::SilentTurn => {
                 // What no span tells of was said before the run.
-                step.into_iter().for_each(|step| self.model(talk, item, step, depth));
+                step.into_iter().for_each(|step| self.model(pooled, item, step, depth));
             }
             ExchangeKind::Unasked if step.is_none() => {
-                let mut event = self.event("info", piece.at);
+                let mut event = self.event("info", exchange.at);
                 event.add("source", "result without a call");
-                let ids = piece.calls.iter().map(|asked| asked.id.clone());
+                let ids = exchange.calls.iter().map(|asked| asked.id.clone());
                 event.add("data", ids.collect::<Json<'_>>());
                 self.list.push(event);
             }
             ExchangeKind::Unasked => {}
-            ExchangeKind::UserWords | ExchangeKind::AgentWords => piece.step.into_iter().for_each(|step| self.operation(step)),
+            ExchangeKind::UserWords | ExchangeKind::AgentWords => exchange.step.into_iter().for_each(|step| self.operation(step)),
         }
-        for (call, (asked, id)) in piece.calls.iter().zip(&item.ids).enumerate() {
-            let (arguments, wrapped) = exchange::arguments(self.run, asked);
+        for (call, (asked, id)) in exchange.calls.iter().zip(&item.ids).enumerate() {
+            let (arguments, wrapped) = chat::arguments(self.run, asked);
             if wrapped {
                 let span = step.and_then(|step| step.span_id);
                 let what = format!("tool_calls[{}].arguments", asked.id);
                 self.losses.push(Loss::new(span, what, LossReason::Coerced));
             }
-            let is_old = matches!(piece.kind, ExchangeKind::Message(_)) || piece.step.is_none() && piece.kind == ExchangeKind::Unasked;
+            let is_old =
+                matches!(exchange.kind, ExchangeKind::Message(_)) || exchange.step.is_none() && exchange.kind == ExchangeKind::Unasked;
             let ran = |given: &&CallResult<'_>| !is_old || given.tool.is_some();
             let given: Vec<CallResult<'a>> = asked.results.iter().filter(ran).copied().collect();
-            let last = talk.result_id(self.run, at, call);
+            let last = pooled.result_id(self.run, at, call);
             for (number, one) in given.iter().enumerate() {
                 let id = (id.clone(), last.clone().filter(|_| number + 1 == given.len()));
                 self.tool(asked, arguments.clone(), id, one.tool, Some(*one), depth);
@@ -192,13 +194,13 @@ impl<'a, 't> Events<'a, 't> {
         }
     }
 
-    fn model(&mut self, talk: &Talk<'a>, item: &Item<'a>, step: &'a Step, depth: usize) {
+    fn model(&mut self, pooled: &PooledThread<'a>, item: &Item<'a>, step: &'a Step, depth: usize) {
         let operation = &*step.operation;
         let name = model::name(operation);
         let mut event = self.event("model", step.started_at);
         event.add("model", name.clone());
         event.add("input", Json::List(Vec::new()));
-        event.add("input_refs", talk.input(item.before));
+        event.add("input_refs", pooled.input(item.before));
         let tools = operation.tool_definitions.iter().filter(|tool| !tool.name.is_empty());
         event.add("tools", tools.map(model::tool).collect::<Json<'_>>());
         let (config, others) = model::config(&operation.parameters);
@@ -206,15 +208,18 @@ impl<'a, 't> Events<'a, 't> {
         event.add("config", config);
         let mut output = Object::from([("model", name.into())]);
         let mut choices = Vec::new();
-        if let (ExchangeKind::Turn(said), Some(node)) = (item.piece.kind, item.node) {
-            let first = talk.message(self.run, node).map(|message| (message, said));
+        if let (ExchangeKind::Turn(choice), Some(node)) = (item.exchange.kind, item.node) {
+            let first = pooled.message(self.run, node).map(|message| (message, choice));
             let more = operation
                 .output_messages
                 .as_deref()
                 .and_then(|list| list.get(1..))
                 .unwrap_or_default();
-            for (message, said) in first.into_iter().chain(more.iter().map(|said| (message::of_choice(said), said))) {
-                let reason = said.finish_reason.as_deref().or(operation.finish_reason.as_deref());
+            for (message, choice) in first
+                .into_iter()
+                .chain(more.iter().map(|choice| (message::of_choice(choice), choice)))
+            {
+                let reason = choice.finish_reason.as_deref().or(operation.finish_reason.as_deref());
                 let choice = [("message", message.into()), ("stop_reason", model::stop_reason(reason).into())];
                 choices.push(Json::from(Object::from(choice)));
             }
@@ -233,7 +238,7 @@ impl<'a, 't> Events<'a, 't> {
         times(&mut event, step);
         let mut more = facts::all(self.run, step);
         more.retain(|key, _| !PLACED.contains(&key));
-        if item.piece.kind == ExchangeKind::SilentTurn {
+        if item.exchange.kind == ExchangeKind::SilentTurn {
             more.add("content_captured", false);
         }
         more.add_filled("parameters", others);
@@ -257,11 +262,11 @@ impl<'a, 't> Events<'a, 't> {
         let at = step.map(|step| step.started_at).or(given.map(|given| given.at));
         let mut event = self.event("tool", at.unwrap_or(run.started_at));
         event.add("id", id.0);
-        event.add("function", exchange::name(run, asked));
+        event.add("function", chat::name(run, asked));
         event.add("arguments", arguments);
         let mut failed = None;
         if let Some(given) = given {
-            let (text, failure) = exchange::result(run, &self.telling.results, given);
+            let (text, failure) = chat::result(run, &self.threads.results, given);
             event.add("result", text);
             failed = failure;
         }
@@ -311,19 +316,19 @@ impl<'a, 't> Events<'a, 't> {
     fn operation(&mut self, id: StepId) {
         let Some(step) = id.of(self.run) else { return };
         let hands_on = matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
-        let mut said = self.about(step);
+        let mut content = self.about(step);
         if !hands_on {
-            let whole = facts::in_and_out(self.run, &self.telling.results, step);
-            said.extend(whole);
+            let whole = facts::in_and_out(self.run, &self.threads.results, step);
+            content.extend(whole);
         }
-        if !hands_on || !said.is_empty() {
+        if !hands_on || !content.is_empty() {
             let mut event = self.event("info", step.started_at);
             event.add("source", step.operation.kind.name());
             let mut data = facts::identity(step);
             if step.operation.kind == Kind::Tool {
                 data.insert("name", calls::tool_name(self.run, step));
             }
-            data.extend(said);
+            data.extend(content);
             event.add("data", data);
             self.list.push(event);
         }

@@ -2,7 +2,7 @@
 
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::thread::{Node, Thread, Words};
-use crate::formats::{calls, exchange, facts};
+use crate::formats::{calls, chat, facts};
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Part, Role};
 use crate::run::Run;
@@ -11,16 +11,16 @@ use crate::transcript::ExchangeKind;
 /// A node of a thread as a chat message.
 pub(super) fn of_node<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, id: Text<'a>) -> Object<'a> {
     let item = node.item.and_then(|item| thread.items.get(item));
-    let step = item.and_then(|item| item.piece.step?.of(run));
+    let step = item.and_then(|item| item.exchange.step?.of(run));
     let mut more = Object::new();
     let mut message = match &node.words {
-        Words::Input(said) | Words::Turn(said) => {
+        Words::Input(source) | Words::Turn(source) => {
             let is_turn = matches!(node.words, Words::Turn(_));
-            let role = if is_turn { &Role::Assistant } else { &said.role };
-            more.add_filled("name", said.name.as_deref());
-            of_message(said, role, id, &mut more)
+            let role = if is_turn { &Role::Assistant } else { &source.role };
+            more.add_filled("name", source.name.as_deref());
+            of_message(source, role, id, &mut more)
         }
-        Words::Told { is_user, text } => {
+        Words::OfOperation { is_user, text } => {
             let role = if *is_user { "user" } else { "assistant" };
             more.add_filled("span_id", step.map(|step| step.id.as_str()));
             Object::from([("id", id.into()), ("role", role.into()), ("content", text.clone().into())])
@@ -29,7 +29,7 @@ pub(super) fn of_node<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, id
             let mut message = Object::from([("id", id.into()), ("role", "tool".into()), ("content", text.clone().into())]);
             if let Some((asked, id)) = thread.asked(node, *call) {
                 message.add("tool_call_id", id.clone());
-                message.add("function", exchange::name(run, asked));
+                message.add("function", chat::name(run, asked));
             }
             message.add_filled("error", failure.map(tool_error));
             message
@@ -40,15 +40,15 @@ pub(super) fn of_node<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, id
         message.add_filled("model", step.and_then(|step| step.operation.model.name()));
     }
     if let (Words::Input(_) | Words::Turn(_), Some(item)) = (&node.words, item) {
-        let is_said = matches!(item.piece.kind, ExchangeKind::Message(_) | ExchangeKind::Turn(_));
-        for (asked, id) in item.piece.calls.iter().zip(&item.ids).filter(|_| is_said) {
-            let arguments = exchange::arguments(run, asked).0;
-            let name = exchange::name(run, asked).into();
+        let is_said = matches!(item.exchange.kind, ExchangeKind::Message(_) | ExchangeKind::Turn(_));
+        for (asked, id) in item.exchange.calls.iter().zip(&item.ids).filter(|_| is_said) {
+            let arguments = chat::arguments(run, asked).0;
+            let name = chat::name(run, asked).into();
             let call = [("id", id.clone().into()), ("function", name), ("arguments", arguments.into())];
             message.push("tool_calls", Object::from(call));
         }
     }
-    if item.is_some_and(|item| item.piece.branch) && node.item.is_some() && !matches!(node.words, Words::Result { .. }) {
+    if item.is_some_and(|item| item.exchange.branch) && node.item.is_some() && !matches!(node.words, Words::Result { .. }) {
         more.add("branch", true);
     }
     message.add_filled("metadata", more);
@@ -56,11 +56,11 @@ pub(super) fn of_node<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, id
 }
 
 /// A message that a model call's output holds beside the first one.
-pub(super) fn of_choice<'a>(said: &'a Message) -> Object<'a> {
+pub(super) fn of_choice<'a>(source: &'a Message) -> Object<'a> {
     let mut more = Object::new();
-    let mut message = of_message(said, &Role::Assistant, Text::default(), &mut more);
+    let mut message = of_message(source, &Role::Assistant, Text::default(), &mut more);
     let _ = message.remove("id");
-    for call in &said.tool_calls {
+    for call in &source.tool_calls {
         let id = call.id.as_deref().unwrap_or_default();
         let arguments = calls::arguments_object(call.arguments.as_ref()).0;
         let call = [
@@ -74,7 +74,7 @@ pub(super) fn of_choice<'a>(said: &'a Message) -> Object<'a> {
     message
 }
 
-fn of_message<'a>(said: &'a Message, role: &'a Role, id: Text<'a>, more: &mut Object<'a>) -> Object<'a> {
+fn of_message<'a>(source: &'a Message, role: &'a Role, id: Text<'a>, more: &mut Object<'a>) -> Object<'a> {
     let word = match role {
         Role::System | Role::Developer => "system",
         Role::Assistant => "assistant",
@@ -84,9 +84,9 @@ fn of_message<'a>(said: &'a Message, role: &'a Role, id: Text<'a>, more: &mut Ob
     if let Role::Developer | Role::Other(_) = role {
         more.add("role", role.name());
     }
-    let mut message = Object::from([("id", id.into()), ("role", word.into()), ("content", content(said))]);
+    let mut message = Object::from([("id", id.into()), ("role", word.into()), ("content", content(source))]);
     if word == "tool" {
-        message.add_filled("tool_call_id", said.tool_call_id.as_deref());
+        message.add_filled("tool_call_id", source.tool_call_id.as_deref());
     }
     message
 }
@@ -95,7 +95,7 @@ fn of_message<'a>(said: &'a Message, role: &'a Role, id: Text<'a>, more: &mut Ob
 fn content(message: &Message) -> Json<'_> {
     let is_text = |part: &Part| matches!(part, Part::Text(_));
     if message.parts.iter().all(is_text) {
-        return exchange::content(message).0.into();
+        return chat::content(message).0.into();
     }
     message.parts.iter().map(part).collect()
 }

@@ -39,16 +39,17 @@ pub mod document;
 mod events;
 mod message;
 mod model;
-mod talk;
 #[cfg(test)]
 mod tests;
+mod threads;
 
 pub use document::EvalLog;
 
 use serde_json::Value;
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::{Assembled, Format, Options};
+use crate::formats::choice::Options;
+use crate::formats::format::{Assembled, Format};
+use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.
@@ -60,7 +61,7 @@ impl Format for Inspect {
     const HOLDS: &'static str = "Inspect AI eval log: messages, model and tool events, spans of agents, scores, for Inspect View and Scout";
     const LOSES: &'static str = "nanoseconds (times keep microseconds)";
     #[cfg(feature = "server")]
-    const CONTAINER: Option<crate::formats::Container> = Some(crate::formats::Container {
+    const CONTAINER: Option<crate::formats::format::Container> = Some(crate::formats::format::Container {
         ending: "eval",
         pack: container::pack,
     });
@@ -70,7 +71,7 @@ impl Format for Inspect {
         runs.iter().filter(|run| run.has_agent_work()).map(assemble::of_run).collect()
     }
 
-    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
         for (place, document) in documents {
             check::check(*place, document, found);
         }

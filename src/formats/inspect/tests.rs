@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::Inspect;
-use crate::formats::check::{Place, Violations};
+use crate::formats::check::{JsonPath, Violations};
 use crate::formats::testing::{Build, assistant, call, calling, mixed_up, samples, user};
 use crate::formats::{Format, Loss, LossReason, Options};
 use crate::operation::message::Media;
@@ -18,7 +18,7 @@ fn one(run: &Run) -> (Value, Vec<Loss>) {
     let one = list.remove(0);
     let log = serde_json::to_value(&one.document).unwrap();
     let mut found = Violations::default();
-    Inspect::check(&[(Place::of_document(None), &log)], &options, &mut found);
+    Inspect::check(&[(JsonPath::of_document(None), &log)], &options, &mut found);
     assert!(found.is_empty(), "{found:?}\n{log:#}");
     let events = log["samples"][0]["events"].as_array().unwrap();
     let open = events.iter().fold(0, |open, event| match event["event"].as_str().unwrap() {

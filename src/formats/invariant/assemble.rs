@@ -4,9 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::document::{Annotation, Document, Event, Push, Row, Tools};
 use super::list::{Draft, List};
-use super::scopes::{self, Facts};
+use super::run_facts::Facts;
+use super::scopes;
+use crate::formats::choice::Options;
+use crate::formats::facts;
+use crate::formats::format::Assembled;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Assembled, Loss, LossReason, Options, facts};
+use crate::formats::loss::{Loss, LossReason};
 use crate::run::{IdVec, Run, ScopeId, StepId, Utterance};
 use crate::transcript::NESTING_LIMIT;
 
@@ -104,9 +108,9 @@ impl<'a, 'o> Assembly<'a, 'o> {
             main: List::new(run, facts, options),
         };
         let mut main = List::new(run, facts, options);
-        let only_outside = |said: &&Utterance| !said.in_conversation;
-        if let Some(said) = run.question.as_ref().filter(only_outside) {
-            main.words("user", Json::from(&said.content), said.step, said.at);
+        let only_outside = |utterance: &&Utterance| !utterance.in_conversation;
+        if let Some(utterance) = run.question.as_ref().filter(only_outside) {
+            main.words("user", Json::from(&utterance.content), utterance.step, utterance.at);
         }
         for scope in this.scopes.remove(&None).unwrap_or_default() {
             scopes::write(run, facts, scope, &mut main);
@@ -119,8 +123,8 @@ impl<'a, 'o> Assembly<'a, 'o> {
             }
             this.call_agents(&mut main, 0);
         }
-        if let Some(said) = run.answer.as_ref().filter(only_outside) {
-            main.words("assistant", Json::from(&said.content), said.step, said.at);
+        if let Some(utterance) = run.answer.as_ref().filter(only_outside) {
+            main.words("assistant", Json::from(&utterance.content), utterance.step, utterance.at);
         }
         this.main = main;
         this
@@ -225,11 +229,12 @@ fn annotate<'a>(run: &'a Run, lists: &mut [Finished<'a>]) {
             .training
             .reward
             .map(|reward| Object::from([("name", "reward".into()), ("score", reward.into())]));
-        for said in judged.chain(reward) {
+        for judgement in judged.chain(reward) {
             let place = places.get(index).copied().flatten();
             if let Some((list, at)) = place.and_then(|(list, at)| Some((lists.get_mut(list)?, at))) {
                 let at = at + usize::from(list.tools.is_some());
-                list.annotations.push(annotation(said, at, step.span_id.map(|id| id.to_string())));
+                list.annotations
+                    .push(annotation(judgement, at, step.span_id.map(|id| id.to_string())));
             }
         }
     }
@@ -241,26 +246,26 @@ fn annotate<'a>(run: &'a Run, lists: &mut [Finished<'a>]) {
 /// For each step the last event that tells of it, with its list, else of the nearest step around it; else the last of the first list,
 /// since a judgement of the whole run stands with it.
 fn places(run: &Run, lists: &[Finished<'_>]) -> IdVec<StepId, Option<(usize, usize)>> {
-    let mut told: IdVec<StepId, Option<(usize, usize)>> = IdVec::filled(None, run.steps.len());
+    let mut events: IdVec<StepId, Option<(usize, usize)>> = IdVec::filled(None, run.steps.len());
     for (number, list) in lists.iter().enumerate() {
         for (place, draft) in list.events.iter().enumerate() {
             for step in &draft.steps {
-                told.set(*step, Some((number, place)));
+                events.set(*step, Some((number, place)));
             }
         }
     }
     let last = lists.first().and_then(|list| Some((0, list.events.len().checked_sub(1)?)));
     let mut places: IdVec<StepId, Option<(usize, usize)>> = IdVec::with_capacity(run.steps.len());
-    for ((id, step), told) in run.steps.enumerate().zip(told) {
+    for ((id, step), events) in run.steps.enumerate().zip(events) {
         let above = step.parent.filter(|above| *above < id);
-        let place = told.or_else(|| above.map_or(last, |above| places.known(above)));
+        let place = events.or_else(|| above.map_or(last, |above| places.known(above)));
         places.push(place);
     }
     places
 }
 
-fn annotation(mut said: Object<'_>, at: usize, span_id: Option<String>) -> Annotation<'_> {
-    let word = |key: &str| said.get(key).map(|value| value.into_owned().into_text());
+fn annotation(mut facts: Object<'_>, at: usize, span_id: Option<String>) -> Annotation<'_> {
+    let word = |key: &str| facts.get(key).map(|value| value.into_owned().into_text());
     let mut content = word("name").map_or_else(|| "evaluation".to_owned(), Text::into_owned);
     for value in ["score", "label"].into_iter().filter_map(word) {
         content.push_str(": ");
@@ -271,12 +276,12 @@ fn annotation(mut said: Object<'_>, at: usize, span_id: Option<String>) -> Annot
         content.push_str(&explanation);
     }
     if let Some(span_id) = span_id {
-        said.insert("span_id", span_id);
+        facts.insert("span_id", span_id);
     }
     Annotation {
         content: content.into(),
         address: format!("messages[{at}]").into(),
-        extra_metadata: Some(said),
+        extra_metadata: Some(facts),
         extra: Object::new(),
     }
 }

@@ -5,9 +5,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 
 use super::offered;
-use crate::formats::check::{Place, Violations};
 use crate::formats::shape::Shape::{Either, List, Maybe, Object, Of, Text, Word};
 use crate::formats::shape::{Record, may, need, shown};
+use crate::formats::violations::{JsonPath, Violations};
 
 const MESSAGE: Record = Record {
     what: "a message",
@@ -71,7 +71,7 @@ const FUNCTION: Record = Record {
 };
 
 /// Each is a trace of its own, or a row of a file of several.
-pub(super) fn check(documents: &[(Place<'_>, &Value)], found: &mut Violations) {
+pub(super) fn check(documents: &[(JsonPath<'_>, &Value)], found: &mut Violations) {
     let is_alone = documents.len() == 1;
     let mut rows = Rows::default();
     for (number, (place, document)) in documents.iter().enumerate() {
@@ -124,7 +124,7 @@ struct Rows {
 }
 
 impl Rows {
-    fn raw(&mut self, place: Place<'_>, events: &[Value], found: &mut Violations) {
+    fn raw(&mut self, place: JsonPath<'_>, events: &[Value], found: &mut Violations) {
         let first = events.first();
         if first.is_some_and(|event| event.get("metadata").is_some() && event.get("role").is_some()) {
             let message =
@@ -135,7 +135,7 @@ impl Rows {
         self.mixed(place, found);
     }
 
-    fn annotated(&mut self, place: Place<'_>, row: &Map<String, Value>, found: &mut Violations) {
+    fn annotated(&mut self, place: JsonPath<'_>, row: &Map<String, Value>, found: &mut Violations) {
         self.has_annotated = true;
         self.mixed(place, found);
         let index = row.get("index");
@@ -154,7 +154,7 @@ impl Rows {
         }
     }
 
-    fn mixed(&self, place: Place<'_>, found: &mut Violations) {
+    fn mixed(&self, place: JsonPath<'_>, found: &mut Violations) {
         if self.has_raw && self.has_annotated {
             found.add(
                 place,
@@ -164,7 +164,7 @@ impl Rows {
     }
 }
 
-fn push(place: Place<'_>, request: &Map<String, Value>, lists: &[Value], found: &mut Violations) {
+fn push(place: JsonPath<'_>, request: &Map<String, Value>, lists: &[Value], found: &mut Violations) {
     let all = place.key("messages");
     for (index, events) in lists.iter().enumerate() {
         trace(all.item(index), events.as_array().map_or(&[], Vec::as_slice), 0, found);
@@ -193,7 +193,7 @@ fn push(place: Place<'_>, request: &Map<String, Value>, lists: &[Value], found: 
 }
 
 /// One list of events, the first of them left out where they are not events.
-fn trace(place: Place<'_>, events: &[Value], skip: usize, found: &mut Violations) {
+fn trace(place: JsonPath<'_>, events: &[Value], skip: usize, found: &mut Violations) {
     if events.len() <= skip {
         found.add(place, "a trace needs at least one event");
     }
@@ -232,7 +232,7 @@ fn trace(place: Place<'_>, events: &[Value], skip: usize, found: &mut Violations
     }
 }
 
-fn known<'a>(place: Place<'_>, call: &'a Value, calls: &mut HashMap<&'a str, bool>, found: &mut Violations) -> Option<&'a str> {
+fn known<'a>(place: JsonPath<'_>, call: &'a Value, calls: &mut HashMap<&'a str, bool>, found: &mut Violations) -> Option<&'a str> {
     let id = call.get("id")?.as_str()?;
     if id.is_empty() {
         found.add(place.key("id"), "it is empty: outputs name their call by it");
@@ -246,7 +246,7 @@ fn known<'a>(place: Place<'_>, call: &'a Value, calls: &mut HashMap<&'a str, boo
 }
 
 fn output<'a>(
-    place: Place<'_>,
+    place: JsonPath<'_>,
     event: &'a Map<String, Value>,
     calls: &mut HashMap<&'a str, bool>,
     last: Option<&'a str>,
@@ -267,7 +267,7 @@ fn output<'a>(
     }
 }
 
-fn parts(place: Place<'_>, event: &Map<String, Value>, found: &mut Violations) {
+fn parts(place: JsonPath<'_>, event: &Map<String, Value>, found: &mut Violations) {
     let content = place.key("content");
     for (index, part) in event.get("content").and_then(Value::as_array).into_iter().flatten().enumerate() {
         let place = content.item(index);

@@ -92,20 +92,20 @@ pub(super) fn metadata<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     if !name.is_empty() && (step.operation.kind != Kind::Tool || calls::tool_name(run, step) != name) {
         out.add("span_name", name);
     }
-    let mut said = facts::all(run, step);
-    said.remove("tool_call_id");
-    if let Some(server) = said.remove("mcp_server") {
+    let mut all = facts::all(run, step);
+    all.remove("tool_call_id");
+    if let Some(server) = all.remove("mcp_server") {
         out.add("server", server);
     }
     // The analyzer's users look for text here.
-    if let Some(Json::Object(mut error)) = said.remove("error") {
+    if let Some(Json::Object(mut error)) = all.remove("error") {
         for (from, to) in [("message", "error"), ("type", "error_type"), ("stacktrace", "stacktrace")] {
             if let Some(value) = error.remove(from) {
                 out.add(to, value);
             }
         }
     }
-    out.extend(said);
+    out.extend(all);
     if let Some(latency) = step.latency_ms() {
         out.insert("latency_ms", latency);
     }

@@ -37,16 +37,17 @@
 //! chains other than the question, the answer and the conversation. Parts that are neither text nor image become marked
 //! text, the recorded part is in `metadata.parts`. Times keep microseconds.
 
-mod around;
 mod assemble;
 pub(in crate::formats) mod back;
 mod check;
 mod content;
 pub mod document;
 mod list;
-mod lone;
 mod nearest;
 mod offered;
+mod operation_events;
+mod operations;
+mod run_facts;
 mod scopes;
 #[cfg(test)]
 mod tests;
@@ -55,9 +56,9 @@ pub use document::Document;
 
 use serde_json::Value;
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::options::Values;
-use crate::formats::{Assembled, Choice, Format, Options};
+use crate::formats::choice::{Choice, Options, Values};
+use crate::formats::format::{Assembled, Format};
+use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.
@@ -112,7 +113,7 @@ impl Format for Invariant {
         assemble::assemble(runs, options)
     }
 
-    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
         check::check(documents, found);
     }
 }

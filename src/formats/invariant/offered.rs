@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use crate::formats::check::{Place, Violations};
 use crate::formats::shape::Shape::{Any, Either, List, Maybe, Object, Of, Text};
 use crate::formats::shape::{Record, may, need, shown};
+use crate::formats::violations::{JsonPath, Violations};
 
 const TOOL: Record = Record {
     what: "an offered tool",
@@ -41,7 +41,7 @@ const ALIASES: [&str; 7] = ["int", "long", "float", "bool", "str", "dict", "list
 /// No schema is read deeper than this.
 const DEEPEST: usize = 100;
 
-pub(super) fn check(place: Place<'_>, event: &Map<String, Value>, found: &mut Violations) {
+pub(super) fn check(place: JsonPath<'_>, event: &Map<String, Value>, found: &mut Violations) {
     let all = place.key("tools");
     let Some(tools) = event.get("tools").and_then(Value::as_array) else {
         found.add(
@@ -61,14 +61,14 @@ pub(super) fn check(place: Place<'_>, event: &Map<String, Value>, found: &mut Vi
     }
 }
 
-fn properties(place: Place<'_>, schema: &Map<String, Value>, depth: usize, found: &mut Violations) {
+fn properties(place: JsonPath<'_>, schema: &Map<String, Value>, depth: usize, found: &mut Violations) {
     let all = place.key("properties");
     for (name, inner) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         one(all.key(name), inner, depth, found);
     }
 }
 
-fn one(place: Place<'_>, schema: &Value, depth: usize, found: &mut Violations) {
+fn one(place: JsonPath<'_>, schema: &Value, depth: usize, found: &mut Violations) {
     if depth > DEEPEST || !Of(&SCHEMA).check(schema, place, found) {
         return;
     }
@@ -101,7 +101,7 @@ fn one(place: Place<'_>, schema: &Value, depth: usize, found: &mut Violations) {
 }
 
 /// A list of types; null among them makes the parameter optional.
-fn several(place: Place<'_>, schema: &Map<String, Value>, found: &mut Violations) {
+fn several(place: JsonPath<'_>, schema: &Map<String, Value>, found: &mut Violations) {
     let kinds = schema.get("type").and_then(Value::as_array).into_iter().flatten();
     for (index, kind) in kinds.enumerate() {
         let is_known = kind.as_str().is_some_and(|kind| kind.contains("null") || TYPES.contains(&kind));

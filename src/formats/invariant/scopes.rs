@@ -1,11 +1,7 @@
 //! Which conversations make which list of events, and where operations stand that no conversation tells of.
 
-use std::cell::OnceCell;
-use std::collections::BTreeMap;
-
 use super::list::List;
-use super::nearest::Ranges;
-use crate::formats::calls::Results;
+use super::run_facts::Facts;
 use crate::formats::io;
 use crate::formats::json::{Json, Text, trimmed};
 use crate::formats::json_read::recorded;
@@ -13,51 +9,12 @@ use crate::hash::HashSet;
 use crate::operation::Kind;
 use crate::run::{CallEntry, Entry, EntryKind, Run, Step};
 use crate::span::UnixNanos;
-use crate::transcript::{CallPlace, ScopeId, StepId, Transcript, Uncovered, is_model_call};
-
-/// What is found once for a run and asked for by each of its lists.
-pub(super) struct Facts<'a> {
-    run: &'a Run,
-    results: Results<'a>,
-    transcript: Transcript<'a>,
-    ranges: OnceCell<Ranges>,
-}
-
-impl<'a> Facts<'a> {
-    pub(super) fn of(run: &'a Run) -> Self {
-        Self {
-            run,
-            results: Results::of(run),
-            transcript: Transcript::of(run),
-            ranges: OnceCell::new(),
-        }
-    }
-
-    /// The ranges of the run's steps.
-    pub(super) fn ranges(&self) -> &Ranges {
-        self.ranges.get_or_init(|| Ranges::of(self.run))
-    }
-
-    /// What the conversations tell of tools' results.
-    pub(super) fn results(&self) -> &Results<'a> {
-        &self.results
-    }
-
-    /// The id under which an entry answers a call that was recorded without one.
-    pub(super) fn answer(&self, caller: StepId, index: usize) -> Option<&'a str> {
-        self.transcript.answer(CallPlace { caller, index })
-    }
-
-    /// The scopes of each list: the run's own (`None`), and one list for each tool step that called agents.
-    pub(super) fn lists(&self) -> BTreeMap<Option<StepId>, Vec<ScopeId>> {
-        self.transcript.scopes_by_home()
-    }
-}
+use crate::transcript::{ScopeId, StepId, Uncovered, is_model_call};
 
 /// How an operation that no conversation tells of becomes events.
 fn alone<'a>(run: &Run, facts: &Facts<'a>, id: StepId, step: &Step) -> Option<Uncovered<'a>> {
-    let said = [&run.question, &run.answer];
-    if said.into_iter().flatten().any(|said| said.step == id) && !is_model_call(step) {
+    let utterances = [&run.question, &run.answer];
+    if utterances.into_iter().flatten().any(|utterance| utterance.step == id) && !is_model_call(step) {
         return None;
     }
     let lone = facts.transcript.uncovered(id)?;
@@ -98,7 +55,7 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: ScopeId, list: &
     }
     items.extend(alone_steps.map(|(_, index, how)| Item::Alone(index, how)));
 
-    let mut said_here: Option<HashSet<(&str, Text<'_>)>> = None;
+    let mut spoken_here: Option<HashSet<(&str, Text<'_>)>> = None;
     let mut calls: Vec<&'a CallEntry> = Vec::new();
     for item in &items {
         if let Item::Entry(Entry {
@@ -119,14 +76,14 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: ScopeId, list: &
             Item::Alone(index, how @ (Uncovered::UserWords | Uncovered::AgentWords)) => {
                 let role = if *how == Uncovered::UserWords { "user" } else { "assistant" };
                 let content = run.steps.get(*index).and_then(|step| words(step, role));
-                let said = said_here.get_or_insert_with(|| said(&entries));
+                let spoken = spoken_here.get_or_insert_with(|| spoken_words(&entries));
                 let is_said = |content: &Json<'_>| {
                     content
                         .as_str()
-                        .is_some_and(|content| said.contains(&(role, content.trim().into())))
+                        .is_some_and(|content| spoken.contains(&(role, content.trim().into())))
                 };
                 if let Some(content) = content.filter(|content| !is_said(content)) {
-                    list.told(role, content, *index);
+                    list.operation_words(role, content, *index);
                 }
             }
         }
@@ -225,7 +182,7 @@ fn words<'a>(step: &'a Step, role: &str) -> Option<Json<'a>> {
 }
 
 /// Who says which words in a conversation: its own entry tells them.
-fn said<'a>(entries: &[&'a Entry]) -> HashSet<(&'a str, Text<'a>)> {
+fn spoken_words<'a>(entries: &[&'a Entry]) -> HashSet<(&'a str, Text<'a>)> {
     let words = entries.iter().filter_map(|entry| match &entry.kind {
         EntryKind::Message(message) | EntryKind::Turn(message) => Some((message.role.name(), trimmed(io::content(message)))),
         _ => None,

@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 
 use super::document::{ChatMessage, Mark, Row};
-use super::row::{Call, Writer};
+use super::row::{Call, RowBuilder};
 use crate::formats::calls::{self, Results};
-use crate::formats::exchange::{self, Offered};
+use crate::formats::chat::{self, OfferedTools};
+use crate::formats::choice::Options;
+use crate::formats::format::Assembled;
 use crate::formats::json::{Json, Text};
+use crate::formats::loss::{Loss, LossReason};
 use crate::formats::text::compact;
-use crate::formats::{Assembled, Loss, LossReason, Options, facts, io};
+use crate::formats::{facts, io};
 use crate::operation::{Kind, Message, Part, Role};
 use crate::run::{Run, Step, Utterance};
 use crate::span::SpanId;
@@ -68,9 +71,9 @@ fn split(row: &mut Assembled<Row<'_>>) {
 /// A run's rows, each with its losses; no row where neither a model nor the agent said anything.
 fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss>)> {
     let (results, transcript) = (Results::of(run), Transcript::of(run));
-    let new = || Talk::new(run, &results, options);
+    let new = || ConversationRow::new(run, &results, options);
     let is_one = options.is("messages.rows", "run");
-    let mut talks: Vec<Talk<'a, '_>> = Vec::new();
+    let mut conversations: Vec<ConversationRow<'a, '_>> = Vec::new();
     let answer = run.answer.as_ref().filter(|answer| !answer.in_conversation);
     let about = facts::of_run_and_agent(run);
     let mut left: Vec<Loss> = about
@@ -92,22 +95,22 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
             None => run
                 .question
                 .as_ref()
-                .filter(|said| id.index() == 0 && !said.in_conversation)
-                .map(|said| io::text(&said.content)),
+                .filter(|utterance| id.index() == 0 && !utterance.in_conversation)
+                .map(|utterance| io::text(&utterance.content)),
         };
-        let mut talk = talks.pop_if(|_| is_one).unwrap_or_else(new);
-        talk.conversation(transcript.exchanges(id), asked);
+        let mut conversation = conversations.pop_if(|_| is_one).unwrap_or_else(new);
+        conversation.conversation(transcript.exchanges(id), asked);
         let is_of_scope = |answer: &&Utterance| run.steps.get(answer.step).is_some_and(|step| step.scope == id);
         if let Some(answer) = answer.filter(is_of_scope) {
-            talk.answer(answer);
+            conversation.answer(answer);
         }
-        talks.push(talk);
+        conversations.push(conversation);
     }
-    let mut rows: Vec<_> = talks.into_iter().map(Talk::finish).collect();
+    let mut rows: Vec<_> = conversations.into_iter().map(ConversationRow::finish).collect();
     if let Some(answer) = answer {
         let words = io::text(&answer.content);
-        let mut said = rows.iter().flat_map(|(row, _)| row).flat_map(|row| &row.messages);
-        if !said.any(|message| message.content.trim() == words.trim()) {
+        let mut messages = rows.iter().flat_map(|(row, _)| row).flat_map(|row| &row.messages);
+        if !messages.any(|message| message.content.trim() == words.trim()) {
             let span = run.steps.get(answer.step).and_then(|step| step.span_id);
             left.push(Loss::new(span, "the run's answer, which no model said", LossReason::NoPlace));
         }
@@ -120,12 +123,12 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
 fn turns<'a>(whole: Assembled<Row<'a>>, options: &Options) -> Vec<Assembled<Row<'a>>> {
     let Assembled { document: row, losses } = whole;
     let (mut losses, mut rows) = (Some(losses), Vec::new());
-    let mut said: Vec<ChatMessage<'a>> = Vec::with_capacity(row.messages.len());
+    let mut history: Vec<ChatMessage<'a>> = Vec::with_capacity(row.messages.len());
     for message in row.messages {
         let is_target = message.role == "assistant" && !message.is_marked();
-        said.push(message);
+        history.push(message);
         if is_target {
-            let (messages, tools) = (said.clone(), row.tools.clone());
+            let (messages, tools) = (history.clone(), row.tools.clone());
             rows.push(Assembled {
                 document: Row {
                     messages,
@@ -136,7 +139,7 @@ fn turns<'a>(whole: Assembled<Row<'a>>, options: &Options) -> Vec<Assembled<Row<
             });
         }
         // In the rows that follow it is no target any more.
-        if let Some(last) = said.last_mut().filter(|_| is_target) {
+        if let Some(last) = history.last_mut().filter(|_| is_target) {
             last.mark(mark(options));
         }
     }
@@ -144,27 +147,27 @@ fn turns<'a>(whole: Assembled<Row<'a>>, options: &Options) -> Vec<Assembled<Row<
 }
 
 /// A conversation that becomes a row.
-struct Talk<'a, 'o> {
+struct ConversationRow<'a, 'o> {
     run: &'a Run,
     results: &'o Results<'a>,
     options: &'o Options,
-    row: Writer<'a>,
-    tools: Offered<'a>,
+    row: RowBuilder<'a>,
+    tools: OfferedTools<'a>,
     /// Facts of operations that a row has no place for.
     facts: BTreeSet<String>,
     /// The model call without recorded words whose calls the last message has.
     caller: Option<StepId>,
 }
 
-impl<'a, 'o> Talk<'a, 'o> {
+impl<'a, 'o> ConversationRow<'a, 'o> {
     fn new(run: &'a Run, results: &'o Results<'a>, options: &'o Options) -> Self {
         let text_arguments = options.is("messages.flavour", "openai");
         Self {
             run,
             results,
             options,
-            row: Writer::new(text_arguments, mark(options), options.is("messages.ids", "mistral")),
-            tools: Offered::default(),
+            row: RowBuilder::new(text_arguments, mark(options), options.is("messages.ids", "mistral")),
+            tools: OfferedTools::default(),
             facts: BTreeSet::new(),
             caller: None,
         }
@@ -181,19 +184,19 @@ impl<'a, 'o> Talk<'a, 'o> {
     }
 
     /// A scope's conversation. `asked`: what the agent was asked, where no message may say so.
-    fn conversation(&mut self, pieces: Exchanges<'a>, asked: Option<Text<'a>>) {
+    fn conversation(&mut self, exchanges: Exchanges<'a>, asked: Option<Text<'a>>) {
         let mut asked = asked.filter(|words| !words.trim().is_empty());
-        for piece in &pieces.list {
-            if matches!(piece.kind, ExchangeKind::Message(message) if message.role == Role::User) {
+        for exchange in &exchanges.list {
+            if matches!(exchange.kind, ExchangeKind::Message(message) if message.role == Role::User) {
                 asked = None;
-            } else if matches!(piece.kind, ExchangeKind::Turn(_))
+            } else if matches!(exchange.kind, ExchangeKind::Turn(_))
                 && let Some(words) = asked.take()
             {
                 self.row.say("user", words, None);
             }
-            self.piece(piece);
+            self.exchange(exchange);
         }
-        for step in pieces.rest.iter().filter_map(|id| id.of(self.run)) {
+        for step in exchanges.rest.iter().filter_map(|id| id.of(self.run)) {
             self.facts(step);
             if !matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
                 self.row.lose(step.span_id, step.operation.kind.name(), LossReason::NoPlace);
@@ -202,8 +205,8 @@ impl<'a, 'o> Talk<'a, 'o> {
     }
 
     fn facts(&mut self, step: &'a Step) {
-        let said = facts::all(self.run, step);
-        let keys = said
+        let all = facts::all(self.run, step);
+        let keys = all
             .iter()
             .map(|(key, _)| key)
             .filter(|key| !PLACED.contains(key))
@@ -224,19 +227,19 @@ impl<'a, 'o> Talk<'a, 'o> {
         }
     }
 
-    fn piece(&mut self, piece: &Exchange<'a>) {
-        let step = piece.step.and_then(|step| step.of(self.run));
+    fn exchange(&mut self, exchange: &Exchange<'a>) {
+        let step = exchange.step.and_then(|step| step.of(self.run));
         let span = step.and_then(|step| step.span_id);
-        if !matches!(piece.kind, ExchangeKind::Unasked | ExchangeKind::SilentTurn) {
+        if !matches!(exchange.kind, ExchangeKind::Unasked | ExchangeKind::SilentTurn) {
             self.caller = None;
         }
-        if piece.branch {
+        if exchange.branch {
             self.row
                 .lose(span, "the history was edited before this message", LossReason::Ambiguous);
         }
-        match (piece.kind, step) {
+        match (exchange.kind, step) {
             (ExchangeKind::Message(message), _) if message.role != Role::Assistant => return self.message(message, span),
-            (ExchangeKind::Message(message), _) => return self.assistant(piece, message, span),
+            (ExchangeKind::Message(message), _) => return self.assistant(exchange, message, span),
             (_, Some(step)) => {
                 self.facts(step);
                 self.offered(step, span);
@@ -244,22 +247,22 @@ impl<'a, 'o> Talk<'a, 'o> {
             _ => {}
         }
         let kind = step.map_or("words", |step| step.operation.kind.name());
-        match piece.kind {
+        match exchange.kind {
             ExchangeKind::Turn(message) => {
-                if step.is_some_and(|step| step.operation.output_messages.as_ref().is_some_and(|said| said.len() > 1)) {
+                if step.is_some_and(|step| step.operation.output_messages.as_ref().is_some_and(|messages| messages.len() > 1)) {
                     self.row.lose(span, "other choices", LossReason::NoPlace);
                 }
-                self.assistant(piece, message, span);
+                self.assistant(exchange, message, span);
             }
             ExchangeKind::SilentTurn => self.row.lose(span, "a model call without recorded words", LossReason::NoPlace),
             ExchangeKind::Unasked if step.is_none() => {
-                for asked in &piece.calls {
+                for asked in &exchange.calls {
                     let what = format!("the result of {}, which nothing calls", asked.id);
                     self.row.lose(None, what, LossReason::NoPlace);
                 }
             }
             ExchangeKind::Unasked => match step.and_then(|step| self.silent_caller(step)) {
-                Some(caller) if self.row.has_words() => self.unrecorded_calls(piece, caller, span),
+                Some(caller) if self.row.has_words() => self.unrecorded_calls(exchange, caller, span),
                 _ => self.row.lose(span, format!("{kind}: no model asked for it"), LossReason::NoPlace),
             },
             _ => self.row.lose(span, format!("{kind}: its words"), LossReason::NoPlace),
@@ -269,20 +272,20 @@ impl<'a, 'o> Talk<'a, 'o> {
     /// The model call that ran this tool, where nothing is recorded of what it said.
     fn silent_caller(&self, tool: &Step) -> Option<StepId> {
         let caller = tool.dispatched_by?;
-        let said = self.run.steps.get(caller)?.operation.output_messages.as_deref();
-        said.is_none_or(<[Message]>::is_empty).then_some(caller)
+        let messages = self.run.steps.get(caller)?.operation.output_messages.as_deref();
+        messages.is_none_or(<[Message]>::is_empty).then_some(caller)
     }
 
     /// Calls of a model call whose words are not recorded: the tools' spans tell what it asked for.
-    fn unrecorded_calls(&mut self, piece: &Exchange<'a>, caller: StepId, span: Option<SpanId>) {
+    fn unrecorded_calls(&mut self, exchange: &Exchange<'a>, caller: StepId, span: Option<SpanId>) {
         if self.caller != Some(caller) {
-            self.row.assistant(Text::default(), None, !self.has_failed(piece), span);
+            self.row.assistant(Text::default(), None, !self.has_failed(exchange), span);
             self.caller = Some(caller);
             let of_caller = self.run.steps.get(caller).and_then(|step| step.span_id);
             self.row
                 .lose(of_caller, "the message with the calls of a model call", LossReason::Synthesized);
         }
-        self.calls(piece, span);
+        self.calls(exchange, span);
     }
 
     /// The run's answer, where the row does not end with words of the assistant.
@@ -300,7 +303,7 @@ impl<'a, 'o> Talk<'a, 'o> {
     }
 
     fn content(&mut self, message: &'a Message, span: Option<SpanId>) -> Text<'a> {
-        let (content, has_media) = exchange::content(message);
+        let (content, has_media) = chat::content(message);
         if has_media {
             self.row.lose(span, "content: a part that is no text", LossReason::Coerced);
         }
@@ -323,15 +326,15 @@ impl<'a, 'o> Talk<'a, 'o> {
     }
 
     /// Whether a call of the message failed, where such messages are no targets.
-    fn has_failed(&self, piece: &Exchange<'a>) -> bool {
+    fn has_failed(&self, exchange: &Exchange<'a>) -> bool {
         let failed = |asked: &ExchangeCall<'a>| {
             let last = asked.results.last();
-            last.is_some_and(|given| exchange::result_value(self.run, self.results, *given).1.is_some())
+            last.is_some_and(|given| chat::result_value(self.run, self.results, *given).1.is_some())
         };
-        self.options.is("messages.mask", "failed") && piece.calls.iter().any(failed)
+        self.options.is("messages.mask", "failed") && exchange.calls.iter().any(failed)
     }
 
-    fn assistant(&mut self, piece: &Exchange<'a>, message: &'a Message, span: Option<SpanId>) {
+    fn assistant(&mut self, exchange: &Exchange<'a>, message: &'a Message, span: Option<SpanId>) {
         let content = self.content(message, span);
         let is_openai = self.row.text_arguments;
         let thoughts = io::reasoning(message);
@@ -342,22 +345,22 @@ impl<'a, 'o> Talk<'a, 'o> {
         if message.parts.iter().any(opaque) {
             self.row.lose(span, "opaque reasoning", LossReason::NoPlace);
         }
-        let is_turn = matches!(piece.kind, ExchangeKind::Turn(_));
-        if content.trim().is_empty() && piece.calls.is_empty() {
+        let is_turn = matches!(exchange.kind, ExchangeKind::Turn(_));
+        if content.trim().is_empty() && exchange.calls.is_empty() {
             self.row.lose(span, "an assistant message without words", LossReason::NoPlace);
             return;
         }
-        let is_target = is_turn && !self.has_failed(piece);
+        let is_target = is_turn && !self.has_failed(exchange);
         let ran = |asked: &ExchangeCall<'_>| asked.call.is_some_and(|call| call.answered.is_some());
         // The provider ran the tools while the model spoke: their results stand before the words.
-        let is_served = !piece.calls.is_empty() && piece.calls.iter().all(ran) && !content.trim().is_empty();
+        let is_served = !exchange.calls.is_empty() && exchange.calls.iter().all(ran) && !content.trim().is_empty();
         let (content, answer) = if is_served {
             (Text::default(), Some(content))
         } else {
             (content, None)
         };
         self.row.assistant(content, thoughts.filter(|_| !is_openai), is_target, span);
-        self.calls(piece, span);
+        self.calls(exchange, span);
         if let Some(answer) = answer {
             self.row
                 .lose(span, "calls that the provider ran stand before the words", LossReason::Coerced);
@@ -366,9 +369,9 @@ impl<'a, 'o> Talk<'a, 'o> {
     }
 
     /// The calls of the message that was written last.
-    fn calls(&mut self, piece: &Exchange<'a>, span: Option<SpanId>) {
-        for asked in &piece.calls {
-            let (arguments, wrapped) = exchange::arguments(self.run, asked);
+    fn calls(&mut self, exchange: &Exchange<'a>, span: Option<SpanId>) {
+        for asked in &exchange.calls {
+            let (arguments, wrapped) = chat::arguments(self.run, asked);
             if wrapped {
                 self.row
                     .lose(span, format!("tool_calls[{}].function.arguments", asked.id), LossReason::Coerced);
@@ -394,9 +397,9 @@ impl<'a, 'o> Talk<'a, 'o> {
             tool.into_iter().for_each(|tool| self.facts(tool));
             let call = Call {
                 id: asked.id.clone(),
-                name: exchange::name(self.run, asked).into(),
+                name: chat::name(self.run, asked).into(),
                 arguments,
-                result: asked.results.last().map(|given| exchange::result(self.run, self.results, *given).0),
+                result: asked.results.last().map(|given| chat::result(self.run, self.results, *given).0),
             };
             self.row.call(call, span);
         }

@@ -4,9 +4,9 @@ use std::collections::{HashSet, VecDeque};
 
 use serde_json::{Map, Value};
 
-use crate::formats::check::{Place, Violations};
 use crate::formats::shape::Shape::{Any, Either, List, Maybe, Object, Of, Text, Word};
 use crate::formats::shape::{Record, may, need, shown};
+use crate::formats::violations::{JsonPath, Violations};
 
 const ROW: Record = Record {
     what: "a row",
@@ -41,7 +41,7 @@ const FUNCTION: Record = Record {
     others: None,
 };
 
-pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(row) = document.as_object() else {
         found.add(
             place,
@@ -67,14 +67,14 @@ pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) 
     }
 }
 
-fn whole(place: Place<'_>, all: &[&Value], found: &mut Violations) {
+fn whole(place: JsonPath<'_>, all: &[&Value], found: &mut Violations) {
     let messages: Vec<&Map<String, Value>> = all.iter().filter_map(|message| message.as_object()).collect();
     if messages.len() == all.len() {
         conversation(place, &messages, found);
     }
 }
 
-fn conversation(place: Place<'_>, messages: &[&Map<String, Value>], found: &mut Violations) {
+fn conversation(place: JsonPath<'_>, messages: &[&Map<String, Value>], found: &mut Violations) {
     let role = |message: &Map<String, Value>| message.get("role").and_then(Value::as_str).map(str::to_owned);
     let Some(last) = messages.last() else {
         found.add(place, "a row needs messages, the last of them the assistant's");

@@ -79,9 +79,9 @@ pub use document::Row;
 
 use serde_json::Value;
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::options::Values;
-use crate::formats::{Assembled, Choice, Format, Options};
+use crate::formats::choice::{Choice, Options, Values};
+use crate::formats::format::{Assembled, Format};
+use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.
@@ -149,7 +149,7 @@ impl Format for Messages {
         assemble::assemble(runs, options)
     }
 
-    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
         for (place, document) in documents {
             check::check(*place, document, found);
         }

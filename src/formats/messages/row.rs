@@ -5,8 +5,8 @@ use sha2::{Digest as _, Sha256};
 use super::document::{ChatMessage, Mark, Row};
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text, trimmed};
+use crate::formats::loss::{Loss, LossReason};
 use crate::formats::text::compact;
-use crate::formats::{Loss, LossReason};
 use crate::hash::HashSet;
 use crate::span::SpanId;
 
@@ -23,7 +23,7 @@ pub(super) struct Call<'a> {
 
 /// Messages in order.
 #[derive(Default)]
-pub(super) struct Writer<'a> {
+pub(super) struct RowBuilder<'a> {
     /// Arguments as JSON text.
     pub(super) text_arguments: bool,
     /// What marks messages that are no target.
@@ -40,7 +40,7 @@ pub(super) struct Writer<'a> {
     pub(super) losses: Vec<Loss>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> RowBuilder<'a> {
     pub(super) fn new(text_arguments: bool, mark: Mark, short_ids: bool) -> Self {
         Self {
             text_arguments,

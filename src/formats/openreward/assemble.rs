@@ -9,8 +9,10 @@ use super::list::List;
 use super::plan::{Item, Plan};
 use super::words::words;
 use super::write::BlockWriter;
+use crate::formats::choice::Options;
+use crate::formats::format::Assembled;
 use crate::formats::json::Text;
-use crate::formats::{Assembled, Loss, LossReason, Options};
+use crate::formats::loss::{Loss, LossReason};
 use crate::operation::Message;
 use crate::run::{EntryKind, Run};
 
@@ -67,9 +69,9 @@ fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
     let mut before: Vec<EntrySignature<'_>> = Vec::new();
     for plan in plans {
         let [scope] = plan.top.as_slice() else { return None };
-        let said: Vec<EntrySignature<'_>> = plan.streams.get(*scope)?.iter().filter_map(signature).collect();
+        let signatures: Vec<EntrySignature<'_>> = plan.streams.get(*scope)?.iter().filter_map(signature).collect();
         // What stands between the entries would be skipped with them.
-        if !said.starts_with(&before) || said.len() == before.len() {
+        if !signatures.starts_with(&before) || signatures.len() == before.len() {
             return None;
         }
         let skip = plan
@@ -80,7 +82,7 @@ fn chained(plans: &[Plan<'_>]) -> Option<Vec<usize>> {
             .all(|item| matches!(item, Item::Entry { .. }))
             .then_some(before.len())?;
         skips.push(skip);
-        before = said;
+        before = signatures;
     }
     Some(skips)
 }
@@ -104,10 +106,10 @@ fn signature<'a>(item: &Item<'a>) -> Option<EntrySignature<'a>> {
     };
     match item {
         Item::Entry { entry, .. } => Some(match &entry.kind {
-            EntryKind::Message(said) | EntryKind::Turn(said) => message(said),
+            EntryKind::Message(chat_message) | EntryKind::Turn(chat_message) => message(chat_message),
             EntryKind::Call(_) => EntrySignature::Call,
             EntryKind::Result(_) => EntrySignature::Result,
         }),
-        Item::Pair(_) | Item::Said { .. } => None,
+        Item::Pair(_) | Item::Words { .. } => None,
     }
 }

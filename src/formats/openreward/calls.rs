@@ -5,9 +5,9 @@ use super::document::SubType;
 use super::limits::above;
 use super::list::List;
 use super::write::{BlockWriter, Conversation, Made, Outcome};
-use crate::formats::LossReason;
 use crate::formats::calls::arguments_object;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::loss::LossReason;
 use crate::formats::text::compact;
 use crate::operation::ToolCall;
 use crate::run::{CallEntry, ScopeId, Step, StepId};
@@ -48,8 +48,8 @@ impl<'a> BlockWriter<'a, '_> {
                 .block(earlier)
                 .and_then(|block| block.payload.as_object())
                 .is_some_and(|payload| {
-                    payload.get("name").is_some_and(|told| told.as_str() == Some(name))
-                        && payload.get("arguments").is_some_and(|told| told.as_object() == Some(&arguments))
+                    payload.get("name").is_some_and(|value| value.as_str() == Some(name))
+                        && payload.get("arguments").is_some_and(|value| value.as_object() == Some(&arguments))
                 });
             if same {
                 if let Some(asked) = asked {

@@ -4,10 +4,10 @@ use serde_json::Value;
 
 use super::limits::Limits;
 use super::rules::{self, Code};
-use crate::formats::Options;
-use crate::formats::check::{Place, Violations};
+use crate::formats::choice::Options;
 use crate::formats::shape::Shape::{Maybe, Text};
 use crate::formats::shape::shown;
+use crate::formats::violations::{JsonPath, Violations};
 
 /// The table's columns.
 const COLUMNS: [&str; 11] = [
@@ -24,7 +24,7 @@ const COLUMNS: [&str; 11] = [
     "updated_at",
 ];
 
-pub(super) fn check(place: Place<'_>, document: &Value, options: &Options, found: &mut Violations) {
+pub(super) fn check(place: JsonPath<'_>, document: &Value, options: &Options, found: &mut Violations) {
     let wrapped = place.key("blocks");
     let (place, list) = match document {
         Value::Object(map) => (wrapped, map.get("blocks").and_then(Value::as_array)),

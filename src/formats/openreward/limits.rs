@@ -1,6 +1,6 @@
 //! The byte limits, and texts cut to fit them. Nothing is ever shortened: what is cut goes on in the next block.
 
-use crate::formats::Options;
+use crate::formats::choice::Options;
 use crate::formats::json::Json;
 
 /// The most that a block may hold, in bytes. More than the limit is too much, the limit itself is not.

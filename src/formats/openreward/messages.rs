@@ -5,8 +5,9 @@ use super::limits::pieces;
 use super::list::List;
 use super::words::{Words, opaque, words};
 use super::write::{BlockWriter, Conversation, Made};
+use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{LossReason, io};
+use crate::formats::loss::LossReason;
 use crate::operation::{Message, Role};
 use crate::run::StepId;
 use crate::span::{SpanId, UnixNanos};
@@ -22,8 +23,8 @@ impl<'a> BlockWriter<'a, '_> {
         step: Option<StepId>,
         at: UnixNanos,
     ) -> Option<usize> {
-        let said = words(message);
-        if said.text.trim().is_empty()
+        let content = words(message);
+        if content.text.trim().is_empty()
             && message.tool_calls.is_empty()
             && !message.is_blank()
             && !message.has_thoughts()
@@ -32,7 +33,7 @@ impl<'a> BlockWriter<'a, '_> {
             let span = step.and_then(|step| self.span(step));
             self.lose(span, format!("{} message without text", role.name()), LossReason::NoPlace);
         }
-        self.say(list, talk, role, said, message.name.as_deref(), step, at)
+        self.say(list, talk, role, content, message.name.as_deref(), step, at)
     }
 
     /// A MESSAGE, or several if its text is too long: the place of the last one. Nothing for blank text.
@@ -42,12 +43,12 @@ impl<'a> BlockWriter<'a, '_> {
         list: &mut List<'a>,
         talk: &mut Conversation<'a>,
         speaker: &'a Role,
-        said: Words<'a>,
+        content: Words<'a>,
         name: Option<&'a str>,
         step: Option<StepId>,
         at: UnixNanos,
     ) -> Option<usize> {
-        if said.text.trim().is_empty() {
+        if content.text.trim().is_empty() {
             return None;
         }
         let span = step.and_then(|step| self.span(step));
@@ -64,12 +65,12 @@ impl<'a> BlockWriter<'a, '_> {
         if let Some(name) = name {
             metadata.insert("name", name);
         }
-        if said.raw.is_some() {
+        if content.raw.is_some() {
             self.lose(span, format!("{role} message: parts that are no text"), LossReason::Coerced);
         }
-        let parts = self.cut(said.text, self.limits.message, span, "message content");
+        let parts = self.cut(content.text, self.limits.message, span, "message content");
         let count = parts.len();
-        let mut raw = said.raw;
+        let mut raw = content.raw;
         let mut last = None;
         for (index, part) in parts.into_iter().enumerate() {
             let mut metadata = metadata.clone();

@@ -55,9 +55,9 @@ pub mod rules;
 pub mod stitch;
 pub mod written;
 
+mod annotations;
 mod assemble;
 pub(in crate::formats) mod back;
-mod beside;
 mod calls;
 mod check;
 mod facts;
@@ -67,6 +67,7 @@ mod nested;
 mod pairs;
 mod plan;
 mod results;
+mod sub_agent_calls;
 mod words;
 mod write;
 
@@ -75,9 +76,9 @@ mod tests;
 
 use serde_json::Value;
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::options::Values;
-use crate::formats::{Assembled, Choice, Format, Options};
+use crate::formats::choice::{Choice, Options, Values};
+use crate::formats::format::{Assembled, Format};
+use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.
@@ -131,7 +132,7 @@ impl Format for OpenReward {
         assemble::assemble(runs, options)
     }
 
-    fn check(documents: &[(Place<'_>, &Value)], options: &Options, found: &mut Violations) {
+    fn check(documents: &[(JsonPath<'_>, &Value)], options: &Options, found: &mut Violations) {
         for (place, document) in documents {
             check::check(*place, document, options, found);
         }

@@ -6,8 +6,7 @@ use super::facts;
 use super::list::List;
 use super::write::{BlockWriter, Conversation};
 use crate::formats::json::Json;
-use crate::hash::HashMap;
-use crate::run::{IdVec, Run, ScopeId, StepId};
+use crate::run::{ScopeId, StepId};
 use crate::transcript::NESTING_LIMIT;
 
 impl<'a> BlockWriter<'a, '_> {
@@ -35,19 +34,19 @@ impl<'a> BlockWriter<'a, '_> {
     pub(super) fn nest(&mut self, list: &mut List<'a>, scope: ScopeId, place: usize) {
         let mut inner = List::new(list.trace.clone());
         self.stream(&mut inner, scope, 0);
-        self.beside(&mut inner, false);
+        self.annotate_list(&mut inner, false);
         let agent = self.run.scopes.get(scope).and_then(|scope| scope.agent.as_ref());
-        let mut told = facts::filled([
+        let mut sub_agent = facts::filled([
             ("agent", agent.into()),
             ("span_id", self.scope_span(scope).map(|span| span.to_string()).into()),
         ]);
         let blocks = serde_json::to_value(inner.finish()).unwrap_or_default();
-        told.insert("blocks", blocks);
+        sub_agent.insert("blocks", blocks);
         let Some(block) = list.block(place) else { return };
         let before = block.metadata.as_mut().and_then(Json::as_object_mut);
         match before.and_then(|metadata| metadata.get_mut("subagent")) {
-            None => block.annotate("subagent", told),
-            Some(before) => before.push(told),
+            None => block.annotate("subagent", sub_agent),
+            Some(before) => before.push(sub_agent),
         }
     }
 
@@ -83,7 +82,7 @@ impl<'a> BlockWriter<'a, '_> {
                     left = true;
                     continue;
                 }
-                let _ = self.told.insert(tool);
+                let _ = self.covered.insert(tool);
                 if self.inline {
                     self.stream(list, *scope, 0);
                 } else {
@@ -94,39 +93,5 @@ impl<'a> BlockWriter<'a, '_> {
                 let _ = list.authors.remove(&tool);
             }
         }
-    }
-}
-
-/// Tools with sub-agents, by the calls that ask for them.
-#[derive(Debug, Default)]
-pub(super) struct Asked<'a> {
-    by_place: HashMap<(StepId, usize), Vec<StepId>>,
-    by_id: HashMap<ScopeId, HashMap<&'a str, Vec<StepId>>>,
-}
-
-impl<'a> Asked<'a> {
-    pub(super) fn of(run: &'a Run, tools: impl Iterator<Item = StepId>, hosts: &IdVec<ScopeId, ScopeId>) -> Self {
-        let mut asked = Self::default();
-        for (tool, step) in tools.filter_map(|tool| Some((tool, run.steps.get(tool)?))) {
-            if let Some(place) = step.dispatched_by.zip(step.call_index) {
-                asked.by_place.entry(place).or_default().push(tool);
-            }
-            let id = step.operation.tool.as_ref().and_then(|used| used.call_id.as_deref());
-            if let (Some(id), Some(host)) = (id, hosts.get(step.scope)) {
-                asked.by_id.entry(*host).or_default().entry(id).or_default().push(tool);
-            }
-        }
-        asked
-    }
-
-    /// By the model call that asked and the place there.
-    fn by_place(&self, place: (StepId, usize)) -> impl Iterator<Item = StepId> {
-        self.by_place.get(&place).into_iter().flatten().copied()
-    }
-
-    /// By the stream in which the call stands, and its id.
-    fn by_id(&self, stream: ScopeId, id: &str) -> impl Iterator<Item = StepId> {
-        let of_stream = self.by_id.get(&stream).and_then(|ids| ids.get(id));
-        of_stream.into_iter().flatten().copied()
     }
 }

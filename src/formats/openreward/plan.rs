@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::nested::Asked;
+use super::sub_agent_calls::SubAgentCalls;
 use crate::formats::io;
 use crate::formats::json::{Text, trimmed};
 use crate::hash::{HashMap, HashSet};
@@ -26,7 +26,7 @@ pub(super) enum Item<'a> {
     /// A call and its result made of one operation.
     Pair(StepId),
     /// Words that no model call holds.
-    Said {
+    Words {
         /// `user` or `assistant`.
         role: &'static Role,
         /// The words.
@@ -48,7 +48,7 @@ pub(super) struct Plan<'a> {
     /// Scopes whose work belongs inside a tool's call, by that tool's step.
     pub(super) inner: HashMap<StepId, Vec<ScopeId>>,
     /// The tools of `inner`, by the calls that ask for them.
-    pub(super) asked: Asked<'a>,
+    pub(super) asked: SubAgentCalls<'a>,
     /// For each scope, the scope in whose stream its operations are written.
     pub(super) hosts: IdVec<ScopeId, ScopeId>,
     /// For each stream, the steps whose operations are written in it.
@@ -93,7 +93,7 @@ impl<'a> Plan<'a> {
                 None => {}
             }
         }
-        plan.asked = Asked::of(run, plan.inner.keys().copied(), &plan.hosts);
+        plan.asked = SubAgentCalls::of(run, plan.inner.keys().copied(), &plan.hosts);
         let streams = &plan.streams;
         plan.top.sort_by_key(|scope| first_time(run, streams.get(*scope)));
         plan.add_outer_words(run);
@@ -126,7 +126,7 @@ impl<'a> Plan<'a> {
             let item = match operation.kind {
                 _ if lone_as == Uncovered::CallAndResult => Item::Pair(index),
                 Kind::Interrupt => match operation.interrupt.as_ref().and_then(|interrupt| interrupt.response.as_ref()) {
-                    Some(content) if !spoken.has(&Role::User, content) => Item::Said {
+                    Some(content) if !spoken.has(&Role::User, content) => Item::Words {
                         role: &Role::User,
                         content,
                         step: index,
@@ -135,7 +135,7 @@ impl<'a> Plan<'a> {
                     _ => continue,
                 },
                 Kind::UserInput => match operation.input.get().or(operation.output.get()) {
-                    Some(content) if !spoken.has(&Role::User, content) && !is_said(run, content) => Item::Said {
+                    Some(content) if !spoken.has(&Role::User, content) && !is_said(run, content) => Item::Words {
                         role: &Role::User,
                         content,
                         step: index,
@@ -144,7 +144,7 @@ impl<'a> Plan<'a> {
                     _ => continue,
                 },
                 Kind::FinalOutput => match operation.output.get().or(operation.input.get()) {
-                    Some(content) if !spoken.has(&Role::Assistant, content) && !is_said(run, content) => Item::Said {
+                    Some(content) if !spoken.has(&Role::Assistant, content) && !is_said(run, content) => Item::Words {
                         role: &Role::Assistant,
                         content,
                         step: index,
@@ -167,26 +167,26 @@ impl<'a> Plan<'a> {
 
     /// The question and the answer that only an agent or a chain holds, at the start and the end.
     fn add_outer_words(&mut self, run: &'a Run) {
-        let outer = |said: &'a crate::run::Utterance, role: &'static Role| Item::Said {
+        let outer = |utterance: &'a crate::run::Utterance, role: &'static Role| Item::Words {
             role,
-            content: &said.content,
-            step: said.step,
-            at: said.at,
+            content: &utterance.content,
+            step: utterance.step,
+            at: utterance.at,
         };
-        let question = run.question.as_ref().filter(|said| !said.in_conversation);
-        let answer = run.answer.as_ref().filter(|said| !said.in_conversation);
+        let question = run.question.as_ref().filter(|utterance| !utterance.in_conversation);
+        let answer = run.answer.as_ref().filter(|utterance| !utterance.in_conversation);
         if self.top.is_empty() && (question.is_some() || answer.is_some()) && !self.streams.is_empty() {
             self.top.push(ScopeId::FIRST);
         }
-        if let Some(said) = question
+        if let Some(utterance) = question
             && let Some(items) = self.top.first().and_then(|scope| self.streams.get_mut(*scope))
         {
-            items.insert(0, outer(said, &Role::User));
+            items.insert(0, outer(utterance, &Role::User));
         }
-        if let Some(said) = answer
+        if let Some(utterance) = answer
             && let Some(items) = self.top.last().and_then(|scope| self.streams.get_mut(*scope))
         {
-            items.push(outer(said, &Role::Assistant));
+            items.push(outer(utterance, &Role::Assistant));
         }
     }
 }
@@ -213,7 +213,7 @@ fn merged<'a>(run: &Run, items: Vec<Item<'a>>, least: usize, mut lone: Vec<(Unix
 /// When an item is due.
 pub(super) fn item_time(run: &Run, item: &Item<'_>) -> UnixNanos {
     match item {
-        Item::Entry { at, .. } | Item::Said { at, .. } => *at,
+        Item::Entry { at, .. } | Item::Words { at, .. } => *at,
         Item::Pair(step) => run.steps.get(*step).map_or(UnixNanos(0), |step| step.started_at),
     }
 }
@@ -274,11 +274,11 @@ impl<'a> Spoken<'a> {
 
 fn spoken_words(run: &Run) -> HashSet<(&Role, Text<'_>)> {
     let entries = run.scopes.iter().flat_map(|scope| &scope.conversation);
-    let said = entries.filter_map(|entry| match &entry.kind {
+    let words = entries.filter_map(|entry| match &entry.kind {
         EntryKind::Message(message) | EntryKind::Turn(message) => Some((&message.role, trimmed(io::content(message)))),
         _ => None,
     });
-    said.collect()
+    words.collect()
 }
 
 fn is_said(run: &Run, content: &Value) -> bool {
@@ -286,5 +286,5 @@ fn is_said(run: &Run, content: &Value) -> bool {
     [&run.question, &run.answer]
         .into_iter()
         .flatten()
-        .any(|said| !said.in_conversation && super::words::text_of(&said.content).trim() == text.trim())
+        .any(|utterance| !utterance.in_conversation && super::words::text_of(&utterance.content).trim() == text.trim())
 }

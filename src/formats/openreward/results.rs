@@ -5,8 +5,8 @@ use super::facts;
 use super::limits::{above, pieces};
 use super::list::List;
 use super::write::{BlockWriter, Conversation, Made, Outcome};
-use crate::formats::LossReason;
 use crate::formats::json::{Json, Object};
+use crate::formats::loss::LossReason;
 use crate::operation::Failure;
 use crate::run::{ScopeId, StepId};
 use crate::span::UnixNanos;
@@ -84,7 +84,7 @@ impl<'a> BlockWriter<'a, '_> {
         let failed = step.operation.failure.as_ref();
         if step.ended_at.is_none() && failed.is_none() && pair.output.is_null() {
             // What still runs has no result yet.
-            let _ = self.told.insert(index);
+            let _ = self.covered.insert(index);
             if let Some(block) = list.block(call) {
                 for (key, value) in facts::details(step) {
                     block.annotate(key, value);
@@ -124,7 +124,7 @@ impl<'a> BlockWriter<'a, '_> {
             }
         }
         if let Some(step) = step {
-            let _ = self.told.insert(step);
+            let _ = self.covered.insert(step);
         }
         if attempt > 0 {
             metadata.insert("attempt", attempt);

@@ -10,7 +10,7 @@ use super::words::{Words, text_of};
 use crate::formats::conversation_words::ConversationWords;
 use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Loss, LossReason};
+use crate::formats::loss::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Kind, Message, Role};
 use crate::run::{Entry, EntryKind, ResultEntry, Run, ScopeId, Step, StepId};
@@ -25,7 +25,7 @@ pub(super) struct BlockWriter<'a, 'p> {
     pub(super) inline: bool,
     pub(super) losses: Vec<Loss>,
     /// Steps that blocks tell of.
-    pub(super) told: HashSet<StepId>,
+    pub(super) covered: HashSet<StepId>,
     ordinals: HashMap<(Option<StepId>, &'static str), u32>,
     /// The trace id in digits.
     trace: String,
@@ -92,7 +92,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
             limits,
             inline,
             losses: Vec::new(),
-            told: HashSet::default(),
+            covered: HashSet::default(),
             ordinals: HashMap::default(),
             trace: run.trace_id.to_string(),
             written: HashSet::default(),
@@ -125,7 +125,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
                 self.stream(list, scope, 0);
             }
         }
-        self.beside(list, true);
+        self.annotate_list(list, true);
     }
 
     pub(super) fn stream(&mut self, list: &mut List<'a>, scope: ScopeId, skip: usize) {
@@ -142,7 +142,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         if let Some(index) = self.run.scopes.get(scope).and_then(|scope| scope.step)
             && self.step(index).is_none_or(|step| !facts::has_own(step))
         {
-            let _ = self.told.insert(index);
+            let _ = self.covered.insert(index);
         }
         let plan = self.plan;
         let mut talk = Conversation {
@@ -156,19 +156,19 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
             match item {
                 Item::Entry { entry, at } => self.entry(list, &mut talk, entry, *at),
                 Item::Pair(step) => self.pair(list, &mut talk, *step),
-                Item::Said { role, content, step, at } => {
-                    let said = Words {
+                Item::Words { role, content, step, at } => {
+                    let words = Words {
                         text: text_of(content),
                         raw: None,
                     };
                     let interrupt = self.step(*step).and_then(|step| step.operation.interrupt.as_ref());
-                    if let Some(place) = self.say(list, &mut talk, role, said, None, Some(*step), *at)
+                    if let Some(place) = self.say(list, &mut talk, role, words, None, Some(*step), *at)
                         && let Some(block) = list.block(place)
                     {
-                        let _ = self.told.insert(*step);
+                        let _ = self.covered.insert(*step);
                         if let Some(interrupt) = interrupt {
-                            let told = [("prompt", interrupt.prompt.as_ref().into()), ("wait_ms", interrupt.wait_ms.into())];
-                            block.annotate("interrupt", Object::from(told));
+                            let facts = [("prompt", interrupt.prompt.as_ref().into()), ("wait_ms", interrupt.wait_ms.into())];
+                            block.annotate("interrupt", Object::from(facts));
                         }
                         if !content.is_string() {
                             block.raw = Some((*content).into());
@@ -190,14 +190,14 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         match &entry.kind {
             EntryKind::Message(message) if message.role == Role::Tool => {
                 let result = message.result.as_ref().map_or_else(|| io::content(message).into(), Json::from);
-                let told = Outcome {
+                let outcome = Outcome {
                     call_id: message.tool_call_id.as_deref().unwrap_or_default().into(),
                     tool: None,
                     result,
                     failure: None,
                     attempt: 0,
                 };
-                self.result(list, talk, told, at);
+                self.result(list, talk, outcome, at);
             }
             EntryKind::Message(message) => {
                 self.flush(list, talk);
@@ -248,7 +248,7 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         if !known {
             let _ = self.offered.insert(talk.scope, offered.clone());
         }
-        let _ = self.told.insert(index);
+        let _ = self.covered.insert(index);
         for (key, value) in facts::details(step) {
             block.annotate(key, value);
         }

@@ -19,9 +19,11 @@ use super::document::{Block, SubType};
 use super::limits::Limits;
 use super::rules::{self, Accepted, KnownBlock, Seen};
 use super::stitch::{Stitched, stitch};
-use crate::formats::back;
+use crate::formats::back::trace_id;
+use crate::formats::disassemble::disassemble_by;
+use crate::formats::format::Format as _;
 use crate::formats::json::Object;
-use crate::formats::{Format as _, by_id};
+use crate::formats::registry::by_id;
 use crate::hash::{HashMap, HashSet};
 use crate::span::{Scope, Span, SpanId, TraceId, UnixNanos};
 
@@ -35,7 +37,7 @@ pub const BLOCK: &str = "spanbridge.openreward.block";
 #[must_use]
 pub fn trace_id_of(trace: &str) -> TraceId {
     let recorded = trace.strip_prefix("tr_").and_then(TraceId::from_hex);
-    recorded.unwrap_or_else(|| back::trace_id(OpenReward::ID, trace))
+    recorded.unwrap_or_else(|| trace_id(OpenReward::ID, trace))
 }
 
 /// The block's JSON text, if the span is one.
@@ -360,9 +362,9 @@ pub fn as_conversations(spans: Vec<Span>) -> Vec<Span> {
             }
         }
         let (values, raw): (Vec<Value>, Vec<Span>) = document.into_iter().unzip();
-        let told = back::disassemble_by(format, super::back::read_checked, &Value::from(values));
-        match told {
-            Ok(told) if told.spans.iter().all(|span| span.trace_id == trace_id) => kept.extend(told.spans),
+        let disassembled = disassemble_by(format, super::back::read_checked, &Value::from(values));
+        match disassembled {
+            Ok(disassembled) if disassembled.spans.iter().all(|span| span.trace_id == trace_id) => kept.extend(disassembled.spans),
             _ => kept.extend(raw),
         }
         kept.extend(left);

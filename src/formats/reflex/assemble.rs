@@ -2,10 +2,13 @@
 
 use super::document::{AgentTrace, NodeKind, TraceNode};
 use super::prompts::{self, Prompts};
-use crate::formats::calls::Results;
+use crate::formats::calls::{self, Results};
+use crate::formats::choice::Options;
+use crate::formats::format::Assembled;
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Assembled, Loss, LossReason, Options, calls, facts, io, order};
+use crate::formats::loss::{Loss, LossReason};
+use crate::formats::{facts, io, order};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Operation};
 use crate::run::{IdVec, Observed, Run, ScopeId, Step, StepId};
@@ -150,9 +153,9 @@ fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &IdVec<Ste
         None => io::output(results, step).unwrap_or_default(),
     };
     let asked = || {
-        let said = run.question.as_ref().filter(|said| !said.in_conversation)?;
-        let here = run.steps.get(said.step).is_some_and(|asked| asked.id == step.id);
-        here.then(|| Json::from(&said.content))
+        let question = run.question.as_ref().filter(|question| !question.in_conversation)?;
+        let here = run.steps.get(question.step).is_some_and(|asked| asked.id == step.id);
+        here.then(|| Json::from(&question.content))
     };
     let input = io::input(run, step).or_else(asked);
     let placed = [
@@ -164,8 +167,8 @@ fn node<'a>(run: &'a Run, results: &Results<'a>, step: &'a Step, ids: &IdVec<Ste
     ];
     for (group, key) in placed {
         if let Some(Json::Object(map)) = metadata.get_mut(group)
-            && let Some(said) = map.get(key)
-            && (input.as_ref() == Some(&*said) || *said == output)
+            && let Some(value) = map.get(key)
+            && (input.as_ref() == Some(&*value) || *value == output)
         {
             map.remove(key);
         }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::formats::check::{Place, Violations};
 use crate::formats::shape::Shape::{Any, Count, Flag, Int, List, Maybe, Number, Object, Text, Word};
 use crate::formats::shape::{Record, cycles, may, need, repeated, shown};
+use crate::formats::violations::{JsonPath, Violations};
 
 const REFUSED: &str = "the published schema refuses it; put it into `metadata`";
 
@@ -48,7 +48,7 @@ const METADATA: Record = Record {
     others: None,
 };
 
-pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(trace) = document.as_object() else {
         found.add(place, format!("expected a trace (an object), found {}", shown(document)));
         return;
@@ -74,7 +74,7 @@ fn text<'a>(node: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
     node.get(name).and_then(Value::as_str)
 }
 
-fn one_node(place: Place<'_>, node: &Map<String, Value>, found: &mut Violations) {
+fn one_node(place: JsonPath<'_>, node: &Map<String, Value>, found: &mut Violations) {
     NODE.check(node, place, found);
     if let Some(metadata) = node.get("metadata").and_then(Value::as_object) {
         METADATA.check(metadata, place.key("metadata"), found);
@@ -109,7 +109,7 @@ fn one_node(place: Place<'_>, node: &Map<String, Value>, found: &mut Violations)
     }
 }
 
-fn tree(place: Place<'_>, nodes: &[&Map<String, Value>], found: &mut Violations) {
+fn tree(place: JsonPath<'_>, nodes: &[&Map<String, Value>], found: &mut Violations) {
     // A node without an id is called by its place.
     let derived: Vec<String> = (0..nodes.len()).map(|index| format!("n{index}")).collect();
     let ids: Vec<&str> = nodes
@@ -140,7 +140,7 @@ fn tree(place: Place<'_>, nodes: &[&Map<String, Value>], found: &mut Violations)
     }
 }
 
-fn order(place: Place<'_>, nodes: &[&Map<String, Value>], found: &mut Violations) {
+fn order(place: JsonPath<'_>, nodes: &[&Map<String, Value>], found: &mut Violations) {
     let mut last = f64::MIN;
     for (index, node) in nodes.iter().enumerate() {
         let Some(started) = node.get("started_at").and_then(Value::as_f64) else {
@@ -156,7 +156,7 @@ fn order(place: Place<'_>, nodes: &[&Map<String, Value>], found: &mut Violations
     }
 }
 
-fn prompts(place: Place<'_>, nodes: &[&Map<String, Value>], found: &mut Violations) {
+fn prompts(place: JsonPath<'_>, nodes: &[&Map<String, Value>], found: &mut Violations) {
     let mut known: HashMap<&str, bool> = HashMap::new();
     let mut optimized: Option<&str> = None;
     for (index, node) in nodes.iter().enumerate() {

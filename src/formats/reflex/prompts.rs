@@ -1,8 +1,10 @@
 //! Which prompt a node used, and which prompt is to be optimised.
 
 use super::document::{NodeKind, TraceNode};
+use crate::formats::choice::Options;
+use crate::formats::io;
 use crate::formats::json::Text;
-use crate::formats::{Loss, LossReason, Options, io};
+use crate::formats::loss::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Prompt, Role};
 use crate::run::{Run, ScopeId, Step, StepId};

@@ -1,27 +1,15 @@
 //! Tool calls and their results as messages.
 
-use serde_json::Value;
-
 use super::facts;
 use super::messages::{Messages, json_content, message, span, value_content};
+use super::written_call::{UnaskedCall, WrittenCall};
 use crate::formats::calls::arguments_object;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Loss, LossReason};
+use crate::formats::loss::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::Message;
-use crate::run::{Entry, ResultEntry, Run, ScopeId, Step, StepId};
-use crate::span::{SpanId, UnixNanos};
-
-/// A tool call that was told, and where.
-pub(super) struct WrittenCall<'a> {
-    pub(super) id: Text<'a>,
-    name: Text<'a>,
-    arguments: Object<'a>,
-    at: UnixNanos,
-    turn: usize,
-    /// Place of the result message, if one came.
-    result: Option<usize>,
-}
+use crate::run::{Entry, ResultEntry, Run, ScopeId, StepId};
+use crate::span::UnixNanos;
 
 impl<'a> Messages<'a> {
     /// The tool calls of a message.
@@ -33,14 +21,14 @@ impl<'a> Messages<'a> {
         entry: &'a Entry,
         asked: Option<StepId>,
         turn: usize,
-        told: &mut HashMap<Text<'a>, WrittenCall<'a>>,
+        written: &mut HashMap<Text<'a>, WrittenCall<'a>>,
         scope: ScopeId,
     ) {
         for (place, call) in message.tool_calls.iter().enumerate() {
             let tool = asked.and_then(|asked| self.ran.get(&(asked, place)).copied());
             let (arguments, _) = arguments_object(call.arguments.as_ref());
             let recorded = call.id.as_deref().filter(|id| !id.is_empty());
-            let repeated = recorded.and_then(|id| told.get(id));
+            let repeated = recorded.and_then(|id| written.get(id));
             if let Some(earlier) = repeated
                 && earlier.name == call.name
                 && earlier.arguments == arguments
@@ -85,7 +73,7 @@ impl<'a> Messages<'a> {
                 turn,
                 result: None,
             };
-            self.tell(told, wanted, told_call);
+            self.tell(written, wanted, told_call);
         }
     }
 
@@ -131,35 +119,35 @@ impl<'a> Messages<'a> {
         entry: &'a ResultEntry,
         at: UnixNanos,
         turn: usize,
-        told: &mut HashMap<Text<'a>, WrittenCall<'a>>,
+        written: &mut HashMap<Text<'a>, WrittenCall<'a>>,
         scope: ScopeId,
     ) {
         let tool = entry.tool.and_then(|tool| run.steps.get(tool));
         let known = entry.tool.and_then(|tool| self.tool_ids.get(&tool).cloned());
         let blank = entry.failure.is_none() && (entry.result.is_null() || entry.result.as_str().is_some_and(|text| text.trim().is_empty()));
-        if blank && tool.is_none() && !told.contains_key(entry.call_id.as_str()) {
+        if blank && tool.is_none() && !written.contains_key(entry.call_id.as_str()) {
             let what = "result without a call and without content";
             self.losses.push(Loss::new(None, what, LossReason::NoPlace));
             return;
         }
         let call_id = Text::from(&entry.call_id);
-        let key = if told.contains_key(&call_id) {
+        let key = if written.contains_key(&call_id) {
             call_id
         } else {
             let by_tool = known.and_then(|known| {
                 self.keys
                     .get(&known)
                     .cloned()
-                    .filter(|key| told.get(key).is_some_and(|call| call.id == known))
+                    .filter(|key| written.get(key).is_some_and(|call| call.id == known))
             });
             by_tool.unwrap_or_else(|| {
                 let lone = tool.map_or_else(|| UnaskedCall::unknown(at), UnaskedCall::of);
                 let told_call = self.lone_action(run, lone, &entry.call_id, turn, scope);
-                self.tell(told, call_id.clone(), told_call);
+                self.tell(written, call_id.clone(), told_call);
                 call_id
             })
         };
-        let Some(call) = told.get_mut(&key) else { return };
+        let Some(call) = written.get_mut(&key) else { return };
         if let Some(tool) = entry.tool {
             let _ = self.tool_ids.insert(tool, call.id.clone());
         }
@@ -183,7 +171,7 @@ impl<'a> Messages<'a> {
             }
         };
         if let Some(place) = call.result
-            && let Some(earlier) = self.said.get_mut(place)
+            && let Some(earlier) = self.list.get_mut(place)
         {
             // The same words again, and no execution behind them: told twice, not done twice.
             if tool.is_none() && earlier.message.content == content {
@@ -196,20 +184,20 @@ impl<'a> Messages<'a> {
                 Some(Json::List(list)) => list,
                 _ => Vec::new(),
             };
-            let mut told = facts::filled([
+            let mut attempt = facts::filled([
                 ("event_time", facts::number(Some(before.time_record.event_time))),
                 ("text", before.content.text.into()),
                 ("json_payload", before.content.json_payload.into()),
             ]);
-            told.extend(before.metadata.into_iter().filter(|(name, _)| name != "call_id"));
-            attempts.push(told.into());
+            attempt.extend(before.metadata.into_iter().filter(|(name, _)| name != "call_id"));
+            attempts.push(attempt.into());
             metadata.insert("attempts", attempts);
             earlier.at = at.max(call.at);
             earlier.turn = turn;
             earlier.message = message("result", content, earlier.at, metadata);
             return;
         }
-        call.result = Some(self.said.len());
+        call.result = Some(self.list.len());
         let turn = if tool.is_some() { turn } else { call.turn };
         let at = at.max(call.at);
         self.push(turn, at, message("result", content, at, metadata));
@@ -221,9 +209,9 @@ impl<'a> Messages<'a> {
     }
 
     /// Takes note of a call under the id that entries use.
-    pub(super) fn tell(&mut self, told: &mut HashMap<Text<'a>, WrittenCall<'a>>, key: Text<'a>, call: WrittenCall<'a>) {
+    pub(super) fn tell(&mut self, written: &mut HashMap<Text<'a>, WrittenCall<'a>>, key: Text<'a>, call: WrittenCall<'a>) {
         let _ = self.keys.insert(call.id.clone(), key.clone());
-        let _ = told.insert(key, call);
+        let _ = written.insert(key, call);
     }
 
     /// An id that no call of the session has.
@@ -242,34 +230,4 @@ fn span_text(run: &Run, step: Option<StepId>) -> Text<'_> {
 fn prefix(run: &Run, scope: ScopeId) -> Text<'_> {
     let agent = run.scopes.get(scope).and_then(|scope| scope.agent.as_ref());
     agent.map_or_else(|| format!("conversation-{scope}").into(), Text::from)
-}
-
-/// A call that no model's output shows.
-pub(super) struct UnaskedCall<'a> {
-    name: &'a str,
-    arguments: Option<&'a Value>,
-    span: Option<SpanId>,
-    at: UnixNanos,
-}
-
-impl<'a> UnaskedCall<'a> {
-    pub(super) fn of(step: &'a Step) -> Self {
-        let tool = step.operation.tool.as_ref();
-        Self {
-            name: tool.and_then(|tool| tool.name.as_deref()).unwrap_or(&step.operation.name),
-            arguments: tool.and_then(|tool| tool.arguments.as_ref()),
-            span: step.span_id,
-            at: step.started_at,
-        }
-    }
-
-    /// A tool that nothing but a result tells of.
-    fn unknown(at: UnixNanos) -> Self {
-        Self {
-            name: "unknown",
-            arguments: None,
-            span: None,
-            at,
-        }
-    }
 }

@@ -7,8 +7,9 @@ use super::events::{Events, Happened};
 use super::facts;
 use super::messages::{Messages, TimedMessage};
 use super::turns::Turns;
+use crate::formats::choice::Options;
+use crate::formats::format::Assembled;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Assembled, Options};
 use crate::run::Run;
 use crate::span::UnixNanos;
 
@@ -19,7 +20,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
     let mut messages = Messages::default();
     let mut events = Events::default();
     let mut happened: Vec<Happened<'a>> = Vec::new();
-    let mut said: Vec<TimedMessage<'a>> = Vec::new();
+    let mut all_messages: Vec<TimedMessage<'a>> = Vec::new();
     let mut turn_facts: Vec<(usize, Object<'a>)> = Vec::new();
     let mut turns_before = 0;
     for run in &runs {
@@ -32,14 +33,14 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
             turn: shift(one.turn),
             ..one
         }));
-        said.extend(messages.said.drain(..).map(|one| TimedMessage {
+        all_messages.extend(messages.list.drain(..).map(|one| TimedMessage {
             turn: shift(one.turn),
             ..one
         }));
         turn_facts.extend(events.turn_facts.drain(..).map(|(turn, facts)| (shift(turn), facts)));
         turns_before += turns.count;
     }
-    let spans = spans(turns_before, &happened, &said);
+    let spans = spans(turns_before, &happened, &all_messages);
     // Turns without anything in them have no step; the others are numbered on.
     let mut number = 0;
     let names: Vec<Option<usize>> = spans
@@ -53,22 +54,23 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
         .collect();
     let name = |turn: usize| names.get(turn).copied().flatten().map(|number| format!("turn_{number}"));
     happened.sort_by_key(|one| one.at);
-    said.sort_by_key(|one| one.at);
+    all_messages.sort_by_key(|one| one.at);
     for one in &mut happened {
         lead(one.event.metadata_mut(), name(one.turn));
     }
-    for one in &mut said {
+    for one in &mut all_messages {
         lead(&mut one.message.metadata, name(one.turn));
         if options.is("synth.messages", "store") {
             store_word(one);
         }
     }
     let (event_turns, event_history): (Vec<usize>, Vec<_>) = happened.into_iter().map(|one| (one.turn, Arc::new(one.event))).unzip();
-    let (said_turns, message_history): (Vec<usize>, Vec<_>) = said.into_iter().map(|one| (one.turn, Arc::new(one.message))).unzip();
+    let (message_turns, message_history): (Vec<usize>, Vec<_>) =
+        all_messages.into_iter().map(|one| (one.turn, Arc::new(one.message))).unzip();
     let mut steps: Vec<SessionTimeStep<'a>> = Vec::new();
     let mut facts_of = by_turn(turns_before, turn_facts.into_iter());
     let mut events_of = by_turn(turns_before, event_turns.into_iter().zip(event_history.iter().cloned()));
-    let mut messages_of = by_turn(turns_before, said_turns.into_iter().zip(message_history.iter().cloned()));
+    let mut messages_of = by_turn(turns_before, message_turns.into_iter().zip(message_history.iter().cloned()));
     for (turn, span) in spans.iter().enumerate() {
         let (Some(span), Some(step_id)) = (span, name(turn)) else {
             continue;
@@ -115,13 +117,13 @@ struct Span {
 }
 
 /// The time of each turn; `None` where nothing happened and nothing was said.
-fn spans(count: usize, happened: &[Happened<'_>], said: &[TimedMessage<'_>]) -> Vec<Option<Span>> {
+fn spans(count: usize, happened: &[Happened<'_>], all_messages: &[TimedMessage<'_>]) -> Vec<Option<Span>> {
     let mut spans: Vec<Option<Span>> = std::iter::repeat_with(|| None).take(count).collect();
     let mut running = vec![false; count];
     let moments = happened
         .iter()
         .map(|one| (one.turn, one.at, one.until))
-        .chain(said.iter().map(|one| (one.turn, one.at, Some(one.at))));
+        .chain(all_messages.iter().map(|one| (one.turn, one.at, Some(one.at))));
     for (turn, start, end) in moments {
         if let Some(running) = running.get_mut(turn) {
             *running |= end.is_none();
@@ -181,14 +183,14 @@ fn lead(metadata: &mut Object<'_>, step_id: Option<String>) {
 }
 
 /// The libsql store's word; the page's goes to `metadata.boundary_type`.
-fn store_word(said: &mut TimedMessage<'_>) {
-    let word = match &*said.message.message_type {
+fn store_word(message: &mut TimedMessage<'_>) {
+    let word = match &*message.message.message_type {
         "user_input" => "user",
         "agent_response" => "assistant",
         "action" => "tool_use",
         "result" | "observation" => "tool_result",
         _ => return,
     };
-    let page = std::mem::replace(&mut said.message.message_type, word.into());
-    said.message.metadata.insert("boundary_type", page);
+    let page = std::mem::replace(&mut message.message.message_type, word.into());
+    message.message.metadata.insert("boundary_type", page);
 }

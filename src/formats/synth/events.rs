@@ -7,10 +7,11 @@ use super::facts::{self, count};
 use super::messages::Messages;
 use super::record::{cost, record, total_tokens};
 use super::turns::Turns;
+use crate::formats::choice::Options;
 use crate::formats::conversation_words::ConversationWords;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::json_read::recorded;
-use crate::formats::{Loss, LossReason, Options};
+use crate::formats::loss::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step, StepId};
@@ -222,11 +223,11 @@ impl<'a> Events<'a> {
         if !matches!(word, "turn" | "step" | "cycle" | "iteration") {
             return false;
         }
-        let mut told = described(step);
-        told.insert_filled("span_id", step.span_id.map(|span| span.to_string()));
+        let mut details = described(step);
+        details.insert_filled("span_id", step.span_id.map(|span| span.to_string()));
         let below = turns.below(index);
         for turn in &below {
-            self.turn_facts.push((*turn, told.clone()));
+            self.turn_facts.push((*turn, details.clone()));
         }
         if !below.is_empty() {
             self.repeats(step);
@@ -242,12 +243,12 @@ fn environment<'a>(turns: &Turns, index: StepId, step: &'a Step, messages: &Mess
     let mut metadata = Object::new();
     metadata.insert_filled("span_id", step.span_id.map(|span| span.to_string()));
     let own_id = tool.and_then(|tool| tool.call_id.as_ref()).map(Text::from);
-    let told = messages.tool_ids.get(&index);
-    metadata.insert_filled("tool_call_id", own_id.clone().or_else(|| told.cloned()));
-    if let (Some(own_id), Some(told)) = (&own_id, told)
-        && own_id != told
+    let tool_id = messages.tool_ids.get(&index);
+    metadata.insert_filled("tool_call_id", own_id.clone().or_else(|| tool_id.cloned()));
+    if let (Some(own_id), Some(tool_id)) = (&own_id, tool_id)
+        && own_id != tool_id
     {
-        metadata.insert("call_id", told.clone());
+        metadata.insert("call_id", tool_id.clone());
     }
     metadata.insert_filled("duration_ms", step.latency_ms());
     facts::error(&mut metadata, operation);
@@ -256,7 +257,7 @@ fn environment<'a>(turns: &Turns, index: StepId, step: &'a Step, messages: &Mess
     let (word, result) = match operation.kind {
         Kind::Tool => {
             metadata.insert_filled("server", tool.and_then(|tool| tool.mcp_server.as_ref()));
-            if told.is_none() {
+            if tool_id.is_none() {
                 metadata.insert_filled("arguments", tool.and_then(|tool| tool.arguments.as_ref()));
             }
             ("tool", tool.and_then(|tool| tool.result.as_ref()).map(Json::from))

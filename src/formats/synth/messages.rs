@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::actions::{UnaskedCall, WrittenCall};
 use super::document::{Message as SessionMessage, MessageContent, TimeRecord};
 use super::facts;
 use super::turns::Turns;
-use crate::formats::Loss;
+use super::written_call::{UnaskedCall, WrittenCall};
 use crate::formats::ids::Ids;
 use crate::formats::io;
 use crate::formats::json::{Json, Object, Text, trimmed};
+use crate::formats::loss::Loss;
 use crate::formats::text::compact;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message, Role};
@@ -32,7 +32,7 @@ const WORDS: [&str; 2] = ["user_input", "agent_response"];
 #[derive(Debug, Default)]
 pub(super) struct Messages<'a> {
     /// In the order of the conversations.
-    pub(super) said: Vec<TimedMessage<'a>>,
+    pub(super) list: Vec<TimedMessage<'a>>,
     /// For each model call's tool calls the id as recorded and the id under which it is told, in order.
     pub(super) call_ids: HashMap<StepId, Vec<(Option<&'a str>, Text<'a>)>>,
     /// The id under which each tool step is told.
@@ -94,7 +94,7 @@ impl<'a> Messages<'a> {
         let entries = &scope.conversation;
         let history = history(entries);
         let start = scope.step.and_then(|step| run.steps.get(step)).map(|step| step.started_at);
-        let mut told: HashMap<Text<'a>, WrittenCall<'a>> = HashMap::default();
+        let mut written: HashMap<Text<'a>, WrittenCall<'a>> = HashMap::default();
         let mut turn = turns.turn(entries.first().and_then(|entry| entry.step));
         for (place, entry) in entries.iter().enumerate() {
             turn = match &entry.kind {
@@ -119,21 +119,21 @@ impl<'a> Messages<'a> {
                     if outer && let Some(word) = word {
                         self.text(word, message, turn, at, span(run, entry.step));
                     }
-                    self.actions(run, message, entry, None, turn, &mut told, index);
+                    self.actions(run, message, entry, None, turn, &mut written, index);
                 }
                 EntryKind::Turn(message) => {
                     if outer && message.tool_calls.is_empty() {
                         self.text("agent_response", message, turn, at, span(run, entry.step));
                     }
-                    self.actions(run, message, entry, entry.step, turn, &mut told, index);
+                    self.actions(run, message, entry, entry.step, turn, &mut written, index);
                 }
                 EntryKind::Call(call) => {
                     let Some(step) = run.steps.get(call.tool) else { continue };
                     let told_call = self.lone_action(run, UnaskedCall::of(step), &call.call_id, turn, index);
                     let _ = self.tool_ids.insert(call.tool, told_call.id.clone());
-                    self.tell(&mut told, (&call.call_id).into(), told_call);
+                    self.tell(&mut written, (&call.call_id).into(), told_call);
                 }
-                EntryKind::Result(result) => self.result(run, result, entry.at, turn, &mut told, index),
+                EntryKind::Result(result) => self.result(run, result, entry.at, turn, &mut written, index),
             }
         }
     }
@@ -197,29 +197,29 @@ impl<'a> Messages<'a> {
             return true;
         }
         let (words, until) = &mut self.words;
-        for said in self.said.iter().skip(*until) {
-            let word = WORDS.into_iter().find(|word| *word == said.message.message_type);
-            if let (Some(word), Some(told)) = (word, &said.message.content.text) {
-                let _ = words.insert((word, trimmed(told.clone())));
+        for earlier in self.list.iter().skip(*until) {
+            let word = WORDS.into_iter().find(|word| *word == earlier.message.message_type);
+            if let (Some(word), Some(text)) = (word, &earlier.message.content.text) {
+                let _ = words.insert((word, trimmed(text.clone())));
             }
         }
-        *until = self.said.len();
+        *until = self.list.len();
         words.contains(&(word, text))
     }
 
     /// A chat message's words.
-    fn text(&mut self, word: &'static str, said: &'a Message, turn: usize, at: UnixNanos, span: Option<SpanId>) {
-        let content = if said.has_words() {
-            text_content(io::content(said))
-        } else if said.has_media() {
-            json_content(&io::chat_content(said))
+    fn text(&mut self, word: &'static str, source: &'a Message, turn: usize, at: UnixNanos, span: Option<SpanId>) {
+        let content = if source.has_words() {
+            text_content(io::content(source))
+        } else if source.has_media() {
+            json_content(&io::chat_content(source))
         } else {
             return;
         };
         let mut metadata = Object::new();
         metadata.insert_filled("span_id", span.map(|span| span.to_string()));
-        metadata.insert_filled("name", said.name.as_ref());
-        if let Role::Other(role) = &said.role {
+        metadata.insert_filled("name", source.name.as_ref());
+        if let Role::Other(role) = &source.role {
             metadata.insert("role", role);
         }
         self.push(turn, at, message(word, content, at, metadata));
@@ -232,7 +232,7 @@ impl<'a> Messages<'a> {
     }
 
     pub(super) fn push(&mut self, turn: usize, at: UnixNanos, message: SessionMessage<'a>) {
-        self.said.push(TimedMessage { turn, at, message });
+        self.list.push(TimedMessage { turn, at, message });
     }
 }
 

@@ -5,10 +5,11 @@ use serde_json::Value;
 use super::call::{LlmCallRecord, LlmContentPart, LlmMessage, LlmRequestParams, LlmUsage, ToolCallSpec};
 use super::facts::{self, count, filled};
 use crate::formats::calls::{arguments_json, arguments_object};
+use crate::formats::choice::Options;
 use crate::formats::io::text;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::loss::{Loss, LossReason};
 use crate::formats::text::compact;
-use crate::formats::{Loss, LossReason, Options};
 use crate::hash::HashMap;
 use crate::operation::{Failure, Message, Operation, Part, ToolDefinition};
 use crate::run::{Run, Step};
@@ -73,7 +74,7 @@ pub(super) fn record<'a>(
     let (params, tool_choice) = request(operation);
     record.request_params = params;
     record.tool_choice = tool_choice;
-    let by_id: HashMap<&str, &(Option<&str>, Text<'a>)> = call_ids.iter().filter_map(|told| Some((told.0?, told))).collect();
+    let by_id: HashMap<&str, &(Option<&str>, Text<'a>)> = call_ids.iter().filter_map(|call_id| Some((call_id.0?, call_id))).collect();
     for (index, call) in output
         .first()
         .map(|message| message.tool_calls.as_slice())
@@ -238,20 +239,20 @@ fn response_logprobs(body: &Value) -> Vec<Json<'_>> {
     fn members<'a>(value: &'a Value, key: &str) -> &'a [Value] {
         value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
     }
-    let told = |value: &Value| match value {
+    let is_recorded = |value: &Value| match value {
         Value::Array(list) => !list.is_empty(),
         Value::Object(map) => map.values().any(|value| !value.is_null()),
         _ => false,
     };
     let choices = members(body, "choices").iter().enumerate().filter_map(|(index, choice)| {
         let all = choice.get("logprobs")?;
-        let content = all.get("content").filter(|content| told(content)).unwrap_or(all);
+        let content = all.get("content").filter(|content| is_recorded(content)).unwrap_or(all);
         let index = choice.get("index").map_or_else(|| index.into(), Json::from);
-        told(content).then(|| Object::from([("choice_index", index), ("logprobs", content.into())]))
+        is_recorded(content).then(|| Object::from([("choice_index", index), ("logprobs", content.into())]))
     });
     let parts = members(body, "output").iter().flat_map(|item| members(item, "content"));
     let texts = parts.filter_map(|part| {
-        let all = part.get("logprobs").filter(|all| told(all))?;
+        let all = part.get("logprobs").filter(|all| is_recorded(all))?;
         Some(Object::from([("logprobs", all.into())]))
     });
     choices.chain(texts).map(Json::from).collect()

@@ -4,9 +4,9 @@ use super::document::{EnvironmentEvent, Event};
 use super::events::{Events, Happened, blocks, described, time};
 use super::facts;
 use super::turns::Turns;
-use crate::formats::LossReason;
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
+use crate::formats::loss::LossReason;
 use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step, StepId};
 
@@ -19,17 +19,17 @@ impl<'a> Events<'a> {
         if training.reward.is_some_and(|reward| !reward.is_finite()) {
             self.lose(step, "reward is no finite number", LossReason::Coerced);
         }
-        let told = own_feedback(operation) && !whole;
+        let is_feedback = own_feedback(operation) && !whole;
         let rewarded = training.reward.is_some() || training.terminated.is_some() || training.truncated.is_some();
         if whole && rewarded {
-            let told = facts::filled([
+            let feedback = facts::filled([
                 ("type", "outcome_reward".into()),
                 ("total_reward", facts::number(training.reward)),
                 ("terminated", training.terminated.into()),
                 ("truncated", training.truncated.into()),
             ]);
-            self.session.push(told.into());
-        } else if rewarded && !told {
+            self.session.push(feedback.into());
+        } else if rewarded && !is_feedback {
             let mut metadata = Object::new();
             metadata.insert("kind", "reward");
             self.reward(turns, step, turn, "environment", training.reward, metadata);
@@ -41,17 +41,17 @@ impl<'a> Events<'a> {
             judge.insert_filled("output", recorded(&operation.output));
         }
         for evaluation in &operation.evaluations {
-            let told = facts::evaluation(evaluation);
+            let judgement = facts::evaluation(evaluation);
             if whole {
                 let mut entry = Object::new();
                 entry.insert("type", "evaluation");
-                entry.extend(told);
+                entry.extend(judgement);
                 self.session.push(entry.into());
                 continue;
             }
             let mut metadata = Object::new();
             metadata.insert("kind", "evaluation");
-            metadata.insert("evaluation", told);
+            metadata.insert("evaluation", judgement);
             metadata.extend(judge.clone());
             // Once is enough.
             let _ = (judge.swap_remove("input"), judge.swap_remove("output"));
@@ -80,8 +80,8 @@ impl<'a> Events<'a> {
             own_feedback(&step.operation) && (step.operation.kind == Kind::Guardrail || step.operation.training.terminated == Some(true))
         };
         let cut = |step: &Step| step.operation.training.truncated == Some(true) && !own_feedback(&step.operation);
-        let told = says(false) || run.steps.iter().any(|step| step.operation.training.truncated.is_some());
-        let ended = says(true) || (!told && run.ended_at.is_some());
+        let is_known = says(false) || run.steps.iter().any(|step| step.operation.training.truncated.is_some());
+        let ended = says(true) || (!is_known && run.ended_at.is_some());
         let terminated = ended && !run.steps.iter().any(elsewhere);
         let truncated = run.steps.iter().any(cut);
         if !terminated && !truncated {

@@ -4,12 +4,14 @@ use super::call;
 use super::document::{Episode, MessageNode, Trace, VERIFIERS};
 use super::node::{self, Tokens};
 use crate::formats::calls::{self, Results};
+use crate::formats::chat::{self, OfferedTools};
 use crate::formats::conversation_words::ConversationWords;
-use crate::formats::exchange::{self, Offered};
+use crate::formats::facts;
+use crate::formats::format::Assembled;
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::loss::{Loss, LossReason};
 use crate::formats::thread::{Thread, Words};
-use crate::formats::{Assembled, Loss, LossReason, facts};
 use crate::hash::HashMap;
 use crate::operation::Kind;
 use crate::run::{Run, Step, Utterance};
@@ -30,18 +32,18 @@ pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
     let mut graph = Graph {
         run,
         results: Results::of(run),
-        told: ConversationWords::of(run),
+        words: ConversationWords::of(run),
         nodes: Vec::new(),
         calls: Vec::new(),
         info: Object::from([("run", facts::of_run_and_agent(run).into())]),
-        tools: Offered::default(),
+        tools: OfferedTools::default(),
         losses: Vec::new(),
         answered: HashMap::default(),
     };
     let mut ends: Vec<(StepId, usize)> = Vec::new();
     let mut reply = None;
     for (scope, home) in homes {
-        let outside = |is_here: bool| move |said: &&Utterance| is_here && !said.in_conversation;
+        let outside = |is_here: bool| move |utterance: &&Utterance| is_here && !utterance.in_conversation;
         let question = run.question.as_ref().filter(outside(Some(scope) == first.or(fallback)));
         let answer = run.answer.as_ref().filter(outside(Some(scope) == last.or(fallback)));
         let thread = Thread::of(run, &graph.results, transcript.exchanges(scope), question, answer);
@@ -110,7 +112,7 @@ pub(super) fn of_run(run: &Run) -> Assembled<Episode<'_>> {
 
 /// What the agent was to do, as its first messages say.
 fn task<'a>(run: &'a Run, nodes: &[MessageNode<'a>]) -> Object<'a> {
-    let said = |role: &str| {
+    let first_of = |role: &str| {
         let mut nodes = nodes.iter().take_while(|node| !node.sampled).map(|node| &node.message);
         let message = nodes.find(|message| message.get("role").is_some_and(|have| have.as_str() == Some(role)))?;
         message.get("content")?.as_str().map(str::to_owned)
@@ -124,8 +126,8 @@ fn task<'a>(run: &'a Run, nodes: &[MessageNode<'a>]) -> Object<'a> {
         ("id", run.trace_id.to_string().into()),
         ("name", run.agent.name.as_deref().into()),
         ("description", task.and_then(|task| task.description.as_deref()).into()),
-        ("prompt", said("user").into()),
-        ("system_prompt", said("system").into()),
+        ("prompt", first_of("user").into()),
+        ("system_prompt", first_of("system").into()),
     ]);
     Object::from([("type", "Recorded".into()), ("data", data.into())])
 }
@@ -151,11 +153,11 @@ fn scores(run: &Run) -> (Object<'_>, Object<'_>) {
 struct Graph<'a> {
     run: &'a Run,
     results: Results<'a>,
-    told: ConversationWords<'a>,
+    words: ConversationWords<'a>,
     nodes: Vec<MessageNode<'a>>,
     calls: Vec<Object<'a>>,
     info: Object<'a>,
-    tools: Offered<'a>,
+    tools: OfferedTools<'a>,
     losses: Vec<Loss>,
     /// The messages that hold what tools gave back.
     answered: HashMap<StepId, usize>,
@@ -172,8 +174,8 @@ impl<'a> Graph<'a> {
     fn scope(&mut self, id: ScopeId, home: Option<StepId>, mut thread: Thread<'a>) -> Option<usize> {
         let (run, first) = (self.run, self.nodes.len());
         self.losses.append(&mut thread.losses);
-        let mut offered = Offered::default();
-        for operation in thread.items.iter().filter_map(|item| Some(&item.piece.step?.of(run)?.operation)) {
+        let mut offered = OfferedTools::default();
+        for operation in thread.items.iter().filter_map(|item| Some(&item.exchange.step?.of(run)?.operation)) {
             let _ = offered.add(&operation.tool_definitions);
             for name in self.tools.add(&operation.tool_definitions) {
                 self.losses
@@ -183,7 +185,7 @@ impl<'a> Graph<'a> {
         let mut tokens: HashMap<usize, Tokens> = HashMap::default();
         for (at, node) in thread.nodes.iter().enumerate() {
             let item = node.item.and_then(|item| thread.items.get(item));
-            let step = item.and_then(|item| item.piece.step?.of(run));
+            let step = item.and_then(|item| item.exchange.step?.of(run));
             let turn = step.filter(|_| matches!(node.words, Words::Turn(_)));
             let mut written = MessageNode {
                 parent: node.parent.map(|parent| first + parent),
@@ -218,20 +220,20 @@ impl<'a> Graph<'a> {
         }
         self.agent(id, home, first);
         for item in &thread.items {
-            let step = item.piece.step.and_then(|step| step.of(run));
+            let step = item.exchange.step.and_then(|step| step.of(run));
             let place = item.node.map(|node| first + node);
-            match (item.piece.kind, step) {
+            match (item.exchange.kind, step) {
                 (ExchangeKind::Turn(_) | ExchangeKind::SilentTurn, Some(step)) => {
                     let is_placed = item.node.is_some_and(|node| tokens.contains_key(&node));
                     self.call(step, place, is_placed.then(|| tokens.get(&item.node?)).flatten());
                 }
                 (ExchangeKind::Unasked, Some(step)) | (ExchangeKind::UserWords | ExchangeKind::AgentWords, Some(step)) => {
-                    self.operation(step, place, item.piece.kind == ExchangeKind::Unasked);
+                    self.operation(step, place, item.exchange.kind == ExchangeKind::Unasked);
                 }
                 _ => {}
             }
-            if item.piece.kind != ExchangeKind::Unasked {
-                for asked in &item.piece.calls {
+            if item.exchange.kind != ExchangeKind::Unasked {
+                for asked in &item.exchange.calls {
                     let count = asked.results.len();
                     for (number, given) in asked.results.iter().enumerate() {
                         self.result(given, number + 1 < count);
@@ -271,7 +273,7 @@ impl<'a> Graph<'a> {
     fn about(&self, step: &'a Step) -> Object<'a> {
         let mut out = facts::identity(step);
         out.remove("name").into_iter().for_each(|name| out.insert("operation", name));
-        if self.told.untold(&step.operation).is_some() {
+        if self.words.untold(&step.operation).is_some() {
             out.extend(facts::in_and_out(self.run, &self.results, step));
         }
         out.extend(facts::all(self.run, step));
@@ -293,7 +295,7 @@ impl<'a> Graph<'a> {
     /// What a tool's message does not hold.
     fn result(&mut self, given: &CallResult<'a>, is_earlier: bool) {
         let step = given.tool.and_then(|tool| tool.of(self.run));
-        let (text, failure) = exchange::result(self.run, &self.results, *given);
+        let (text, failure) = chat::result(self.run, &self.results, *given);
         let mut about = Object::new();
         if let Some(tool) = given.tool.filter(|_| !is_earlier) {
             about.add_filled("node", self.answered.get(&tool).copied());
@@ -315,12 +317,12 @@ impl<'a> Graph<'a> {
     /// An operation that no message tells of, or not whole.
     fn operation(&mut self, step: &'a Step, node: Option<usize>, is_unasked: bool) {
         let hands_on = matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain);
-        let mut said = Object::new();
-        if !hands_on || self.told.untold(&step.operation).is_some() {
-            said = facts::in_and_out(self.run, &self.results, step);
+        let mut content = Object::new();
+        if !hands_on || self.words.untold(&step.operation).is_some() {
+            content = facts::in_and_out(self.run, &self.results, step);
         }
-        said.extend(facts::all(self.run, step));
-        if hands_on && said.is_empty() {
+        content.extend(facts::all(self.run, step));
+        if hands_on && content.is_empty() {
             return;
         }
         let mut shown = Object::new();
@@ -329,7 +331,7 @@ impl<'a> Graph<'a> {
         if step.operation.kind == Kind::Tool {
             shown.insert("name", calls::tool_name(self.run, step));
         }
-        shown.extend(said);
+        shown.extend(content);
         if is_unasked {
             shown.insert("asked_for", false);
         }

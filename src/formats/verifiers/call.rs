@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::node::Tokens;
-use crate::formats::exchange::Offered;
+use crate::formats::chat::OfferedTools;
 use crate::formats::json::{Json, Object};
 use crate::formats::{calls, facts, io};
 use crate::operation::{Failure, Operation};
@@ -30,7 +30,7 @@ pub(super) fn error(failure: &Failure) -> Object<'_> {
 }
 
 /// Tools as a trace lists them.
-pub(super) fn tools<'a>(offered: &Offered<'a>) -> Vec<Object<'a>> {
+pub(super) fn tools<'a>(offered: &OfferedTools<'a>) -> Vec<Object<'a>> {
     let Json::List(list) = offered.list() else { return Vec::new() };
     let functions = list.into_iter().filter_map(|tool| match tool {
         Json::Object(mut tool) => tool.remove("function"),
@@ -52,10 +52,10 @@ pub(super) fn fill<'a>(call: &mut Object<'a>, run: &'a Run, step: &'a Step, toke
         call.add_filled("sampling", &operation.parameters);
         left.remove("parameters");
     }
-    let said = operation.output_messages.as_deref().unwrap_or_default();
-    let reason = said
+    let messages = operation.output_messages.as_deref().unwrap_or_default();
+    let reason = messages
         .first()
-        .and_then(|said| said.finish_reason.as_deref())
+        .and_then(|message| message.finish_reason.as_deref())
         .or(operation.finish_reason.as_deref());
     call.add_filled("finish_reason", reason.and_then(finish_reason));
     call.add_filled("usage", usage(operation));
@@ -71,7 +71,7 @@ pub(super) fn fill<'a>(call: &mut Object<'a>, run: &'a Run, step: &'a Step, toke
             left.remove("logprobs");
         }
     }
-    left.add_filled("choices", said.get(1..).map(io::chats));
+    left.add_filled("choices", messages.get(1..).map(io::chats));
     if step.ended_at.is_none() {
         left.insert("started_at", step.started_at.rfc3339());
     }

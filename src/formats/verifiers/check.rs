@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::shape::Shape::{Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
-use crate::formats::shape::{Field, Record, Shape, may, need, shown};
+use crate::formats::shape::Shape::{self, Count, Either, Flag, Int, List, Maybe, Number, Object, Of, Text, Word};
+use crate::formats::shape::{Field, Record, may, need, shown};
+use crate::formats::violations::{JsonPath, Violations};
 
 const EPISODE: Record = Record {
     what: "an episode",
@@ -134,8 +134,8 @@ const PART: Record = Record {
 
 /// Messages by their role.
 const MESSAGES: [(&str, Record); 4] = [
-    ("system", said("a system message")),
-    ("user", said("a user message")),
+    ("system", words_of("a system message")),
+    ("user", words_of("a user message")),
     (
         "assistant",
         Record {
@@ -161,7 +161,7 @@ const MESSAGES: [(&str, Record); 4] = [
 
 const SAID: &[Field] = &[need("content", PARTS)];
 
-const fn said(what: &'static str) -> Record {
+const fn words_of(what: &'static str) -> Record {
     Record {
         what,
         fields: SAID,
@@ -180,7 +180,7 @@ const TOOL_CALL: Record = Record {
     others: None,
 };
 
-pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(episode) = document.as_object() else {
         found.add(place, format!("expected an episode (an object), found {}", shown(document)));
         return;
@@ -193,7 +193,7 @@ pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) 
     }
 }
 
-fn one_trace(place: Place<'_>, trace: &Value, found: &mut Violations) {
+fn one_trace(place: JsonPath<'_>, trace: &Value, found: &mut Violations) {
     if trace.get("version").and_then(Value::as_f64).is_some_and(|version| version != 1.0) {
         found.add(place.key("version"), "readers know version 1");
     }
@@ -244,7 +244,7 @@ fn one_trace(place: Place<'_>, trace: &Value, found: &mut Violations) {
     }
 }
 
-fn one_message(place: Place<'_>, message: &serde_json::Map<String, Value>, found: &mut Violations) {
+fn one_message(place: JsonPath<'_>, message: &serde_json::Map<String, Value>, found: &mut Violations) {
     let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
     match MESSAGES.iter().find(|(name, _)| *name == role) {
         Some((_, record)) => record.check(message, place, found),

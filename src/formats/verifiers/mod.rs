@@ -38,8 +38,9 @@ pub use document::Episode;
 
 use serde_json::Value;
 
-use crate::formats::check::{Place, Violations};
-use crate::formats::{Assembled, Format, Options};
+use crate::formats::choice::Options;
+use crate::formats::format::{Assembled, Format};
+use crate::formats::violations::{JsonPath, Violations};
 use crate::run::Run;
 
 /// The format.
@@ -57,7 +58,7 @@ impl Format for Verifiers {
         runs.iter().filter(|run| run.has_agent_work()).map(assemble::of_run).collect()
     }
 
-    fn check(documents: &[(Place<'_>, &Value)], _: &Options, found: &mut Violations) {
+    fn check(documents: &[(JsonPath<'_>, &Value)], _: &Options, found: &mut Violations) {
         for (place, document) in documents {
             check::check(*place, document, found);
         }

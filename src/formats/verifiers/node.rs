@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::loss::{Loss, LossReason};
 use crate::formats::text::compact;
 use crate::formats::thread::{Node, Thread, Words};
-use crate::formats::{Loss, LossReason, calls, exchange, io};
+use crate::formats::{calls, chat, io};
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role};
 use crate::run::{Run, Step};
@@ -14,9 +15,9 @@ use crate::transcript::{ExchangeCall, ExchangeKind};
 /// A node's message.
 pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, losses: &mut Vec<Loss>) -> Object<'a> {
     let item = node.item.and_then(|item| thread.items.get(item));
-    let span = item.and_then(|item| item.piece.step?.of(run)?.span_id);
+    let span = item.and_then(|item| item.exchange.step?.of(run)?.span_id);
     match &node.words {
-        Words::Told { is_user, text } => {
+        Words::OfOperation { is_user, text } => {
             let role = if *is_user { "user" } else { "assistant" };
             Object::from([("role", role.into()), ("content", text.clone().into())])
         }
@@ -24,14 +25,14 @@ pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, lo
             let mut out = Object::from([("role", "tool".into())]);
             if let Some((asked, id)) = thread.asked(node, *call) {
                 out.add("tool_call_id", id.clone());
-                out.add("name", exchange::name(run, asked));
+                out.add("name", chat::name(run, asked));
             }
             out.add("content", text.clone());
             out
         }
-        Words::Input(said) | Words::Turn(said) => {
+        Words::Input(source) | Words::Turn(source) => {
             let is_turn = matches!(node.words, Words::Turn(_));
-            let role = match &said.role {
+            let role = match &source.role {
                 Role::Assistant => "assistant",
                 _ if is_turn => "assistant",
                 Role::System | Role::Developer => "system",
@@ -39,20 +40,20 @@ pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, lo
                 Role::User | Role::Other(_) => "user",
             };
             let mut lose = |what: &str, reason| losses.push(Loss::new(span, what, reason));
-            if let Role::Developer | Role::Other(_) = said.role {
+            if let Role::Developer | Role::Other(_) = source.role {
                 lose("message.role", LossReason::Coerced);
             }
             let mut out = Object::from([("role", role.into())]);
             if role == "tool" {
-                if said.tool_call_id.is_none() {
+                if source.tool_call_id.is_none() {
                     lose("message.tool_call_id", LossReason::Synthesized);
                 }
-                out.add("tool_call_id", said.tool_call_id.as_deref().unwrap_or("unknown"));
-                out.add_filled("name", said.name.as_deref());
-            } else if said.name.is_some() {
+                out.add("tool_call_id", source.tool_call_id.as_deref().unwrap_or("unknown"));
+                out.add_filled("name", source.name.as_deref());
+            } else if source.name.is_some() {
                 lose("message.name", LossReason::NoPlace);
             }
-            let (content, is_whole) = content(said, role != "assistant");
+            let (content, is_whole) = content(source, role != "assistant");
             if !is_whole {
                 lose("message.content: a part that is neither text nor a picture", LossReason::Coerced);
             }
@@ -61,16 +62,16 @@ pub(super) fn message<'a>(run: &'a Run, thread: &Thread<'a>, node: &Node<'a>, lo
                 return out;
             }
             out.add("content", content);
-            let mut thoughts = io::thoughts(said);
-            out.add_filled("reasoning_content", io::reasoning(said));
-            let calls = item.filter(|item| matches!(item.piece.kind, ExchangeKind::Message(_) | ExchangeKind::Turn(_)));
-            for (asked, id) in calls.into_iter().flat_map(|item| item.piece.calls.iter().zip(&item.ids)) {
+            let mut thoughts = io::thoughts(source);
+            out.add_filled("reasoning_content", io::reasoning(source));
+            let calls = item.filter(|item| matches!(item.exchange.kind, ExchangeKind::Message(_) | ExchangeKind::Turn(_)));
+            for (asked, id) in calls.into_iter().flat_map(|item| item.exchange.calls.iter().zip(&item.ids)) {
                 let (arguments, is_put_around) = arguments(run, asked);
                 if is_put_around {
                     losses.push(Loss::new(span, format!("tool_calls[{}].arguments", asked.id), LossReason::Coerced));
                 }
                 let mut call = Object::from([("id", id.clone().into()), ("type", "function".into())]);
-                call.add("name", exchange::name(run, asked));
+                call.add("name", chat::name(run, asked));
                 call.add("arguments", arguments);
                 out.push("tool_calls", call);
             }
@@ -88,13 +89,13 @@ fn arguments<'a>(run: &'a Run, asked: &ExchangeCall<'a>) -> (Text<'a>, bool) {
             return (text, false);
         }
     }
-    let (object, is_put_around) = exchange::arguments(run, asked);
+    let (object, is_put_around) = chat::arguments(run, asked);
     (compact(&object).into(), is_put_around)
 }
 
 /// Text; parts where there is a picture that a person or a tool may show. The flag says whether all parts are what they were.
 fn content(message: &Message, takes_pictures: bool) -> (Json<'_>, bool) {
-    let (text, has_media) = exchange::content(message);
+    let (text, has_media) = chat::content(message);
     if !has_media {
         return (text.into(), true);
     }

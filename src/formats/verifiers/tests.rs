@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::Verifiers;
-use crate::formats::check::{Place, Violations};
+use crate::formats::check::{JsonPath, Violations};
 use crate::formats::testing::{Build, assistant, call, calling, mixed_up, samples, user};
 use crate::formats::{Format, Loss, LossReason, Options};
 use crate::operation::message::Media;
@@ -18,7 +18,7 @@ fn one(run: &Run) -> (Value, Vec<Loss>) {
     let one = list.remove(0);
     let episode = serde_json::to_value(&one.document).unwrap();
     let mut found = Violations::default();
-    Verifiers::check(&[(Place::of_document(None), &episode)], &options, &mut found);
+    Verifiers::check(&[(JsonPath::of_document(None), &episode)], &options, &mut found);
     assert!(found.is_empty(), "{found:?}\n{episode:#}");
     (episode["traces"][0].clone(), one.losses)
 }

@@ -4,15 +4,12 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::step::Talk;
-use super::{Parent, Reader, Result, extra, word};
-use crate::formats::back::{At, kind_of, read_facts, read_operations, read_run_facts, tool_definitions};
+use super::conversation::{Conversation, Embedded};
+use super::reader::{Parent, Reader, word};
+use crate::formats::back::{At, Result, read_facts, read_operations, read_run_facts, tool_definitions};
 use crate::operation::{Kind, Operation};
 use crate::span::SpanId;
 use crate::transcript::NESTING_LIMIT;
-
-/// Trajectories inside of one, by their ids, until a result names them.
-pub(super) type Embedded<'a> = Vec<(Option<String>, At<'a>)>;
 
 impl Reader<'_> {
     /// Reads a trajectory. `tool`: the operation inside which its agent ran; none for the outermost one.
@@ -22,8 +19,8 @@ impl Reader<'_> {
         let name = about.need("name")?.text()?;
         let name = Some(name).filter(|name| !name.is_empty() && *name != "unknown").map(str::to_owned);
         let version = about.text_of("version")?.filter(|version| *version != "unknown").map(str::to_owned);
-        let mut said = extra(at)?;
-        let operations = said.shift_remove("operations");
+        let mut own_extra = at.object_of("extra")?;
+        let operations = own_extra.shift_remove("operations");
         let agent = match tool {
             None => {
                 read_operations(operations.as_ref(), 0, 0, self.story);
@@ -34,7 +31,7 @@ impl Reader<'_> {
         for (place, draft) in self.story.drafts.iter().enumerate() {
             self.ids.entry(draft.id.to_string()).or_insert(place);
         }
-        let of_agent = extra(&about)?;
+        let of_agent = about.object_of("extra")?;
         if let Some(operation) = self.story.operation(agent) {
             if operation.kind == Kind::Agent && operation.agent.name.is_none() {
                 operation.agent.name.clone_from(&name);
@@ -54,34 +51,34 @@ impl Reader<'_> {
         if tool.is_none() {
             let session = at.text_of("session_id")?.filter(|id| *id != self.story.trace_id.to_string());
             let session = session.map(str::to_owned);
-            read_run_facts(said, self.story);
+            read_run_facts(own_extra, self.story);
             if let Some(root) = self.story.operation(0) {
                 root.session_id = root.session_id.take().or(session);
             }
         } else if let Some(operation) = self.story.operation(agent) {
-            read_facts(&mut said, operation);
-            operation.metadata.extend(said);
+            read_facts(&mut own_extra, operation);
+            operation.metadata.extend(own_extra);
         }
         let tools = match about.some("tool_definitions") {
             Some(tools) => tool_definitions(&tools)?,
             None => Vec::new(),
         };
-        let mut talk = Talk::new(agent, depth, tools, about.text_of("model_name")?.map(str::to_owned));
-        talk.embedded = embedded(at)?;
+        let mut conversation = Conversation::new(agent, depth, tools, about.text_of("model_name")?.map(str::to_owned));
+        conversation.embedded = embedded(at)?;
         let steps = at.need("steps")?.items()?;
         if steps.is_empty() {
             return Err(at.need("steps")?.refuse("a trajectory has at least one step"));
         }
-        talk.agents = places(&steps);
+        conversation.agents = places(&steps);
         for (index, step) in steps.iter().enumerate() {
             let number = step.need("step_id")?;
             if number.value.as_u64() != Some(index as u64 + 1) {
                 return Err(number.refuse(format!("steps count from 1: expected {}", index + 1)));
             }
-            self.step(step, &mut talk)?;
+            self.step(step, &mut conversation)?;
         }
-        let left = std::mem::take(&mut talk.embedded);
-        self.left_over(talk);
+        let left = std::mem::take(&mut conversation.embedded);
+        self.left_over(conversation);
         for (_, inner) in left.into_iter().filter(|_| depth < NESTING_LIMIT) {
             self.trajectory(&inner, Some(agent), depth + 1)?;
         }
@@ -131,16 +128,19 @@ impl Reader<'_> {
     }
 
     /// The trajectory that a reference names, if it stands in this document.
-    pub(super) fn referred(&mut self, reference: &At<'_>, tool: usize, talk: &mut Talk<'_>) -> Result<()> {
+    pub(super) fn referred(&mut self, reference: &At<'_>, tool: usize, conversation: &mut Conversation<'_>) -> Result<()> {
         reference.object()?;
         let id = reference.text_of("trajectory_id")?;
-        let place = talk.embedded.iter().position(|(own, _)| own.as_deref() == id && id.is_some());
+        let place = conversation
+            .embedded
+            .iter()
+            .position(|(own, _)| own.as_deref() == id && id.is_some());
         if id.is_none() && reference.text_of("trajectory_path")?.is_none() && reference.text_of("session_id")?.is_none() {
             return Err(reference.refuse("it names no trajectory: `trajectory_id` or `trajectory_path` is missing"));
         }
-        if let Some(place) = place.filter(|_| talk.depth < NESTING_LIMIT) {
-            let (_, inner) = talk.embedded.remove(place);
-            self.trajectory(&inner, Some(tool), talk.depth + 1)?;
+        if let Some(place) = place.filter(|_| conversation.depth < NESTING_LIMIT) {
+            let (_, inner) = conversation.embedded.remove(place);
+            self.trajectory(&inner, Some(tool), conversation.depth + 1)?;
         }
         Ok(())
     }
@@ -232,12 +232,4 @@ fn places(steps: &[At<'_>]) -> Vec<String> {
     out.sort_unstable();
     out.dedup();
     out
-}
-
-/// A value's kind, for people.
-pub(super) fn found(value: &Value) -> String {
-    match value {
-        Value::String(text) => format!("{text:?}"),
-        other => kind_of(other).to_owned(),
-    }
 }

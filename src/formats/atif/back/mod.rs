@@ -17,19 +17,21 @@
 
 mod agent;
 mod content;
+mod conversation;
 mod gather;
-mod place;
+mod metadata;
+mod reader;
 mod result;
 mod step;
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::formats::back::{At, Beside, DisassembleError, Note, NoteKind, Story, trace_id};
+use reader::Reader;
+
+use crate::formats::back::{At, Beside, Note, NoteKind, Result, Story, trace_id};
 use crate::span::TraceId;
-
-type Result<T> = std::result::Result<T, DisassembleError>;
 
 /// The trace of a trajectory.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
@@ -73,40 +75,4 @@ fn id(at: &At<'_>) -> Result<TraceId> {
         Some(own) => trace_id("atif", &format!("{session}\n{own}")),
         None => trace_id("atif", &at.value.to_string()),
     }))
-}
-
-/// Where a document places an operation, and under whom it is put for now.
-struct Parent {
-    draft: usize,
-    id: String,
-    name: Option<String>,
-    /// The agent of the trajectory.
-    around: usize,
-    /// The agent that the operation says it belongs to.
-    agent: Option<String>,
-}
-
-struct Reader<'s> {
-    story: &'s mut Story,
-    /// Operations by the ids that the document gives them.
-    ids: HashMap<String, usize>,
-    parents: Vec<Parent>,
-}
-
-impl Reader<'_> {
-    fn note(&mut self, at: &At<'_>, kind: NoteKind, detail: &str) {
-        self.story.note(&at.path, kind, detail);
-    }
-}
-
-/// The free space of an object, null as none.
-fn extra(at: &At<'_>) -> Result<Map<String, Value>> {
-    match at.some("extra") {
-        Some(extra) => extra.object().cloned(),
-        None => Ok(Map::new()),
-    }
-}
-
-fn word(map: &Map<String, Value>, key: &str) -> Option<String> {
-    map.get(key).and_then(Value::as_str).map(str::to_owned)
 }

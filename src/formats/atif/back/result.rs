@@ -2,20 +2,21 @@
 
 use serde_json::Value;
 
-use super::place::{place, take};
-use super::step::{Talk, Told, results};
-use super::{Reader, Result, content, extra};
-use crate::formats::back::{At, NoteKind, searched, time};
+use super::content;
+use super::conversation::{Conversation, StepContent};
+use super::metadata::{invocation, take};
+use super::reader::Reader;
+use crate::formats::back::{At, NoteKind, Result, searched, time};
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
 
 /// A result as the message that the model was given.
 pub(super) fn answer(at: &At<'_>, call: &ToolCall) -> Result<Message> {
-    let said = extra(at)?;
+    let result_extra = at.object_of("extra")?;
     let mut message = Message {
         role: Role::Tool,
         tool_call_id: call.id.clone(),
         name: Some(call.name.clone()),
-        is_error: said.get("is_error") == Some(&Value::Bool(true)),
+        is_error: result_extra.get("is_error") == Some(&Value::Bool(true)),
         ..Message::default()
     };
     if let Some(content) = at.some("content") {
@@ -25,6 +26,17 @@ pub(super) fn answer(at: &At<'_>, call: &ToolCall) -> Result<Message> {
         }
     }
     Ok(message)
+}
+
+/// The results of a step's observation.
+pub(super) fn results<'a>(at: &At<'a>) -> Result<Vec<At<'a>>> {
+    match at.some("observation") {
+        Some(observation) => {
+            observation.object()?;
+            observation.need("results")?.items()
+        }
+        None => Ok(Vec::new()),
+    }
 }
 
 impl Reader<'_> {
@@ -74,26 +86,26 @@ impl Reader<'_> {
         &mut self,
         at: &At<'_>,
         calls: &[(At<'_>, ToolCall)],
-        told: &Told,
+        step_content: &StepContent,
         caller: Option<usize>,
-        talk: &mut Talk<'_>,
+        conversation: &mut Conversation<'_>,
     ) -> Result<()> {
         let results = self.answers_again(at, calls)?;
         for (index, (call_at, call)) in calls.iter().enumerate() {
             let result = results.iter().find(|(_, place)| *place == Some(index)).map(|(result, _)| result);
-            let mut about = extra(call_at)?;
+            let mut about = call_at.object_of("extra")?;
             // An operation of its own is told by its step.
             let is_step = caller.is_none() && calls.len() == 1 && !about.contains_key("ancestry");
             if is_step {
-                about.extend(told.extra.clone());
+                about.extend(step_content.extra.clone());
             }
-            // What only messages told of was no operation.
+            // What only messages tell of was no operation.
             let is_span = about.get("observed").and_then(Value::as_str) != Some("messages")
                 && (result.is_some() || about.contains_key("invocation") || caller.is_none());
-            let mut said = result.map(extra).transpose()?.unwrap_or_default();
-            let stamp = said.shift_remove("timestamp");
+            let mut result_extra = result.map(|result| result.object_of("extra")).transpose()?.unwrap_or_default();
+            let stamp = result_extra.shift_remove("timestamp");
             let stamp = stamp.as_ref().and_then(Value::as_str).and_then(time);
-            for earlier in said.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
+            for earlier in result_extra.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
                 let root = At::root("atif", earlier, format!("{}.extra.earlier_results", at.path));
                 self.execution(
                     &root,
@@ -103,22 +115,22 @@ impl Reader<'_> {
                     serde_json::Map::new(),
                     None,
                     caller,
-                    talk,
+                    conversation,
                 )?;
             }
             for key in ["earlier_results", "branch", "is_error"] {
-                said.shift_remove(key);
+                result_extra.shift_remove(key);
             }
             let tool = if is_span {
-                let stamp = stamp.or(told.stamp.filter(|_| is_step));
-                let own = self.execution(call_at, call, result, about, said, stamp, caller, talk)?;
+                let stamp = stamp.or(step_content.stamp.filter(|_| is_step));
+                let own = self.execution(call_at, call, result, about, result_extra, stamp, caller, conversation)?;
                 Some(own)
             } else {
                 None
             };
             if let Some(references) = result.and_then(|result| result.some("subagent_trajectory_ref")) {
                 for reference in references.items()? {
-                    self.referred(&reference, tool.unwrap_or(talk.agent), talk)?;
+                    self.referred(&reference, tool.unwrap_or(conversation.agent), conversation)?;
                 }
             }
         }
@@ -140,22 +152,22 @@ impl Reader<'_> {
         call: &ToolCall,
         result: Option<&At<'_>>,
         mut about: serde_json::Map<String, Value>,
-        said: serde_json::Map<String, Value>,
+        result_extra: serde_json::Map<String, Value>,
         stamp: Option<crate::span::UnixNanos>,
         caller: Option<usize>,
-        talk: &mut Talk<'_>,
+        conversation: &mut Conversation<'_>,
     ) -> Result<usize> {
-        let place = place(&mut about, stamp);
+        let invocation = invocation(&mut about, stamp);
         let content = result.and_then(|result| result.some("content"));
         let mut value = content.as_ref().map(content::value).transpose()?.flatten();
         let mut operation = Operation {
             kind: Kind::Tool,
-            name: place.name().unwrap_or_else(|| call.name.clone()),
+            name: invocation.name().unwrap_or_else(|| call.name.clone()),
             ..Operation::default()
         };
         let failed = result.is_some_and(|result| result.value.pointer("/extra/is_error") == Some(&Value::Bool(true)));
         take(about, &mut operation);
-        take(said, &mut operation);
+        take(result_extra, &mut operation);
         let text = value.as_ref().and_then(Value::as_str).map(str::to_owned);
         if failed && operation.failure.is_none() {
             operation.failure = Some(Failure {
@@ -168,7 +180,7 @@ impl Reader<'_> {
             value = None;
         }
         if matches!(operation.kind, Kind::Tool | Kind::Handoff) {
-            let own = place.is(call.id.as_deref());
+            let own = invocation.is(call.id.as_deref());
             let tool: &mut ToolUse = operation.tool.get_or_insert_default();
             tool.name = Some(call.name.clone());
             tool.call_id = call.id.clone().filter(|_| caller.is_some() || !own);
@@ -177,7 +189,7 @@ impl Reader<'_> {
         } else {
             searched(&mut operation, call.arguments.as_ref(), value);
         }
-        let draft = self.place(at, operation, place, talk);
+        let draft = self.add_operation(at, operation, invocation, conversation);
         if let Some(draft) = self.story.drafts.get_mut(draft) {
             draft.after = caller;
         }

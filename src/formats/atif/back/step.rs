@@ -1,80 +1,22 @@
 //! Steps in order.
 
-use std::collections::HashMap;
-
 use serde_json::{Map, Value};
 
-use super::agent::{Embedded, found};
-use super::place::{Place, metrics, place, take};
-use super::{Parent, Reader, Result, content, extra, word};
-use crate::formats::back::{At, NoteKind, read_thoughts, time};
-use crate::operation::{Kind, Message, Operation, Role, ToolCall, ToolDefinition};
+use super::content;
+use super::conversation::{Conversation, StepContent};
+use super::metadata::{Invocation, invocation, metrics, take};
+use super::reader::{Parent, Reader, word};
+use super::result::{answer, results};
+use crate::formats::back::{At, NoteKind, Result, read_thoughts, time};
+use crate::formats::shape::kind_of;
+use crate::operation::{Kind, Message, Operation, Role, ToolCall};
 use crate::span::UnixNanos;
 
 /// Fields of agent steps alone.
 const OF_AGENTS: [&str; 5] = ["model_name", "reasoning_effort", "reasoning_content", "tool_calls", "metrics"];
 
-/// What was said so far in a trajectory.
-pub(super) struct Talk<'a> {
-    pub(super) agent: usize,
-    pub(super) depth: usize,
-    tools: Vec<ToolDefinition>,
-    model: Option<String>,
-    /// What each agent was told and said: agents that follow one another speak in one trajectory.
-    histories: HashMap<Option<String>, Vec<Message>>,
-    /// Said, and given to no model call yet.
-    waiting: Vec<(Message, Option<UnixNanos>, String)>,
-    pub(super) embedded: Embedded<'a>,
-    /// A model call stands after the last copied step.
-    has_spoken: bool,
-    /// Ids that others have as their parents'.
-    pub(super) agents: Vec<String>,
-}
-
-/// A step's own words, and what it says beside them.
-pub(super) struct Told {
-    pub(super) message: Message,
-    pub(super) extra: Map<String, Value>,
-    pub(super) stamp: Option<UnixNanos>,
-}
-
-impl<'a> Talk<'a> {
-    pub(super) fn new(agent: usize, depth: usize, tools: Vec<ToolDefinition>, model: Option<String>) -> Self {
-        Self {
-            agent,
-            depth,
-            tools,
-            model,
-            histories: HashMap::new(),
-            waiting: Vec::new(),
-            embedded: Vec::new(),
-            has_spoken: false,
-            agents: Vec::new(),
-        }
-    }
-
-    fn wait(&mut self, message: Message, stamp: Option<UnixNanos>, at: &At<'_>) {
-        self.waiting.push((message, stamp, at.path.clone()));
-    }
-
-    /// Context that is copied after a model call begins the conversation anew: a continuation has no more of it.
-    fn forget(&mut self) {
-        self.histories.clear();
-        self.waiting.clear();
-        self.has_spoken = false;
-    }
-
-    /// The history of an agent with all that was said since.
-    fn history(&mut self, agent: Option<String>) -> &mut Vec<Message> {
-        let waiting = std::mem::take(&mut self.waiting);
-        let history = self.histories.entry(agent).or_default();
-        history.extend(waiting.into_iter().map(|(message, ..)| message));
-        history
-    }
-}
-
 impl Reader<'_> {
-    pub(super) fn step(&mut self, at: &At<'_>, talk: &mut Talk<'_>) -> Result<()> {
+    pub(super) fn step(&mut self, at: &At<'_>, conversation: &mut Conversation<'_>) -> Result<()> {
         at.object()?;
         let source = at.need("source")?;
         let stamp = match at.text_of("timestamp")? {
@@ -95,20 +37,20 @@ impl Reader<'_> {
             parts: content::parts(&words)?,
             ..Message::default()
         };
-        let extra = extra(at)?;
+        let extra = at.object_of("extra")?;
         message.name = word(&extra, "name");
         let copied = at.some("is_copied_context").is_some_and(|flag| flag.value == true);
-        if copied && talk.has_spoken {
-            talk.forget();
+        if copied && conversation.has_spoken {
+            conversation.forget();
         }
         match source.text()? {
             "agent" => {
                 message.role = Role::Assistant;
-                let told = Told { message, extra, stamp };
+                let step_content = StepContent { message, extra, stamp };
                 if copied {
-                    self.copied(at, told, talk)
+                    self.copied(at, step_content, conversation)
                 } else {
-                    self.agent_step(at, told, talk)
+                    self.agent_step(at, step_content, conversation)
                 }
             }
             source @ ("user" | "system") => {
@@ -122,27 +64,27 @@ impl Reader<'_> {
                     Some(other) if source == "user" => Role::Other(other.to_owned()),
                     _ => Role::from_word(source),
                 };
-                self.words(at, Told { message, extra, stamp }, talk);
-                self.environment(at, stamp, talk)
+                self.words(at, StepContent { message, extra, stamp }, conversation);
+                self.environment(at, stamp, conversation)
             }
             other => Err(source.refuse(format!("`system`, `user` or `agent` is wanted, found `{other}`"))),
         }
     }
 
     /// What a person or the system said: input of the next model call, or the words of an operation of its own.
-    fn words(&mut self, at: &At<'_>, told: Told, talk: &mut Talk<'_>) {
-        let Told { message, mut extra, stamp } = told;
+    fn words(&mut self, at: &At<'_>, step_content: StepContent, conversation: &mut Conversation<'_>) {
+        let StepContent { message, mut extra, stamp } = step_content;
         if !extra.contains_key("ancestry") {
             if !message.is_blank() {
-                talk.wait(message, stamp, at);
+                conversation.wait(message, stamp, at);
             }
             return;
         }
         let invoked = extra.contains_key("invocation");
-        let place = place(&mut extra, stamp);
-        if self.is_agent(&place, invoked, talk) {
-            self.known_agent(&place, talk);
-            if let Some(operation) = self.story.operation(talk.agent) {
+        let invocation = invocation(&mut extra, stamp);
+        if self.is_agent(&invocation, invoked, conversation) {
+            self.known_agent(&invocation, conversation);
+            if let Some(operation) = self.story.operation(conversation.agent) {
                 operation.input = message.content().into();
             }
             return;
@@ -153,7 +95,7 @@ impl Reader<'_> {
             } else {
                 Kind::UserInput
             },
-            name: place.name.clone().unwrap_or_else(|| "input".to_owned()),
+            name: invocation.name.clone().unwrap_or_else(|| "input".to_owned()),
             ..Operation::default()
         };
         take(extra, &mut operation);
@@ -166,49 +108,55 @@ impl Reader<'_> {
         } else {
             operation.input = content.into();
         }
-        self.place(at, operation, place, talk);
+        self.add_operation(at, operation, invocation, conversation);
     }
 
     /// Whether the operation is the agent of the trajectory: words that it alone holds have no `invocation`.
-    fn is_agent(&self, place: &Place, invoked: bool, talk: &Talk<'_>) -> bool {
-        let is_known = |id: &String| self.ids.get(id) == Some(&talk.agent) || talk.agents.binary_search(id).is_ok();
-        !invoked || place.id.as_ref().is_some_and(is_known)
+    fn is_agent(&self, invocation: &Invocation, invoked: bool, conversation: &Conversation<'_>) -> bool {
+        let is_known = |id: &String| self.ids.get(id) == Some(&conversation.agent) || conversation.agents.binary_search(id).is_ok();
+        !invoked || invocation.id.as_ref().is_some_and(is_known)
     }
 
     /// The agent's own id and times.
-    fn known_agent(&mut self, place: &Place, talk: &Talk<'_>) {
-        let Some(id) = &place.id else { return };
-        if talk.agent == 0 && !self.ids.contains_key(id) {
+    fn known_agent(&mut self, invocation: &Invocation, conversation: &Conversation<'_>) {
+        let Some(id) = &invocation.id else { return };
+        if conversation.agent == 0 && !self.ids.contains_key(id) {
             self.story.root_id(Some(id));
         }
-        if let (Some(name), Some(operation)) = (&place.name, self.story.operation(talk.agent)) {
+        if let (Some(name), Some(operation)) = (&invocation.name, self.story.operation(conversation.agent)) {
             operation.name.clone_from(name);
         }
-        self.ids.entry(id.clone()).or_insert(talk.agent);
-        if let Some(draft) = self.story.drafts.get_mut(talk.agent).filter(|_| place.start.is_some()) {
-            draft.start = draft.start.or(place.start);
-            draft.end = draft.end.max(place.end);
+        self.ids.entry(id.clone()).or_insert(conversation.agent);
+        if let Some(draft) = self.story.drafts.get_mut(conversation.agent).filter(|_| invocation.start.is_some()) {
+            draft.start = draft.start.or(invocation.start);
+            draft.end = draft.end.max(invocation.end);
         }
     }
 
     /// Adds an operation where it says that it stands.
-    pub(super) fn place(&mut self, at: &At<'_>, operation: Operation, place: Place, talk: &Talk<'_>) -> usize {
-        let id = self.story.id(place.id.as_deref(), &at.path);
+    pub(super) fn add_operation(
+        &mut self,
+        at: &At<'_>,
+        operation: Operation,
+        invocation: Invocation,
+        conversation: &Conversation<'_>,
+    ) -> usize {
+        let id = self.story.id(invocation.id.as_deref(), &at.path);
         let agent = operation.agent.name.clone();
-        let draft = self.story.add(id, talk.agent, operation);
-        self.story.times(draft, place.start, place.end);
+        let draft = self.story.add(id, conversation.agent, operation);
+        self.story.times(draft, invocation.start, invocation.end);
         if let Some(draft) = self.story.drafts.get_mut(draft) {
-            draft.running = place.running && draft.start.is_some() && draft.end.is_none();
+            draft.running = invocation.running && draft.start.is_some() && draft.end.is_none();
         }
-        if let Some(id) = place.id {
+        if let Some(id) = invocation.id {
             self.ids.entry(id).or_insert(draft);
         }
-        if let Some(id) = place.parent {
+        if let Some(id) = invocation.parent {
             self.parents.push(Parent {
                 draft,
                 id,
-                name: place.parent_name,
-                around: talk.agent,
+                name: invocation.parent_name,
+                around: conversation.agent,
                 agent,
             });
         }
@@ -216,15 +164,15 @@ impl Reader<'_> {
     }
 
     /// Results in a step of a user or the system: the next model call was given them.
-    fn environment(&mut self, at: &At<'_>, stamp: Option<UnixNanos>, talk: &mut Talk<'_>) -> Result<()> {
+    fn environment(&mut self, at: &At<'_>, stamp: Option<UnixNanos>, conversation: &mut Conversation<'_>) -> Result<()> {
         for result in results(at)? {
-            self.given(&result, stamp, talk)?;
+            self.given(&result, stamp, conversation)?;
         }
         Ok(())
     }
 
     /// A result of no call: what the environment told the agent.
-    pub(super) fn given(&mut self, result: &At<'_>, stamp: Option<UnixNanos>, talk: &mut Talk<'_>) -> Result<()> {
+    pub(super) fn given(&mut self, result: &At<'_>, stamp: Option<UnixNanos>, conversation: &mut Conversation<'_>) -> Result<()> {
         result.object()?;
         if let Some(content) = result.some("content") {
             let message = Message {
@@ -233,21 +181,21 @@ impl Reader<'_> {
                 ..Message::default()
             };
             if !message.is_blank() {
-                talk.wait(message, stamp, result);
+                conversation.wait(message, stamp, result);
             }
         }
         if let Some(references) = result.some("subagent_trajectory_ref") {
             for reference in references.items()? {
-                self.referred(&reference, talk.agent, talk)?;
+                self.referred(&reference, conversation.agent, conversation)?;
             }
         }
         Ok(())
     }
 
     /// What the agent said before: the next model call was given it, with the results of its calls.
-    fn copied(&mut self, at: &At<'_>, told: Told, talk: &mut Talk<'_>) -> Result<()> {
+    fn copied(&mut self, at: &At<'_>, step_content: StepContent, conversation: &mut Conversation<'_>) -> Result<()> {
         let calls = calls(at)?;
-        let mut message = told.message;
+        let mut message = step_content.message;
         message.tool_calls = calls.iter().map(|(_, call)| call.clone()).collect();
         if let Some(text) = at.text_of("reasoning_content")? {
             message.parts.insert(
@@ -259,21 +207,21 @@ impl Reader<'_> {
             );
         }
         if !message.is_blank() || !message.tool_calls.is_empty() {
-            talk.wait(message, told.stamp, at);
+            conversation.wait(message, step_content.stamp, at);
         }
         for (result, call) in self.answers(at, &calls)? {
             match call.and_then(|call| calls.get(call)) {
-                None => self.given(&result, told.stamp, talk)?,
+                None => self.given(&result, step_content.stamp, conversation)?,
                 Some((_, call)) => {
-                    let message = super::result::answer(&result, call)?;
-                    talk.wait(message, told.stamp, &result);
+                    let message = answer(&result, call)?;
+                    conversation.wait(message, step_content.stamp, &result);
                 }
             }
         }
         Ok(())
     }
 
-    fn agent_step(&mut self, at: &At<'_>, told: Told, talk: &mut Talk<'_>) -> Result<()> {
+    fn agent_step(&mut self, at: &At<'_>, step_content: StepContent, conversation: &mut Conversation<'_>) -> Result<()> {
         let calls = calls(at)?;
         let count = at.some("llm_call_count").and_then(|count| count.value.as_u64());
         if count == Some(0) {
@@ -284,60 +232,66 @@ impl Reader<'_> {
             }
         }
         let is_model_call = count.is_some_and(|count| count > 0) || at.some("metrics").is_some();
-        let on_its_own = count == Some(0) || !is_model_call && calls.is_empty() && told.extra.contains_key("ancestry");
+        let on_its_own = count == Some(0) || !is_model_call && calls.is_empty() && step_content.extra.contains_key("ancestry");
         if !on_its_own {
-            return self.model_call(at, told, &calls, talk);
+            return self.model_call(at, step_content, &calls, conversation);
         }
-        if !told.message.is_blank() || calls.is_empty() {
-            self.own_words(at, &told, talk);
+        if !step_content.message.is_blank() || calls.is_empty() {
+            self.own_words(at, &step_content, conversation);
         }
         for (result, call) in self.answers(at, &calls)? {
             if call.is_none() {
-                self.given(&result, told.stamp, talk)?;
+                self.given(&result, step_content.stamp, conversation)?;
             }
         }
-        self.executions(at, &calls, &told, None, talk)
+        self.executions(at, &calls, &step_content, None, conversation)
     }
 
     /// Words of the agent that no model said.
-    fn own_words(&mut self, at: &At<'_>, told: &Told, talk: &mut Talk<'_>) {
-        let mut extra = told.extra.clone();
+    fn own_words(&mut self, at: &At<'_>, step_content: &StepContent, conversation: &mut Conversation<'_>) {
+        let mut extra = step_content.extra.clone();
         let invoked = extra.contains_key("invocation");
-        let place = place(&mut extra, told.stamp);
-        if place.id.is_some() && self.is_agent(&place, invoked, talk) {
-            self.known_agent(&place, talk);
-            if let Some(operation) = self.story.operation(talk.agent) {
-                operation.output = told.message.content().into();
+        let invocation = invocation(&mut extra, step_content.stamp);
+        if invocation.id.is_some() && self.is_agent(&invocation, invoked, conversation) {
+            self.known_agent(&invocation, conversation);
+            if let Some(operation) = self.story.operation(conversation.agent) {
+                operation.output = step_content.message.content().into();
             }
             return;
         }
         let mut operation = Operation {
             kind: Kind::FinalOutput,
-            name: place.name.clone().unwrap_or_else(|| "output".to_owned()),
-            output: told.message.content().into(),
+            name: invocation.name.clone().unwrap_or_else(|| "output".to_owned()),
+            output: step_content.message.content().into(),
             ..Operation::default()
         };
         take(extra, &mut operation);
-        self.place(at, operation, place, talk);
+        self.add_operation(at, operation, invocation, conversation);
     }
 
-    fn model_call(&mut self, at: &At<'_>, told: Told, calls: &[(At<'_>, ToolCall)], talk: &mut Talk<'_>) -> Result<()> {
-        let Told {
+    fn model_call(
+        &mut self,
+        at: &At<'_>,
+        step_content: StepContent,
+        calls: &[(At<'_>, ToolCall)],
+        conversation: &mut Conversation<'_>,
+    ) -> Result<()> {
+        let StepContent {
             mut message,
             mut extra,
             stamp,
-        } = told;
-        let place = place(&mut extra, stamp);
+        } = step_content;
+        let invocation = invocation(&mut extra, stamp);
         message.tool_calls = calls.iter().map(|(_, call)| call.clone()).collect();
         message.finish_reason = word(&extra, "finish_reason");
         let mut operation = Operation {
             kind: Kind::Llm,
-            tool_definitions: talk.tools.clone(),
+            tool_definitions: conversation.tools.clone(),
             ..Operation::default()
         };
-        operation.model.response = at.text_of("model_name")?.map(str::to_owned).or_else(|| talk.model.clone());
+        operation.model.response = at.text_of("model_name")?.map(str::to_owned).or_else(|| conversation.model.clone());
         let model = operation.model.response.as_deref().unwrap_or("model call");
-        operation.name = place.name.clone().unwrap_or_else(|| model.to_owned());
+        operation.name = invocation.name.clone().unwrap_or_else(|| model.to_owned());
         if let Some(effort) = at.some("reasoning_effort") {
             if !effort.value.is_string() && !effort.value.is_number() {
                 return Err(effort.refuse(format!("text or a number is wanted, found {}", found(effort.value))));
@@ -360,42 +314,42 @@ impl Reader<'_> {
             let Some((place, (call_at, call))) = call.and_then(|place| Some((place, calls.get(place)?))) else {
                 continue;
             };
-            let said = operation
+            let spoken_call = operation
                 .output_messages
                 .as_mut()
                 .and_then(|list| list.first_mut()?.tool_calls.get_mut(place));
-            if let Some(said) = said.filter(|_| is_served(call_at, result, at)) {
-                said.answered = Some(Box::new(super::result::answer(result, call)?));
+            if let Some(spoken_call) = spoken_call.filter(|_| is_served(call_at, result, at)) {
+                spoken_call.answered = Some(Box::new(answer(result, call)?));
                 served.push(place);
             }
         }
         let agent = operation.agent.name.clone();
-        talk.has_spoken = true;
-        let history = talk.history(agent.clone());
+        conversation.has_spoken = true;
+        let history = conversation.history(agent.clone());
         operation.input_messages = Some(history.clone());
         history.extend(operation.output_messages.iter().flatten().take(1).cloned());
-        let draft = self.place(at, operation, place, talk);
-        let told = Told {
+        let draft = self.add_operation(at, operation, invocation, conversation);
+        let step_content = StepContent {
             message: Message::default(),
             extra: Map::new(),
             stamp,
         };
         for (result, place) in answers {
             match place.and_then(|place| calls.get(place)) {
-                None => self.given(&result, stamp, talk)?,
+                None => self.given(&result, stamp, conversation)?,
                 Some(_) if place.is_some_and(|place| served.contains(&place)) => {}
                 Some((_, call)) => {
-                    let answer = super::result::answer(&result, call)?;
-                    talk.history(agent.clone()).push(answer);
+                    let answer = answer(&result, call)?;
+                    conversation.history(agent.clone()).push(answer);
                 }
             }
         }
-        self.executions(at, calls, &told, Some(draft), talk)
+        self.executions(at, calls, &step_content, Some(draft), conversation)
     }
 
     /// Words after the last model call: operations of their own.
-    pub(super) fn left_over(&mut self, talk: Talk<'_>) {
-        let words = talk
+    pub(super) fn left_over(&mut self, conversation: Conversation<'_>) {
+        let words = conversation
             .waiting
             .into_iter()
             .filter(|(message, ..)| message.role != Role::Tool && message.role != Role::Assistant);
@@ -412,7 +366,7 @@ impl Reader<'_> {
             } else {
                 operation.input = message.content().into();
             }
-            let draft = self.story.add(id, talk.agent, operation);
+            let draft = self.story.add(id, conversation.agent, operation);
             self.story.times(draft, stamp, stamp);
         }
     }
@@ -432,13 +386,10 @@ fn calls<'a>(at: &At<'a>) -> Result<Vec<(At<'a>, ToolCall)>> {
     list.into_iter().map(|at| content::call(&at).map(|call| (at, call))).collect()
 }
 
-/// The results of a step's observation.
-pub(super) fn results<'a>(at: &At<'a>) -> Result<Vec<At<'a>>> {
-    match at.some("observation") {
-        Some(observation) => {
-            observation.object()?;
-            observation.need("results")?.items()
-        }
-        None => Ok(Vec::new()),
+/// A value's kind, for people.
+fn found(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("{text:?}"),
+        other => kind_of(other).to_owned(),
     }
 }

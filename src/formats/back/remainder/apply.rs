@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use super::edit::{self, plain};
+
 /// Puts the changes into the value; the places of those that do not fit are given back.
 ///
 /// Changes that this program wrote replace parts that do not overlap, so all that they hash is in the value once. Anybody can send
@@ -24,7 +26,7 @@ fn was(value: &Value, digest: &str, hashable: &mut usize) -> bool {
     match hashable.checked_sub(text.len()) {
         Some(rest) => {
             *hashable = rest;
-            super::digest(&text) == digest
+            edit::digest(&text) == digest
         }
         None => {
             *hashable = 0;
@@ -71,8 +73,4 @@ fn rearrange(slot: &mut Value, length: u64, from: &[Value]) -> Option<()> {
     };
     *list = from.iter().map(item).map(Option::unwrap_or_default).collect();
     Some(())
-}
-
-fn plain(key: &str) -> String {
-    key.replace("~1", "/").replace("~0", "~")
 }

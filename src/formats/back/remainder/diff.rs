@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{digest, escaped};
+use super::edit::{digest, escaped};
 
 /// Below this two members of a list are not the same one.
 const ALIKE: u32 = 30;

@@ -7,15 +7,15 @@
 
 mod apply;
 mod diff;
+mod edit;
 
 use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::note::{Note, NoteKind};
 use super::numbers::Numbers;
-use crate::formats::{Loss, LossReason, Options};
+use crate::formats::choice::Options;
+use crate::formats::loss::{Loss, LossReason};
 use crate::run::Run;
-use crate::span::hex;
 
 const MEMBER: &str = "remainder";
 
@@ -25,7 +25,13 @@ pub(in crate::formats) struct Remainder(Value);
 
 impl Remainder {
     /// What must be changed in `have` to make it `want`.
-    pub(super) fn between(mut have: Value, want: &Value, wrap: Option<&str>, options: &[(String, String)], numbers: &Numbers) -> Self {
+    pub(in crate::formats) fn between(
+        mut have: Value,
+        want: &Value,
+        wrap: Option<&str>,
+        options: &[(String, String)],
+        numbers: &Numbers,
+    ) -> Self {
         let mut out = Map::new();
         if let Some(key) = wrap {
             out.insert("wrap".to_owned(), key.into());
@@ -46,12 +52,12 @@ impl Remainder {
         Self(out.into())
     }
 
-    pub(super) fn is_empty(&self) -> bool {
+    pub(in crate::formats) fn is_empty(&self) -> bool {
         self.0.as_object().is_none_or(Map::is_empty)
     }
 
     /// As it stands in the attribute.
-    pub(super) fn text(&self) -> String {
+    pub(in crate::formats) fn text(&self) -> String {
         json!({ MEMBER: self.0 }).to_string()
     }
 
@@ -60,7 +66,7 @@ impl Remainder {
     }
 
     /// A note for each value that only the attribute holds.
-    pub(super) fn notes(&self) -> impl Iterator<Item = Note> {
+    pub(in crate::formats) fn notes(&self) -> impl Iterator<Item = Note> {
         let values = self.edits().iter().filter(|edit| edit.get("is").is_some());
         values.map(|edit| Note {
             path: edit.get("at").and_then(Value::as_str).unwrap_or_default().to_owned(),
@@ -70,7 +76,7 @@ impl Remainder {
     }
 
     /// The digits of large integers.
-    pub(super) fn numbers(&self) -> Numbers {
+    pub(in crate::formats) fn numbers(&self) -> Numbers {
         self.0.get("numbers").map(Numbers::from_json).unwrap_or_default()
     }
 
@@ -120,19 +126,11 @@ pub(in crate::formats) fn take(run: &mut Run, format: &str, numbers: &mut Number
     found
 }
 
-fn digest(text: &str) -> String {
-    let digest = Sha256::digest(text.as_bytes());
-    hex(digest.get(..4).unwrap_or_default())
-}
-
-fn escaped(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
+    use super::edit::digest;
     use super::*;
 
     fn values() -> impl Strategy<Value = Value> {

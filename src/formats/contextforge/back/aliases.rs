@@ -4,16 +4,15 @@ use serde_json::Value;
 
 use super::super::document::ALIASES;
 use super::super::read::known_type;
-use super::Result;
-use crate::formats::back::{At, NoteKind, Story};
+use crate::formats::back::{At, NoteKind, Result, Story};
 
 /// The page's word for the type of a step; a word that it does not know stays as it is.
 pub(super) fn step_type(at: &At<'_>) -> Result<String> {
-    let said = match member(at, "step_type") {
-        Some(said) => said,
+    let found = match member(at, "step_type") {
+        Some(found) => found,
         None => at.need("step_type")?,
     };
-    Ok(plain(said.text()?).to_owned())
+    Ok(plain(found.text()?).to_owned())
 }
 
 fn plain(word: &str) -> &str {

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::super::read::as_whole;
-use super::Result;
+use super::super::deserialize::as_whole;
 use super::aliases::member;
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{At, kind_of, read_model_output, read_thoughts};
+use crate::formats::back::{At, Result, read_model_output, read_thoughts};
+use crate::formats::shape::kind_of;
 use crate::operation::{Document, Failure, Interrupt, Kind, Memory, Operation, ResourceImpact, Search, StateChange, ToolUse};
 
 /// The operation of a step of a known type.
@@ -49,9 +49,9 @@ pub(super) fn read(at: &At<'_>, step_type: &str) -> Result<Option<Operation>> {
 }
 
 /// What our own documents say of an operation in a step's metadata, beside the facts that all formats share.
-pub(super) fn about(said: &mut Map<String, Value>, operation: &mut Operation) {
-    let mut word = |key: &str| match said.get(key) {
-        Some(Value::String(_)) => said.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),
+pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation) {
+    let mut word = |key: &str| match metadata.get(key) {
+        Some(Value::String(_)) => metadata.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),
         _ => None,
     };
     if let Some(name) = word("span_name") {
@@ -67,25 +67,25 @@ pub(super) fn about(said: &mut Map<String, Value>, operation: &mut Operation) {
         Kind::StateChange => {
             if let Some(kind) = word("kind").as_deref().and_then(Kind::from_name) {
                 operation.kind = kind;
-                operation.input = said.shift_remove("input").map(Into::into).unwrap_or_default();
-                operation.output = said.shift_remove("output").map(Into::into).unwrap_or_default();
+                operation.input = metadata.shift_remove("input").map(Into::into).unwrap_or_default();
+                operation.output = metadata.shift_remove("output").map(Into::into).unwrap_or_default();
             }
         }
-        Kind::Retrieval if said.get("reranker") == Some(&Value::Bool(true)) => {
+        Kind::Retrieval if metadata.get("reranker") == Some(&Value::Bool(true)) => {
             operation.kind = Kind::Rerank;
-            said.shift_remove("reranker");
+            metadata.shift_remove("reranker");
         }
-        Kind::MemoryWrite => operation.output = said.shift_remove("output").map(Into::into).unwrap_or_default(),
-        Kind::Llm => read_thoughts(said, operation),
+        Kind::MemoryWrite => operation.output = metadata.shift_remove("output").map(Into::into).unwrap_or_default(),
+        Kind::Llm => read_thoughts(metadata, operation),
         _ => {}
     }
     // What is derived when the document is written.
     for key in ["latency_ms", "evidence", "recorded_timestamp"] {
-        said.shift_remove(key);
+        metadata.shift_remove(key);
     }
     for key in ["content_captured", "input_captured", "output_captured"] {
-        if said.get(key) == Some(&Value::Bool(false)) {
-            said.shift_remove(key);
+        if metadata.get(key) == Some(&Value::Bool(false)) {
+            metadata.shift_remove(key);
         }
     }
 }
@@ -173,7 +173,7 @@ fn retrieval(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     let mut documents = Vec::new();
     for found in at.need("results")?.items()? {
         found.object()?;
-        let mut metadata = super::metadata(&found)?;
+        let mut metadata = found.object_of("metadata")?;
         let id = match metadata.get("id") {
             Some(Value::String(id)) => Some(id.clone()),
             _ => None,

@@ -16,28 +16,16 @@
 mod agents;
 mod aliases;
 mod body;
+mod fields;
 mod steps;
-
-use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, DisassembleError, Story, read_facts, read_operations, read_run_facts, time, trace_id};
+use fields::{GROUPS, stamp};
+
+use crate::formats::back::{At, Result, Story, read_facts, read_operations, read_run_facts, trace_id};
 use crate::operation::Operation;
-use crate::span::{SpanId, TraceId, UnixNanos};
-
-type Result<T> = std::result::Result<T, DisassembleError>;
-
-/// Lists of operations that stand in metadata because ContextForge has no step for them.
-const GROUPS: [&str; 7] = [
-    "agents",
-    "chains",
-    "guardrails",
-    "embeddings",
-    "prompts",
-    "evaluators",
-    "operations",
-];
+use crate::span::{SpanId, TraceId};
 
 /// The trace of a document.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
@@ -48,7 +36,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     if ended.is_some_and(|ended| ended < started) {
         return Err(at.need("ended_at")?.refuse("`ended_at` is before `started_at`"));
     }
-    let mut metadata = metadata(at)?;
+    let mut metadata = at.object_of("metadata")?;
     let recorded = metadata.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
     let of_run = || TraceId::from_hex(&run_id.replace('-', ""));
     let id = recorded.or_else(of_run).unwrap_or_else(|| trace_id("contextforge", run_id));
@@ -71,20 +59,6 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     evaluations(metadata.shift_remove("evaluations"), &mut story);
     read_run_facts(metadata, &mut story);
     Ok(vec![story])
-}
-
-/// A time that must be one.
-fn stamp(at: &At<'_>) -> Result<UnixNanos> {
-    let text = at.text()?;
-    time(text).ok_or_else(|| at.refuse(format!("`{text}` is no ISO 8601 time")))
-}
-
-/// The metadata of a document or step, null as none.
-fn metadata(at: &At<'_>) -> Result<Map<String, Value>> {
-    match at.some("metadata") {
-        Some(metadata) => metadata.object().cloned(),
-        None => Ok(Map::new()),
-    }
 }
 
 /// Who ran, and what was to be done.
@@ -117,29 +91,14 @@ fn agent(at: &At<'_>, story: &mut Story) -> Result<()> {
 fn evaluations(list: Option<Value>, story: &mut Story) {
     let places: std::collections::HashMap<SpanId, usize> =
         story.drafts.iter().enumerate().map(|(place, draft)| (draft.id, place)).collect();
-    for said in list.as_ref().and_then(Value::as_array).into_iter().flatten() {
-        let judged = said.get("span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
+    for evaluation in list.as_ref().and_then(Value::as_array).into_iter().flatten() {
+        let judged = evaluation.get("span_id").and_then(Value::as_str).and_then(SpanId::from_hex);
         let place = judged.and_then(|id| places.get(&id).copied()).unwrap_or(0);
-        let mut one = Map::from_iter([("evaluations".to_owned(), Value::from(vec![said.clone()]))]);
+        let mut one = Map::from_iter([("evaluations".to_owned(), Value::from(vec![evaluation.clone()]))]);
         let mut read = Operation::default();
         read_facts(&mut one, &mut read);
         if let Some(operation) = story.operation(place) {
             operation.evaluations.append(&mut read.evaluations);
-        }
-    }
-}
-
-/// Texts that stand once.
-#[derive(Default)]
-struct Once<'a>(HashSet<&'a str>);
-
-impl<'a> Once<'a> {
-    fn take(&mut self, at: &At<'a>) -> Result<&'a str> {
-        let text = at.text()?;
-        if self.0.insert(text) {
-            Ok(text)
-        } else {
-            Err(at.refuse(format!("`{text}` stands there before: ids are unique in a run")))
         }
     }
 }

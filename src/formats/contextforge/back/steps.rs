@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::agents::Agents;
-use super::{GROUPS, Once, Result, aliases, body, metadata, stamp};
-use crate::formats::back::{At, NoteKind, Story, read_facts, read_operations, time};
+use super::fields::{GROUPS, stamp};
+use super::{aliases, body};
+use crate::formats::back::{At, NoteKind, Result, Story, read_facts, read_operations, time};
 use crate::operation::{Kind, Operation};
 use crate::span::{SpanId, UnixNanos};
 
@@ -92,7 +93,7 @@ pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, story: &mut Story) -
         let Becomes::Operation(mut operation) = becomes(step, root, &known, story)? else {
             continue;
         };
-        let mut said = metadata(&step.at)?;
+        let mut said = step.at.object_of("metadata")?;
         let groups: Vec<Option<Value>> = GROUPS.iter().map(|group| said.shift_remove(*group)).collect();
         body::about(&mut said, &mut operation);
         read_facts(&mut said, &mut operation);
@@ -178,10 +179,10 @@ fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, story: 
 fn latency(at: &At<'_>) -> Result<Option<u64>> {
     let recorded = at.some("latency_ms").or_else(|| at.some("wait_duration_ms"));
     let in_metadata = || at.some("metadata").and_then(|metadata| metadata.some("latency_ms"));
-    let Some(said) = recorded.or_else(in_metadata) else {
+    let Some(recorded) = recorded.or_else(in_metadata) else {
         return Ok(None);
     };
-    Ok(body::whole(&said)?.map(|latency| latency.saturating_mul(1_000_000)))
+    Ok(body::whole(&recorded)?.map(|latency| latency.saturating_mul(1_000_000)))
 }
 
 /// No step is its own ancestor.
@@ -202,4 +203,19 @@ fn refuse_circles(added: &[(usize, &Listed<'_>)], story: &Story) -> Result<()> {
         reaches_root.extend(way);
     }
     Ok(())
+}
+
+/// Texts that stand once.
+#[derive(Default)]
+struct Once<'a>(HashSet<&'a str>);
+
+impl<'a> Once<'a> {
+    fn take(&mut self, at: &At<'a>) -> Result<&'a str> {
+        let text = at.text()?;
+        if self.0.insert(text) {
+            Ok(text)
+        } else {
+            Err(at.refuse(format!("`{text}` stands there before: ids are unique in a run")))
+        }
+    }
 }

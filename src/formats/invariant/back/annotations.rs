@@ -2,13 +2,12 @@
 
 use serde_json::Value;
 
-use super::{Result, by_position};
-use crate::formats::back::{At, Story};
+use crate::formats::back::{At, NoteKind, Result, Story};
 use crate::operation::Evaluation;
 use crate::span::SpanId;
 
 /// Each annotation becomes a judgement of the span that its address names.
-pub(super) fn read(annotations: &At<'_>, told: &[Option<usize>], story: &mut Story) -> Result<()> {
+pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], story: &mut Story) -> Result<()> {
     for at in annotations.items()? {
         let content = at.need("content")?.text()?;
         let address = at.need("address")?.text()?;
@@ -17,9 +16,13 @@ pub(super) fn read(annotations: &At<'_>, told: &[Option<usize>], story: &mut Sto
         let score = about.as_ref().and_then(|about| about.value.get("score").and_then(Value::as_f64));
         let span = word("span_id").and_then(|id| SpanId::from_hex(&id));
         let judged = story.drafts.iter().position(|draft| Some(draft.id) == span);
-        let judged = judged.or_else(|| told.get(event_of(address)?).copied().flatten());
+        let judged = judged.or_else(|| spans_of_events.get(event_of(address)?).copied().flatten());
         if judged.is_none() {
-            by_position(story, &at, "its address names no operation: it judges the whole");
+            story.note(
+                &at.path,
+                NoteKind::ByPosition,
+                "its address names no operation: it judges the whole",
+            );
         }
         let evaluation = Evaluation {
             name: word("name"),

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 use super::content::{self, result};
-use super::{Result, by_position, take};
-use crate::formats::back::{At, NoteKind, Story, kind_of, read_operations, searched, time, tool_definition};
+use crate::formats::back::{
+    At, NoteKind, Result, Story, add_left_over_input, add_sub_agent, read_facts, read_operations, searched, time, tool_definition,
+};
+use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
@@ -232,9 +234,9 @@ impl<'s> Reader<'s> {
             None => {
                 let last = said.last_call.clone();
                 let last = last.ok_or_else(|| event.refuse("an output without `tool_call_id`, and no call stands before it"))?;
-                by_position(
-                    self.story,
-                    event,
+                self.story.note(
+                    &event.path,
+                    NoteKind::ByPosition,
                     "no `tool_call_id`: it answers the last call, as the analyzer has it",
                 );
                 last
@@ -336,15 +338,7 @@ impl<'s> Reader<'s> {
 
     fn subagent(&mut self, at: &At<'_>, tool: usize, depth: usize) -> Result<()> {
         let Some(events) = at.some("events") else { return Ok(()) };
-        let id = self.story.id(at.text_of("span_id")?, &at.path);
-        let name = at.text_of("agent")?.map(str::to_owned);
-        let mut operation = Operation {
-            kind: Kind::Agent,
-            name: name.clone().unwrap_or_else(|| "agent".to_owned()),
-            ..Operation::default()
-        };
-        operation.agent.name = name;
-        let agent = self.story.add(id, tool, operation);
+        let agent = add_sub_agent(at, tool, self.story)?;
         self.list(&events.items()?, agent, depth + 1).map(drop)
     }
 
@@ -363,19 +357,7 @@ impl<'s> Reader<'s> {
             if message.role == Role::Tool {
                 continue;
             }
-            if message.role != Role::User {
-                let detail = format!("`{}` after the last model call: read as input", message.role.name());
-                self.story.note("$", NoteKind::ByPosition, detail);
-            }
-            let own = format!("left over {}", self.story.drafts.len());
-            let id = self.story.id(None, &own);
-            let operation = Operation {
-                kind: Kind::UserInput,
-                name: "input".to_owned(),
-                input: message.content().into(),
-                ..Operation::default()
-            };
-            self.story.add(id, agent, operation);
+            add_left_over_input(&message, agent, self.story);
         }
         Ok(said.told)
     }
@@ -411,4 +393,25 @@ fn tools(event: &At<'_>) -> Result<Vec<ToolDefinition>> {
             tool_definition(tool.value).ok_or_else(|| tool.refuse("a tool has a name"))
         })
         .collect()
+}
+
+/// Takes what an event's metadata says into an operation; what no operation has goes to its metadata.
+fn take(mut said: Map<String, Value>, operation: &mut Operation) {
+    for key in [
+        "span_id",
+        "latency_ms",
+        "reasoning",
+        "reasoning_opaque",
+        "synthesized",
+        "synthesized_call_ids",
+        "subagent",
+    ] {
+        said.shift_remove(key);
+    }
+    if let Some(name) = said.get("span_name").and_then(Value::as_str) {
+        operation.name = name.to_owned();
+        said.shift_remove("span_name");
+    }
+    read_facts(&mut said, operation);
+    operation.metadata.extend(said);
 }

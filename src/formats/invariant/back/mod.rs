@@ -17,11 +17,8 @@ mod list;
 
 use serde_json::{Map, Value, json};
 
-use crate::formats::back::{At, DisassembleError, NoteKind, Story, read_facts, read_run_facts, trace_id};
-use crate::operation::Operation;
+use crate::formats::back::{At, Result, Story, read_run_facts, trace_id};
 use crate::span::TraceId;
-
-type Result<T> = std::result::Result<T, DisassembleError>;
 
 /// The traces of a document: one, or as many as a push request has.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
@@ -77,36 +74,10 @@ fn trace(whole: &At<'_>, events: &At<'_>, metadata: Option<At<'_>>, annotations:
     let id = recorded.unwrap_or_else(|| trace_id("invariant", &own()));
     let mut story = Story::new("invariant", id, document);
     let mut reader = list::Reader::new(&mut story);
-    let told = reader.list(&events.items()?, 0, 0)?;
+    let spans_of_events = reader.list(&events.items()?, 0, 0)?;
     read_run_facts(about, &mut story);
     if let Some(annotations) = annotations {
-        annotations::read(&annotations, &told, &mut story)?;
+        annotations::read(&annotations, &spans_of_events, &mut story)?;
     }
     Ok(story)
-}
-
-/// Takes what an event's metadata says into an operation; what no operation has goes to its metadata.
-fn take(mut said: Map<String, Value>, operation: &mut Operation) {
-    for key in [
-        "span_id",
-        "latency_ms",
-        "reasoning",
-        "reasoning_opaque",
-        "synthesized",
-        "synthesized_call_ids",
-        "subagent",
-    ] {
-        said.shift_remove(key);
-    }
-    if let Some(name) = said.get("span_name").and_then(Value::as_str) {
-        operation.name = name.to_owned();
-        said.shift_remove("span_name");
-    }
-    read_facts(&mut said, operation);
-    operation.metadata.extend(said);
-}
-
-/// The server's keys of a document that the reader attached by position.
-fn by_position(story: &mut Story, at: &At<'_>, detail: &str) {
-    story.note(&at.path, NoteKind::ByPosition, detail);
 }

@@ -13,14 +13,12 @@
 //! `completion`. A row has no times: all are marked as unknown.
 
 mod content;
-mod talk;
+mod conversation;
 
 use serde_json::Value;
 
-use crate::formats::back::{At, DisassembleError, Story, tool_definitions, trace_id};
+use crate::formats::back::{At, Result, Story, tool_definitions, trace_id};
 use crate::operation::ToolDefinition;
-
-type Result<T> = std::result::Result<T, DisassembleError>;
 
 /// The trace of a row.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
@@ -31,15 +29,15 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
         Some(tools) => tools_of(&tools, &mut story)?,
         None => Vec::new(),
     };
-    let mut talk = talk::Talk::new(&mut story, tools);
+    let mut conversation = conversation::Conversation::new(&mut story, tools);
     if at.get("messages").is_some() {
-        talk.messages(&at.need("messages")?, false)?;
+        conversation.messages(&at.need("messages")?, false)?;
     } else {
-        talk.messages(&at.need("prompt")?, true)?;
-        talk.messages(&at.need("completion")?, false)?;
-        talk.is_split();
+        conversation.messages(&at.need("prompt")?, true)?;
+        conversation.messages(&at.need("completion")?, false)?;
+        conversation.is_split();
     }
-    talk.finish(at)?;
+    conversation.finish(at)?;
     Ok(vec![story])
 }
 

@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::super::document::SubType;
-use super::{Result, arguments, facts};
-use crate::formats::back::{At, NoteKind, Story, searched, time};
+use super::facts;
+use crate::formats::back::{At, NoteKind, Result, Story, add_left_over_input, add_sub_agent, searched, time};
+use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolUse};
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
@@ -78,19 +79,7 @@ impl<'s> Reader<'s> {
         self.join(said.calls);
         let unheard = said.unheard.min(said.history.len());
         for message in said.history.split_off(unheard) {
-            if message.role != Role::User {
-                let detail = format!("`{}` after the last model call: read as input", message.role.name());
-                self.story.note("$", NoteKind::ByPosition, detail);
-            }
-            let own = format!("left over {}", self.story.drafts.len());
-            let id = self.story.id(None, &own);
-            let operation = Operation {
-                kind: Kind::UserInput,
-                name: "input".to_owned(),
-                input: message.content().into(),
-                ..Operation::default()
-            };
-            self.story.add(id, agent, operation);
+            add_left_over_input(&message, agent, self.story);
         }
         Ok(())
     }
@@ -258,15 +247,7 @@ impl<'s> Reader<'s> {
 
     fn subagent(&mut self, at: &At<'_>, tool: usize, depth: usize) -> Result<()> {
         let Some(blocks) = at.some("blocks") else { return Ok(()) };
-        let id = self.story.id(at.text_of("span_id")?, &at.path);
-        let name = at.text_of("agent")?.map(str::to_owned);
-        let mut operation = Operation {
-            kind: Kind::Agent,
-            name: name.clone().unwrap_or_else(|| "agent".to_owned()),
-            ..Operation::default()
-        };
-        operation.agent.name = name;
-        let agent = self.story.add(id, tool, operation);
+        let agent = add_sub_agent(at, tool, self.story)?;
         self.read(&blocks.items()?, agent, depth + 1)
     }
 
@@ -328,4 +309,20 @@ impl<'s> Reader<'s> {
 /// When a block was inserted.
 fn inserted(block: &Value) -> Option<UnixNanos> {
     time(block.get("created_at")?.as_str()?)
+}
+
+/// Arguments; JSON text is opened, as the page has it.
+fn arguments(payload: &At<'_>, story: &mut Story) -> Result<Value> {
+    let at = payload.need("arguments")?;
+    let Value::String(text) = at.value else {
+        return Ok(at.value.clone());
+    };
+    let opened: Value = serde_json::from_str(text).map_err(|error| at.refuse(format!("text that is no JSON: {error}")))?;
+    if !opened.is_object() {
+        return Err(at.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&opened))));
+    }
+    story.numbers.add_text(text);
+    story.note(&at.path, NoteKind::Coerced, "JSON text was parsed, as on the page of the format");
+    story.mend(&at.pointer, opened.clone());
+    Ok(opened)
 }

@@ -33,13 +33,13 @@ pub(super) fn times(metadata: &Map<String, Value>) -> (Option<UnixNanos>, Option
 
 /// Takes what metadata and free space of a block say into an operation; what no operation has goes to its metadata.
 pub(super) fn take(block: &Value, operation: &mut Operation) {
-    let mut said = metadata(block);
+    let mut metadata = metadata(block);
     for key in PLACE {
-        said.shift_remove(key);
+        metadata.shift_remove(key);
     }
-    spread(&mut said);
-    read_facts(&mut said, operation);
-    operation.metadata.extend(said);
+    spread(&mut metadata);
+    read_facts(&mut metadata, operation);
+    operation.metadata.extend(metadata);
     let mut extra = block.get("extra").and_then(Value::as_object).cloned().unwrap_or_default();
     if let Some(Value::Object(training)) = extra.shift_remove("training") {
         extra.extend(training);
@@ -51,39 +51,39 @@ pub(super) fn take(block: &Value, operation: &mut Operation) {
 }
 
 /// Our own documents group what operations say: put flat, under the names that all formats share.
-fn spread(said: &mut Map<String, Value>) {
-    if let Some(Value::Object(call)) = said.shift_remove("model_call") {
-        said.extend(call);
+fn spread(metadata: &mut Map<String, Value>) {
+    if let Some(Value::Object(call)) = metadata.shift_remove("model_call") {
+        metadata.extend(call);
     }
-    if let Some(Value::Object(mut tool)) = said.shift_remove("tool") {
+    if let Some(Value::Object(mut tool)) = metadata.shift_remove("tool") {
         for (from, to) in [("description", "tool_description"), ("parameters", "tool_parameters")] {
-            said.extend(tool.shift_remove(from).map(|value| (to.to_owned(), value)));
+            metadata.extend(tool.shift_remove(from).map(|value| (to.to_owned(), value)));
         }
     }
-    if let Some(Value::Object(training)) = said.shift_remove("training") {
-        said.extend(training);
+    if let Some(Value::Object(training)) = metadata.shift_remove("training") {
+        metadata.extend(training);
     }
     for (from, to) in [("cost_usd", "cost"), ("tools", "tool_definitions"), ("format_extras", "spanbridge")] {
-        if let Some(value) = said.shift_remove(from) {
-            said.insert(to.to_owned(), value);
+        if let Some(value) = metadata.shift_remove(from) {
+            metadata.insert(to.to_owned(), value);
         }
     }
 }
 
 /// What the last block says of the run as a whole.
-pub(super) fn run(said: &Value, story: &mut Story) {
-    let Some(map) = said.as_object() else { return };
-    let mut said = map.clone();
+pub(super) fn run(facts: &Value, story: &mut Story) {
+    let Some(map) = facts.as_object() else { return };
+    let mut facts = map.clone();
     for key in ["trace_id", "instrumentation", "framework_version"] {
-        said.shift_remove(key);
+        facts.shift_remove(key);
     }
-    let (start, end) = said.shift_remove("time").as_ref().map(exact_times).unwrap_or_default();
+    let (start, end) = facts.shift_remove("time").as_ref().map(exact_times).unwrap_or_default();
     story.times(0, start, end);
-    if let Some(Value::Object(resource)) = said.shift_remove("resource") {
+    if let Some(Value::Object(resource)) = facts.shift_remove("resource") {
         story.resource = resource;
     }
-    let failure = said.shift_remove("failure");
-    let mut about = said
+    let failure = facts.shift_remove("failure");
+    let mut about = facts
         .shift_remove("root")
         .and_then(|root| root.as_object().cloned())
         .unwrap_or_default();
@@ -91,13 +91,13 @@ pub(super) fn run(said: &Value, story: &mut Story) {
     story.root_id(about.shift_remove("span_id").as_ref().and_then(Value::as_str));
     let Some(root) = story.operation(0) else { return };
     let name = about.shift_remove("name").and_then(|name| name.as_str().map(str::to_owned));
-    if let Some(name) = name.or_else(|| said.get("agent")?.as_str().map(str::to_owned)) {
+    if let Some(name) = name.or_else(|| facts.get("agent")?.as_str().map(str::to_owned)) {
         root.name = name;
     }
     spread(&mut about);
-    read_facts(&mut said, root);
+    read_facts(&mut facts, root);
     read_facts(&mut about, root);
-    root.metadata.extend(said);
+    root.metadata.extend(facts);
     root.metadata.extend(about);
     if let Some(failure) = failure {
         let word = |key: &str| failure.get(key).and_then(Value::as_str).map(str::to_owned);
@@ -113,9 +113,9 @@ pub(super) fn run(said: &Value, story: &mut Story) {
 pub(super) fn beside(block: &Value, number: usize, agent: usize, story: &mut Story) {
     let metadata = metadata(block);
     if agent == 0
-        && let Some(said) = metadata.get("run")
+        && let Some(run_facts) = metadata.get("run")
     {
-        run(said, story);
+        run(run_facts, story);
     }
     read_operations(metadata.get("around"), number, agent, story);
 }

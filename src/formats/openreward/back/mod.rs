@@ -18,11 +18,9 @@ use serde_json::{Value, json};
 
 use super::limits::Limits;
 use super::rules;
-use crate::formats::Options;
-use crate::formats::back::{At, DisassembleError, NoteKind, Story, kind_of, trace_id};
+use crate::formats::back::{At, Result, Story, trace_id};
+use crate::formats::choice::Options;
 use crate::span::TraceId;
-
-type Result<T> = std::result::Result<T, DisassembleError>;
 
 /// The traces of a list of blocks.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
@@ -91,20 +89,4 @@ fn one(at: &At<'_>, wrapped: bool, trace: Option<&str>, mut blocks: Vec<At<'_>>)
     story.wrap = wrapped.then_some("blocks");
     blocks::Reader::new(&mut story).read(&blocks, 0, 0)?;
     Ok(story)
-}
-
-/// Arguments; JSON text is opened, as the page has it.
-fn arguments(payload: &At<'_>, story: &mut Story) -> Result<Value> {
-    let at = payload.need("arguments")?;
-    let Value::String(text) = at.value else {
-        return Ok(at.value.clone());
-    };
-    let opened: Value = serde_json::from_str(text).map_err(|error| at.refuse(format!("text that is no JSON: {error}")))?;
-    if !opened.is_object() {
-        return Err(at.refuse(format!("an object is wanted, found JSON text of {}", kind_of(&opened))));
-    }
-    story.numbers.add_text(text);
-    story.note(&at.path, NoteKind::Coerced, "JSON text was parsed, as on the page of the format");
-    story.mend(&at.pointer, opened.clone());
-    Ok(opened)
 }

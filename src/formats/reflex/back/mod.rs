@@ -17,11 +17,10 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{At, DisassembleError, NoteKind, Story, kind_of, read_facts, read_operations, read_run_facts, trace_id};
+use crate::formats::back::{At, NoteKind, Result, Story, milliseconds, read_facts, read_operations, read_run_facts, seconds, trace_id};
+use crate::formats::shape::kind_of;
 use crate::operation::{Kind, Operation};
 use crate::span::{TraceId, UnixNanos};
-
-type Result<T> = std::result::Result<T, DisassembleError>;
 
 /// A node with what ties it to others.
 struct Listed<'a> {
@@ -35,7 +34,7 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     at.object()?;
     let list = at.need("nodes")?;
     let nodes = listed(&list)?;
-    let metadata = metadata(at)?;
+    let metadata = at.object_of("metadata")?;
     let recorded = metadata.get("otel.trace_id").and_then(Value::as_str).and_then(TraceId::from_hex);
     let id = recorded.unwrap_or_else(|| trace_id("reflex", &at.value.to_string()));
     // The package writes the sum of the nodes' tokens at the top, its schema forbids it.
@@ -124,18 +123,18 @@ fn add(nodes: &[Listed<'_>], story: &mut Story) -> Result<HashMap<String, usize>
     let mut places = HashMap::new();
     for node in nodes {
         let mut operation = node::read(&node.at)?;
-        let mut said = metadata(&node.at)?;
-        node::about(&mut said, &mut operation);
-        read_facts(&mut said, &mut operation);
-        operation.metadata.extend(said);
-        let (start, end) = (seconds(&node.at, "started_at")?, seconds(&node.at, "ended_at")?);
+        let mut metadata = node.at.object_of("metadata")?;
+        node::about(&mut metadata, &mut operation);
+        read_facts(&mut metadata, &mut operation);
+        operation.metadata.extend(metadata);
+        let (start, end) = (time(&node.at, "started_at")?, time(&node.at, "ended_at")?);
         if let (Some(start), Some(end)) = (start, end)
             && end < start
         {
             return Err(node.at.need("ended_at")?.refuse("`ended_at` is before `started_at`"));
         }
         let latency = node.at.value.pointer("/metadata/latency_ms").and_then(Value::as_f64);
-        let took = latency.filter(|latency| (0.0..1e12).contains(latency)).map(nanos_of_milliseconds);
+        let took = latency.filter(|latency| (0.0..1e12).contains(latency)).map(milliseconds);
         let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(took?))));
         let index = if only_root == Some(node.id.as_str()) {
             story.root_id(Some(&node.id));
@@ -175,9 +174,9 @@ fn in_order(nodes: &[Listed<'_>], story: &mut Story) {
 }
 
 /// What the document says of the run as a whole; rewards and judgements go to the nodes that they name.
-fn about_run(mut said: Map<String, Value>, places: &HashMap<String, usize>, story: &mut Story) {
+fn about_run(mut metadata: Map<String, Value>, places: &HashMap<String, usize>, story: &mut Story) {
     let place = |entry: &Value| entry.get("node").and_then(Value::as_str).and_then(|node| places.get(node).copied());
-    if let Some(Value::Array(rewards)) = said.get("rewards") {
+    if let Some(Value::Array(rewards)) = metadata.get("rewards") {
         let mut left = Vec::new();
         for entry in rewards {
             let reward = entry.get("reward").and_then(Value::as_f64);
@@ -186,12 +185,12 @@ fn about_run(mut said: Map<String, Value>, places: &HashMap<String, usize>, stor
                 _ => left.push(entry.clone()),
             }
         }
-        said.shift_remove("rewards");
+        metadata.shift_remove("rewards");
         if !left.is_empty() {
-            said.insert("rewards".to_owned(), left.into());
+            metadata.insert("rewards".to_owned(), left.into());
         }
     }
-    if let Some(Value::Array(list)) = said.shift_remove("evaluations") {
+    if let Some(Value::Array(list)) = metadata.shift_remove("evaluations") {
         for entry in list {
             let index = place(&entry).unwrap_or(0);
             let mut one = Map::from_iter([("evaluations".to_owned(), Value::from(vec![entry]))]);
@@ -202,43 +201,17 @@ fn about_run(mut said: Map<String, Value>, places: &HashMap<String, usize>, stor
             }
         }
     }
-    read_operations(said.shift_remove("evaluators").as_ref(), 0, 0, story);
-    read_run_facts(said, story);
+    read_operations(metadata.shift_remove("evaluators").as_ref(), 0, 0, story);
+    read_run_facts(metadata, story);
 }
 
-/// Metadata of a document or node; the package's reader crashes on null, so none is read there.
-fn metadata(at: &At<'_>) -> Result<Map<String, Value>> {
-    match at.some("metadata") {
-        Some(metadata) => metadata.object().cloned(),
-        None => Ok(Map::new()),
-    }
-}
-
-/// A time in seconds since 1970, as precise as `f64` tells it: to the microsecond.
-fn seconds(at: &At<'_>, key: &str) -> Result<Option<UnixNanos>> {
+/// The time in a member, in seconds since 1970.
+fn time(at: &At<'_>, key: &str) -> Result<Option<UnixNanos>> {
     let Some(at) = at.some(key) else { return Ok(None) };
-    let said = at.value.as_f64();
-    match said.filter(|seconds| (0.0..1.8e10).contains(seconds)) {
-        Some(seconds) => Ok(Some(UnixNanos(microseconds(seconds).saturating_mul(1_000)))),
-        None if said.is_some() => Err(at.refuse("no time in seconds since 1970")),
+    let number = at.value.as_f64();
+    match number.and_then(seconds) {
+        Some(time) => Ok(Some(time)),
+        None if number.is_some() => Err(at.refuse("no time in seconds since 1970")),
         None => Err(at.refuse(format!("a number of seconds is wanted, found {}", kind_of(at.value)))),
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "in range, as the caller checked"
-)]
-fn microseconds(seconds: f64) -> u64 {
-    (seconds * 1e6).round() as u64
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "in range, as the caller checked"
-)]
-fn nanos_of_milliseconds(milliseconds: f64) -> u64 {
-    (milliseconds * 1e6).round() as u64
 }

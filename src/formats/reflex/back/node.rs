@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Result;
 use crate::dialect::messages::{self, Direction};
-use crate::formats::back::{At, kind_of, read_model_output, read_thoughts, searched};
+use crate::formats::back::{At, Result, read_model_output, read_thoughts, searched};
+use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 
 /// The operation of a node, without its metadata.
@@ -34,8 +34,8 @@ pub(super) fn read(at: &At<'_>) -> Result<Operation> {
     };
     match kind {
         Kind::Llm => {
-            let said = input.as_ref().filter(|input| input.is_array());
-            operation.input_messages = said.and_then(|input| messages::read(input, Direction::Input));
+            let list = input.as_ref().filter(|input| input.is_array());
+            operation.input_messages = list.and_then(|input| messages::read(input, Direction::Input));
             if operation.input_messages.is_none() {
                 operation.input = input.map(Into::into).unwrap_or_default();
             }
@@ -88,15 +88,15 @@ pub(super) fn read(at: &At<'_>) -> Result<Operation> {
 fn other(at: &At<'_>) -> Kind {
     let about = |key: &str| at.value.get("metadata").and_then(|metadata| metadata.get(key));
     let named = about("kind").and_then(Value::as_str).and_then(Kind::from_name);
-    let told = [
+    let by_key = [
         ("memory", Kind::MemoryWrite),
         ("state", Kind::StateChange),
         ("interrupt", Kind::Interrupt),
         ("prompt", Kind::Prompt),
         ("vector_count", Kind::Embedding),
     ];
-    let told = told.into_iter().find(|(key, _)| about(key).is_some()).map(|(_, kind)| kind);
-    named.or(told).unwrap_or(Kind::Chain)
+    let by_key = by_key.into_iter().find(|(key, _)| about(key).is_some()).map(|(_, kind)| kind);
+    named.or(by_key).unwrap_or(Kind::Chain)
 }
 
 /// The total, where the metadata have no parts that add up to it.
@@ -115,9 +115,9 @@ fn tokens(at: &At<'_>, operation: &mut Operation) -> Result<()> {
 }
 
 /// What our own documents say of an operation in a node's metadata, beside the facts that all formats share.
-pub(super) fn about(said: &mut Map<String, Value>, operation: &mut Operation) {
-    let mut word = |key: &str| match said.get(key) {
-        Some(Value::String(_)) => said.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),
+pub(super) fn about(metadata: &mut Map<String, Value>, operation: &mut Operation) {
+    let mut word = |key: &str| match metadata.get(key) {
+        Some(Value::String(_)) => metadata.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),
         _ => None,
     };
     if operation.kind == Kind::Tool {
@@ -136,13 +136,13 @@ pub(super) fn about(said: &mut Map<String, Value>, operation: &mut Operation) {
     }
     // It was read with the node.
     word("kind");
-    if operation.kind == Kind::Agent && !said.contains_key("agent") {
+    if operation.kind == Kind::Agent && !metadata.contains_key("agent") {
         operation.agent.name = Some(operation.name.clone());
     }
     if operation.kind == Kind::Llm {
-        read_thoughts(said, operation);
+        read_thoughts(metadata, operation);
     }
     for key in ["evidence", "recorded_started_at"] {
-        said.shift_remove(key);
+        metadata.shift_remove(key);
     }
 }

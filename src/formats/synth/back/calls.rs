@@ -3,8 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::messages::EventWords;
-use super::{Result, metadata};
-use crate::formats::back::At;
+use crate::formats::back::{At, Result};
 use crate::operation::message::Media;
 use crate::operation::{Failure, Message, Operation, Part, Role, ToolCall, ToolDefinition};
 
@@ -45,8 +44,8 @@ pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut EventW
     if let Some(first) = output.first_mut().filter(|first| first.tool_calls.is_empty()) {
         first.tool_calls = calls.iter().map(call).collect::<Result<_>>()?;
     }
-    let said = operation.input_messages.iter().flatten().chain(&output);
-    for message in said {
+    let messages = operation.input_messages.iter().flatten().chain(&output);
+    for message in messages {
         told.words.insert(message.content().trim().to_owned());
         told.calls.extend(message.tool_call_id.clone());
     }
@@ -66,7 +65,7 @@ pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut EventW
 
 fn message(at: &At<'_>) -> Result<Message> {
     at.object()?;
-    let mut said = metadata(at)?;
+    let mut metadata = at.object_of("metadata")?;
     let mut message = Message {
         role: Role::from_word(at.need("role")?.text()?),
         name: at.text_of("name")?.map(str::to_owned),
@@ -76,10 +75,10 @@ fn message(at: &At<'_>) -> Result<Message> {
     for item in at.some("parts").map(|parts| parts.items()).transpose()?.unwrap_or_default() {
         message.parts.extend(part(&item)?);
     }
-    if let Some(Value::Array(calls)) = said.shift_remove("tool_calls") {
+    if let Some(Value::Array(calls)) = metadata.shift_remove("tool_calls") {
         message.tool_calls = calls.iter().filter_map(chat_call).collect();
     }
-    message.finish_reason = said.get("finish_reason").and_then(Value::as_str).map(str::to_owned);
+    message.finish_reason = metadata.get("finish_reason").and_then(Value::as_str).map(str::to_owned);
     Ok(message)
 }
 
@@ -161,11 +160,11 @@ fn parameters(record: &At<'_>, operation: &mut Operation) -> Result<()> {
         return Ok(());
     };
     let tool = |tool: &Value| {
-        let told = tool.get("function").unwrap_or(tool);
+        let function = tool.get("function").unwrap_or(tool);
         Some(ToolDefinition {
-            name: told.get("name")?.as_str()?.to_owned(),
-            description: told.get("description").and_then(Value::as_str).map(str::to_owned),
-            parameters: told.get("parameters").filter(|schema| !schema.is_null()).cloned(),
+            name: function.get("name")?.as_str()?.to_owned(),
+            description: function.get("description").and_then(Value::as_str).map(str::to_owned),
+            parameters: function.get("parameters").filter(|schema| !schema.is_null()).cloned(),
         })
     };
     let offered: Option<Vec<ToolDefinition>> = raw

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
+use super::calls;
+use super::fields::{event_time, exact};
 use super::messages::{EventWords, Messages};
-use super::{Result, calls, event_time, exact, metadata};
-use crate::formats::back::{At, Story, read_facts, searched, time};
+use crate::formats::back::{At, Result, Story, milliseconds, read_facts, searched, time};
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 use crate::span::{SpanId, UnixNanos};
 
@@ -64,9 +65,9 @@ pub(super) fn judged(history: &[At<'_>], story: &mut Story) {
         let Some(operation) = story.operation(place) else { continue };
         match about("evaluation") {
             Some(evaluation) => {
-                let mut said = Map::from_iter([("evaluations".to_owned(), Value::from(vec![evaluation.clone()]))]);
+                let mut facts = Map::from_iter([("evaluations".to_owned(), Value::from(vec![evaluation.clone()]))]);
                 let mut read = Operation::default();
-                read_facts(&mut said, &mut read);
+                read_facts(&mut facts, &mut read);
                 operation.evaluations.append(&mut read.evaluations);
             }
             None => operation.training.reward = event.value.get("reward").and_then(Value::as_f64),
@@ -120,8 +121,8 @@ impl Reader<'_> {
     fn model(&mut self, event: &At<'_>) -> Result<()> {
         let (agent, _) = system(event)?;
         let around = self.around(agent);
-        let mut said = metadata(event)?;
-        let (start, end) = exact(&mut said);
+        let mut metadata = event.object_of("metadata")?;
+        let (start, end) = exact(&mut metadata);
         let records = event
             .some("call_records")
             .map(|records| records.items())
@@ -147,7 +148,7 @@ impl Reader<'_> {
             .and_then(|(a, b)| a.checked_add(b));
         operation.usage.total = count("total_tokens").filter(|total| Some(*total) != sum);
         operation.cost.total = event.value.get("cost_usd").and_then(Value::as_f64);
-        self.take(said, &mut operation);
+        self.take(metadata, &mut operation);
         if let Some(first) = records.first() {
             calls::read(first, &mut operation, &mut self.told)?;
         }
@@ -177,18 +178,18 @@ impl Reader<'_> {
     fn environment(&mut self, event: &At<'_>, messages: &Messages) -> Result<()> {
         let (agent, system) = system(event)?;
         let around = self.around(agent);
-        let mut said = metadata(event)?;
-        let (start, end) = exact(&mut said);
+        let mut metadata = event.object_of("metadata")?;
+        let (start, end) = exact(&mut metadata);
         let kind = system
             .split_once(':')
             .and_then(|(kind, _)| Kind::from_name(kind))
             .unwrap_or(Kind::Tool);
-        let call_id = said
+        let call_id = metadata
             .get("call_id")
-            .or_else(|| said.get("tool_call_id"))
+            .or_else(|| metadata.get("tool_call_id"))
             .and_then(Value::as_str)
             .map(str::to_owned);
-        let recorded = said.get("tool_call_id").and_then(Value::as_str).map(str::to_owned);
+        let recorded = metadata.get("tool_call_id").and_then(Value::as_str).map(str::to_owned);
         let arguments = call_id.as_deref().and_then(|id| messages.arguments(id)).cloned();
         self.told.calls.extend(call_id);
         let after = event.some("system_state_after").map(|after| after.value);
@@ -199,9 +200,9 @@ impl Reader<'_> {
             name: own_name(system).to_owned(),
             ..Operation::default()
         };
-        let number = |key: &str| said.get(key).and_then(Value::as_f64);
+        let number = |key: &str| metadata.get(key).and_then(Value::as_f64);
         let took = number("duration_ms").filter(|took| (0.0..1e12).contains(took));
-        let span_id = said.get("span_id").and_then(Value::as_str).map(str::to_owned);
+        let span_id = metadata.get("span_id").and_then(Value::as_str).map(str::to_owned);
         match kind {
             Kind::Tool => {
                 let span = span_id.as_deref();
@@ -214,7 +215,7 @@ impl Reader<'_> {
                 }));
             }
             Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => {
-                let query = said
+                let query = metadata
                     .shift_remove("query")
                     .map(|query| Map::from_iter([("query".to_owned(), query)]).into());
                 let documents = result.as_ref().and_then(|found| found.get("documents")).cloned();
@@ -226,12 +227,12 @@ impl Reader<'_> {
             }
             _ => operation.output = result.map(Into::into).unwrap_or_default(),
         }
-        self.take(said, &mut operation);
+        self.take(metadata, &mut operation);
         let reward = event.some("reward").and_then(|reward| reward.value.as_f64());
         operation.training.reward = operation.training.reward.or(reward.filter(|reward| *reward != 0.0));
         let index = self.add(event, span_id.as_deref(), around, operation);
         let end = end.or(event_time(event)?);
-        let start = start.or_else(|| Some(UnixNanos(end?.0.saturating_sub(nanos(took?)))));
+        let start = start.or_else(|| Some(UnixNanos(end?.0.saturating_sub(milliseconds(took?)))));
         self.story.times(index, start, end);
         Ok(())
     }
@@ -239,16 +240,16 @@ impl Reader<'_> {
     fn runtime(&mut self, event: &At<'_>) -> Result<()> {
         event.object()?;
         let (agent, system) = system(event)?;
-        let mut said = metadata(event)?;
-        let (start, end) = exact(&mut said);
-        let mut word = |key: &str| match said.get(key) {
-            Some(Value::String(_)) => said.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),
+        let mut metadata = event.object_of("metadata")?;
+        let (start, end) = exact(&mut metadata);
+        let mut word = |key: &str| match metadata.get(key) {
+            Some(Value::String(_)) => metadata.shift_remove(key).and_then(|value| value.as_str().map(str::to_owned)),
             _ => None,
         };
         let kind = word("kind").as_deref().and_then(Kind::from_name).unwrap_or(Kind::Chain);
         let name = word("name").unwrap_or_else(|| own_name(system).to_owned());
         let span_id = word("span_id");
-        let took = said
+        let took = metadata
             .get("duration_ms")
             .and_then(Value::as_f64)
             .filter(|took| (0.0..1e12).contains(took));
@@ -265,21 +266,21 @@ impl Reader<'_> {
             name,
             ..Operation::default()
         };
-        operation.input = said.shift_remove("input").map(Into::into).unwrap_or_default();
-        operation.output = said.shift_remove("output").map(Into::into).unwrap_or_default();
-        self.take(said, &mut operation);
+        operation.input = metadata.shift_remove("input").map(Into::into).unwrap_or_default();
+        operation.output = metadata.shift_remove("output").map(Into::into).unwrap_or_default();
+        self.take(metadata, &mut operation);
         let index = self.add(event, span_id.as_deref(), around, operation);
         if let Some(agent) = agent.filter(|_| is_agent) {
             self.agents.insert(agent.to_owned(), index);
         }
         let start = start.or(event_time(event)?);
-        let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(nanos(took?)))));
+        let end = end.or_else(|| Some(UnixNanos(start?.0.saturating_add(milliseconds(took?)))));
         self.story.times(index, start, end);
         Ok(())
     }
 
     /// Takes what an event's metadata say into an operation.
-    fn take(&self, mut said: Map<String, Value>, operation: &mut Operation) {
+    fn take(&self, mut metadata: Map<String, Value>, operation: &mut Operation) {
         for key in [
             "step_id",
             "span_id",
@@ -290,37 +291,28 @@ impl Reader<'_> {
             "observed",
             "operation_id",
         ] {
-            said.shift_remove(key);
+            metadata.shift_remove(key);
         }
-        if let Some(name) = said.get("span_name").and_then(Value::as_str) {
+        if let Some(name) = metadata.get("span_name").and_then(Value::as_str) {
             operation.name = name.to_owned();
-            said.shift_remove("span_name");
+            metadata.shift_remove("span_name");
         }
         for (from, to) in [("cost_usd", "cost"), ("format_extras", "spanbridge")] {
-            if let Some(value) = said.shift_remove(from) {
-                said.entry(to).or_insert(value);
+            if let Some(value) = metadata.shift_remove(from) {
+                metadata.entry(to).or_insert(value);
             }
         }
-        if let Some(Value::Object(training)) = said.shift_remove("training") {
-            said.extend(training);
+        if let Some(Value::Object(training)) = metadata.shift_remove("training") {
+            metadata.extend(training);
         }
-        if let Some(error) = said.get("error").and_then(Value::as_str) {
+        if let Some(error) = metadata.get("error").and_then(Value::as_str) {
             operation.failure = Some(Failure {
                 message: Some(error.to_owned()),
                 ..Failure::default()
             });
-            said.shift_remove("error");
+            metadata.shift_remove("error");
         }
-        read_facts(&mut said, operation);
-        operation.metadata.extend(said);
+        read_facts(&mut metadata, operation);
+        operation.metadata.extend(metadata);
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "in range, as the caller checked"
-)]
-fn nanos(milliseconds: f64) -> u64 {
-    (milliseconds * 1e6).round() as u64
 }

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Result, event_time};
-use crate::formats::back::{At, Story};
+use super::fields::event_time;
+use crate::formats::back::{At, Result, Story};
 use crate::operation::{Kind, Operation, ToolUse};
 use crate::span::UnixNanos;
 
@@ -60,7 +60,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Messages> {
     let list = at.some("markov_blanket_message_history");
     for message in list.map(|list| list.items()).transpose()?.unwrap_or_default() {
         message.object()?;
-        let metadata = super::metadata(&message)?;
+        let metadata = message.object_of("metadata")?;
         let kind = message.text_of("message_type")?.unwrap_or_default();
         let named = metadata.get("boundary_type").and_then(Value::as_str).unwrap_or(kind);
         let speaker = match named {
@@ -70,17 +70,17 @@ pub(super) fn read(at: &At<'_>) -> Result<Messages> {
             "result" | "tool_result" => Speaker::Result,
             _ => Speaker::Other,
         };
-        let said = ReadMessage {
+        let read = ReadMessage {
             speaker,
             value: content(&message)?,
             call_id: metadata.get("call_id").and_then(Value::as_str).map(str::to_owned),
             at: event_time(&message)?,
             place: message.path.clone(),
         };
-        if let (Speaker::Action, Some(id)) = (speaker, &said.call_id) {
-            out.actions.entry(id.clone()).or_insert_with(|| said.value.clone());
+        if let (Speaker::Action, Some(id)) = (speaker, &read.call_id) {
+            out.actions.entry(id.clone()).or_insert_with(|| read.value.clone());
         }
-        out.list.push(said);
+        out.list.push(read);
     }
     Ok(out)
 }
@@ -102,53 +102,53 @@ fn content(message: &At<'_>) -> Result<Value> {
 }
 
 /// Whether events tell all that is known of a call: a call that a model asked for, and that has no result, is told by the model.
-fn is_call_told(id: Option<&str>, results: &HashMap<&str, &ReadMessage>, told: &EventWords) -> bool {
-    id.is_some_and(|id| told.calls.contains(id) || told.asked.contains(id) && !results.contains_key(id))
+fn is_call_told(id: Option<&str>, results: &HashMap<&str, &ReadMessage>, event_words: &EventWords) -> bool {
+    id.is_some_and(|id| event_words.calls.contains(id) || event_words.asked.contains(id) && !results.contains_key(id))
 }
 
 /// Messages that no event tells of become operations of their own.
-pub(super) fn untold(messages: &Messages, told: &EventWords, story: &mut Story) {
+pub(super) fn untold(messages: &Messages, event_words: &EventWords, story: &mut Story) {
     let results: HashMap<&str, &ReadMessage> = messages
         .list
         .iter()
-        .filter(|said| said.speaker == Speaker::Result)
-        .filter_map(|said| Some((said.call_id.as_deref()?, said)))
+        .filter(|message| message.speaker == Speaker::Result)
+        .filter_map(|message| Some((message.call_id.as_deref()?, message)))
         .collect();
-    for said in &messages.list {
-        let words = said.value.as_str().map(str::trim);
-        let is_told = words.is_some_and(|words| words.is_empty() || told.words.contains(words)) || said.value.is_null();
+    for message in &messages.list {
+        let words = message.value.as_str().map(str::trim);
+        let is_told = words.is_some_and(|words| words.is_empty() || event_words.words.contains(words)) || message.value.is_null();
         let mut operation = Operation::default();
-        let mut end = said.at;
-        match said.speaker {
+        let mut end = message.at;
+        match message.speaker {
             Speaker::User if !is_told => {
                 operation.kind = Kind::UserInput;
                 "input".clone_into(&mut operation.name);
-                operation.input = said.value.clone().into();
+                operation.input = message.value.clone().into();
             }
             Speaker::Agent if !is_told => {
                 operation.kind = Kind::FinalOutput;
                 "output".clone_into(&mut operation.name);
-                operation.output = said.value.clone().into();
+                operation.output = message.value.clone().into();
             }
-            Speaker::Action if !is_call_told(said.call_id.as_deref(), &results, told) => {
-                let text = |key: &str| said.value.get(key).and_then(Value::as_str).map(str::to_owned);
-                let result = said.call_id.as_deref().and_then(|id| results.get(id));
+            Speaker::Action if !is_call_told(message.call_id.as_deref(), &results, event_words) => {
+                let text = |key: &str| message.value.get(key).and_then(Value::as_str).map(str::to_owned);
+                let result = message.call_id.as_deref().and_then(|id| results.get(id));
                 operation.kind = Kind::Tool;
                 operation.name = text("name").or_else(|| text("tool")).unwrap_or_else(|| "action".to_owned());
-                let arguments = said.value.get("arguments").or_else(|| said.value.get("input"));
+                let arguments = message.value.get("arguments").or_else(|| message.value.get("input"));
                 operation.tool = Some(Box::new(ToolUse {
                     name: Some(operation.name.clone()),
-                    call_id: said.call_id.clone(),
-                    arguments: arguments.or(Some(&said.value)).cloned(),
+                    call_id: message.call_id.clone(),
+                    arguments: arguments.or(Some(&message.value)).cloned(),
                     result: result.map(|result| result.value.clone()),
                     ..ToolUse::default()
                 }));
-                end = result.and_then(|result| result.at).max(said.at);
+                end = result.and_then(|result| result.at).max(message.at);
             }
             _ => continue,
         }
-        let id = story.id(None, &said.place);
+        let id = story.id(None, &message.place);
         let index = story.add(id, 0, operation);
-        story.times(index, said.at, end);
+        story.times(index, message.at, end);
     }
 }

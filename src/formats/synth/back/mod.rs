@@ -14,24 +14,25 @@
 
 mod calls;
 mod events;
+mod fields;
 mod messages;
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
+use fields::exact;
+
 use super::check::{Digest, digest};
 use super::document::SessionTrace;
-use crate::formats::back::{At, DisassembleError, Story, kind_of, read_run_facts, time, trace_id};
-use crate::span::{TraceId, UnixNanos};
-
-type Result<T> = std::result::Result<T, DisassembleError>;
+use crate::formats::back::{At, Result, Story, read_run_facts, time, trace_id};
+use crate::span::TraceId;
 
 /// The trace of a session.
 pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     at.object()?;
     let session_id = at.need("session_id")?.text()?;
-    let metadata = metadata(at)?;
+    let metadata = at.object_of("metadata")?;
     let steps = check_steps(at)?;
     let history = match at.some("event_history") {
         Some(history) => history.items()?,
@@ -46,11 +47,11 @@ pub(in crate::formats) fn read(at: &At<'_>) -> Result<Vec<Story>> {
     };
     let id = of_session.unwrap_or_else(|| trace_id("synth", &own()));
     let mut story = Story::new("synth", id, written_form(at, &history));
-    let said = messages::read(at)?;
+    let session_messages = messages::read(at)?;
     about_run(at, metadata, &mut story);
-    let told = events::read(&history, &said, &mut story)?;
+    let event_words = events::read(&history, &session_messages, &mut story)?;
     events::judged(&history, &mut story);
-    messages::untold(&said, &told, &mut story);
+    messages::untold(&session_messages, &event_words, &mut story);
     Ok(vec![story])
 }
 
@@ -108,10 +109,10 @@ fn in_history<'a>(step: &At<'a>, key: &str, known: &HashSet<Digest>, history: &s
 }
 
 /// Facts of the session go to the root.
-fn about_run(at: &At<'_>, mut said: Map<String, Value>, story: &mut Story) {
-    let (start, end) = exact(&mut said);
+fn about_run(at: &At<'_>, mut metadata: Map<String, Value>, story: &mut Story) {
+    let (start, end) = exact(&mut metadata);
     let created = at.value.get("created_at").and_then(Value::as_str).and_then(time);
-    let mut root = match said.shift_remove("root") {
+    let mut root = match metadata.shift_remove("root") {
         Some(Value::Object(root)) => root,
         _ => Map::new(),
     };
@@ -120,11 +121,11 @@ fn about_run(at: &At<'_>, mut said: Map<String, Value>, story: &mut Story) {
     let (span_id, name, _) = (word("span_id"), word("name"), word("kind"));
     story.root_id(span_id.as_deref());
     story.times(0, from.or(start).or(created), to.or(end));
-    let task = ["task_description", "task_goal", "task_input"].map(|key| said.shift_remove(key));
+    let task = ["task_description", "task_goal", "task_input"].map(|key| metadata.shift_remove(key));
     for key in ["trace_id", "model"] {
-        said.shift_remove(key);
+        metadata.shift_remove(key);
     }
-    let env_name = said.get("env_name").and_then(Value::as_str).map(str::to_owned);
+    let env_name = metadata.get("env_name").and_then(Value::as_str).map(str::to_owned);
     if let Some(operation) = story.operation(0) {
         operation.agent.name = env_name.clone();
         operation.name = name.or(env_name).unwrap_or_else(|| operation.name.clone());
@@ -134,45 +135,7 @@ fn about_run(at: &At<'_>, mut said: Map<String, Value>, story: &mut Story) {
         operation.task.goal = text(goal);
         operation.task.input = input;
     }
-    said.shift_remove("env_name");
-    said.extend(root);
-    read_run_facts(said, story);
-}
-
-/// Exact times, where our own documents have them.
-fn exact(said: &mut Map<String, Value>) -> (Option<UnixNanos>, Option<UnixNanos>) {
-    let mut nanos = |key: &str| {
-        let value = said.shift_remove(key)?;
-        value.as_str()?.parse().ok().map(UnixNanos)
-    };
-    (nanos("spanbridge.started_at_unix_nano"), nanos("spanbridge.ended_at_unix_nano"))
-}
-
-fn metadata(at: &At<'_>) -> Result<Map<String, Value>> {
-    match at.some("metadata") {
-        Some(metadata) => metadata.object().cloned(),
-        None => Ok(Map::new()),
-    }
-}
-
-/// Seconds since 1970 in `time_record.event_time`, to the microsecond; 0 is none.
-fn event_time(at: &At<'_>) -> Result<Option<UnixNanos>> {
-    let Some(time) = at.some("time_record").and_then(|record| record.some("event_time")) else {
-        return Ok(None);
-    };
-    let seconds = time.value.as_f64();
-    let seconds = seconds.ok_or_else(|| time.refuse(format!("a number of seconds is wanted, found {}", kind_of(time.value))))?;
-    if !(0.0..1.8e10).contains(&seconds) {
-        return Err(time.refuse("no time in seconds since 1970"));
-    }
-    Ok((seconds > 0.0).then(|| UnixNanos(microseconds(seconds).saturating_mul(1_000))))
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "in range, as the caller checked"
-)]
-fn microseconds(seconds: f64) -> u64 {
-    (seconds * 1e6).round() as u64
+    metadata.shift_remove("env_name");
+    metadata.extend(root);
+    read_run_facts(metadata, story);
 }

@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
-use crate::formats::check::{Place, Violations};
 use crate::formats::shape::{Record, repeated, shown, time};
+use crate::formats::violations::{JsonPath, Violations};
 use types::{ENVIRONMENT, MODEL_CALL, RUNTIME, SESSION};
 
 /// The flat lists, and the lists of a step whose items are in them.
@@ -17,7 +17,7 @@ const HISTORIES: [(&str, &str); 2] = [
     ("markov_blanket_message_history", "markov_blanket_messages"),
 ];
 
-pub(super) fn check(place: Place<'_>, document: &Value, found: &mut Violations) {
+pub(super) fn check(place: JsonPath<'_>, document: &Value, found: &mut Violations) {
     let Some(session) = document.as_object() else {
         found.add(place, format!("expected a session (an object), found {}", shown(document)));
         return;
@@ -64,7 +64,7 @@ fn list<'a>(object: &'a Map<String, Value>, name: &str) -> &'a [Value] {
     object.get(name).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn all_steps(place: Place<'_>, steps: &[Value], found: &mut Violations) {
+fn all_steps(place: JsonPath<'_>, steps: &[Value], found: &mut Violations) {
     let ids = steps
         .iter()
         .enumerate()
@@ -116,7 +116,7 @@ fn class(event: &Map<String, Value>) -> Option<&'static Record> {
     }
 }
 
-fn event(place: Place<'_>, value: &Value, found: &mut Violations) {
+fn event(place: JsonPath<'_>, value: &Value, found: &mut Violations) {
     let Some(event) = value.as_object() else { return };
     let Some(record) = class(event) else {
         found.add(
@@ -149,7 +149,7 @@ fn event(place: Place<'_>, value: &Value, found: &mut Violations) {
     }
 }
 
-fn message(place: Place<'_>, message: &Value, found: &mut Violations) {
+fn message(place: JsonPath<'_>, message: &Value, found: &mut Violations) {
     let Some(content) = message.get("content").and_then(Value::as_object) else {
         return;
     };
@@ -166,7 +166,7 @@ fn message(place: Place<'_>, message: &Value, found: &mut Violations) {
     }
 }
 
-fn chronological(place: Place<'_>, items: &[Value], found: &mut Violations) {
+fn chronological(place: JsonPath<'_>, items: &[Value], found: &mut Violations) {
     let mut last = f64::MIN;
     for (index, item) in items.iter().enumerate() {
         let Some(seconds) = item.pointer("/time_record/event_time").and_then(Value::as_f64) else {
@@ -197,7 +197,7 @@ type Left = HashMap<Digest, usize>;
 pub(super) type Digest = [u8; 32];
 
 /// Whatever a step holds stands in the flat list too, and names its step. What stands there beside is left.
-fn in_history(place: Place<'_>, steps: &[Value], of_step: &str, history: &str, items: &[Value], found: &mut Violations) -> Left {
+fn in_history(place: JsonPath<'_>, steps: &[Value], of_step: &str, history: &str, items: &[Value], found: &mut Violations) -> Left {
     let mut left = Left::new();
     for item in items {
         *left.entry(digest(item)).or_default() += 1;
@@ -227,7 +227,7 @@ fn in_history(place: Place<'_>, steps: &[Value], of_step: &str, history: &str, i
 }
 
 /// An event that names a step stands in that step: the store links it, and its readers count on it.
-fn in_steps(place: Place<'_>, ids: &HashSet<&str>, items: &[Value], mut left: Left, found: &mut Violations) {
+fn in_steps(place: JsonPath<'_>, ids: &HashSet<&str>, items: &[Value], mut left: Left, found: &mut Violations) {
     for (index, item) in items.iter().enumerate().rev() {
         let Some(count) = left.get_mut(&digest(item)).filter(|count| **count > 0) else {
             continue;

@@ -1,26 +1,26 @@
-//! What is said and called between a question and its answer, as events.
+//! An invocation under construction: what is said and called between a question and its answer, as events.
 
 use std::collections::BTreeMap;
 
-use super::assemble::Assembly;
+use super::assembly::Assembly;
 use super::document::{Content, Event, Intermediate};
 use super::event;
-use crate::formats::LossReason;
-use crate::formats::exchange::{self, Offered};
+use crate::formats::chat::{self, OfferedTools};
 use crate::formats::ids::Ids;
 use crate::formats::json::{Json, Object, Text};
+use crate::formats::loss::LossReason;
 use crate::formats::rounds::{self, Rounds};
 use crate::run::Step;
 use crate::span::SpanId;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, NESTING_LIMIT, ScopeId};
 
-/// What an invocation grows from.
+/// An invocation under construction.
 #[derive(Default)]
 pub(super) struct Draft<'a> {
     pub(super) events: Vec<Event<'a>>,
     pub(super) answer: Option<Content<'a>>,
     /// Instructions and tools by agent.
-    pub(super) agents: BTreeMap<Text<'a>, (Vec<Text<'a>>, Offered<'a>)>,
+    pub(super) agents: BTreeMap<Text<'a>, (Vec<Text<'a>>, OfferedTools<'a>)>,
 }
 
 impl<'a> Assembly<'a, '_> {
@@ -40,45 +40,46 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    /// A piece as events; `is_answer`: its words are the final response.
-    pub(super) fn piece(
+    /// An exchange as events; `is_answer`: its words are the final response.
+    pub(super) fn exchange(
         &mut self,
         draft: &mut Draft<'a>,
         id: ScopeId,
-        piece: &Exchange<'a>,
+        exchange: &Exchange<'a>,
         is_answer: bool,
         ids: &mut Ids<'a>,
         depth: usize,
     ) {
-        let (run, span) = (self.run, self.span(piece));
-        self.lost.branch(piece, span);
-        let is_message = matches!(piece.kind, ExchangeKind::Message(_));
-        let own = piece.step.and_then(|step| step.of(run)).filter(|_| !is_message);
+        let (run, span) = (self.run, self.span(exchange));
+        self.losses.branch(exchange, span);
+        let is_message = matches!(exchange.kind, ExchangeKind::Message(_));
+        let own = exchange.step.and_then(|step| step.of(run)).filter(|_| !is_message);
         if let Some(own) = own {
             self.step(own);
             let tools = &own.operation.tool_definitions;
             if !tools.is_empty() {
-                for name in draft.agents.entry(self.author(id, Some(piece))).or_default().1.add(tools) {
-                    self.lost.add(span, format!("another definition of {name}"), LossReason::Ambiguous);
+                for name in draft.agents.entry(self.author(id, Some(exchange))).or_default().1.add(tools) {
+                    self.losses
+                        .add(span, format!("another definition of {name}"), LossReason::Ambiguous);
                 }
             }
         }
-        match piece.kind {
+        match exchange.kind {
             ExchangeKind::UserWords | ExchangeKind::AgentWords => {
                 let kind = own.map_or("words", |own| own.operation.kind.name());
-                return self.lost.add(span, format!("{kind}: its words"), LossReason::NoPlace);
+                return self.losses.add(span, format!("{kind}: its words"), LossReason::NoPlace);
             }
-            ExchangeKind::SilentTurn => self.lost.add(span, "a model call without recorded words", LossReason::NoPlace),
+            ExchangeKind::SilentTurn => self.losses.add(span, "a model call without recorded words", LossReason::NoPlace),
             ExchangeKind::Unasked if own.is_none() => {
-                for asked in &piece.calls {
+                for asked in &exchange.calls {
                     let what = format!("the result of {}, which nothing calls", asked.id);
-                    self.lost.add(None, what, LossReason::NoPlace);
+                    self.losses.add(None, what, LossReason::NoPlace);
                 }
                 return;
             }
             ExchangeKind::Unasked => {
                 let kind = own.map_or("words", |own| own.operation.kind.name());
-                self.lost.add(
+                self.losses.add(
                     span,
                     format!("function_call: no model asked for this {kind}"),
                     LossReason::Synthesized,
@@ -86,22 +87,22 @@ impl<'a> Assembly<'a, '_> {
             }
             _ => {}
         }
-        let mut parts = rounds::said(piece)
-            .map(|message| event::parts(message, span, self.lost))
+        let mut parts = rounds::assistant_message(exchange)
+            .map(|message| event::parts(message, span, self.losses))
             .unwrap_or_default();
         if is_answer {
             draft.answer = Some(event::content("model", std::mem::take(&mut parts)));
         }
         let of_model = own.filter(|own| crate::transcript::is_model_call(own));
-        let mut answered = Vec::with_capacity(piece.calls.len());
-        for asked in &piece.calls {
+        let mut answered = Vec::with_capacity(exchange.calls.len());
+        for asked in &exchange.calls {
             let (call, response) = self.call(asked, span, ids);
             parts.push(call);
             let inside = asked.tool.filter(|_| !self.cases && depth < NESTING_LIMIT);
             let called = inside.and_then(|tool| self.scopes.remove(&Some(tool)));
             answered.push((called.unwrap_or_default(), response));
         }
-        let event = event::of_model(self.author(id, Some(piece)), parts, of_model);
+        let event = event::of_model(self.author(id, Some(exchange)), parts, of_model);
         if event.content.is_some() || !event.usage_metadata.is_empty() || !event.model_version.is_null() {
             draft.events.push(event);
         }
@@ -109,20 +110,20 @@ impl<'a> Assembly<'a, '_> {
         let mut responses = Vec::new();
         for (called, response) in answered {
             if !called.is_empty() {
-                self.respond(draft, id, piece, &mut responses);
+                self.respond(draft, id, exchange, &mut responses);
             }
             for scope in called {
                 self.called(draft, scope, ids, depth + 1);
             }
             responses.extend(response);
         }
-        self.respond(draft, id, piece, &mut responses);
+        self.respond(draft, id, exchange, &mut responses);
     }
 
-    fn respond(&self, draft: &mut Draft<'a>, id: ScopeId, piece: &Exchange<'a>, responses: &mut Vec<Object<'a>>) {
+    fn respond(&self, draft: &mut Draft<'a>, id: ScopeId, exchange: &Exchange<'a>, responses: &mut Vec<Object<'a>>) {
         if !responses.is_empty() {
             draft.events.push(Event {
-                author: self.author(id, Some(piece)),
+                author: self.author(id, Some(exchange)),
                 content: Some(event::content("user", std::mem::take(responses))),
                 ..Event::default()
             });
@@ -131,17 +132,17 @@ impl<'a> Assembly<'a, '_> {
 
     /// The conversation of an agent that a tool called, as events of its own.
     fn called(&mut self, draft: &mut Draft<'a>, id: ScopeId, ids: &mut Ids<'a>, depth: usize) {
-        let pieces = self.transcript.exchanges(id);
-        let of_rounds = Rounds::of(&pieces.list);
-        self.beside(&of_rounds, &pieces.rest);
+        let exchanges = self.transcript.exchanges(id);
+        let of_rounds = Rounds::of(&exchanges.list);
+        self.outside_rounds(&of_rounds, &exchanges.rest);
         for (author, prompts) in self.prompts(id, &of_rounds.prompts) {
             draft.agents.entry(author).or_default().0.extend(prompts);
         }
         for round in &of_rounds.list {
             let mut parts = Vec::new();
-            for (message, piece) in &round.asked {
-                let span = self.span(piece);
-                parts.extend(event::parts(message, span, self.lost));
+            for (message, exchange) in &round.asked {
+                let span = self.span(exchange);
+                parts.extend(event::parts(message, span, self.losses));
             }
             if !parts.is_empty() {
                 draft.events.push(Event {
@@ -150,21 +151,21 @@ impl<'a> Assembly<'a, '_> {
                     ..Event::default()
                 });
             }
-            for piece in &round.done {
-                self.piece(draft, id, piece, false, ids, depth);
+            for exchange in &round.done {
+                self.exchange(draft, id, exchange, false, ids, depth);
             }
         }
     }
 
     fn step(&mut self, step: &'a Step) {
-        self.lost.step(self.run, step);
+        self.losses.step(self.run, step);
         if step.operation.usage.cache_write.is_some() {
-            self.lost.fact("usage.cache_write");
+            self.losses.fact("usage.cache_write");
         }
-        self.lost.fact("times of events");
+        self.losses.fact("times of events");
         if self.lists && crate::transcript::is_model_call(step) {
-            self.lost.fact("usage");
-            self.lost.fact("model");
+            self.losses.fact("usage");
+            self.losses.fact("model");
         }
     }
 
@@ -172,24 +173,24 @@ impl<'a> Assembly<'a, '_> {
     fn call(&mut self, asked: &ExchangeCall<'a>, span: Option<SpanId>, ids: &mut Ids<'a>) -> (Object<'a>, Option<Object<'a>>) {
         let run = self.run;
         let id = ids.numbered(asked.id.clone(), ':');
-        let (arguments, wrapped) = exchange::arguments(run, asked);
-        self.lost.call(asked, wrapped, span);
+        let (arguments, wrapped) = chat::arguments(run, asked);
+        self.losses.call(asked, wrapped, span);
         if id != asked.id {
-            self.lost.add(span, format!("id of {}", asked.id), LossReason::Coerced);
+            self.losses.add(span, format!("id of {}", asked.id), LossReason::Coerced);
         }
         if asked.is_made && asked.call.is_some() {
-            self.lost.add(span, format!("id of {}", asked.id), LossReason::Synthesized);
+            self.losses.add(span, format!("id of {}", asked.id), LossReason::Synthesized);
         }
-        let name = exchange::name(run, asked);
+        let name = chat::name(run, asked);
         let response = asked.results.last().map(|given| {
-            let (value, failure) = exchange::result_value(run, &self.results, *given);
+            let (value, failure) = chat::result_value(run, &self.results, *given);
             let is_text = matches!(value, Json::Text(_));
             let (response, wrapped) = event::response(id.clone(), name, value, failure);
             if wrapped {
-                self.lost.add(span, format!("response of {}", asked.id), LossReason::Coerced);
+                self.losses.add(span, format!("response of {}", asked.id), LossReason::Coerced);
             }
             if failure.is_some() && !is_text {
-                self.lost.add(span, format!("error of {}", asked.id), LossReason::NoPlace);
+                self.losses.add(span, format!("error of {}", asked.id), LossReason::NoPlace);
             }
             response
         });
@@ -227,7 +228,7 @@ pub(super) fn lists(events: Vec<Event<'_>>) -> Intermediate<'_> {
 }
 
 /// Instructions and tools as ADK has them.
-pub(super) fn details<'a>(agents: BTreeMap<Text<'a>, (Vec<Text<'a>>, Offered<'a>)>) -> Object<'a> {
+pub(super) fn details<'a>(agents: BTreeMap<Text<'a>, (Vec<Text<'a>>, OfferedTools<'a>)>) -> Object<'a> {
     let mut out = Object::new();
     for (name, (prompts, tools)) in agents {
         let mut agent = Object::from([("name", name.clone().into())]);

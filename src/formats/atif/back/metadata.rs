@@ -1,15 +1,15 @@
-//! What stands beside a step's words: where and when it was done, its counts, other facts.
+//! What a step says beside its words: its invocation, its metrics, other facts.
 
 use serde_json::{Map, Value};
 
-use super::{Result, extra, word};
-use crate::formats::back::{At, read_facts};
+use super::reader::word;
+use crate::formats::back::{At, Result, read_facts, seconds};
 use crate::operation::{Kind, Operation};
 use crate::span::UnixNanos;
 
-/// Times and place of an operation, out of NeMo's keys.
+/// What NeMo's keys `ancestry` and `invocation` say of an operation: ids, names, times.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct Invocation {
     pub(super) id: Option<String>,
     pub(super) name: Option<String>,
     pub(super) parent: Option<String>,
@@ -19,7 +19,7 @@ pub(super) struct Place {
     pub(super) running: bool,
 }
 
-impl Place {
+impl Invocation {
     pub(super) fn name(&self) -> Option<String> {
         self.name.clone()
     }
@@ -34,7 +34,7 @@ impl Place {
 pub(super) fn metrics(at: &At<'_>, operation: &mut Operation) -> Result<()> {
     let Some(metrics) = at.some("metrics") else { return Ok(()) };
     let map = metrics.object()?;
-    let more = extra(&metrics)?;
+    let more = metrics.object_of("extra")?;
     let count = |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_u64);
     let number = |map: &Map<String, Value>, key: &str| map.get(key).and_then(Value::as_f64);
     let usage = &mut operation.usage;
@@ -62,33 +62,32 @@ pub(super) fn metrics(at: &At<'_>, operation: &mut Operation) -> Result<()> {
 }
 
 /// Takes what a step, a call or a result says into an operation; what no operation has goes to its metadata.
-pub(super) fn take(mut said: Map<String, Value>, operation: &mut Operation) {
+pub(super) fn take(mut extra: Map<String, Value>, operation: &mut Operation) {
     for key in ["observed", "evidence", "role", "branch", "content_captured"] {
-        said.shift_remove(key);
+        extra.shift_remove(key);
     }
-    if let Some(kind) = word(&said, "kind").as_deref().and_then(Kind::from_name) {
+    if let Some(kind) = word(&extra, "kind").as_deref().and_then(Kind::from_name) {
         operation.kind = kind;
-        said.shift_remove("kind");
+        extra.shift_remove("kind");
     }
-    if said.get("name").and_then(Value::as_str).is_some() {
-        said.shift_remove("name");
+    if extra.get("name").and_then(Value::as_str).is_some() {
+        extra.shift_remove("name");
     }
-    read_facts(&mut said, operation);
-    operation.metadata.extend(said);
+    read_facts(&mut extra, operation);
+    operation.metadata.extend(extra);
 }
 
-/// Takes place and times out of the free space; without times of its own an operation ended when the step says.
-pub(super) fn place(extra: &mut Map<String, Value>, stamp: Option<UnixNanos>) -> Place {
+/// Takes ids and times out of the free space; without times of its own an operation ended when the step says.
+pub(super) fn invocation(extra: &mut Map<String, Value>, stamp: Option<UnixNanos>) -> Invocation {
     let mut group = |key: &str| match extra.get(key) {
         Some(Value::Object(_)) => extra.shift_remove(key).and_then(|value| value.as_object().cloned()),
         _ => None,
     };
-    let (ancestry, invocation) = (group("ancestry").unwrap_or_default(), group("invocation"));
-    let invocation = invocation.unwrap_or_default();
-    let at = |key: &str| invocation.get(key).and_then(Value::as_f64).and_then(seconds);
+    let (ancestry, times) = (group("ancestry").unwrap_or_default(), group("invocation").unwrap_or_default());
+    let at = |key: &str| times.get(key).and_then(Value::as_f64).and_then(seconds);
     let (start, end) = (at("start_timestamp"), at("end_timestamp"));
-    let running = word(&invocation, "status").as_deref() == Some("running");
-    Place {
+    let running = word(&times, "status").as_deref() == Some("running");
+    Invocation {
         id: word(&ancestry, "function_id"),
         name: word(&ancestry, "function_name"),
         parent: word(&ancestry, "parent_id"),
@@ -97,15 +96,4 @@ pub(super) fn place(extra: &mut Map<String, Value>, stamp: Option<UnixNanos>) ->
         end: end.or(stamp.filter(|_| !running)),
         running,
     }
-}
-
-/// Seconds since 1970, to the microsecond.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "in range, as the filter has it"
-)]
-fn seconds(at: f64) -> Option<UnixNanos> {
-    let in_range = (0.0..1.8e10).contains(&at);
-    in_range.then(|| UnixNanos(((at * 1e6).round() as u64).saturating_mul(1_000)))
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{Result, content};
-use crate::formats::back::{At, NoteKind, Story};
+use super::content;
+use crate::formats::back::{At, NoteKind, Result, Story};
 use crate::operation::{Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
 
 /// What our own rows have where no result was recorded.
@@ -16,7 +16,7 @@ struct Open {
     caller: Option<usize>,
 }
 
-pub(super) struct Talk<'s> {
+pub(super) struct Conversation<'s> {
     story: &'s mut Story,
     tools: Vec<ToolDefinition>,
     history: Vec<Message>,
@@ -29,7 +29,7 @@ pub(super) struct Talk<'s> {
     mark: Option<&'static str>,
 }
 
-impl<'s> Talk<'s> {
+impl<'s> Conversation<'s> {
     pub(super) fn new(story: &'s mut Story, tools: Vec<ToolDefinition>) -> Self {
         Self {
             story,

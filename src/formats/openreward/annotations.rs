@@ -1,20 +1,21 @@
-//! Judgements, guardrails and operations without a block: facts on the blocks around.
+//! Judgements, guardrails and operations without a block: facts in the metadata of the blocks around them.
 
 use super::document::SubType;
 use super::facts;
 use super::list::{Draft, List};
 use super::write::BlockWriter;
-use crate::formats::LossReason;
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
+use crate::formats::loss::LossReason;
 use crate::hash::HashMap;
 use crate::operation::{Kind, Operation};
 use crate::run::{Id, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 
 impl<'a> BlockWriter<'a, '_> {
-    /// Writes what hangs beside the blocks of this list; the outermost one also takes what has no stream of its own.
-    pub(super) fn beside(&mut self, list: &mut List<'a>, outermost: bool) {
+    /// Writes judgements, guardrails and operations without a block to the blocks of this list. The outermost list also takes what
+    /// has no stream of its own.
+    pub(super) fn annotate_list(&mut self, list: &mut List<'a>, outermost: bool) {
         let (run, plan) = (self.run, self.plan);
         let all = || run.steps.ids().collect();
         let own = || plan.steps_of(&list.streams);
@@ -31,7 +32,7 @@ impl<'a> BlockWriter<'a, '_> {
         let (authors, messages) = (Authors::of(list), Messages::of(list, |_| true));
         for (index, stream) in steps {
             let Some(step) = run.steps.get(index) else { continue };
-            if self.told.contains(&index) || matches!(step.operation.kind, Kind::Plain) {
+            if self.covered.contains(&index) || matches!(step.operation.kind, Kind::Plain) {
                 continue;
             }
             // Inside a tool: the tool's own business, but its facts are kept.
@@ -43,13 +44,13 @@ impl<'a> BlockWriter<'a, '_> {
                 self.lose(step.span_id, described(step), LossReason::NoPlace);
                 continue;
             };
-            let _ = self.told.insert(index);
-            let told = self.around(step);
+            let _ = self.covered.insert(index);
+            let facts_of_step = self.around(step);
             let Some(block) = list.block(place) else { continue };
             if step.operation.kind == Kind::Guardrail {
-                block.push_extra("guardrails", told);
+                block.push_extra("guardrails", facts_of_step);
             } else {
-                block.push("around", told);
+                block.push("around", facts_of_step);
             }
         }
     }
@@ -60,7 +61,7 @@ impl<'a> BlockWriter<'a, '_> {
             return;
         };
         if outermost && list.drafts.len() > list.start && facts::stands_for_run(step.operation.kind) {
-            let _ = self.told.insert(index);
+            let _ = self.covered.insert(index);
             self.untold(step);
         }
     }
@@ -157,18 +158,18 @@ impl<'a> BlockWriter<'a, '_> {
             }
         }
         for evaluation in &operation.evaluations {
-            let mut told = facts::evaluation(evaluation);
+            let mut evaluation_facts = facts::evaluation(evaluation);
             if let Some(span) = step.span_id {
-                told.insert("span_id", span.to_string());
+                evaluation_facts.insert("span_id", span.to_string());
             }
-            block.push_extra("evaluations", told);
+            block.push_extra("evaluations", evaluation_facts);
         }
         if rewarded && !reward.is_null() {
             block.push_extra("rewards", reward);
         }
         if let Some(judge) = judge {
             block.push("around", judge);
-            let _ = self.told.insert(index);
+            let _ = self.covered.insert(index);
         }
     }
 }

@@ -1,14 +1,15 @@
-//! What people said, and the last answer, as steps of their own.
+//! What people said as steps `user_input`, and the last answer as the step `final_output`.
 
 use serde_json::Value;
 
-use super::assemble::{Draft, Side};
 use super::document::{Body, Step as Written, UserInput};
+use super::draft::{Draft, Side};
 use super::step::{self, answer};
 use super::words::{Words, media_marks, message_words, words as words_of};
 use crate::formats::ids::Ids;
+use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{Loss, LossReason, io};
+use crate::formats::loss::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Role};
 use crate::run::{Entry, EntryKind, Run, StepId};
@@ -67,20 +68,20 @@ pub(super) fn user_inputs<'a>(
         losses,
     };
     for step in run.steps.iter().filter(|step| step.operation.kind == Kind::UserInput) {
-        if let Some(words) = step::said(&step.operation) {
+        if let Some(words) = step::user_words(&step.operation) {
             *inputs.own.entry(words.text.trim().to_owned()).or_default() += 1;
         }
     }
-    let conversations = said_here(run);
+    let conversations = user_messages(run);
     let root = run.root.and_then(|root| run.steps.get(root));
-    if let Some(said) = run.question.as_ref().filter(|said| !is_step(said.step)) {
+    if let Some(utterance) = run.question.as_ref().filter(|utterance| !is_step(utterance.step)) {
         let message = conversations.iter().find_map(|conversation| conversation.question);
-        let owner = root.or_else(|| run.steps.get(said.step));
-        if let (Some(owner), Some(words)) = (owner, question(&said.content, message)) {
+        let owner = root.or_else(|| run.steps.get(utterance.step));
+        if let (Some(owner), Some(words)) = (owner, question(&utterance.content, message)) {
             let at = root
-                .map_or(said.at, |root| root.started_at.min(said.at))
-                .min(first.unwrap_or(said.at));
-            let span = run.steps.get(said.step).and_then(|step| step.span_id);
+                .map_or(utterance.at, |root| root.started_at.min(utterance.at))
+                .min(first.unwrap_or(utterance.at));
+            let span = run.steps.get(utterance.step).and_then(|step| step.span_id);
             inputs.say(at, 0, &owner.id, span, words);
         }
     }
@@ -129,8 +130,8 @@ struct Conversation<'a> {
 /// Per top-level conversation what users said in this run: in the conversation that holds the question what came after
 /// it and pictures without words that came with it, in any other what came after the history that its first model call
 /// brought along.
-fn said_here(run: &Run) -> Vec<Conversation<'_>> {
-    let mut question = run.question.as_ref().filter(|said| said.in_conversation);
+fn user_messages(run: &Run) -> Vec<Conversation<'_>> {
+    let mut question = run.question.as_ref().filter(|utterance| utterance.in_conversation);
     let mut out = Vec::new();
     for scope in run.scopes.iter().filter(|scope| scope.called_by.is_none() && !scope.aside) {
         let user = |entry: &'_ Entry| matches!(&entry.kind, EntryKind::Message(message) if message.role == Role::User);
@@ -143,7 +144,7 @@ fn said_here(run: &Run) -> Vec<Conversation<'_>> {
             .map(|(at, _)| at + 1)
             .last()
             .unwrap_or(0);
-        let found = question.and_then(|said| position(&scope.conversation, said.content.as_str()?.trim()));
+        let found = question.and_then(|utterance| position(&scope.conversation, utterance.content.as_str()?.trim()));
         let mut messages: Vec<&Entry> = Vec::new();
         let mut holds = None;
         for (at, entry) in scope.conversation.iter().enumerate().filter(|(_, entry)| user(entry)) {
@@ -179,28 +180,31 @@ fn position(conversation: &[Entry], asked: &str) -> Option<usize> {
 
 /// The last answer; one with pictures as the model gave it.
 pub(super) fn final_output<'a>(run: &'a Run, ids: &mut Ids<'a>) -> Option<Draft<'a>> {
-    let said = run.answer.as_ref()?;
+    let utterance = run.answer.as_ref()?;
     if run
         .steps
-        .get(said.step)
+        .get(utterance.step)
         .is_some_and(|step| step.operation.kind == Kind::FinalOutput)
     {
         return None;
     }
-    let owner = run.root.and_then(|root| run.steps.get(root)).or_else(|| run.steps.get(said.step))?;
-    let turn = || run.steps.get(said.step)?.operation.output_messages.as_deref()?.first();
+    let owner = run
+        .root
+        .and_then(|root| run.steps.get(root))
+        .or_else(|| run.steps.get(utterance.step))?;
+    let turn = || run.steps.get(utterance.step)?.operation.output_messages.as_deref()?.first();
     let content = turn()
-        .filter(|message| message.has_media() && said.content.as_str() == Some(&*io::content(message)))
+        .filter(|message| message.has_media() && utterance.content.as_str() == Some(&*io::content(message)))
         .map(io::chat_content);
     let last = run.steps.iter().map(|step| step.started_at).max()?;
     Some(Draft {
-        at: run.ended_at.unwrap_or(said.at).max(last),
+        at: run.ended_at.unwrap_or(utterance.at).max(last),
         place: (usize::MAX, Side::After),
         step: Written {
             step_id: ids.numbered(format!("{}:out", owner.id), ':'),
             timestamp: Text::default(),
             parent_step_id: None,
-            body: answer(content.unwrap_or_else(|| Json::from(&said.content)))?,
+            body: answer(content.unwrap_or_else(|| Json::from(&utterance.content)))?,
             metadata: None,
         },
     })

@@ -1,4 +1,4 @@
-//! A scope's messages among those of all scopes, which model events name by their place.
+//! The threads of all scopes. Their messages stand in one pool, and model events name them by their places there.
 
 use super::message;
 use crate::formats::calls::Results;
@@ -9,17 +9,17 @@ use crate::hash::HashMap;
 use crate::run::{IdVec, Run};
 use crate::transcript::{ExchangeKind, ScopeId, Transcript};
 
-/// What the lists of a log are made of.
-pub(super) struct Telling<'a> {
+/// The threads of a run.
+pub(super) struct Threads<'a> {
     pub(super) run: &'a Run,
     pub(super) results: Results<'a>,
-    pub(super) told: ConversationWords<'a>,
+    pub(super) words: ConversationWords<'a>,
     /// By scope.
-    talks: IdVec<ScopeId, Talk<'a>>,
+    by_scope: IdVec<ScopeId, PooledThread<'a>>,
 }
 
-/// A scope's thread.
-pub(super) struct Talk<'a> {
+/// A scope's thread, whose messages stand in the pool.
+pub(super) struct PooledThread<'a> {
     pub(super) thread: Thread<'a>,
     /// The place of its first message.
     first: usize,
@@ -33,62 +33,62 @@ pub(super) struct Talk<'a> {
     results: HashMap<(usize, usize), usize>,
 }
 
-impl<'a> Telling<'a> {
+impl<'a> Threads<'a> {
     /// `main`: the scopes around whose conversations the run's question and answer stand.
     pub(super) fn of(run: &'a Run, transcript: &Transcript<'a>, main: &[ScopeId]) -> Self {
         let (results, mut first) = (Results::of(run), 0);
-        let mut talks = IdVec::with_capacity(run.scopes.len());
+        let mut by_scope = IdVec::with_capacity(run.scopes.len());
         for (scope, _) in transcript.homes() {
-            let outside = |is_here: bool| move |said: &&crate::run::Utterance| is_here && !said.in_conversation;
+            let outside = |is_here: bool| move |utterance: &&crate::run::Utterance| is_here && !utterance.in_conversation;
             let question = run.question.as_ref().filter(outside(main.first() == Some(&scope)));
             let answer = run.answer.as_ref().filter(outside(main.last() == Some(&scope)));
             let thread = Thread::of(run, &results, transcript.exchanges(scope), question, answer);
-            let talk = Talk::of(thread, first);
-            first += talk.thread.nodes.len();
-            talks.push(talk);
+            let pooled = PooledThread::of(thread, first);
+            first += pooled.thread.nodes.len();
+            by_scope.push(pooled);
         }
         Self {
             run,
             results,
-            told: ConversationWords::of(run),
-            talks,
+            words: ConversationWords::of(run),
+            by_scope,
         }
     }
 
-    pub(super) fn talk(&self, scope: ScopeId) -> Option<&Talk<'a>> {
-        self.talks.get(scope)
+    pub(super) fn pooled(&self, scope: ScopeId) -> Option<&PooledThread<'a>> {
+        self.by_scope.get(scope)
     }
 
     /// The messages of all scopes.
     pub(super) fn pool(&self) -> Json<'a> {
         let messages = self
-            .talks
+            .by_scope
             .iter()
-            .flat_map(|talk| (0..talk.thread.nodes.len()).filter_map(|at| talk.message(self.run, at)));
+            .flat_map(|pooled| (0..pooled.thread.nodes.len()).filter_map(|at| pooled.message(self.run, at)));
         messages.collect()
     }
 
     /// The conversation of a scope as it was at the end.
     pub(super) fn messages(&self, scope: ScopeId) -> Vec<Object<'a>> {
-        let Some(talk) = self.talk(scope) else { return Vec::new() };
-        let path = talk.thread.path(talk.thread.tip()).into_iter();
-        path.filter_map(|at| talk.message(self.run, at)).collect()
+        let Some(pooled) = self.pooled(scope) else { return Vec::new() };
+        let path = pooled.thread.path(pooled.thread.tip()).into_iter();
+        path.filter_map(|at| pooled.message(self.run, at)).collect()
     }
 
     /// What a person or a program gave before the first turn: text, if a person alone spoke.
     pub(super) fn input(&self, main: &[ScopeId]) -> Json<'a> {
-        for talk in main.iter().filter_map(|scope| self.talk(*scope)) {
+        for pooled in main.iter().filter_map(|scope| self.pooled(*scope)) {
             let is_work = |item: &Item<'_>| {
                 matches!(
-                    item.piece.kind,
+                    item.exchange.kind,
                     ExchangeKind::Turn(_) | ExchangeKind::SilentTurn | ExchangeKind::Unasked
                 )
             };
-            let first = talk.thread.items.iter().position(is_work).unwrap_or(usize::MAX);
+            let first = pooled.thread.items.iter().position(is_work).unwrap_or(usize::MAX);
             let is_before = |item: Option<usize>, at: usize| item.map_or(at == 0, |item| item < first);
-            let nodes = talk.thread.nodes.iter().enumerate();
+            let nodes = pooled.thread.nodes.iter().enumerate();
             let count = nodes.take_while(|(at, node)| is_before(node.item, *at)).count();
-            let list: Vec<_> = (0..count).filter_map(|at| talk.message(self.run, at)).collect();
+            let list: Vec<_> = (0..count).filter_map(|at| pooled.message(self.run, at)).collect();
             if let [only] = list.as_slice()
                 && only.get("role").is_some_and(|role| role.as_str() == Some("user"))
                 && let Some(words) = only.get("content").filter(|content| content.as_str().is_some())
@@ -103,7 +103,7 @@ impl<'a> Telling<'a> {
     }
 }
 
-impl<'a> Talk<'a> {
+impl<'a> PooledThread<'a> {
     fn of(thread: Thread<'a>, first: usize) -> Self {
         let mut rows: Vec<usize> = Vec::with_capacity(thread.nodes.len());
         let mut results = HashMap::default();
@@ -118,7 +118,7 @@ impl<'a> Talk<'a> {
             }
         }
         let mut read = vec![false; rows.len()];
-        let is_call = |item: &&Item<'_>| matches!(item.piece.kind, ExchangeKind::Turn(_) | ExchangeKind::SilentTurn);
+        let is_call = |item: &&Item<'_>| matches!(item.exchange.kind, ExchangeKind::Turn(_) | ExchangeKind::SilentTurn);
         for item in thread.items.iter().filter(is_call) {
             let mut next = item.before;
             while let Some(unread) = next.and_then(|at| read.get_mut(at)).filter(|read| !**read) {

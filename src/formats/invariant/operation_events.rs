@@ -1,11 +1,12 @@
-//! Events that no conversation has: words that agents alone hold, calls that no model's output shows, operations that
-//! stand on their own.
+//! Events made of operations, not of a conversation: words that agents alone hold, calls that no model's output shows,
+//! operations on their own.
 
 use super::content;
 use super::document::Message;
 use super::list::{List, Output, call};
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::{LossReason, calls, io};
+use crate::formats::loss::LossReason;
+use crate::formats::{calls, io};
 use crate::operation::Kind;
 use crate::run::{CallEntry, Run, Step, StepId};
 use crate::span::UnixNanos;
@@ -35,7 +36,7 @@ impl<'a> List<'a, '_> {
     }
 
     /// A person's words or answer that an operation tells of, with what else it says.
-    pub(super) fn told(&mut self, role: &'static str, content: Json<'a>, index: StepId) {
+    pub(super) fn operation_words(&mut self, role: &'static str, content: Json<'a>, index: StepId) {
         let Some(step) = self.step(Some(index)) else { return };
         self.words(role, content, index, step.end_or_start());
         if let Some(draft) = self.drafts.last_mut().filter(|draft| draft.steps == [index]) {
@@ -112,9 +113,9 @@ impl<'a> List<'a, '_> {
             }
         };
         let mut arguments = Object::new();
-        let mut said = content::metadata(self.run, step);
+        let mut metadata = content::metadata(self.run, step);
         for group in ["memory", "state"] {
-            if let Some(Json::Object(map)) = said.remove(group) {
+            if let Some(Json::Object(map)) = metadata.remove(group) {
                 arguments.extend(map);
             }
         }

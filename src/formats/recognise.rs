@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::error::DisassembleError;
-use crate::formats::{AnyFormat, by_id};
+use super::any::AnyFormat;
+use super::back::DisassembleError;
+use super::registry::by_id;
 
 /// The documents in a value: the value itself, or the members of a list of documents.
 pub(in crate::formats) fn documents(value: &Value, path: String) -> Vec<(String, &Value)> {

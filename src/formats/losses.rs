@@ -1,8 +1,9 @@
-//! What a format of chat turns has no place for, collected while a conversation is told.
+//! The losses of a format of chat turns, collected while a conversation is written.
 
 use std::collections::BTreeSet;
 
-use super::{Loss, LossReason, facts};
+use super::facts;
+use super::loss::{Loss, LossReason};
 use crate::operation::{Message, Part};
 use crate::run::{Run, Step};
 use crate::span::SpanId;
@@ -10,7 +11,7 @@ use crate::transcript::{Exchange, ExchangeCall};
 
 /// The losses of a document.
 #[derive(Debug, Default)]
-pub(in crate::formats) struct Lost {
+pub(in crate::formats) struct Losses {
     losses: Vec<Loss>,
     /// Facts of operations without a place, each named once.
     facts: BTreeSet<String>,
@@ -18,7 +19,7 @@ pub(in crate::formats) struct Lost {
     placed: &'static [&'static str],
 }
 
-impl Lost {
+impl Losses {
     /// Nothing lost yet. `placed`: the facts that the format has a place for, by their names in [`facts::all`].
     pub(in crate::formats) fn new(placed: &'static [&'static str]) -> Self {
         Self { placed, ..Self::default() }
@@ -35,10 +36,10 @@ impl Lost {
 
     /// The facts of an operation that the document tells of.
     pub(in crate::formats) fn step(&mut self, run: &Run, step: &Step) {
-        let said = facts::all(run, step);
-        let keys = said.iter().map(|(key, _)| key);
+        let all = facts::all(run, step);
+        let keys = all.iter().map(|(key, _)| key);
         self.facts.extend(keys.filter(|key| !self.placed.contains(key)).map(str::to_owned));
-        if step.operation.output_messages.as_ref().is_some_and(|said| said.len() > 1) {
+        if step.operation.output_messages.as_ref().is_some_and(|messages| messages.len() > 1) {
             self.add(step.span_id, "other choices", LossReason::NoPlace);
         }
     }
@@ -51,9 +52,9 @@ impl Lost {
         }
     }
 
-    /// An edited history before a piece.
-    pub(in crate::formats) fn branch(&mut self, piece: &Exchange<'_>, span: Option<SpanId>) {
-        if piece.branch {
+    /// An edited history before an exchange.
+    pub(in crate::formats) fn branch(&mut self, exchange: &Exchange<'_>, span: Option<SpanId>) {
+        if exchange.branch {
             self.add(span, "the history was edited before this message", LossReason::Ambiguous);
         }
     }

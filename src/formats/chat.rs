@@ -1,4 +1,4 @@
-//! What calls ask for and what comes back, and the tools that were offered, as chat formats write them.
+//! Messages, tool calls, their results and the offered tools, as chat formats write them.
 
 use std::collections::hash_map::Entry;
 
@@ -61,12 +61,12 @@ pub(crate) fn result_value<'a>(run: &'a Run, results: &Results<'a>, given: CallR
 
 /// Tools in OpenAI's function form.
 #[derive(Debug, Default)]
-pub(crate) struct Offered<'a> {
+pub(crate) struct OfferedTools<'a> {
     list: Vec<&'a ToolDefinition>,
     by_name: HashMap<&'a str, &'a ToolDefinition>,
 }
 
-impl<'a> Offered<'a> {
+impl<'a> OfferedTools<'a> {
     /// Adds those that a model call was offered. Names of tools that stand there with another definition come back.
     pub(crate) fn add(&mut self, definitions: &'a [ToolDefinition]) -> Vec<&'a str> {
         let mut differing = Vec::new();

@@ -1,4 +1,4 @@
-//! Operations that have no event of their own: what they say stands in the metadata of the events around them.
+//! Operations without an event: what they say goes to `operations` in the metadata of the event around them.
 
 use super::list::List;
 use crate::formats::json::{Json, Object, Text, trimmed};
@@ -12,12 +12,12 @@ impl<'a> List<'a, '_> {
         self.hear();
         for &index in steps {
             let Some(step) = self.step(Some(index)) else { continue };
-            let Some(said) = self.around(step) else { continue };
+            let Some(content) = self.around(step) else { continue };
             let home = self.event_around(index);
             let home = home.or_else(|| self.first_since(step.end_or_start()));
             let home = home.or_else(|| self.drafts.iter().rposition(|draft| !draft.gone));
             match home.and_then(|home| self.drafts.get_mut(home)) {
-                Some(draft) => draft.metadata.push("operations", said),
+                Some(draft) => draft.metadata.push("operations", content),
                 None => self.unsettled.push(index),
             }
         }
@@ -39,16 +39,16 @@ impl<'a> List<'a, '_> {
         if matches!(step.operation.kind, Kind::Plain | Kind::Detail) {
             return None;
         }
-        let mut said = facts::in_and_out(self.run, self.facts.results(), step);
+        let mut content = facts::in_and_out(self.run, self.facts.results(), step);
         let is_tool = step.operation.kind == Kind::Tool;
-        if !said.is_empty() && (is_tool || matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)) {
+        if !content.is_empty() && (is_tool || matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)) {
             let outside = self.outside(step);
-            said.retain(|_, value| !self.is_told(value, &outside));
+            content.retain(|_, value| !self.is_told(value, &outside));
         }
-        said.extend(facts::all(self.run, step));
+        content.extend(facts::all(self.run, step));
         let mut out = facts::identity(step);
-        (is_tool || !said.is_empty()).then(|| {
-            out.extend(said);
+        (is_tool || !content.is_empty()).then(|| {
+            out.extend(content);
             out
         })
     }
@@ -78,8 +78,8 @@ impl<'a> List<'a, '_> {
     fn outside(&self, step: &Step) -> Vec<Text<'a>> {
         let run = self.run;
         let mut out = Vec::new();
-        for said in [&run.question, &run.answer].into_iter().flatten() {
-            texts(&Json::from(&said.content), &mut out);
+        for utterance in [&run.question, &run.answer].into_iter().flatten() {
+            texts(&Json::from(&utterance.content), &mut out);
         }
         let caller = run.scopes.get(step.scope).and_then(|scope| run.steps.get(scope.called_by?));
         if let Some(caller) = caller {
@@ -99,7 +99,7 @@ impl<'a> List<'a, '_> {
         value.is_null()
             || text.is_empty()
             || self.heard.0.contains(text)
-            || outside.iter().any(|said| said == text)
+            || outside.iter().any(|words| words == text)
             || only(value).is_some_and(|inner| self.is_told(&inner, outside))
     }
 }

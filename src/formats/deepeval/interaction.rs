@@ -1,12 +1,13 @@
-//! A round of a conversation as a case tells it.
+//! A round of a conversation, as a case has it.
 
 use super::document::Turn;
-use crate::formats::calls::Results;
-use crate::formats::exchange::{self, Offered};
+use crate::formats::calls::{self, Results};
+use crate::formats::chat::{self, OfferedTools};
+use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::lost::Lost;
+use crate::formats::loss::LossReason;
+use crate::formats::losses::Losses;
 use crate::formats::rounds::{self, Round};
-use crate::formats::{LossReason, calls, io};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message};
 use crate::run::{Run, Step, StepId};
@@ -65,79 +66,86 @@ pub(super) struct Interaction<'a> {
 }
 
 impl<'a> Interaction<'a> {
-    pub(super) fn of(source: &Source<'a>, round: &Round<'a, '_>, offered: &mut Offered<'a>, lost: &mut Lost) -> Self {
-        let mut told = Self {
+    pub(super) fn of(source: &Source<'a>, round: &Round<'a, '_>, offered: &mut OfferedTools<'a>, losses: &mut Losses) -> Self {
+        let mut interaction = Self {
             is_old: round.is_old(),
             ..Self::default()
         };
-        for (message, piece) in &round.asked {
-            let span = span(source.run, piece);
-            lost.branch(piece, span);
+        for (message, exchange) in &round.asked {
+            let span = span(source.run, exchange);
+            losses.branch(exchange, span);
             if let crate::operation::Role::Other(word) = &message.role {
-                lost.add(span, format!("role {word}"), LossReason::Coerced);
+                losses.add(span, format!("role {word}"), LossReason::Coerced);
             }
-            let words = words(message, span, lost);
-            join(&mut told.input, words);
+            let words = words(message, span, losses);
+            join(&mut interaction.input, words);
         }
         let answer = round.answer();
-        for (at, piece) in round.done.iter().enumerate() {
-            told.piece(source, piece, answer == Some(at), offered, lost);
+        for (at, exchange) in round.done.iter().enumerate() {
+            interaction.exchange(source, exchange, answer == Some(at), offered, losses);
         }
-        told
+        interaction
     }
 
-    fn piece(&mut self, source: &Source<'a>, piece: &Exchange<'a>, is_answer: bool, offered: &mut Offered<'a>, lost: &mut Lost) {
+    fn exchange(
+        &mut self,
+        source: &Source<'a>,
+        exchange: &Exchange<'a>,
+        is_answer: bool,
+        offered: &mut OfferedTools<'a>,
+        losses: &mut Losses,
+    ) {
         let run = source.run;
-        let own = piece.step.and_then(|step| step.of(run));
+        let own = exchange.step.and_then(|step| step.of(run));
         let span = own.and_then(|own| own.span_id);
         self.span = self.span.or(span);
-        lost.branch(piece, span);
-        let is_message = matches!(piece.kind, ExchangeKind::Message(_));
+        losses.branch(exchange, span);
+        let is_message = matches!(exchange.kind, ExchangeKind::Message(_));
         if let Some(own) = own.filter(|_| !is_message) {
-            self.step(run, own, lost);
+            self.step(run, own, losses);
             for name in offered.add(&own.operation.tool_definitions) {
-                lost.add(span, format!("another definition of {name}"), LossReason::Ambiguous);
+                losses.add(span, format!("another definition of {name}"), LossReason::Ambiguous);
             }
         }
         let mut reasoning = None;
-        if let Some(message) = rounds::said(piece) {
-            let words = words(message, span, lost);
-            lost.opaque(message, span);
+        if let Some(message) = rounds::assistant_message(exchange) {
+            let words = words(message, span, losses);
+            losses.opaque(message, span);
             let thoughts = io::reasoning(message).unwrap_or_default();
-            if piece.calls.is_empty() {
+            if exchange.calls.is_empty() {
                 self.thoughts.extend(Some(thoughts).filter(|thoughts| !thoughts.is_empty()));
             } else {
                 join(&mut reasoning, thoughts);
             }
             if is_answer {
                 self.output = Some(words);
-            } else if piece.calls.is_empty() {
+            } else if exchange.calls.is_empty() {
                 self.earlier.extend(Some(words).filter(|words| !words.trim().is_empty()));
             } else if !words.trim().is_empty() {
-                lost.add(span, "words beside calls became their reasoning", LossReason::Coerced);
+                losses.add(span, "words beside calls became their reasoning", LossReason::Coerced);
                 join(&mut reasoning, words);
             }
         }
-        match piece.kind {
-            ExchangeKind::SilentTurn => lost.add(span, "a model call without recorded words", LossReason::NoPlace),
+        match exchange.kind {
+            ExchangeKind::SilentTurn => losses.add(span, "a model call without recorded words", LossReason::NoPlace),
             ExchangeKind::UserWords | ExchangeKind::AgentWords => {
                 let kind = own.map_or("words", |own| own.operation.kind.name());
-                lost.add(span, format!("{kind}: its words"), LossReason::NoPlace);
+                losses.add(span, format!("{kind}: its words"), LossReason::NoPlace);
             }
             ExchangeKind::Unasked if own.is_some_and(is_search) => {
-                own.into_iter().for_each(|own| self.search(source, own, lost));
+                own.into_iter().for_each(|own| self.search(source, own, losses));
                 return;
             }
             _ => {}
         }
-        for asked in &piece.calls {
-            self.call(source, asked, reasoning.take().filter(|words| !words.is_empty()), span, lost);
+        for asked in &exchange.calls {
+            self.call(source, asked, reasoning.take().filter(|words| !words.is_empty()), span, losses);
         }
     }
 
     /// The counts and facts of an operation.
-    fn step(&mut self, run: &'a Run, own: &'a Step, lost: &mut Lost) {
-        lost.step(run, own);
+    fn step(&mut self, run: &'a Run, own: &'a Step, losses: &mut Losses) {
+        losses.step(run, own);
         let operation = &own.operation;
         if let Some(model) = operation.model.name()
             && !self.models.contains(&model)
@@ -154,35 +162,42 @@ impl<'a> Interaction<'a> {
         self.to = self.to.max(Some(own.end_or_start()));
     }
 
-    fn call(&mut self, source: &Source<'a>, asked: &ExchangeCall<'a>, reasoning: Option<Text<'a>>, span: Option<SpanId>, lost: &mut Lost) {
+    fn call(
+        &mut self,
+        source: &Source<'a>,
+        asked: &ExchangeCall<'a>,
+        reasoning: Option<Text<'a>>,
+        span: Option<SpanId>,
+        losses: &mut Losses,
+    ) {
         let run = source.run;
         if asked.call.is_none() && asked.tool.is_none() {
             let what = format!("the result of {}, which nothing calls", asked.id);
-            return lost.add(span, what, LossReason::NoPlace);
+            return losses.add(span, what, LossReason::NoPlace);
         }
-        let (arguments, wrapped) = exchange::arguments(run, asked);
-        lost.call(asked, wrapped, span);
-        lost.fact("ids of calls");
-        let mut call = Object::from([("name", exchange::name(run, asked).into()), ("input_parameters", arguments.into())]);
+        let (arguments, wrapped) = chat::arguments(run, asked);
+        losses.call(asked, wrapped, span);
+        losses.fact("ids of calls");
+        let mut call = Object::from([("name", chat::name(run, asked).into()), ("input_parameters", arguments.into())]);
         if let Some(given) = asked.results.last() {
-            let (output, failure) = exchange::result_value(run, &source.results, *given);
+            let (output, failure) = chat::result_value(run, &source.results, *given);
             call.add("output", output);
             if failure.is_some() {
-                lost.add(span, format!("error of {}", asked.id), LossReason::Coerced);
+                losses.add(span, format!("error of {}", asked.id), LossReason::Coerced);
             }
         }
         call.add_filled("reasoning", reasoning);
         self.tools.push(call);
         let Some(tool) = asked.tool else { return };
-        tool.of(run).into_iter().for_each(|tool| self.step(run, tool, lost));
+        tool.of(run).into_iter().for_each(|tool| self.step(run, tool, losses));
         for search in source.searches.get(&tool).into_iter().flatten() {
-            self.search(source, search, lost);
+            self.search(source, search, losses);
         }
     }
 
-    fn search(&mut self, source: &Source<'a>, own: &'a Step, lost: &mut Lost) {
+    fn search(&mut self, source: &Source<'a>, own: &'a Step, losses: &mut Losses) {
         if io::input(source.run, own).is_some() {
-            lost.add(own.span_id, "retrieval: its query", LossReason::NoPlace);
+            losses.add(own.span_id, "retrieval: its query", LossReason::NoPlace);
         }
         let found = own.operation.search.as_ref().and_then(|search| search.documents.as_ref());
         let mut texts: Vec<Text<'a>> = Vec::new();
@@ -193,13 +208,13 @@ impl<'a> Interaction<'a> {
                     .iter()
                     .any(|found| found.score.is_some() || found.id.is_some() || !found.metadata.is_empty())
                 {
-                    lost.fact("ids, scores and metadata of documents");
+                    losses.fact("ids, scores and metadata of documents");
                 }
             }
             None => texts.extend(io::output(&source.results, own).map(Json::into_text)),
         }
         if let Some(failure) = &own.operation.failure {
-            lost.add(
+            losses.add(
                 own.span_id,
                 format!("error of retrieval: {}", calls::error_text(failure)),
                 LossReason::NoPlace,
@@ -277,16 +292,16 @@ fn add(sum: &mut Option<u64>, count: Option<u64>) {
 }
 
 /// The words of a message.
-pub(super) fn words<'a>(message: &'a Message, span: Option<SpanId>, lost: &mut Lost) -> Text<'a> {
-    let (words, has_media) = exchange::content(message);
+pub(super) fn words<'a>(message: &'a Message, span: Option<SpanId>, losses: &mut Losses) -> Text<'a> {
+    let (words, has_media) = chat::content(message);
     if has_media {
-        lost.add(span, "content: a part that is no text", LossReason::Coerced);
+        losses.add(span, "content: a part that is no text", LossReason::Coerced);
     }
     words
 }
 
-pub(super) fn span(run: &Run, piece: &Exchange<'_>) -> Option<SpanId> {
-    piece.step.and_then(|step| step.of(run))?.span_id
+pub(super) fn span(run: &Run, exchange: &Exchange<'_>) -> Option<SpanId> {
+    exchange.step.and_then(|step| step.of(run))?.span_id
 }
 
 /// Puts words after others.

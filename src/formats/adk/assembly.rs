@@ -1,0 +1,76 @@
+//! What all cases of a run need.
+
+use std::collections::BTreeMap;
+
+use crate::formats::calls::Results;
+use crate::formats::chat;
+use crate::formats::json::Text;
+use crate::formats::loss::LossReason;
+use crate::formats::losses::Losses;
+use crate::formats::rounds::Rounds;
+use crate::hash::HashSet;
+use crate::operation::{Kind, Message};
+use crate::run::Run;
+use crate::span::SpanId;
+use crate::transcript::{Exchange, ScopeId, StepId, Transcript};
+
+/// A run and what its cases share.
+pub(super) struct Assembly<'a, 'l> {
+    pub(super) run: &'a Run,
+    /// Calls, responses and words as lists instead of events.
+    pub(super) lists: bool,
+    /// Called agents as cases of their own instead of events.
+    pub(super) cases: bool,
+    pub(super) results: Results<'a>,
+    pub(super) transcript: Transcript<'a>,
+    /// Conversations that nothing tells of yet, by the tool that called the agent.
+    pub(super) scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
+    pub(super) losses: &'l mut Losses,
+}
+
+impl<'a> Assembly<'a, '_> {
+    /// What stands outside the rounds.
+    pub(super) fn outside_rounds(&mut self, rounds: &Rounds<'a, '_>, rest: &[StepId]) {
+        for exchange in &rounds.strays {
+            self.losses.add(self.span(exchange), "a result of no call", LossReason::NoPlace);
+        }
+        for step in rest.iter().filter_map(|id| id.of(self.run)) {
+            self.losses.step(self.run, step);
+            let is_told = step.operation.state.is_some();
+            if !is_told && !matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
+                self.losses.add(step.span_id, step.operation.kind.name(), LossReason::NoPlace);
+            }
+        }
+    }
+
+    /// What the system said to each agent.
+    pub(super) fn prompts(&mut self, id: ScopeId, prompts: &[(&'a Message, &Exchange<'a>)]) -> BTreeMap<Text<'a>, Vec<Text<'a>>> {
+        let mut known = HashSet::default();
+        let mut out: BTreeMap<Text<'a>, Vec<Text<'a>>> = BTreeMap::new();
+        for (message, exchange) in prompts {
+            let (words, has_media) = chat::content(message);
+            if has_media {
+                self.losses
+                    .add(self.span(exchange), "instructions: a part that is no text", LossReason::Coerced);
+            }
+            if known.insert(words.trim().to_owned()) {
+                out.entry(self.author(id, Some(exchange))).or_default().push(words);
+            }
+        }
+        out
+    }
+
+    /// The agent whose operation an exchange is: agents to which a run is passed on speak in one conversation.
+    pub(super) fn author(&self, id: ScopeId, exchange: Option<&Exchange<'a>>) -> Text<'a> {
+        let run = self.run;
+        let agent = |scope: ScopeId| run.scopes.get(scope)?.agent.as_deref();
+        let step = exchange.and_then(|exchange| exchange.step?.of(run));
+        let own = step.and_then(|step| step.operation.agent.name.as_deref().or_else(|| agent(step.scope)));
+        let name = own.or_else(|| agent(id)).or(run.agent.name.as_deref());
+        name.filter(|name| !name.is_empty()).unwrap_or("unknown").into()
+    }
+
+    pub(super) fn span(&self, exchange: &Exchange<'a>) -> Option<SpanId> {
+        exchange.step.and_then(|step| step.of(self.run))?.span_id
+    }
+}

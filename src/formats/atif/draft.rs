@@ -1,0 +1,115 @@
+//! A trajectory under construction.
+
+use super::document::{Step, Trajectory, VERSION, VERSION_WITH_SOUND};
+use crate::formats::chat::OfferedTools;
+use crate::formats::choice::Options;
+use crate::formats::facts;
+use crate::formats::format::Assembled;
+use crate::formats::ids::Ids;
+use crate::formats::json::{Json, Object};
+use crate::formats::loss::{Loss, LossReason};
+use crate::run::Run;
+use crate::transcript::ScopeId;
+
+/// Its steps, and what they add to the whole.
+#[derive(Default)]
+pub(super) struct Draft<'a> {
+    pub(super) steps: Vec<Step<'a>>,
+    pub(super) ids: Ids<'a>,
+    pub(super) losses: Vec<Loss>,
+    pub(super) subagents: Vec<Trajectory<'a>>,
+    pub(super) tools: OfferedTools<'a>,
+    /// In US dollars, with sub-agents.
+    pub(super) cost: Option<f64>,
+    pub(super) extra: Object<'a>,
+    /// Whether images and sounds that are recorded inline become files.
+    pub(super) keeps_media: bool,
+    pub(super) has_sound: bool,
+}
+
+impl<'a> Draft<'a> {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            keeps_media: options.is("atif.media", "files"),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn spend(&mut self, cost: Option<f64>) {
+        if let Some(cost) = cost {
+            self.cost = Some(self.cost.unwrap_or_default() + cost);
+        }
+    }
+
+    /// The trajectory; where it has no step, its losses.
+    pub(super) fn finish(self, run: &'a Run, scope: Option<ScopeId>, id: String) -> Result<Assembled<Trajectory<'a>>, Vec<Loss>> {
+        let Self {
+            steps,
+            mut losses,
+            subagents,
+            tools,
+            cost,
+            extra,
+            has_sound,
+            ..
+        } = self;
+        if steps.is_empty() {
+            return Err(losses);
+        }
+        let scope = scope.and_then(|scope| run.scopes.get(scope));
+        let name = scope.and_then(|scope| scope.agent.as_ref()).or(run.agent.name.as_ref());
+        let versions = [&run.agent.version, &run.agent.framework_version];
+        let version = versions.into_iter().flatten().find(|version| !version.is_empty());
+        let mut agent = Object::new();
+        for (key, value) in [("name", name.filter(|name| !name.is_empty())), ("version", version)] {
+            if value.is_none() {
+                losses.push(Loss::new(None, format!("agent.{key}"), LossReason::Synthesized));
+            }
+            agent.add(key, value.map_or("unknown", String::as_str));
+        }
+        agent.add_filled("model_name", steps.iter().find_map(|step| step.model_name.clone()));
+        agent.add_filled("tool_definitions", tools.list());
+        let about = [
+            ("framework", &run.agent.framework),
+            ("framework_version", &run.agent.framework_version),
+        ];
+        let about = facts::filled(about.map(|(key, value)| (key, value.as_ref().into())));
+        agent.add_filled("extra", about);
+        let mut sums = Object::new();
+        for (sum, key) in [
+            ("prompt", "prompt_tokens"),
+            ("completion", "completion_tokens"),
+            ("cached", "cached_tokens"),
+        ] {
+            let counts = steps.iter().filter_map(|step| match step.metrics.as_ref()?.get(key)?.into_owned() {
+                Json::Number(count) => count.as_u64(),
+                _ => None,
+            });
+            let total = counts.fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(count)));
+            sums.add_filled(format!("total_{sum}_tokens"), total);
+        }
+        sums.add_filled("total_cost_usd", cost);
+        sums.add("total_steps", steps.len());
+        let mut steps = steps;
+        for (step, id) in steps.iter_mut().zip(1..) {
+            step.step_id = id;
+        }
+        let document = Trajectory {
+            schema_version: version_of(has_sound, &subagents).into(),
+            session_id: run.session_id.as_ref().map_or_else(|| run.trace_id.to_string().into(), Into::into),
+            trajectory_id: id.into(),
+            agent,
+            steps,
+            final_metrics: sums,
+            subagent_trajectories: subagents,
+            extra,
+        };
+        Ok(Assembled { document, losses })
+    }
+}
+
+/// Sounds came with version 1.8; some readers know none later than 1.7.
+fn version_of(has_sound: bool, subagents: &[Trajectory<'_>]) -> &'static str {
+    let of_inner = subagents.iter().any(|inner| inner.schema_version == VERSION_WITH_SOUND);
+    if has_sound || of_inner { VERSION_WITH_SOUND } else { VERSION }
+}

@@ -1,0 +1,17 @@
+//! What reads a format's documents.
+
+use serde_json::Value;
+
+use super::at::At;
+use super::error::DisassembleError;
+use super::note::Note;
+use super::story::Story;
+
+/// Reads one document; the place of the document is where refusals begin to count.
+pub(in crate::formats) type Reader = fn(&At<'_>) -> Result<Vec<Story>, DisassembleError>;
+
+/// Joins the files that a document names to one document; `None` where it names none that can be had.
+pub(in crate::formats) type Gather = fn(&Value, &mut Beside<'_>, &mut Vec<Note>) -> Option<Value>;
+
+/// A document that another one names: what it holds, if it can be had.
+pub type Beside<'b> = dyn FnMut(&str) -> Option<Value> + 'b;

@@ -1,0 +1,20 @@
+//! Times and durations as numbers.
+
+use crate::span::UnixNanos;
+
+/// A time in seconds since 1970, to the microsecond: an `f64` is not more precise. `None` before 1970 and after 2540.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "in range, as the filter has it"
+)]
+pub(in crate::formats) fn seconds(seconds: f64) -> Option<UnixNanos> {
+    let in_range = (0.0..1.8e10).contains(&seconds);
+    in_range.then(|| UnixNanos(((seconds * 1e6).round() as u64).saturating_mul(1_000)))
+}
+
+/// A duration in milliseconds, in nanoseconds; a negative one is 0.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "`as` saturates")]
+pub(in crate::formats) fn milliseconds(milliseconds: f64) -> u64 {
+    (milliseconds * 1e6).round() as u64
+}

@@ -1,0 +1,151 @@
+//! Documents of any format to spans.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+use super::any::AnyFormat;
+use super::back::remainder::Remainder;
+use super::back::{At, Beside, DisassembleError, Note, NoteKind, Numbers, Reader, Story};
+use super::choice::Options;
+use super::recognise::{documents, format_of};
+use crate::dialect::Registry;
+use crate::run;
+use crate::span::{AnyValue, Span};
+
+/// The spans of a text's documents.
+#[derive(Debug, Clone, Default)]
+pub struct Disassembled {
+    /// The spans of every trace, each trace's root first.
+    pub spans: Vec<Span>,
+    /// What the spans do not say as the documents did.
+    pub notes: Vec<Note>,
+    /// How many documents there were.
+    pub documents: usize,
+}
+
+/// Documents as spans: one document, several one after another (JSON lines), or a list of documents. Without a format each
+/// document is recognised by its content.
+///
+/// # Errors
+///
+/// A document is no JSON, of no known format, or breaks a rule of its format: nothing of the text is read then.
+pub fn disassemble(format: Option<&AnyFormat>, text: &str) -> Result<Disassembled, DisassembleError> {
+    let mut out = Disassembled::default();
+    disassemble_each(format, text, &mut |_| None, &mut |_, mut read| {
+        out.spans.append(&mut read.spans);
+        out.notes.append(&mut read.notes);
+        out.documents += read.documents;
+    })?;
+    Ok(out)
+}
+
+/// The same, a document at a time: no more than one is in memory as spans. `beside` reads files that documents name, `take` is given
+/// what was read.
+///
+/// # Errors
+///
+/// A document is no JSON, of no known format, or breaks a rule of its format: those before it were given to `take`.
+pub fn disassemble_each(
+    format: Option<&AnyFormat>,
+    text: &str,
+    beside: &mut Beside<'_>,
+    take: &mut dyn FnMut(&'static str, Disassembled),
+) -> Result<(), DisassembleError> {
+    let registry = Registry::built_in();
+    // One value at a time is in memory.
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let (mut line, mut begin) = (0, 0);
+    while let Some(value) = values.next() {
+        let value = value.map_err(|source| DisassembleError::Json { source })?;
+        let end = values.byte_offset();
+        let numbers = Numbers::in_text(text.get(begin..end).unwrap_or_default(), &value);
+        let alone = line == 0 && text.get(end..).is_none_or(|rest| rest.trim_ascii_start().is_empty());
+        (line, begin) = (line + 1, end);
+        let path = if alone { "$".to_owned() } else { format!("document {line}: $") };
+        let documents = documents(&value, path);
+        let is_list = documents.first().is_some_and(|(_, first)| !std::ptr::eq(*first, &value));
+        for (index, (path, value)) in documents.into_iter().enumerate() {
+            let format = match format {
+                Some(format) => format,
+                None => format_of(value)?,
+            };
+            let mut out = Disassembled {
+                documents: 1,
+                ..Disassembled::default()
+            };
+            let whole = format.gather.and_then(|gather| gather(value, beside, &mut out.notes));
+            let value = whole.as_ref().unwrap_or(value);
+            for mut story in read(format, value, path)? {
+                let place = if is_list { format!("/{index}") } else { String::new() };
+                story.numbers.extend(&numbers);
+                story.numbers.take_places(&numbers, &place);
+                finish(format, story, value, &registry, &mut out);
+            }
+            take(format.id, out);
+        }
+    }
+    Ok(())
+}
+
+/// One document as spans, by a reader of its format.
+pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: Reader, value: &Value) -> Result<Disassembled, DisassembleError> {
+    let registry = Registry::built_in();
+    let mut out = Disassembled::default();
+    for story in reader(&At::root(format.id, value, "$".to_owned()))? {
+        finish(format, story, value, &registry, &mut out);
+    }
+    out.documents = 1;
+    Ok(out)
+}
+
+fn read(format: &AnyFormat, value: &Value, path: String) -> Result<Vec<Story>, DisassembleError> {
+    let reader = format.read.ok_or_else(|| DisassembleError::NoReader {
+        format: format.id.to_owned(),
+    })?;
+    reader(&At::root(format.id, value, path))
+}
+
+/// The spans of a story, its root with what the format's document would not say again.
+fn finish(format: &AnyFormat, mut story: Story, source: &Value, registry: &Registry, out: &mut Disassembled) {
+    let mut spans = story.spans();
+    let asked = Remainder::between(Value::Null, &Value::Null, None, &story.options, &Numbers::default());
+    let options = asked.options(&Options::default());
+    let runs = run::from_batch(spans.clone(), Vec::new(), registry);
+    let have = format.values(&runs, &options).into_iter().next();
+    drop(runs);
+    let have = have.map_or(Value::Null, |assembled| assembled.document);
+    let wanted = story.wanted(source);
+    let numbers = story.numbers.of_value(&wanted, matches!(wanted, Cow::Borrowed(_)));
+    let remainder = Remainder::between(have, &wanted, story.wrap, &story.options, &numbers);
+    drop(wanted);
+    out.notes.append(&mut story.notes);
+    out.notes.extend(remainder.notes());
+    out.notes.extend(number_notes(&numbers));
+    if let Some(root) = spans.first_mut().filter(|_| !remainder.is_empty()) {
+        root.attributes
+            .push(format!("spanbridge.{}", story.format()), AnyValue::from(remainder.text()));
+    }
+    out.spans.append(&mut spans);
+}
+
+/// What becomes of integers beyond 64 bits.
+fn number_notes(numbers: &Numbers) -> impl Iterator<Item = Note> {
+    let note = |kind, detail: String| Note {
+        path: "$".to_owned(),
+        kind,
+        detail,
+    };
+    let kept = numbers.kept().map(move |(double, digits)| {
+        let detail = format!("{digits} is beyond 64 bits: spans hold {double}, an attribute of the root span keeps the digits");
+        note(NoteKind::Beside, detail)
+    });
+    let lost = numbers.ambiguous().map(move |(double, is_placed)| {
+        let (kind, what) = match is_placed {
+            true => (NoteKind::Beside, "an attribute of the root span keeps the digits"),
+            false => (NoteKind::Coerced, "they come back as this double"),
+        };
+        note(kind, format!("several numbers beyond 64 bits are read as {double}: {what}"))
+    });
+    kept.chain(lost)
+}

@@ -1,0 +1,81 @@
+//! What a format is: runs to documents of one type, and what a document of it is called, packed in and accompanied by.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::choice::{Choice, Options};
+use super::loss::Loss;
+use super::text;
+use super::violations::{JsonPath, Violations};
+use crate::run::Run;
+
+/// A document and what it could not hold.
+#[derive(Debug, Clone)]
+pub struct Assembled<D> {
+    /// The document.
+    pub document: D,
+    /// What had no place, was coerced, split or synthesized.
+    pub losses: Vec<Loss>,
+}
+
+impl<D> Assembled<D> {
+    pub(in crate::formats) fn map<E>(self, change: impl FnOnce(D) -> E) -> Assembled<E> {
+        Assembled {
+            document: change(self.document),
+            losses: self.losses,
+        }
+    }
+}
+
+/// One target document type.
+pub trait Format {
+    /// The format's name in the command line, in URLs and in file names.
+    const ID: &'static str;
+    /// What a document is, in a line.
+    const HOLDS: &'static str;
+    /// What a document leaves out, in a line.
+    const LOSES: &'static str;
+    /// What the caller can choose.
+    const OPTIONS: &'static [Choice] = &[];
+    /// What a document is written to a file as, if readers want it packed.
+    const CONTAINER: Option<Container> = None;
+    /// Files that documents name, if they do.
+    const BESIDE: Option<Files> = None;
+    /// The document; it borrows what the runs hold.
+    type Document<'a>: Serialize + DeserializeOwned;
+
+    /// One run, or the runs of one session in causal order. Never fails: what does not fit is a loss.
+    fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<Self::Document<'a>>>;
+
+    /// Notes which rules of the format these documents of one file break, each with its place. A format without rules of
+    /// its own finds nothing.
+    fn check(documents: &[(JsonPath<'_>, &Value)], options: &Options, found: &mut Violations) {
+        let _ = (documents, options, found);
+    }
+
+    /// Writes the document's JSON text on one line, after what stands there. `Err` says what cannot be written.
+    fn write(document: &Self::Document<'_>, text: &mut Vec<u8>) -> Result<(), String> {
+        text::write(document, text)
+    }
+}
+
+/// Documents packed for readers that want files: a zip, for example.
+#[derive(Debug, Clone, Copy)]
+pub struct Container {
+    /// How the file's name ends, instead of `json`.
+    pub ending: &'static str,
+    /// A document's JSON text to the bytes of the file. `Err` says what cannot be packed.
+    pub pack: fn(&str) -> Result<Vec<u8>, String>,
+}
+
+/// Files that documents name, written beside them.
+#[derive(Debug, Clone, Copy)]
+pub struct Files {
+    /// The choice with which documents name them.
+    pub option: (&'static str, &'static str),
+    /// The files of runs, by their names: paths below the folder of the documents.
+    pub of: fn(&[Run]) -> BTreeMap<String, Vec<u8>>,
+}

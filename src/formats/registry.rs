@@ -1,0 +1,26 @@
+//! The list of all formats.
+
+use super::any::AnyFormat;
+use super::{adk, atif, contextforge, deepeval, inspect, invariant, messages, openreward, reflex, synth, verifiers};
+
+/// Every format, in the order in which they are listed to people.
+pub const FORMATS: [AnyFormat; 11] = [
+    AnyFormat::of::<contextforge::ContextForge>(Some(contextforge::back::read)),
+    AnyFormat::of::<reflex::Reflex>(Some(reflex::back::read)),
+    AnyFormat::of::<openreward::OpenReward>(Some(openreward::back::read)),
+    AnyFormat::of::<synth::Synth>(Some(synth::back::read)),
+    AnyFormat::of::<invariant::Invariant>(Some(invariant::back::read)),
+    AnyFormat::of::<messages::Messages>(Some(messages::back::read)),
+    AnyFormat::of::<atif::Atif>(Some(atif::back::read)).gathered(atif::back::gathered),
+    AnyFormat::of::<inspect::Inspect>(None),
+    AnyFormat::of::<verifiers::Verifiers>(None),
+    AnyFormat::of::<deepeval::DeepEval>(None),
+    AnyFormat::of::<adk::Adk>(None),
+];
+
+/// The format with this name.
+#[must_use]
+pub fn by_id(id: &str) -> Option<&'static AnyFormat> {
+    static LIST: [AnyFormat; 11] = FORMATS;
+    LIST.iter().find(|format| format.id == id)
+}

@@ -1,0 +1,48 @@
+//! A tool call: where its messages stand, and what is known of one that no model asked for.
+
+use serde_json::Value;
+
+use crate::formats::json::{Object, Text};
+use crate::run::Step;
+use crate::span::{SpanId, UnixNanos};
+
+/// A tool call with a message, and where the message stands.
+pub(super) struct WrittenCall<'a> {
+    pub(super) id: Text<'a>,
+    pub(super) name: Text<'a>,
+    pub(super) arguments: Object<'a>,
+    pub(super) at: UnixNanos,
+    pub(super) turn: usize,
+    /// Place of the result message, if one came.
+    pub(super) result: Option<usize>,
+}
+
+/// A call that no model's output shows.
+pub(super) struct UnaskedCall<'a> {
+    pub(super) name: &'a str,
+    pub(super) arguments: Option<&'a Value>,
+    pub(super) span: Option<SpanId>,
+    pub(super) at: UnixNanos,
+}
+
+impl<'a> UnaskedCall<'a> {
+    pub(super) fn of(step: &'a Step) -> Self {
+        let tool = step.operation.tool.as_ref();
+        Self {
+            name: tool.and_then(|tool| tool.name.as_deref()).unwrap_or(&step.operation.name),
+            arguments: tool.and_then(|tool| tool.arguments.as_ref()),
+            span: step.span_id,
+            at: step.started_at,
+        }
+    }
+
+    /// A tool that nothing but a result tells of.
+    pub(super) fn unknown(at: UnixNanos) -> Self {
+        Self {
+            name: "unknown",
+            arguments: None,
+            span: None,
+            at,
+        }
+    }
+}
