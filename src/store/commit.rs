@@ -4,16 +4,20 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use super::chunk::Chunk;
+use super::clock::now;
 use super::disk::Disk;
-use super::index;
-use super::local::{OpenOptions, State};
+use super::error::Error;
+use super::index::{self, IndexTransaction};
 use super::log::Log;
+use super::options::{OpenOptions, Retention};
 use super::repetition::Repetition;
 use super::replay::open_and_replay;
 use super::segments::Segments;
-use super::{Chunk, Done, Error, Receipt, Retention};
+use super::state::State;
+use super::traits::{Done, Receipt};
 use crate::span::TraceId;
 
 /// Chunks that wait to be stored, and who wants to know.
@@ -82,7 +86,7 @@ impl Commits {
                 batch.push(job);
             }
             let results = self.commit(&batch);
-            self.state.note(&results);
+            self.state.note(results.iter().filter_map(|result| result.as_ref().err()));
             self.state.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
             for (job, result) in batch.into_iter().zip(results) {
                 (job.done)(result);
@@ -110,7 +114,7 @@ impl Commits {
         if self.behind {
             self.catch_up()?;
         }
-        let mut writer = self.index.begin()?;
+        let mut transaction = IndexTransaction::begin(&mut self.index)?;
         let mut results = Vec::with_capacity(batch.len());
         let mut fresh: Vec<&Chunk> = Vec::new();
         // Traces of those, if anybody depends on a revision.
@@ -123,7 +127,7 @@ impl Commits {
         let first = requests.next();
         let is_alone = requests.all(|request| Some(request) == first);
         for job in batch {
-            if let Some(changed) = job.changed(&mut writer, &touched)? {
+            if let Some(changed) = job.changed(&mut transaction, &touched)? {
                 results.push(Err(changed));
                 continue;
             }
@@ -138,7 +142,7 @@ impl Commits {
                     .iter()
                     .flat_map(|alike| alike.iter())
                     .any(|other| repetition.same(other, chunk));
-                if again || repetition.is_stored(&mut writer, chunk)? {
+                if again || repetition.is_stored(&mut transaction, chunk)? {
                     receipt.duplicates += items;
                 } else {
                     receipt.stored += items;
@@ -158,13 +162,16 @@ impl Commits {
         }
         let places = self.log.write(&fresh, now())?;
         // While the disk works. The rows count once the transaction is committed.
-        let indexed = fresh.iter().zip(places).try_for_each(|(chunk, at)| writer.add(&chunk.listed(), at));
+        let indexed = fresh
+            .iter()
+            .zip(places)
+            .try_for_each(|(chunk, at)| transaction.add(&chunk.listed(), at));
         self.log.finish()?;
         let end = self.log.end();
         let written: usize = fresh.iter().map(|chunk| chunk.own_length()).sum();
         self.state.bytes.fetch_add(written as u64, Ordering::Relaxed);
         self.state.segment.store(end.segment, Ordering::Release);
-        if let Err(error) = indexed.and_then(|()| writer.commit(end)) {
+        if let Err(error) = indexed.and_then(|()| transaction.commit(end)) {
             self.behind = true;
             return Err(error);
         }
@@ -178,9 +185,9 @@ impl Commits {
         if self.behind || !self.index.is_young() {
             return Ok(());
         }
-        let mut writer = self.index.begin()?;
-        writer.sort_all()?;
-        writer.commit(self.log.end())
+        let mut transaction = IndexTransaction::begin(&mut self.index)?;
+        transaction.sort_all()?;
+        transaction.commit(self.log.end())
     }
 
     /// Replays into the index what the log has beyond it.
@@ -194,21 +201,15 @@ impl Commits {
 
 impl Job {
     /// That the trace on whose revision it depends has another one, in the index or by chunks that are stored with it.
-    fn changed(&self, writer: &mut index::Writer<'_>, touched: &HashSet<TraceId>) -> Result<Option<Error>, Error> {
+    fn changed(&self, transaction: &mut IndexTransaction<'_>, touched: &HashSet<TraceId>) -> Result<Option<Error>, Error> {
         let (Some(expected), Some(trace_id)) = (self.revision, self.chunks.first().and_then(Chunk::trace_id)) else {
             return Ok(None);
         };
-        let is_changed = touched.contains(&trace_id) || writer.revision(trace_id)? != expected;
+        let is_changed = touched.contains(&trace_id) || transaction.revision(trace_id)? != expected;
         Ok(is_changed.then_some(Error::Changed { trace_id }))
     }
 
     fn bytes(&self) -> usize {
         self.chunks.iter().map(Chunk::own_length).sum()
     }
-}
-
-/// Nanoseconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

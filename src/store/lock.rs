@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::Error;
+use super::error::Error;
 
 /// Held while the store is open for writing. The system lets go of it when the process ends, however it ends.
 #[derive(Debug)]

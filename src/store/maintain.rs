@@ -9,28 +9,15 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
+use super::clock::now;
 use super::disk::Disk;
-use super::index::Checked;
-use super::local::{OpenOptions, State};
+use super::error::{Error, of_io};
+use super::index::{self, Checked};
 use super::log::{Compressed, Form, compress, file_name, segments_of};
+use super::options::{OpenOptions, Retention};
 use super::segments::{Listing, Segments};
-use super::{Error, index};
+use super::state::State;
 use crate::span::TraceId;
-
-/// What is removed in time: whole segments of the log, the oldest first, never the one that is written to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Retention {
-    /// Segments all of whose chunks came longer ago. A segment is sealed at an eighth of this age, so that nothing stays
-    /// much longer.
-    pub age: Option<Duration>,
-    /// The oldest, while all segments together have more bytes. The index comes on top, a few hundred bytes a chunk.
-    pub bytes: Option<u64>,
-}
-
-impl Retention {
-    /// Into so many segments is the age divided, that a segment does not keep what is old because of what is not.
-    pub(super) const SEGMENTS: u32 = 8;
-}
 
 /// What maintenance did.
 #[derive(Debug, Clone, Default)]
@@ -204,7 +191,7 @@ impl Work {
 
     fn failure(&self, doing: &'static str, segment: u64) -> impl Fn(io::Error) -> Error {
         let path = self.directory.join(file_name(segment));
-        move |source| super::error::of_io(doing, &path, source)
+        move |source| of_io(doing, &path, source)
     }
 
     /// The sealed segments, oldest first.
@@ -286,7 +273,7 @@ impl Work {
             None => self.last_arrival(number)?,
         };
         let age = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
-        Ok(arrival.is_some_and(|arrival| super::commit::now().saturating_sub(arrival) > age))
+        Ok(arrival.is_some_and(|arrival| now().saturating_sub(arrival) > age))
     }
 
     /// When the last chunk of a sealed segment came, as far as its heads can be read.

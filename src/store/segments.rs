@@ -5,9 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::Error;
 use super::chunk::{Listed, StoredEnvelope};
 use super::disk::Disk;
+use super::error::Error;
 use super::log::{Head, Position, RecordKind, Segment, file_name};
 use super::shared::Shared;
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode};
 
-use super::{FILE, failure, is_corrupt, open_beside};
-use crate::store::Error;
+use super::connection::{FILE, code, failure, is_corrupt, open_beside};
+use crate::store::error::Error;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +66,7 @@ fn check(directory: &Path, ended: &(dyn Fn() -> bool + Sync)) -> Result<Checked,
     let outcome = open_beside(directory).and_then(|connection| quick_check(&connection, ended).map_err(failure("check")));
     match outcome {
         Err(Error::Index { source, .. }) if is_corrupt(&source) => Ok(Checked::Damaged(source.to_string())),
-        Err(Error::Index { source, .. }) if super::code(&source) == Some(ErrorCode::OperationInterrupted) => Ok(Checked::Unfinished),
+        Err(Error::Index { source, .. }) if code(&source) == Some(ErrorCode::OperationInterrupted) => Ok(Checked::Unfinished),
         outcome => outcome,
     }
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::{FILE, covered, failure, open_immutable, open_to_read, schema};
-use crate::store::Error;
+use super::connection::{FILE, covered, failure, open_immutable, open_to_read};
+use super::schema;
+use crate::store::error::Error;
 use crate::store::log::Position;
 
 /// What an index is like.

@@ -4,11 +4,12 @@ use std::ops::RangeInclusive;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{failure, query};
+use super::connection::failure;
+use super::query::{self, ChunkLocation};
 use crate::hash::HashMap;
 use crate::span::TraceId;
-use crate::store::index::Place;
-use crate::store::{Error, Filter, TraceRow};
+use crate::store::error::Error;
+use crate::store::lists::{Filter, TraceRow};
 
 /// A connection to read with, and the ids of traces that were not in order yet when it looked last.
 #[derive(Debug)]
@@ -27,9 +28,9 @@ pub(in crate::store) struct Standing {
     /// From the start of its first span to the end of its last one, in nanoseconds.
     pub(in crate::store) time: RangeInclusive<u64>,
     /// Its own chunks, in order of arrival.
-    pub(in crate::store) chunks: Vec<Place>,
+    pub(in crate::store) chunks: Vec<ChunkLocation>,
     /// Chunks of log records that name its session alone.
-    pub(in crate::store) loose: Vec<Place>,
+    pub(in crate::store) loose: Vec<ChunkLocation>,
 }
 
 impl Reading {

@@ -2,12 +2,12 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use super::failure;
-use super::query::{Place, id_of, traces_chunks};
+use super::connection::failure;
+use super::query::{ChunkLocation, id_of, traces_chunks};
 use super::rows::Rows;
 use crate::span::TraceId;
-use crate::store::Error;
 use crate::store::chunk::Listed;
+use crate::store::error::Error;
 
 /// One transaction.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ impl<'a> Remover<'a> {
     }
 
     /// Forgets the chunks of a trace that stand in a segment, and says where its others are.
-    pub(in crate::store) fn forget(&self, trace_id: TraceId, segment: u64) -> Result<Vec<Place>, Error> {
+    pub(in crate::store) fn forget(&self, trace_id: TraceId, segment: u64) -> Result<Vec<ChunkLocation>, Error> {
         let forget = || -> rusqlite::Result<()> {
             let Some(id) = id_of(&self.0, trace_id)? else { return Ok(()) };
             self.0

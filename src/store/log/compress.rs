@@ -2,9 +2,10 @@
 
 use std::io;
 
-use super::recovery::Scanned;
-use super::segment::{COMPRESSED, Row, Segment, table_bytes};
-use super::{file_name, segment_head};
+use super::files::{file_name, segment_head};
+use super::form::COMPRESSED;
+use super::segment::{Scanned, Segment};
+use super::table::{Row, table_bytes};
 use crate::store::disk::{Disk, DiskFile};
 
 /// What became of a segment.

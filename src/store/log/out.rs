@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::record::{HEAD, Head, RecordKind};
 use crate::otlp::cut::Piece;
-use crate::store::Chunk;
+use crate::store::chunk::Chunk;
 use crate::store::disk::DiskFile;
 use crate::store::shared::Shared;
 
@@ -14,6 +14,20 @@ use crate::store::shared::Shared;
 const WRITE: usize = 1 << 20;
 /// Pieces of this size are not copied.
 const LARGE: usize = 4 << 10;
+
+impl Head {
+    /// The head of a chunk; `None` if the chunk is too large.
+    #[must_use]
+    pub fn of(chunk: &Chunk, arrival: u64) -> Option<Self> {
+        Some(Self {
+            length: u32::try_from(chunk.length()).ok()?,
+            kind: chunk.kind().number(),
+            arrival,
+            trace_id: chunk.trace_id(),
+            checksum: chunk.checksum(),
+        })
+    }
+}
 
 /// Why a chunk was not written.
 pub(super) enum Refused {
