@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::Rejection;
+use super::reject::Rejection;
 
 /// The bytes that all requests in work may take together.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ use hyper::header::{
 };
 use hyper::{Method, Response, StatusCode};
 
-use super::{Body, Rejection, full};
+use super::reject::Rejection;
+use super::response_body::{Body, full};
 
 /// Which pages may send. By default none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::intake::Taken;
+use super::export::{Taken, Transport};
 use super::prometheus::{Kind, Text};
-use super::{Refusals, Rejection};
+use super::refusals::Refusals;
+use super::reject::Rejection;
 use crate::span::Signal;
 
 /// Counts since the start.
@@ -16,25 +17,6 @@ pub struct Counters {
     signals: [[Flow; 2]; 3],
     requests_refused: Refusals,
     items_refused: Mutex<BTreeMap<&'static str, u64>>,
-}
-
-/// How a request came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Transport {
-    Grpc,
-    Http,
-}
-
-impl Transport {
-    const ALL: [Self; 2] = [Self::Grpc, Self::Http];
-
-    /// The Collector's word.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Grpc => "grpc",
-            Self::Http => "http",
-        }
-    }
 }
 
 /// Of one signal over one transport.

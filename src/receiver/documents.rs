@@ -7,10 +7,13 @@ use hyper::Request;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 
 use super::admission::Reservation;
-use super::counters::Transport;
-use super::intake::{Export, Form, Taken, json_cost};
+use super::export::{Export, Form, Taken, Transport};
+use super::headers::encoding;
+use super::http;
+use super::intake::json_cost;
 use super::limits::{InflateError, inflate_with};
-use super::{Receiver, Rejection, http};
+use super::reject::Rejection;
+use super::service::Receiver;
 use crate::redact::Rules;
 use crate::span::Signal;
 
@@ -58,7 +61,7 @@ impl Receiver {
         if let Some(content_type) = other_type(headers) {
             return Err(Rejection::DocumentType { content_type });
         }
-        let encoding = http::encoding(headers, &CONTENT_ENCODING)?;
+        let encoding = encoding(headers, &CONTENT_ENCODING)?;
         let limit = self.limits.request_bytes;
         let mut reservation = Reservation::new(&self.budget)?;
         let bytes = self.read_body(body, &mut reservation, limit, |_| None).await?;

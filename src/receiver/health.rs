@@ -13,7 +13,7 @@ use hyper::header::HeaderMap;
 use prost::Message;
 use tokio::sync::watch;
 
-use super::Rejection;
+use super::reject::Rejection;
 
 /// What a client asks for; empty: the whole program.
 #[derive(Clone, PartialEq, Message)]

@@ -6,16 +6,19 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::header::{
-    ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+    ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Version};
 
 use super::admission::Reservation;
-use super::counters::Transport;
-use super::intake::{Export, Form, Taken};
+use super::export::{Export, Form, Taken, Transport};
+use super::headers::{encoding, is_grpc};
 use super::limits::Encoding;
-use super::{Body, Receiver, Rejection, full, grpc, status};
+use super::reject::Rejection;
+use super::response_body::{Body, full};
+use super::service::Receiver;
+use super::status;
 use crate::span::Signal;
 
 const PROTOBUF: HeaderValue = HeaderValue::from_static("application/x-protobuf");
@@ -75,7 +78,7 @@ where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
     let path = head.uri.path();
-    if grpc::is_grpc(&head.headers) && head.version != Version::HTTP_2 {
+    if is_grpc(&head.headers) && head.version != Version::HTTP_2 {
         return Err(Rejection::GrpcNeedsHttp2);
     }
     let signal = signal_of(path).ok_or_else(|| Rejection::NotFound { path: path.to_owned() })?;
@@ -123,21 +126,6 @@ fn form(headers: &HeaderMap) -> Result<Form, Rejection> {
             content_type: essence.chars().take(100).collect(),
         }),
     }
-}
-
-/// What a header says of compression. At most one: each further one would be another chance for a bomb.
-pub(super) fn encoding(headers: &HeaderMap, header: &HeaderName) -> Result<Option<Encoding>, Rejection> {
-    let values = headers
-        .get_all(header)
-        .iter()
-        .map(|value| String::from_utf8_lossy(value.as_bytes()));
-    let text = values.collect::<Vec<_>>().join(", ").to_ascii_lowercase();
-    let mut names = text.split(',').map(str::trim).filter(|name| !matches!(*name, "" | "identity"));
-    let Some(name) = names.next() else { return Ok(None) };
-    let encoding = Encoding::of_name(name).filter(|_| names.next().is_none());
-    encoding.map(Some).ok_or_else(|| Rejection::ContentEncoding {
-        encoding: text.chars().take(100).collect(),
-    })
 }
 
 /// A client that is still sending does not read an answer before it is done, or before its connection breaks.

@@ -7,44 +7,16 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::admission::Reservation;
-use super::counters::Transport;
-use super::limits::{Encoding, InflateError, Shape, inflate_with};
-use super::{Receiver, Rejection};
+use super::export::{Export, Form, Taken};
+use super::limits::{InflateError, Shape, inflate_with};
+use super::reject::Rejection;
+use super::service::Receiver;
 use crate::otlp::scan::Scan;
 use crate::otlp::{Fault, json, metrics, scan, signal};
 use crate::redact::Rules;
+use crate::span::Signal;
 use crate::span::json::JsonError;
-use crate::span::{Refused, Signal};
 use crate::store::Chunk;
-
-/// How the message is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    Protobuf,
-    Json,
-}
-
-/// One export request, as it came.
-#[derive(Debug)]
-pub(super) struct Export {
-    pub(super) signal: Signal,
-    pub(super) transport: Transport,
-    pub(super) form: Form,
-    pub(super) encoding: Option<Encoding>,
-    pub(super) body: Bytes,
-    pub(super) reservation: Reservation,
-}
-
-/// What became of a request. `stored + duplicates + refused_count = received`.
-#[derive(Debug, Default)]
-pub(super) struct Taken {
-    pub(super) received: usize,
-    pub(super) stored: usize,
-    pub(super) duplicates: usize,
-    /// The first of the refused items.
-    pub(super) refused: Vec<Refused>,
-    pub(super) refused_count: usize,
-}
 
 struct Prepared {
     chunks: Vec<Chunk>,
@@ -362,7 +334,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::admission::{Budget, Reservation};
-    use super::{Export, Form, Transport, is_aside};
+    use super::super::export::Transport;
+    use super::{Export, Form, is_aside};
     use crate::otlp::encode;
     use crate::span::{Signal, Span, SpanId, TraceId};
 

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::body::room;
+use super::buffer::room;
 
 /// What a receiver takes at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use prost::Message;
 use serde_json::{Value, json};
 
-use super::intake::Taken;
+use super::export::Taken;
 use super::reject::Rejection;
 use crate::otlp::answers::{Any, Duration, ExportResponse, PartialSuccess, RetryInfo, Status};
 use crate::span::Signal;
