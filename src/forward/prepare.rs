@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::choice::{Chooser, Verdict};
 use super::counts::Counts;
 use super::dead_letters::DeadLetter;
-use super::destination::{Destination, Logs, Unfinished};
+use super::destination::Destination;
 use super::payload::{Part, Payload, count};
+use super::settings::{Logs, Unfinished};
 use super::translate::Translator;
 use crate::dialect::Registry;
 use crate::otlp::{decode, items};
 use crate::redact::Rules;
 use crate::span::{LogRecord, Signal, SpanId, UnixNanos};
-use crate::store::Position;
-use crate::store::{Arrival, ChunkKind, Error, Store};
+use crate::store::{Arrival, ChunkKind, Error, Position, Store};
 
 /// Makes what one destination is sent.
 #[derive(Debug)]

@@ -7,21 +7,21 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::Source;
 use super::counts::{Counts, Health};
 use super::dead_letters::{self, DeadLetter};
 use super::delivery::{Delivery, Interrupted};
-use super::destination::{Destination, Start};
+use super::destination::Destination;
 use super::error::ForwardError;
 use super::export::Exporter;
 use super::order::{self, Order};
 use super::payload::Payload;
 use super::prepare::Prepare;
 use super::progress::{self, Progress};
+use super::settings::Start;
+use super::source::Source;
 use super::via::Via;
 use crate::dialect::Registry;
-use crate::store::Position;
-use crate::store::{ArrivalLimits, Arrivals, Store, now};
+use crate::store::{ArrivalLimits, Arrivals, Position, Store, now};
 
 /// How often is looked for orders, and for chunks that have settled.
 const LOOK: Duration = Duration::from_millis(500);

@@ -9,8 +9,9 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
-use crate::forward::destination::{Destination, TlsText};
+use crate::forward::destination::Destination;
 use crate::forward::error::ConfigError;
+use crate::forward::settings::TlsText;
 
 pub(super) fn connector(destination: &Destination) -> Result<HttpsConnector<HttpConnector>, ConfigError> {
     let mut connector = HttpConnector::new();
