@@ -15,8 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{Semaphore, watch};
 
-use super::StartError;
-use super::config::{Config, Connections};
+use super::config::{Config, Connections, StartError};
 use super::connection::{self, Answered, Cut};
 use super::tls::Tls;
 use crate::receiver::Refusals;
