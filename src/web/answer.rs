@@ -3,12 +3,12 @@
 use std::io;
 use std::sync::Arc;
 
+use axum::body::Body;
 use hyper::Response;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde::Serialize;
 use tokio::sync::oneshot;
 
-use super::Body;
 use super::delivery::Delivery;
 use super::readers::{Readers, Refusal, Reservation};
 use super::reply::Problem;

@@ -6,11 +6,11 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use axum::body::Body;
 use bytes::Bytes;
 use hyper::body::{Body as _, Frame, SizeHint};
 use tokio::sync::Notify;
 
-use super::Body;
 use super::readers::{Readers, Reservation};
 
 /// Bytes that may be made and not yet written to the client.

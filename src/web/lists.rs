@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::Web;
 use super::answer::Answer;
 use super::cost::{self, Purpose};
 use super::listing::{self, Listed, Summary};
 use super::readers::Refusal;
 use super::reply::{Outcome, Problem};
-use super::routes::Asked;
+use super::request::Asked;
+use super::service::Web;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
 use crate::store::{ChunkKind, Error, Filter, Order, SessionCursor, TraceCursor, TraceRow};
 

@@ -2,11 +2,11 @@
 
 use std::io;
 
+use axum::body::Body;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::Body;
 use super::delivery::GivenUp;
 use super::readers::Refusal;
 use crate::access::Denied;

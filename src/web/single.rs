@@ -2,12 +2,12 @@
 
 use std::io::Write as _;
 
-use super::Web;
 use super::answer::Answer;
 use super::cost::{self, Purpose};
 use super::readers::Refusal;
 use super::reply::{Outcome, Problem};
-use super::routes::Asked;
+use super::request::Asked;
+use super::service::Web;
 use super::url::query_pairs;
 use crate::documents;
 use crate::formats::{AnyFormat, Options, Sequence};

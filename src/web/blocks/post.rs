@@ -9,7 +9,7 @@ use crate::redact::Rules;
 use crate::span::{Signal, Span, SpanId};
 
 use super::super::reply::Problem;
-use super::Name;
+use super::name::Name;
 
 /// Blocks that a client sent.
 #[derive(Debug)]

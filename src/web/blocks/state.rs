@@ -8,7 +8,8 @@ use crate::span::{Span, TraceId, UnixNanos};
 use crate::store::{ChunkKind, Error, Read};
 
 use super::super::reply::Problem;
-use super::{Name, Posted};
+use super::name::Name;
+use super::post::Posted;
 
 /// Times of blocks are in whole microseconds.
 const MICRO: u64 = 1_000;
