@@ -2,6 +2,7 @@
 
 use std::io::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use ::http::header::{CONTENT_ENCODING, HeaderName, HeaderValue, USER_AGENT};
@@ -13,8 +14,10 @@ use hyper_rustls::HttpsConnector;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use tokio_rustls::rustls::ClientConfig;
 
 use super::outcome::{Class, Failure};
+use super::scheme::{self, HAS_NO_TLS};
 use super::tls;
 use crate::forward::destination::Destination;
 use crate::forward::error::ConfigError;
@@ -30,11 +33,15 @@ pub(super) struct Connection {
     pub(super) destination: Arc<Destination>,
     via: Arc<Via>,
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    tls: Arc<ClientConfig>,
+    /// Whether a request was ever accepted: then the scheme of the URL is right.
+    pub(super) accepted: AtomicBool,
 }
 
 impl Connection {
     pub(super) fn new(destination: Arc<Destination>, via: Arc<Via>) -> Result<Self, ConfigError> {
-        let connector = tls::connector(&destination)?;
+        let tls = tls::config(&destination.tls)?;
+        let connector = tls::connector(&destination, tls.clone());
         let mut builder = Client::builder(TokioExecutor::new());
         builder.pool_idle_timeout(Duration::from_secs(60));
         if destination.protocol == Protocol::Grpc {
@@ -42,9 +49,19 @@ impl Connection {
         }
         Ok(Self {
             client: builder.build(connector),
+            tls: Arc::new(tls),
+            accepted: AtomicBool::new(false),
             destination,
             via,
         })
+    }
+
+    /// Whether a request failed because the URL says `http://` and the port speaks TLS.
+    pub(super) async fn needs_tls(&self, failure: &Failure) -> bool {
+        matches!(failure.class, Class::Transport | Class::Request)
+            && !self.destination.is_tls()
+            && !self.accepted.load(Ordering::Relaxed)
+            && scheme::speaks_tls(&self.destination, &self.tls).await
     }
 
     fn uri(&self, path: &str) -> Result<::http::Uri, Failure> {
@@ -53,7 +70,7 @@ impl Connection {
         let scheme = uri.scheme_str().unwrap_or("http");
         format!("{scheme}://{authority}{path}")
             .parse()
-            .map_err(|_| Failure::new(Class::Refused, format!("{path} is no path of a URL")))
+            .map_err(|_| Failure::new(Class::Refused, format!("{path} is not a valid URL path")))
     }
 
     pub(super) fn request(&self, path: &str, headers: &[(HeaderName, HeaderValue)], body: Bytes) -> Result<Request<Full<Bytes>>, Failure> {
@@ -105,7 +122,7 @@ impl Connection {
 }
 
 /// An error of the connection, with its causes.
-fn transport(error: &dyn std::error::Error) -> Failure {
+fn transport(error: &(dyn std::error::Error + 'static)) -> Failure {
     let mut words = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -115,7 +132,10 @@ fn transport(error: &dyn std::error::Error) -> Failure {
         }
         cause = error.source();
     }
-    Failure::new(Class::Transport, words)
+    match scheme::says_no_tls(error) {
+        true => Failure::new(Class::WrongScheme, format!("{HAS_NO_TLS} ({words})")),
+        false => Failure::new(Class::Transport, words),
+    }
 }
 
 /// The body of an answer, and its trailers.

@@ -95,7 +95,7 @@ fn answer(frames: &[u8]) -> Accepted {
     }
 }
 
-/// What an answer with a code other than OK calls for.
+/// What to do after an answer with a code other than OK.
 pub(super) fn failure(signal: Signal, code: usize, headers: &HeaderMap) -> Failure {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let status = text("grpc-status-details-bin")

@@ -36,7 +36,7 @@ pub(super) async fn export(connection: &Connection, signal: Signal, message: Byt
         "application/json" => Ok(accepted_json(&bytes)),
         "text/html" => Err(Failure::new(
             Class::Refused,
-            format!("{status} with a page of HTML: this is no OTLP endpoint, check the URL"),
+            format!("{status} with an HTML page: this is not an OTLP endpoint; check the URL"),
         )),
         _ => Ok(accepted(&bytes)),
     }
@@ -57,7 +57,7 @@ fn content_type_of(headers: &HeaderMap) -> &str {
     value.and_then(|value| value.split(';').next()).unwrap_or_default().trim()
 }
 
-/// What an answer that is no success calls for.
+/// What to do after an answer that is not a success.
 pub(super) fn failure(signal: Signal, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
     let rpc = (content_type_of(headers) == "application/x-protobuf")
         .then(|| Status::decode(body).ok())

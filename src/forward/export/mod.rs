@@ -4,10 +4,12 @@ mod connection;
 mod grpc;
 mod http;
 mod outcome;
+mod scheme;
 mod status;
 mod tls;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 
@@ -48,7 +50,14 @@ impl Exporter {
             }
         };
         let timed_out = |_| Failure::new(Class::Transport, format!("no answer within {} s", timeout.as_secs_f64()));
-        tokio::time::timeout(timeout, answer).await.map_err(timed_out)?
+        match tokio::time::timeout(timeout, answer).await.map_err(timed_out).flatten() {
+            Ok(accepted) => {
+                connection.accepted.store(true, Ordering::Relaxed);
+                Ok(accepted)
+            }
+            Err(failure) if connection.needs_tls(&failure).await => Err(Failure::new(Class::WrongScheme, scheme::HAS_TLS)),
+            failed => failed,
+        }
     }
 
     /// Sends a request without items, which every destination accepts.

@@ -29,6 +29,8 @@ pub enum Class {
     Refused,
     /// It does not take this signal.
     Unsupported,
+    /// The URL says `http://` and the port speaks TLS, or the other way round. Waits for somebody to correct the URL.
+    WrongScheme,
 }
 
 /// A request that was not accepted.
