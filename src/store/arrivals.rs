@@ -35,7 +35,7 @@ pub struct Arrival {
 /// Which chunks are read.
 #[derive(Debug, Clone, Copy)]
 pub struct ArrivalLimits {
-    /// No more chunks once their messages take so many bytes; one is always read.
+    /// Reading ends once the messages take this many bytes; at least one chunk is read.
     pub bytes: usize,
     /// No chunk that came later, in nanoseconds since 1970.
     pub latest: u64,

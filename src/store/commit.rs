@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
@@ -28,13 +28,13 @@ pub(super) struct Job {
     pub(super) done: Done<Receipt>,
 }
 
-/// At most so many bytes go into one commit; a larger request goes alone.
+/// At most this many bytes go into one commit; a larger request gets a commit of its own.
 const COMMIT_BYTES: usize = 16 << 20;
 
-/// After so long without a request is done what waits for that: sooner where an eighth of what retention keeps is shorter.
+/// After this long without a request, a segment that is old enough is sealed; sooner if an eighth of the retention age is shorter.
 const QUIET: Duration = Duration::from_secs(30);
 
-/// After so long without a request the ids of traces are put in order.
+/// After this long without a request, the ids of new traces are sorted into the index.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// What the writing thread owns.
@@ -47,10 +47,12 @@ pub(super) struct Commits {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) segments: Arc<Segments>,
     pub(super) state: Arc<State>,
+    /// Tells readers that the index was rebuilt.
+    pub(super) rebuilds: Arc<AtomicU64>,
 }
 
 impl Commits {
-    /// Commits what comes, until nobody is left to send.
+    /// Commits what is submitted, until the store is closed.
     pub(super) fn run(&mut self, jobs: &Receiver<Job>) {
         let age = self.options.retention.age.map(|age| age / Retention::SEGMENTS);
         let quiet = age.map_or(QUIET, |age| age.clamp(Duration::from_millis(10), QUIET));
@@ -58,7 +60,7 @@ impl Commits {
         loop {
             let is_due = self.index.is_young() && !put_in_order;
             let pause = if is_due { quiet.min(PAUSE) } else { quiet };
-            // What fails in a pause fails again, and is told, when something is to be written.
+            // A failure here is not reported: the next write fails in the same way and reports it.
             let first = match jobs.recv_timeout(pause) {
                 Ok(job) => job,
                 Err(RecvTimeoutError::Timeout) if is_due => {
@@ -192,7 +194,10 @@ impl Commits {
 
     /// Replays into the index what the log has beyond it.
     fn catch_up(&mut self) -> Result<(), Error> {
-        let (log, index, _) = open_and_replay(&self.options, &self.disk)?;
+        let (log, index, recovery) = open_and_replay(&self.options, &self.disk)?;
+        if recovery.index_rebuilt.is_some() {
+            self.rebuilds.fetch_add(1, Ordering::Release);
+        }
         (self.log, self.index, self.behind) = (log, index, false);
         self.state.end.send_replace(self.log.end());
         Ok(())

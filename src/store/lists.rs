@@ -15,11 +15,11 @@ pub struct Filter {
     pub since: Option<u64>,
     /// Only those that began before this time.
     pub until: Option<u64>,
-    /// Only those behind this one, in the order of the list.
+    /// Only those after this one, in the order of the list.
     pub after: Option<TraceCursor>,
-    /// At most so many.
+    /// At most this many.
     pub limit: Option<usize>,
-    /// No more once the names of those in the list take so many bytes; one is always there.
+    /// The list ends once the names in it take this many bytes; it has at least one trace.
     pub name_bytes: Option<usize>,
     /// In which order.
     pub order: Order,

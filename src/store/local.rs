@@ -64,7 +64,7 @@ pub fn open_up_to_date(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, 
     Local::open_up_to_date(options).map(Opened::into_store)
 }
 
-/// Makes what is derived from the log anew, and opens the store.
+/// Rebuilds the index from the log, and opens the store.
 ///
 /// # Errors
 ///
@@ -134,6 +134,7 @@ impl Local {
             disk: Arc::clone(&disk),
             segments,
             state: Arc::clone(&state),
+            rebuilds: reader.rebuilds(),
         };
         let thread = std::thread::Builder::new()
             .name("log".to_owned())
@@ -173,7 +174,7 @@ impl Local {
                     recovery = open_and_replay(options, &disk)?.2;
                     drop(lock);
                 }
-                // A bridge writes to it, or nobody can: reading is enough.
+                // A server writes to the directory, or nobody can write to it: it is opened for reading as it is.
                 Err(Error::Locked { .. } | Error::Io { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -240,7 +241,7 @@ impl Local {
         })
     }
 
-    /// Makes the index anew from the log.
+    /// Rebuilds the index from the log.
     ///
     /// # Errors
     ///
@@ -323,18 +324,18 @@ impl Read for Local {
     }
 
     fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error> {
-        let Some(standing) = self.reader().index(|index| index.trace(trace_id))? else {
+        let Some(location) = self.reader().index(|index| index.trace(trace_id))? else {
             return Ok(None);
         };
         let mut stored = Stored::default();
-        for place in standing.chunks {
+        for place in location.chunks {
             self.reader().add(&mut stored, place, may)?;
         }
         let mut of_session = Stored::default();
-        for place in standing.loose {
+        for place in location.loose {
             self.reader().add(&mut of_session, place, may)?;
         }
-        let in_time = |record: &LogRecord| standing.time.contains(&record.when().0);
+        let in_time = |record: &LogRecord| location.time.contains(&record.when().0);
         stored.logs.extend(of_session.logs.into_iter().filter(in_time));
         stored.damaged.extend(of_session.damaged);
         Ok(Some(stored))
@@ -345,9 +346,9 @@ impl Read for Local {
     }
 
     fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error> {
-        let standing = self.reader().index(|index| index.trace(trace_id))?;
+        let location = self.reader().index(|index| index.trace(trace_id))?;
         let mut damaged = Vec::new();
-        for place in standing.into_iter().flat_map(|standing| standing.chunks) {
+        for place in location.into_iter().flat_map(|location| location.chunks) {
             match self.reader().message(place.at)? {
                 Ok(message) => each(place.kind, &message)?,
                 Err(what) => damaged.push(what),
@@ -357,11 +358,11 @@ impl Read for Local {
     }
 
     fn read_logs(&self, trace_id: TraceId) -> Result<Vec<LogRecord>, Error> {
-        let standing = self.reader().index(|index| index.trace(trace_id))?;
+        let location = self.reader().index(|index| index.trace(trace_id))?;
         let mut stored = Stored::default();
-        let of_logs = standing
+        let of_logs = location
             .into_iter()
-            .flat_map(|standing| standing.chunks)
+            .flat_map(|location| location.chunks)
             .filter(|place| place.kind != ChunkKind::Spans);
         for place in of_logs {
             self.reader().add(&mut stored, place, &mut |_, _| Ok(()))?;
@@ -386,7 +387,7 @@ impl Administer for Local {
         if let Some(poisoned @ Error::Poisoned { .. }) = failure {
             return Err(poisoned);
         }
-        // Nobody sends to a bridge that is not ready, so no commit would ever tell that the disk has room again.
+        // Clients do not send to a server that is not ready, so no commit would show that the disk has room again.
         writer.probe.ask(&*writer.disk, &self.directory)
     }
 

@@ -33,7 +33,7 @@ pub(super) fn cut_segments(disk: &dyn Disk, path: &Path, connection: &Connection
         let bytes = file.size().map_err(io)?;
         let whole = match form_of(&*file, number)?.map_err(io)? {
             Some(Form::Compressed) => has_footer(&*file).map_err(io)?,
-            // A compressed one whose head is damaged is not shorter than told by its end either.
+            // A compressed segment with a damaged head is whole too if it has its footer.
             Some(Form::Raw) | None => ends.get(&number).is_none_or(|end| *end <= bytes) || has_footer(&*file).map_err(io)?,
         };
         if !whole {
@@ -60,7 +60,7 @@ fn missing(segment: &Segment, connection: &Connection) -> io::Result<Result<Plac
     }))
 }
 
-/// What an index that was made anew no longer knows of these records, by segment.
+/// The records of `known` that a rebuilt index no longer has, by segment.
 pub(super) fn gone(disk: &dyn Disk, mut known: Places, now: &Places) -> Vec<Lost> {
     known.retain(|at, _| !now.contains_key(at));
     let mut by_segment: BTreeMap<u64, Places> = BTreeMap::new();

@@ -2,7 +2,7 @@
 //!
 //! # The promise
 //!
-//! Whoever uses a store holds [`Append`], [`Read`], [`Subscribe`] or [`Administer`], or all of it as [`Store`]; [`open`] alone
+//! Users of a store hold [`Append`], [`Read`], [`Subscribe`] or [`Administer`], or all of it as [`Store`]; [`open`] alone
 //! names the engine, which is [`Local`].
 //!
 //! When [`Append::append`] has returned, what it was given is on the disk: written to the log and synced. A process that is
@@ -14,7 +14,7 @@
 //!
 //! - **[`log`]**: append-only segment files. A record is one *chunk*: the spans (or log records) of one trace that came in
 //!   one request, as a valid OTLP message, or the metrics of a request, framed with length, kind, trace id, arrival time and checksums. Concurrent
-//!   requests share one `fdatasync`. After a failed sync the log takes no more until it is opened anew.
+//!   requests share one `fdatasync`. After a failed sync the log accepts no more writes until it is opened again.
 //! - **[`index`]**: SQLite, for people too: where each trace's chunks are, and one row a trace for lists. Committed after
 //!   the log with the position it covers; on open the log is replayed from there.
 //! - **[`disk`]**: the one door to the disk, so that tests can break it.

@@ -1,6 +1,7 @@
 //! Reads the chunks that the index names.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
@@ -17,13 +18,23 @@ use crate::otlp::decode;
 pub(super) struct Reader {
     pub(super) segments: Arc<Segments>,
     directory: PathBuf,
-    /// Connections that nobody reads with now: a reader takes one, or opens a further one, so that none waits for another.
-    idle: Mutex<Vec<index::Reading>>,
-    /// Opens a further one.
+    /// Idle connections. A reader takes one or opens another, so readers do not wait for each other.
+    idle: Mutex<Vec<Idle>>,
+    /// Counts rebuilds of the index while the store is open. A connection from before a rebuild reads a file that is gone.
+    rebuilds: Arc<AtomicU64>,
+    /// Opens another connection.
     open: fn(&Path) -> Result<Connection, Error>,
 }
 
-/// Connections to the index that are kept for the next readers.
+/// An idle connection.
+#[derive(Debug)]
+struct Idle {
+    reading: index::Reading,
+    /// How often the index had been rebuilt when it was opened.
+    rebuilds: u64,
+}
+
+/// How many idle connections are kept.
 const IDLE: usize = 4;
 
 impl Reader {
@@ -31,22 +42,36 @@ impl Reader {
         Self {
             segments,
             directory: directory.to_owned(),
-            idle: Mutex::new(vec![index::Reading::new(first)]),
+            idle: Mutex::new(vec![Idle {
+                reading: index::Reading::new(first),
+                rebuilds: 0,
+            }]),
+            rebuilds: Arc::default(),
             open,
         }
     }
 
+    /// Counts rebuilds of the index.
+    pub(super) fn rebuilds(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.rebuilds)
+    }
+
     pub(super) fn index<T>(&self, read: impl FnOnce(&mut index::Reading) -> Result<T, Error>) -> Result<T, Error> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let reading = idle().pop();
-        let mut reading = match reading {
-            Some(reading) => reading,
+        let rebuilds = self.rebuilds.load(Ordering::Acquire);
+        let taken = {
+            let mut idle = idle();
+            idle.retain(|idle| idle.rebuilds == rebuilds);
+            idle.pop()
+        };
+        let mut reading = match taken {
+            Some(idle) => idle.reading,
             None => index::Reading::new((self.open)(&self.directory)?),
         };
         let found = read(&mut reading)?;
         let mut idle = idle();
         if idle.len() < IDLE {
-            idle.push(reading);
+            idle.push(Idle { reading, rebuilds });
         }
         Ok(found)
     }
@@ -81,5 +106,43 @@ impl Reader {
             stored.damaged.push(format!("segment {segment}, byte {offset}: {error}"));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::otlp::{encode, scan};
+    use crate::span::{Signal, Span, SpanId, TraceId};
+    use crate::store::chunk::Chunk;
+    use crate::store::disk::Directory;
+    use crate::store::index::{Index, IndexTransaction};
+    use crate::store::lists::Filter;
+
+    #[test]
+    fn a_rebuilt_index_is_read_and_not_the_file_that_is_gone() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path();
+        drop(Index::open(path).expect("opens"));
+        let segments = Arc::new(Segments::new(path, Arc::new(Directory::new(path))));
+        let first = index::open_beside(path).expect("opens");
+        let reader = Reader::new(path, segments, first, index::open_beside);
+        let listed = || reader.index(|index| index.list(&Filter::default())).expect("reads").len();
+        assert_eq!(listed(), 0);
+
+        index::remove(path).expect("removes");
+        let mut rebuilt = Index::open(path).expect("opens");
+        let trace_id = TraceId::from_bytes(&[7; 16]).expect("an id");
+        let mut span = Span::new(trace_id, SpanId::from_bytes(&[1; 8]).expect("an id"), "alone");
+        span.start = crate::span::UnixNanos(1);
+        let bytes = encode::traces(&[span]);
+        let scanned = scan::scan(&bytes, Signal::Traces, &[]).expect("a request");
+        let chunk = Chunk::of_request(scanned, bytes).remove(0);
+        let mut transaction = IndexTransaction::begin(&mut rebuilt).expect("begins");
+        transaction.add(&chunk.listed(), Position::default()).expect("adds");
+        transaction.commit(Position::default()).expect("commits");
+
+        let _ = reader.rebuilds().fetch_add(1, Ordering::Release);
+        assert_eq!(listed(), 1);
     }
 }

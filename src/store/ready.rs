@@ -12,7 +12,7 @@ use super::log::segment_of;
 
 /// The file that is written to see whether one can be.
 const PROBE: &str = "probe";
-/// Its size: with less room no request would find any.
+/// Its size. With less free space, requests would fail too.
 static ROOM: [u8; 64 << 10] = [0; 64 << 10];
 
 /// The files of a store.
@@ -30,7 +30,7 @@ pub struct Usage {
     pub capacity_bytes: u64,
 }
 
-/// What a file that was written told is believed for so long: anybody may ask, as often as they like.
+/// How long the result of writing a file is reused: clients may ask as often as they like.
 const BELIEVED: Duration = Duration::from_secs(1);
 
 /// When it was last tried whether a file can be written, and what came of it.

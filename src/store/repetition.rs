@@ -53,7 +53,7 @@ impl<'a> Repetition<'a> {
         for at in transaction.alike(&chunk.listed())? {
             match self.is_at(chunk, at) {
                 Ok(true) => return Ok(true),
-                // Damaged or gone: a good thing that it came again.
+                // The stored chunk is damaged or removed, so this one is stored.
                 Ok(false) | Err(Error::Io { .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -1,4 +1,4 @@
-//! Opening a log with its index: the index is brought up to the log's end, or made anew.
+//! Opening a log with its index: the index is brought up to the end of the log, or rebuilt.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub(super) fn open_and_replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Re
     }
 }
 
-/// Makes the index anew. `known` is what the former one knew of the log, as far as that may be gone.
+/// Rebuilds the index. `known` are the records of the former index that may be gone from the log.
 pub(super) fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String, known: Places) -> Result<(Log, Index, Recovery), Error> {
     index::remove(&options.directory)?;
     let Replayed::Opened(opened) = replay(options, disk)? else {
@@ -90,7 +90,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
                     if !is_whole.get() && covered.segment > 0 {
                         // A crash may keep the end of a write and not its beginning. The index, which knows what came
                         // before, does not know the record: its trace is not called damaged for what was never
-                        // acknowledged. An index that is made anew cannot tell, and then the trace is.
+                        // acknowledged. A rebuilt index cannot tell, and then the trace is.
                         let bytes = HEAD as u64 + u64::from(head.length);
                         incomplete.push(Damage { at, bytes });
                         return Ok(());

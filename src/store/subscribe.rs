@@ -57,7 +57,7 @@ impl Subscribe for Local {
         let end = *self.state().ok_or(Error::ReadOnly)?.end.borrow();
         let failure = |source| of_io("read a segment of", self.directory(), source);
         let present = log::segments(self.directory())?;
-        // Chunks stand in order of time: the place is in the last segment that begins before it, or where the next one begins.
+        // Chunks are in order of time: the position is in the last segment that begins before it, or at the beginning of the next.
         let mut candidates = Vec::new();
         for number in present.into_iter().rev() {
             candidates.push(number);
@@ -88,10 +88,10 @@ impl Subscribe for Local {
     }
 
     fn chunks_of(&self, trace_id: TraceId) -> Result<Vec<(Position, ChunkKind)>, Error> {
-        let standing = self.reader().index(|index| index.trace(trace_id))?;
-        Ok(standing
+        let location = self.reader().index(|index| index.trace(trace_id))?;
+        Ok(location
             .into_iter()
-            .flat_map(|standing| standing.chunks)
+            .flat_map(|location| location.chunks)
             .map(|place| (place.at, place.kind))
             .collect())
     }
@@ -175,8 +175,8 @@ impl Local {
     }
 }
 
-/// Bytes of the log's files behind a position. In a compressed segment the position is not one of the file, so it counts in
-/// proportion at most with the whole file.
+/// About how many bytes of the log's files are behind a position. A position is an offset in the raw segment, so too few bytes are
+/// counted of a compressed one.
 #[must_use]
 pub fn backlog_bytes(store: &Path, position: Position) -> u64 {
     let segments = log::segments(store).unwrap_or_default();

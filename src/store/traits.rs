@@ -1,4 +1,4 @@
-//! What is asked of a store: an engine answers these, and whoever uses a store names no engine.
+//! The traits of a store. Engines implement them, and users of a store name no engine.
 //!
 //! They ask for little, so that a distributed engine can stand behind them: rows by the trace's id, lists with a cursor,
 //! an append that depends on a revision, and one order of arrival with positions that last.
@@ -229,7 +229,7 @@ pub trait Administer: Send + Sync + Debug {
     /// Bytes of messages that were appended since the store was opened.
     fn appended_bytes(&self) -> u64;
 
-    /// Removes what retention no longer keeps and does what else waits for a pause: now, instead of when nobody waits.
+    /// Removes what retention no longer keeps, and compresses sealed segments, now instead of in the background.
     ///
     /// # Errors
     ///

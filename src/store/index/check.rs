@@ -23,7 +23,7 @@ pub(in crate::store) enum Checked {
     Unfinished,
 }
 
-/// So long an opening store waits for the check: enough for about 200 MiB, 800,000 traces. The check of a larger index is done
+/// How long opening a store waits for the check: enough for about 200 MiB, 800,000 traces. The check of a larger index is done
 /// beside the work.
 const AT_OPENING: Duration = Duration::from_secs(1);
 
@@ -38,13 +38,13 @@ pub(in crate::store) fn check_at_opening(directory: &Path) -> Result<Checked, Er
         return Ok(Checked::Whole);
     }
     if mark(directory).exists() {
-        return Ok(Checked::Damaged("a check found it damaged while it was in use".to_owned()));
+        return Ok(Checked::Damaged("an earlier check found damage".to_owned()));
     }
     let begin = Instant::now();
     check(directory, &|| begin.elapsed() > AT_OPENING)
 }
 
-/// Checks the index of a store that is in use, until `ended` says so. If it is damaged, the next start makes it anew.
+/// Checks the index of a store that is in use, until `ended` says so. If it is damaged, the next start rebuilds it.
 pub(in crate::store) fn check_in_use(directory: &Path, ended: &(dyn Fn() -> bool + Sync)) -> Result<Checked, Error> {
     let checked = check(directory, ended)?;
     if let Checked::Damaged(_) = checked {

@@ -34,7 +34,7 @@ pub(in crate::store) fn open(directory: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// A statement's plan does not depend on what is bound to it. Else SQLite makes it anew for every trace that is asked for.
+/// Keeps SQLite from planning a statement again for each bound value.
 fn keep_plans(connection: &Connection) -> Result<(), Error> {
     connection
         .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)

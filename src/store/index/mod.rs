@@ -48,7 +48,7 @@ pub(super) fn remove(directory: &Path) -> Result<(), Error> {
         }
     }
     check::forget(directory).map_err(|source| Error::Io {
-        doing: "remove what was said of the index in",
+        doing: "remove the mark of a damaged index in",
         path: directory.to_owned(),
         source: Arc::new(source),
     })

@@ -11,7 +11,7 @@ use super::query::position;
 use crate::store::error::Error;
 use crate::store::log::Position;
 
-/// Records by their places, each with the id of its trace's row; of loose log records there is none.
+/// Records by their positions, each with the id of its trace's row; loose log records have none.
 pub(in crate::store) type Places = BTreeMap<Position, Option<i64>>;
 
 fn places(connection: &Connection, which: &str, segment: u64) -> Result<Places, Error> {

@@ -22,9 +22,9 @@ pub(in crate::store) struct Reading {
     seen: i64,
 }
 
-/// Where a trace stands.
+/// Where the chunks of a trace are.
 #[derive(Debug)]
-pub(in crate::store) struct Standing {
+pub(in crate::store) struct TraceLocation {
     /// From the start of its first span to the end of its last one, in nanoseconds.
     pub(in crate::store) time: RangeInclusive<u64>,
     /// Its own chunks, in order of arrival.
@@ -55,8 +55,8 @@ impl Reading {
         query::list(&self.connection, filter, &ids)
     }
 
-    /// Where a trace stands; `None` if it has no spans.
-    pub(in crate::store) fn trace(&mut self, trace_id: TraceId) -> Result<Option<Standing>, Error> {
+    /// Where the chunks of a trace are; `None` if it has no spans.
+    pub(in crate::store) fn trace(&mut self, trace_id: TraceId) -> Result<Option<TraceLocation>, Error> {
         let Some(id) = self.id(trace_id).map_err(failure("read"))? else {
             return Ok(None);
         };
@@ -67,7 +67,7 @@ impl Reading {
             Some(session) => query::loose_chunks(&self.connection, &session, start, end)?,
             None => Vec::new(),
         };
-        Ok(Some(Standing {
+        Ok(Some(TraceLocation {
             time: start..=end,
             chunks: query::chunks(&self.connection, id)?,
             loose,
@@ -92,7 +92,7 @@ impl Reading {
         {
             return Ok(Some(*id));
         }
-        // It came into order in between, or nobody knows it: one statement sees one state.
+        // It was sorted in between, or there is no such trace. A single statement sees a consistent state.
         query::id_of(&self.connection, trace_id)
     }
 

@@ -78,7 +78,7 @@ const ADD_TO: &str = "
         revision = revision + 1
     WHERE id = ?1";
 
-/// What stands in other indexes too: set only where it changes, for each of them is written then.
+/// The columns with SQL indexes: set only if they change, because each change writes these indexes too.
 const REORDER: &str = "
     UPDATE traces SET
         service = coalesce(service, ?2),

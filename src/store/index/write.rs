@@ -33,11 +33,11 @@ pub(in crate::store) struct IndexTransaction<'a> {
     young: &'a mut Young,
 }
 
-/// So many ids are remembered: those of any commit, and not those of a whole log.
+/// How many ids are remembered: enough for any commit, but not for a whole log.
 const IDS: usize = 1 << 16;
 
-/// With so many chunks of its trace and checksum is a chunk compared at most. Chance makes no second one, each has to be read,
-/// and what is stored twice does no harm.
+/// A chunk is compared with at most this many chunks of the same trace and checksum. Equal checksums by chance are rare, each
+/// comparison reads the log, and storing a chunk twice does no harm.
 pub(in crate::store) const ALIKE: usize = 8;
 
 impl<'a> IndexTransaction<'a> {

@@ -1,4 +1,5 @@
-//! The ids of traces that are not in order yet: with the thread that adds, so that it need not look for them in the file.
+//! The ids of new traces, which are not sorted into the table `ids` yet. The writing thread keeps them in memory, so that it need not
+//! search the file.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -9,8 +10,8 @@ use super::connection::{self, failure};
 use crate::span::TraceId;
 use crate::store::error::Error;
 
-/// So many are put in order together: about as many as need one page each in an index of three million traces. Who opens the
-/// index anew and asks for a trace reads up to twice as many rows.
+/// How many ids are sorted together: about as many as touch one page each in an index of three million traces. A reader that has just
+/// opened the index reads up to twice as many rows to find a trace.
 const TOGETHER: usize = 1 << 13;
 
 /// The index, for the one thread that adds to it.
@@ -38,7 +39,7 @@ impl Index {
         !self.young.ids.is_empty()
     }
 
-    /// The connection, and the ids that are in no order. After a transaction that was given up they are read anew.
+    /// The connection, and the ids that are not sorted yet. They are read again after a transaction that was rolled back.
     pub(super) fn parts(&mut self) -> Result<(&Connection, &mut Young), Error> {
         if self.young.uncommitted {
             self.young = Young::load(&self.connection).map_err(failure("read"))?;

@@ -64,7 +64,7 @@ pub(in crate::store) fn compress(
     let rows = out.rows.len();
     if records(file, segment.number)? != Some(rows) {
         let _ = disk.remove(&beside);
-        return Err(io::Error::other("what was written of a compressed segment is not what is read"));
+        return Err(io::Error::other("a compressed segment does not read back as it was written"));
     }
     disk.rename(&beside, &name)?;
     disk.sync_names()?;

@@ -10,7 +10,7 @@ use crate::store::chunk::Chunk;
 use crate::store::disk::DiskFile;
 use crate::store::shared::Shared;
 
-/// So much is put together for one write.
+/// Small pieces are collected up to this many bytes before they are written.
 const WRITE: usize = 1 << 20;
 /// Pieces of this size are not copied.
 const LARGE: usize = 4 << 10;

@@ -15,7 +15,7 @@ pub struct Recovery {
     pub lost: Vec<Lost>,
     /// How many records were read again into the index.
     pub replayed: usize,
-    /// Why the index was made anew, if it was.
+    /// Why the index was rebuilt, if it was.
     pub index_rebuilt: Option<String>,
 }
 
@@ -84,9 +84,9 @@ pub struct Lost {
 /// What is wrong with a segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// There is no such file any more.
+    /// The file is gone.
     Gone,
-    /// The file has an end, but not its own.
+    /// The file was cut off.
     Cut {
         /// Its bytes now.
         bytes: u64,

@@ -51,8 +51,8 @@ pub(in crate::store) struct Scanned {
 }
 
 impl Segment {
-    /// Opens a segment. A compressed one whose table is damaged is read once to make it anew; if no record of it is compressed
-    /// and one is raw, it is taken for what it was.
+    /// Opens a segment. If the table of a compressed segment is damaged, it is rebuilt from the records. If the head says that the
+    /// segment is compressed but its records are raw, it is read as a raw segment.
     ///
     /// # Errors
     ///
@@ -101,12 +101,12 @@ impl Segment {
         self.number
     }
 
-    /// Where each whole record stands in the raw segment.
+    /// The offsets of all whole records in the raw segment.
     pub(in crate::store) fn places(&self) -> io::Result<Vec<u64>> {
         Ok(self.rows()?.into_iter().map(|row| row.raw).collect())
     }
 
-    /// Where each whole record stands.
+    /// The offsets of all whole records.
     fn rows(&self) -> io::Result<Vec<Row>> {
         let mut rows = Vec::new();
         let Ok(_) = self.scan(0, &mut |row, _, _| {
@@ -116,7 +116,7 @@ impl Segment {
         Ok(rows)
     }
 
-    /// Where the first record stands in the file of those at a place of the raw segment or behind it; `None`: there is none.
+    /// The offset in the file of the first record at or after an offset of the raw segment; `None` if there is none.
     pub(super) fn place_of_first(&self, from: u64) -> Option<u64> {
         if self.table.is_empty() {
             return Some(SEGMENT_HEAD);
@@ -251,7 +251,7 @@ impl Segment {
         Ok((heads, whole))
     }
 
-    /// When the first record came, in nanoseconds since 1970; `None`: there is none, or it is damaged.
+    /// When the first record came, in nanoseconds since 1970; `None` if the segment has no record or the first one is damaged.
     ///
     /// # Errors
     ///

@@ -17,8 +17,8 @@ use crate::store::chunk::Chunk;
 use crate::store::disk::{Disk, DiskFile};
 use crate::store::error::{Error, of_io};
 
-/// So many sealed segments stay in the system's memory until they are compressed. Where more comes than is compressed, those before
-/// them are left out of it: memory for them would be taken from other programs.
+/// How many sealed segments may stay in the page cache until they are compressed. Older ones are dropped from it, so that they do
+/// not take memory from other programs.
 const CACHED: u64 = 4;
 
 /// The log, open for appending.
@@ -207,7 +207,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// Nobody knows whether it is: every further call fails.
+    /// The sync failed, so it is unknown whether the data is on disk. All further calls fail.
     pub fn finish(&mut self) -> Result<(), Error> {
         let Some(end) = self.syncing.take() else { return self.check() };
         if let Err(source) = self.syncer.finish() {
