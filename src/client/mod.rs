@@ -49,7 +49,7 @@ pub struct Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The token is nobody's business.
+        // Never with the token.
         f.debug_struct("Client")
             .field("url", &self.url)
             .field("organization", &self.organization)

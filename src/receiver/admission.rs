@@ -14,7 +14,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of so many bytes.
+    /// A budget of this many bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -45,14 +45,14 @@ pub struct Reservation {
     most: usize,
 }
 
-/// A request is small that takes such a part of what all may, or less.
+/// A request is small if it takes at most this fraction of the budget.
 const SMALL: usize = 64;
-/// Such a part of what all may take is for small requests.
+/// This fraction of the budget is reserved for small requests.
 const KEPT: usize = 8;
 
-/// A request may take so many times its bytes, decompressed: what it becomes is more than what came.
+/// A request may take this many times its bytes after decompression, because what it becomes is larger than what came.
 const TIMES: usize = 8;
-/// And so many bytes more, whatever its size.
+/// In addition, whatever its size, this many bytes.
 const BESIDE: usize = 48 << 20;
 
 impl Reservation {

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::admission::Reservation;
 use super::buffer::room;
-use super::limits::{Limits, SLOWEST};
+use super::limits::{Limits, SLOWEST, timeout};
 use super::reject::Rejection;
 use super::service::Receiver;
 
@@ -41,10 +41,10 @@ impl Receiver {
             ..
         } = self.limits;
         let begin = Instant::now();
-        let last = begin + Duration::from_secs(request_seconds);
+        let last = begin + timeout(request_seconds);
         loop {
-            let patience = Instant::now() + Duration::from_secs(body_seconds);
-            let on_the_whole = begin + Duration::from_secs(body_seconds + (bytes.len() / SLOWEST) as u64);
+            let patience = Instant::now() + timeout(body_seconds);
+            let on_the_whole = begin + timeout(body_seconds) + Duration::from_secs((bytes.len() / SLOWEST) as u64);
             let until = patience.min(on_the_whole);
             let frame = tokio::time::timeout_at(until.min(last), body.frame()).await;
             let frame = frame.map_err(|_| match until < last {

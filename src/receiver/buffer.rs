@@ -1,9 +1,9 @@
 //! How a buffer grows whose length the sender announces.
 
-/// So much memory is taken for what is announced and has not come: most requests are smaller.
+/// At most this much memory is taken for bytes that are announced but have not come; most requests are smaller.
 const TRUSTED: usize = 4 << 20;
 
-/// How large memory of `now` bytes becomes that must hold `needed`; `told`: how many there will be, as somebody says.
+/// The new size of a buffer of `now` bytes that must hold `needed`. `told`: the announced number of bytes.
 pub(super) fn room(now: usize, needed: usize, told: Option<usize>) -> usize {
     let doubled = now.saturating_mul(2);
     match told {

@@ -11,7 +11,7 @@ use super::export::{Export, Form, Taken, Transport};
 use super::headers::encoding;
 use super::http;
 use super::intake::json_cost;
-use super::limits::{InflateError, inflate_with};
+use super::limits::{Encoding, InflateError, inflate_with};
 use super::reject::Rejection;
 use super::service::Receiver;
 use crate::redact::Rules;
@@ -23,6 +23,35 @@ pub struct Document {
     /// The text, decompressed.
     pub bytes: Bytes,
     _reservation: Reservation,
+}
+
+/// A larger document is looked at by another thread, so that small requests do not wait for it.
+const SMALL: usize = 64 << 10;
+
+impl Document {
+    /// Decompresses a body, and reserves what reading it takes.
+    fn of(body: Vec<u8>, encoding: Option<Encoding>, limit: usize, mut reservation: Reservation) -> Result<Self, Rejection> {
+        let bytes = match encoding {
+            None => body,
+            Some(encoding) => {
+                let plain = inflate_with(&body, encoding, limit, |more| reservation.grow(more));
+                let plain = match plain {
+                    Ok(plain) => plain?,
+                    Err(InflateError::TooLarge { limit }) => return Err(Rejection::TooLarge { limit }),
+                    Err(source) => return Err(Rejection::Compressed { source }),
+                };
+                drop(body);
+                reservation.shrink(reservation.bytes().saturating_sub(plain.len()));
+                plain
+            }
+        };
+        reservation.is_of(bytes.len());
+        reservation.grow(json_cost(&bytes)?)?;
+        Ok(Self {
+            bytes: bytes.into(),
+            _reservation: reservation,
+        })
+    }
 }
 
 /// What became of spans that were stored.
@@ -65,29 +94,11 @@ impl Receiver {
         let limit = self.limits.request_bytes;
         let mut reservation = Reservation::new(&self.budget)?;
         let bytes = self.read_body(body, &mut reservation, limit, |_| None).await?;
-        let (bytes, mut reservation) = match encoding {
-            None => (bytes, reservation),
-            Some(encoding) => {
-                let work = tokio::task::spawn_blocking(move || {
-                    let plain = inflate_with(&bytes, encoding, limit, |more| reservation.grow(more));
-                    (plain, reservation)
-                });
-                let (plain, mut reservation) = work.await.map_err(|_| Rejection::ShuttingDown)?;
-                let plain = match plain {
-                    Ok(plain) => plain?,
-                    Err(InflateError::TooLarge { limit }) => return Err(Rejection::TooLarge { limit }),
-                    Err(source) => return Err(Rejection::Compressed { source }),
-                };
-                reservation.shrink(reservation.bytes().saturating_sub(plain.len()));
-                (plain, reservation)
-            }
-        };
-        reservation.is_of(bytes.len());
-        reservation.grow(json_cost(&bytes)?)?;
-        Ok(Document {
-            bytes: bytes.into(),
-            _reservation: reservation,
-        })
+        if encoding.is_none() && bytes.len() <= SMALL {
+            return Document::of(bytes, None, limit, reservation);
+        }
+        let work = tokio::task::spawn_blocking(move || Document::of(bytes, encoding, limit, reservation));
+        work.await.map_err(|_| Rejection::ShuttingDown)?
     }
 
     /// What must not be stored.

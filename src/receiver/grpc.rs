@@ -244,9 +244,9 @@ pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
 
 /// Code, words and details, as gRPC's metadata.
 fn describe(rejection: &Rejection, headers: &mut HeaderMap) {
-    let verdict = rejection.verdict();
+    let response_status = rejection.response_status();
     let binary = |bytes: Vec<u8>| HeaderValue::from_str(&base64::engine::general_purpose::STANDARD_NO_PAD.encode(bytes));
-    headers.insert(STATUS, HeaderValue::from(verdict.code));
+    headers.insert(STATUS, HeaderValue::from(response_status.code));
     if let Ok(message) = HeaderValue::from_str(&percent_encoded(&status::message(rejection))) {
         headers.insert(MESSAGE, message);
     }

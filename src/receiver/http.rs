@@ -151,15 +151,15 @@ where
 }
 
 fn refuse(rejection: &Rejection, form: Form) -> Response<Body> {
-    let verdict = rejection.verdict();
+    let response_status = rejection.response_status();
     let body = match form {
         Form::Protobuf => status::status_protobuf(rejection),
         Form::Json => status::status_json(rejection).to_string().into_bytes(),
     };
-    let status = StatusCode::from_u16(verdict.http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let status = StatusCode::from_u16(response_status.http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = respond(status, form, body);
     let headers = response.headers_mut();
-    if let Some(seconds) = verdict.retry {
+    if let Some(seconds) = response_status.retry {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     match rejection {

@@ -32,7 +32,7 @@ struct Prepared {
 fn is_aside(export: &Export, has_rules: bool) -> bool {
     /// Most requests of exporters are smaller.
     const LARGE: usize = 1 << 20;
-    /// Whatever stands in so many bytes, they are scanned within two milliseconds.
+    /// Up to this size, scanning takes at most two milliseconds, whatever the content.
     const SMALL: usize = 128 << 10;
     const SMALL_TEXT: usize = 16 << 10;
     /// Before every item and every attribute's value stands its key, field 2 of its message. Random bytes hold it, too, but
@@ -60,7 +60,7 @@ impl Receiver {
             rules: self.redaction.rules(),
         };
         let prepared = if is_aside(&export, settings.rules.is_some()) {
-            // Not more at once than there are processors: what waits here is small, and who answers in between has his turn.
+            // At most one per processor: waiting requests take little memory, and other work gets its share of the processors.
             let turn = Arc::clone(&self.aside).acquire_owned().await;
             let work = tokio::task::spawn_blocking(move || {
                 let _turn = turn;
@@ -81,7 +81,7 @@ impl Receiver {
             self.store.submit(
                 chunks,
                 Box::new(move |result| {
-                    // Given back here and not on return: the sender may have gone while the bytes still wait.
+                    // Released here and not on return: the client may be gone while the bytes still wait to be stored.
                     drop(reservation);
                     let _ = sender.send(result);
                 }),
@@ -155,11 +155,11 @@ struct Intake<'a> {
     limit: usize,
 }
 
-/// What a request takes on the disk is at most so many times its bytes.
+/// A request may take at most this many times its bytes on disk.
 const STORED: usize = 3;
-/// And so many bytes more, whatever its size.
+/// In addition, whatever its size, this many bytes.
 const STORED_BESIDE: usize = 64 << 10;
-/// What its traces are when each is read by itself is at most so many times the largest request.
+/// The messages of its traces together may be at most this many times the largest request.
 const READ: usize = 64;
 
 impl Intake<'_> {
@@ -270,7 +270,7 @@ impl Intake<'_> {
             return Ok((Vec::new(), counted(read.items)));
         }
         if wanted == Signal::Metrics {
-            // Their values are told apart from their names only when both were read: they are there twice.
+            // Names and values are parsed before they are separated, so they are in memory twice.
             self.reservation.grow(text.len().saturating_mul(VALUES))?;
             let message = metrics::from_json(&text, read.items).map_err(|source| unreadable(JsonError::Syntax { source }))?;
             drop(text);
@@ -302,7 +302,7 @@ impl Intake<'_> {
     }
 }
 
-/// What the values of metrics take until they are told apart is at most so many times their text.
+/// Parsing the values of metrics takes at most this many times the bytes of their text.
 const VALUES: usize = 16;
 
 /// Bytes that reading a JSON message takes beside its text: what it becomes, twice while it is put together; the longest

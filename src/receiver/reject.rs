@@ -79,7 +79,7 @@ pub enum Rejection {
         limit: usize,
     },
     /// JSON of many objects that hold nothing: their values would take a multiple of any limit.
-    #[error("{objects} objects in {bytes} bytes of JSON are too many; OTLP's own are larger")]
+    #[error("{objects} objects in {bytes} bytes of JSON are too many; OTLP messages have fewer and larger ones")]
     Hollow {
         /// How many objects and lists there are.
         objects: usize,
@@ -129,7 +129,7 @@ pub enum Rejection {
     #[error("the server is shutting down; try again")]
     ShuttingDown,
     /// The body did not come in time.
-    #[error("the body did not arrive in time: nothing for {seconds} s, or too little")]
+    #[error("the body did not arrive in time: no data for {seconds} s, or less than 16 KiB a second")]
     Slow {
         /// How long we waited, for more of it or for all of it.
         seconds: u64,
@@ -239,7 +239,7 @@ pub enum Rejection {
 
 /// How a rejection looks on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Verdict {
+pub(super) struct ResponseStatus {
     /// gRPC's code.
     pub(super) code: i32,
     /// HTTP's status.
@@ -265,7 +265,7 @@ impl Rejection {
     /// Overload is 503 and not 429: the specification allows both, but older releases of OpenTelemetry's Python exporter drop
     /// a batch on 429. The hints are short because an export has ten seconds in all, and SDKs give up at once when the
     /// hint goes beyond what is left of them.
-    pub(super) fn verdict(&self) -> Verdict {
+    pub(super) fn response_status(&self) -> ResponseStatus {
         let (code, http, retry, name) = match self {
             Self::Protobuf { .. } => (INVALID_ARGUMENT, 400, None, "undecodable"),
             Self::Json { .. } => (INVALID_ARGUMENT, 400, None, "undecodable"),
@@ -305,20 +305,20 @@ impl Rejection {
             Self::Method { .. } => (UNIMPLEMENTED, 405, None, "method"),
             Self::Unimplemented { .. } => (UNIMPLEMENTED, 404, None, "not_found"),
         };
-        Verdict { code, http, retry, name }
+        ResponseStatus { code, http, retry, name }
     }
 
     /// HTTP's status, and the seconds after which it may be tried again.
     #[must_use]
     pub fn http(&self) -> (u16, Option<u64>) {
-        let Verdict { http, retry, .. } = self.verdict();
+        let ResponseStatus { http, retry, .. } = self.response_status();
         (http, retry)
     }
 
     /// The name in counters and logs.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.verdict().name
+        self.response_status().name
     }
 
     /// The field that is at fault, for a `BadRequest` detail.

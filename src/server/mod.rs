@@ -40,7 +40,7 @@ use listen::Ports;
 use projects::Projects;
 use tls::Tls;
 
-/// How often certificates are looked at: whoever renews them need not tell.
+/// How often to look for renewed certificates.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// How long requests in work may take after the end was asked for.
@@ -232,7 +232,7 @@ impl Server {
             let _ = closed.send(());
         });
         if thread.is_ok() && tokio::time::timeout(CLOSE, close).await.is_err() {
-            tracing::warn!("the store is not closed yet and is left as it is: nothing that was acknowledged is lost");
+            tracing::warn!("the store did not close in time; nothing that was acknowledged is lost");
         }
     }
 }
@@ -246,8 +246,10 @@ async fn look_at_certificates(ports: &Ports) {
         tokio::time::sleep(LOOK).await;
         match tls.refresh() {
             None => {}
-            Some(Ok(())) => tracing::info!("the certificate files changed; new connections see the new ones"),
-            Some(Err(error)) => tracing::error!(%error, "the certificate files changed and cannot be used; those before stay in use"),
+            Some(Ok(())) => tracing::info!("the certificate files changed; new connections use the new certificate"),
+            Some(Err(error)) => {
+                tracing::error!(%error, "the certificate files changed and cannot be used; the previous certificate stays in use")
+            }
         }
     }
 }
@@ -262,7 +264,7 @@ impl Handle {
     pub fn reload(&self, config: &Config) -> Result<Vec<(Project, Recovery)>, StartError> {
         let mut security = config.security.clone();
         if self.ports.tls.is_none() {
-            // Between TLS and none there is a restart: until then nobody shows a certificate.
+            // TLS can be switched on or off only by a restart.
             security.tls = None;
         }
         let Addresses { grpc, http, api } = self.addresses;

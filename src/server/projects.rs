@@ -129,7 +129,7 @@ impl Projects {
             store: Arc::clone(&store),
             recovery,
         });
-        let place = ProjectServices {
+        let services = ProjectServices {
             receiver: Arc::new(
                 self.first
                     .receiver
@@ -140,7 +140,7 @@ impl Projects {
             web: Arc::new(web),
         };
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
-        others.insert(project.clone(), Arc::new(place));
+        others.insert(project.clone(), Arc::new(services));
     }
 
     pub(super) fn stores(&self) -> Stores {
@@ -166,8 +166,8 @@ impl Projects {
 
     pub(super) fn close(&self) {
         let others = std::mem::take(&mut *self.others.write().unwrap_or_else(PoisonError::into_inner));
-        for place in others.values().chain([&self.first]) {
-            place.store.close();
+        for project in others.values().chain([&self.first]) {
+            project.store.close();
         }
     }
 }

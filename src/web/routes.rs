@@ -120,7 +120,7 @@ async fn elsewhere(method: Method, uri: Uri) -> Response {
         return Problem::method(&method, reply::GET).reply();
     }
     let path = uri.path();
-    Problem::not_found(format!("there is nothing at {path}; GET / lists what is")).reply()
+    Problem::not_found(format!("there is nothing at {path}; GET / lists the paths")).reply()
 }
 
 async fn only_get(method: Method) -> Response {
@@ -194,14 +194,14 @@ async fn readyz(OfProject(web): OfProject) -> Response {
     match asked.await {
         Ok(Ok(())) => reply("text/plain", "ready\n".to_owned()),
         Ok(Err(error)) => Problem::unready(&error).reply(),
-        Err(_) => Problem::internal("the answer could not be made").reply(),
+        Err(_) => Problem::internal("the response could not be made").reply(),
     }
 }
 
 async fn metrics(OfProject(web): OfProject) -> Response {
     match tokio::task::spawn_blocking(move || (web.metrics)()).await {
         Ok(text) => reply("text/plain; version=0.0.4", text),
-        Err(_) => Problem::internal("the answer could not be made").reply(),
+        Err(_) => Problem::internal("the response could not be made").reply(),
     }
 }
 

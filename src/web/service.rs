@@ -123,7 +123,7 @@ impl Web {
         });
         thread.map_err(|_| Problem::refused(readers::Refusal::Busy))?;
         let response = tokio::select! {
-            response = answered => response.map_err(|_| Problem::internal("the answer could not be made"))?,
+            response = answered => response.map_err(|_| Problem::internal("the response could not be made"))?,
             () = readers.stopping() => return Err(Problem::refused(readers::Refusal::Cancelled)),
         };
         waiting.end();

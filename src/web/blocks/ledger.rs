@@ -23,7 +23,7 @@ use super::state::{Made, State};
 /// Blocks of traces that nobody writes to just now are kept in memory up to so many; one takes about 300 bytes.
 const KEPT: usize = 200_000;
 
-/// Requests are stored together up to so many bytes.
+/// Requests are stored together up to this many bytes.
 const TOGETHER: usize = 4 << 20;
 
 /// More bytes than these are checked by a thread that may take its time.

@@ -81,7 +81,7 @@ impl State {
         }
         if let Some(name) = self.name.as_ref().filter(|name| **name != trace.text) {
             return Err(Problem::recorded(format!(
-                "the trace {} is {name}: write to it by that name",
+                "the trace {} was created as {name}; use that name",
                 trace.text
             )));
         }
