@@ -8,7 +8,7 @@ use crate::otlp::signal::count_points;
 use crate::span::Signal;
 use crate::store::Position;
 
-/// A piece of a request: a valid message itself, so that messages set end to end are one.
+/// A piece of a request. It is a valid message itself, because concatenated messages are one message.
 #[derive(Debug, Clone)]
 pub struct Part {
     /// The chunk that it is of; `None`: it came from a file.

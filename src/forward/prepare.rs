@@ -31,8 +31,7 @@ pub(super) struct Prepare {
     written: Mutex<Written>,
 }
 
-/// Spans that were sent with what log records said of them so far, the last ones. A record that comes later is left out, and
-/// that must be known.
+/// The last spans that were sent together with their log records. Records that come later are left out, and are counted.
 #[derive(Debug, Default)]
 struct Written {
     /// Up to where the log was read for a span's records.
@@ -178,7 +177,7 @@ impl Prepare {
         message
     }
 
-    /// Applies the redaction rules. `None` if the message cannot be decoded; then it is not sent, because it may hold what the rules remove.
+    /// Applies the redaction rules. `None` if the message cannot be decoded: it is not sent, because it may hold what the rules remove.
     fn redacted(&self, message: Vec<u8>, signal: Signal, counts: &Counts) -> Option<Vec<u8>> {
         let Some(rules) = &self.redaction else { return Some(message) };
         match rules.apply(&message, signal) {

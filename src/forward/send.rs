@@ -1,4 +1,4 @@
-//! Sends spans and log records that no store holds: those of files.
+//! Sends spans and log records of files, without a store.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -33,8 +33,8 @@ pub struct Outcome {
     pub gave_up: Option<String>,
 }
 
-/// Sends these spans and log records to a destination as `serve --forward` does. Gives up when no request is accepted for so long, and
-/// when `stop` says so. `progress` is told the counts after each request.
+/// Sends spans and log records to a destination as `serve --forward` does. Gives up when no request is accepted for the time `give_up`,
+/// when the scheme of the URL is wrong, and when `stop` says so. `progress` gets the counts after each request.
 ///
 /// # Errors
 ///
@@ -88,7 +88,7 @@ pub async fn send(
     })
 }
 
-/// Waits until no request was accepted for so long. A payload may be divided into many.
+/// Waits until no request was accepted for this time. A payload may be divided into many requests.
 async fn silence(counts: &Counts, time: Duration) {
     let accepted = || counts.sample("").sent;
     let mut before = accepted();

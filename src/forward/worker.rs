@@ -25,11 +25,11 @@ use crate::store::{ArrivalLimits, Arrivals, Position, Store, now};
 
 /// How often to look for orders, and for chunks that have settled.
 const LOOK: Duration = Duration::from_millis(500);
-/// While there is more to send, the position is written no more often: a crash sends so much again.
+/// While there is more to send, the position is saved this often. After a crash, what was sent since then is sent again.
 const SAVE: Duration = Duration::from_millis(200);
-/// And while the disk is slow, no more often than this many times the time that it takes: requests wait for the same disk.
+/// On a slow disk it is saved less often: at most this fraction of the time is spent on it, because requests wait for the same disk.
 const SAVE_SHARE: u32 = 20;
-/// After an error of the disk.
+/// The pause after a disk error.
 const DISK_PAUSE: Duration = Duration::from_secs(5);
 
 /// The task of one destination.
@@ -211,7 +211,7 @@ impl Worker {
         self.counts.set_position(next);
     }
 
-    /// Until there may be something to do.
+    /// Waits until there may be something to do.
     async fn wait(&mut self) -> Result<(), Ended> {
         let position = self.progress.position();
         let settling = *self.end.borrow() > position;

@@ -1,4 +1,4 @@
-//! Documents and blocks that come over HTTP: read within the limits of export requests, and stored the way those are.
+//! Documents and blocks over HTTP: read within the limits of export requests, and stored in the same way.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use super::service::Receiver;
 use crate::redact::Rules;
 use crate::span::Signal;
 
-/// The body of a request that was read. What it takes is given back when it is dropped.
+/// The body of a request. Its memory is released when it is dropped.
 #[derive(Debug)]
 pub struct Document {
     /// The text, decompressed.
@@ -25,7 +25,7 @@ pub struct Document {
     _reservation: Reservation,
 }
 
-/// A larger document is looked at by another thread, so that small requests do not wait for it.
+/// Larger documents are processed on another thread, so that small requests do not wait for them.
 const SMALL: usize = 64 << 10;
 
 impl Document {
@@ -101,7 +101,7 @@ impl Receiver {
         work.await.map_err(|_| Rejection::ShuttingDown)?
     }
 
-    /// What must not be stored.
+    /// The redaction rules.
     #[must_use]
     pub fn rules(&self) -> Option<Arc<Rules>> {
         self.redaction.rules()
@@ -146,7 +146,7 @@ impl Receiver {
     }
 }
 
-/// What a request says of its type, if that is not JSON. Nothing said is JSON.
+/// The content type of a request, if it is not JSON. A request without one is taken for JSON.
 fn other_type(headers: &HeaderMap) -> Option<String> {
     let types = headers.get_all(CONTENT_TYPE).iter().map(|value| {
         let text = String::from_utf8_lossy(value.as_bytes());

@@ -43,7 +43,7 @@ where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
     let form = form(&head.headers);
-    // People read the errors of requests that say nothing of their encoding.
+    // Requests without a content type are often made by hand, so their errors are JSON.
     let answer = *form.as_ref().unwrap_or(&Form::Json);
     match export(receiver, head, form, body).await {
         Ok((signal, taken)) => {
@@ -61,7 +61,7 @@ where
     }
 }
 
-/// Refuses a request without a look at what it carries.
+/// Rejects a request without reading what it carries.
 pub(super) async fn refuse_unread<B>(receiver: &Receiver, request: Request<B>, rejection: &Rejection) -> Response<Body>
 where
     B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
@@ -128,13 +128,13 @@ fn form(headers: &HeaderMap) -> Result<Form, Rejection> {
     }
 }
 
-/// A client that is still sending does not read an answer before it is done, or before its connection breaks.
+/// Reads the rest of a body. A client that is still sending reads the response only when it is done, or its connection breaks.
 pub(super) async fn drain<B>(body: &mut B, head: &Parts, rejection: &Rejection)
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
     const AT_MOST: usize = 256 << 20;
-    // A client that waits to be told to go on is not told so.
+    // A client that sent `expect: 100-continue` does not send the body.
     if head.headers.contains_key(EXPECT) || matches!(rejection, Rejection::Slow { .. } | Rejection::Late { .. } | Rejection::Broken) {
         return;
     }

@@ -1,13 +1,13 @@
 //! OTLP over gRPC and HTTP: transport only.
 //!
-//! Accepted means durable: the answer leaves after the store's commit. A bad span does not take its batch with it. A
-//! request that cannot be taken now is refused with a hint when to come again, and nothing is buffered without bound:
-//! bytes of requests in work are counted, decompressed ones too.
+//! A request is acknowledged once its spans are on disk. An invalid span is rejected alone, and the rest of its request is stored. A
+//! request that cannot be stored now is rejected with a hint when to retry. The memory of all requests in progress is limited, also
+//! after decompression.
 //!
-//! Both are written on hyper by hand, without a router: there are a few fixed paths, and a body is counted, decompressed and
-//! refused while it comes.
+//! Both transports are written on hyper without a router: there are only a few fixed paths, and a body is counted, decompressed and
+//! rejected while it arrives.
 //!
-//! [`Receiver::handle`] answers both transports, told apart by content type, so either port understands both.
+//! [`Receiver::handle`] answers both transports on any port, distinguished by content type.
 
 pub mod admission;
 mod body;
@@ -44,13 +44,13 @@ pub use response_body::Body;
 pub use service::Receiver;
 
 impl Receiver {
-    /// Whether a request is answered without a token: a health check, and what browsers ask before they send one.
+    /// Whether a request needs no token: a health check, or the preflight request of a browser.
     #[must_use]
     pub fn is_open<B>(request: &Request<B>) -> bool {
         request.method() == Method::OPTIONS || (headers::is_grpc(request.headers()) && grpc::is_health(request.uri().path()))
     }
 
-    /// That a request comes from no page in a browser, or from one that may send.
+    /// Checks that a request does not come from a web page, or from one that may send.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl Receiver {
         self.cors.check(request.method(), request.headers())
     }
 
-    /// Refuses one request without a look at what it carries.
+    /// Rejects one request without reading what it carries.
     pub async fn refuse<B>(&self, request: Request<B>, rejection: &Rejection) -> Response<Body>
     where
         B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,

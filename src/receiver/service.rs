@@ -19,12 +19,12 @@ use crate::store::Append;
 pub struct Receiver {
     pub(super) store: Arc<dyn Append>,
     pub(super) session_keys: Vec<String>,
-    /// Whether metrics are stored: a destination wants them. Else they are counted.
+    /// Whether metrics are stored, because a destination takes them. Otherwise they are only counted.
     pub(super) keeps_metrics: bool,
     pub(super) limits: Limits,
     pub(super) cors: Cors,
     pub(super) budget: Arc<Budget>,
-    /// Turns of what is worked on aside.
+    /// Limits the requests that are processed on other threads.
     pub(super) aside: Arc<Semaphore>,
     pub(super) counters: Arc<Counters>,
     pub(super) redaction: Arc<Redaction>,
@@ -51,8 +51,7 @@ impl Receiver {
         }
     }
 
-    /// A receiver in front of another store. Limits, counters, redaction and the rest are shared: they are those of the
-    /// process.
+    /// A receiver in front of another store of the same process. Limits, counters, redaction and the rest are shared.
     #[must_use]
     pub fn beside(&self, store: Arc<dyn Append>) -> Self {
         Self {
@@ -76,13 +75,13 @@ impl Receiver {
         Self { keeps_metrics, ..self }
     }
 
-    /// With these pages of other origins allowed to send.
+    /// Allows these web pages to send.
     #[must_use]
     pub fn with_cors(self, cors: Cors) -> Self {
         Self { cors, ..self }
     }
 
-    /// What is taken out of requests before they are stored.
+    /// The redaction of requests before they are stored.
     #[must_use]
     pub fn redaction(&self) -> &Redaction {
         &self.redaction
@@ -100,7 +99,7 @@ impl Receiver {
         self.budget.in_flight()
     }
 
-    /// From now on requests are refused, with a hint to come again.
+    /// Rejects all further requests, with a hint to retry.
     pub fn shut(&self) {
         self.budget.shut();
         self.serving.send_replace(false);

@@ -1,4 +1,4 @@
-//! One store a project, each with a receiver and a read side of its own. No request reaches two.
+//! One store per project, each with its own receiver and API. A request never reaches two projects.
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Projects {
     }
 }
 
-/// Spans hold what people said: a directory that we make is its owner's alone.
+/// Spans contain what people said, so a directory that we create is readable by its owner alone.
 fn open_store(config: &Config, project: &Project) -> Result<Opened<Arc<dyn Store>>, store::Error> {
     let options = config.store_options(project);
     // What cannot be made, the store complains of.
@@ -159,7 +159,7 @@ impl Projects {
         others.get(project).cloned()
     }
 
-    /// What is read for anybody is given up.
+    /// Cancels all reading.
     pub(super) fn stop_reading(&self) {
         self.readers.stop();
     }

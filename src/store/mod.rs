@@ -5,25 +5,26 @@
 //! Users of a store hold [`Append`], [`Read`], [`Subscribe`] or [`Administer`], or all of it as [`Store`]; [`open`] alone
 //! names the engine, which is [`Local`].
 //!
-//! When [`Append::append`] has returned, what it was given is on the disk: written to the log and synced. A process that is
-//! killed, a machine that loses power, keep it. What was not acknowledged may be there or not, never half.
+//! When [`Append::append`] returns, the chunks are on disk: written to the log and synced. They survive a killed process and a loss of
+//! power. A chunk that was not acknowledged may be stored or not, but never in part.
 //!
 //! # How
 //!
 //! The log is the data; the index is a view of it that can be rebuilt at any time ([`Local::reindex`]).
 //!
 //! - **[`log`]**: append-only segment files. A record is one *chunk*: the spans (or log records) of one trace that came in
-//!   one request, as a valid OTLP message, or the metrics of a request, framed with length, kind, trace id, arrival time and checksums. Concurrent
-//!   requests share one `fdatasync`. After a failed sync the log accepts no more writes until it is opened again.
+//!   one request, as a valid OTLP message, or the metrics of a request, framed with length, kind, trace id, arrival time and
+//!   checksums. Concurrent requests share one `fdatasync`. After a failed sync the log accepts no more writes until it is opened again.
 //! - **[`index`]**: SQLite, for people too: where each trace's chunks are, and one row a trace for lists. Committed after
 //!   the log with the position it covers; on open the log is replayed from there.
-//! - **[`disk`]**: the one door to the disk, so that tests can break it.
+//! - **[`disk`]**: all access to the files of the log, behind a trait, so that tests can make the disk fail.
 //!
-//! A chunk that comes again, byte by byte, is acknowledged, stored once and counted.
+//! Spans and log records that come again with the same bytes are acknowledged, stored once and counted. Metrics are stored again.
 //!
 //! # Limits
 //!
-//! One writer a directory (the directory is locked, and a file in it names the process). One chunk holds at most 4 GiB. Segments are 64 MiB.
+//! One writer a directory (the directory is locked, and a file in it names the process). One chunk holds at most 4 GiB. Segments are
+//! 64 MiB.
 
 mod arrivals;
 pub mod chunk;
