@@ -47,10 +47,15 @@ impl Bridge {
     }
 
     fn with(limits: Limits) -> Self {
+        Self::configured(|config| config.limits = limits)
+    }
+
+    fn configured(change: impl FnOnce(&mut Config)) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let (end, ended) = tokio::sync::oneshot::channel();
         let (tell, told) = std::sync::mpsc::channel();
-        let config = config(directory.path(), limits);
+        let mut config = config(directory.path(), Limits::default());
+        change(&mut config);
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Runtime::new().expect("a runtime");
             runtime.block_on(async {
@@ -302,6 +307,19 @@ fn an_empty_request_is_a_success() {
         assert_eq!(bridge.post(path, &[PROTOBUF], b"").status, 200);
         assert_eq!(bridge.post(path, &[JSON], b"{}").status, 200);
     }
+}
+
+/// No timeout, as some say it.
+#[test]
+fn the_longest_timeouts_are_no_fault() {
+    let bridge = Bridge::configured(|config| {
+        (config.limits.body_seconds, config.limits.request_seconds) = (u64::MAX, u64::MAX);
+        (config.connections.header_seconds, config.connections.idle_seconds) = (u64::MAX, u64::MAX);
+        config.reading.write_seconds = u64::MAX;
+    });
+    let answer = bridge.post("/v1/traces", &[PROTOBUF], &encode::traces(&[span(1, 1)]));
+    assert_eq!(answer.status, 200);
+    assert_eq!(bridge.spans(1).len(), 1);
 }
 
 #[test]
@@ -898,7 +916,7 @@ fn the_api_answers_documents_and_open_rewards_blocks() {
 
     for (path, words) in [
         ("/v1/organizations/other/traces/tr_01/blocks".to_owned(), "no organization other"),
-        (format!("/api/v1/traces/{}/reflex", id(2)), "nothing an agent did"),
+        (format!("/api/v1/traces/{}/reflex", id(2)), "has no agent operations"),
         (format!("/api/v1/traces/{}/parquet", id(1)), "no format parquet"),
         (format!("/api/v1/traces/{}", id(7)), "no trace"),
         ("/api/v1/sessions/none/reflex".to_owned(), "no session none"),

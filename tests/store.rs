@@ -401,7 +401,7 @@ fn a_segment_of_a_later_version_is_not_touched() {
     let refused = Local::open(&options(directory.path())).expect_err("refused");
     assert_eq!(
         refused.to_string(),
-        "segment 1 has version 9; this program reads version 2: use a newer one"
+        "segment 1 has version 9, and this program reads versions up to 2; use a newer spanbridge"
     );
     assert_eq!(fs::read(&segment).expect("reads"), bytes);
 }

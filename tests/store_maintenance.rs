@@ -276,6 +276,38 @@ fn the_oldest_segments_go_when_there_is_too_much() {
     assert_eq!(opened.store.list(&Filter::default()).expect("lists").len(), rows.len());
 }
 
+/// The row of a trace of which a part was removed is what a new index says of the rest: the trace is still one of its session.
+#[test]
+fn what_is_left_of_a_trace_is_of_its_session() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = OpenOptions {
+        retention: Retention {
+            bytes: Some(10_000),
+            ..Retention::default()
+        },
+        ..options(directory.path())
+    };
+    let store = Local::open(&options).expect("opens").store;
+    let mut spans = spans(60);
+    spans.iter_mut().for_each(|span| span.attributes.push(KEYS[0], "chat-17"));
+    fill(&store, &spans);
+    assert!(store.maintain().expect("maintains").removed_segments > 0);
+    let rows = |store: &Local| {
+        let of_session = Filter {
+            session: Some("chat-17".to_owned()),
+            ..Filter::default()
+        };
+        let rows = store.list(&of_session).expect("lists");
+        let row = |row: &spanbridge::store::TraceRow| (row.trace_id, row.service.clone(), row.spans, row.start, row.end);
+        rows.iter().map(row).collect::<Vec<_>>()
+    };
+    let left = rows(&store);
+    assert_eq!(left.len(), 3);
+    drop(store);
+    let store = Local::reindex(&options).expect("reindexes").store;
+    assert_eq!(rows(&store), left);
+}
+
 #[test]
 fn what_is_too_old_goes_however_small_its_segment_is() {
     let directory = tempfile::tempdir().expect("a directory");

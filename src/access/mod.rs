@@ -1,7 +1,7 @@
 //! Who may do what: rights, projects, and tokens that are known by their hash alone.
 //!
-//! A token is 256 random bits, so a plain SHA-256 of it is safe to keep: there is nothing to guess. What a request carries is
-//! hashed and looked up; no comparison depends on the token itself, so its time says nothing of it.
+//! A token has 256 random bits, so its plain SHA-256 can be stored: it cannot be guessed. The token of a request is hashed and looked
+//! up. The time of the comparison does not depend on the token.
 
 mod project;
 mod token;
@@ -95,17 +95,17 @@ impl Denied {
     }
 }
 
-/// Two tokens that cannot stand beside each other.
+/// Two tokens that conflict.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokensError {
-    /// Names are how people tell tokens apart.
+    /// Both have the same name.
     #[error("two tokens have the name {name}")]
     Name {
         /// The name.
         name: String,
     },
-    /// One secret, two meanings.
+    /// Both have the same hash.
     #[error("the tokens {first} and {second} have the same hash")]
     Hash {
         /// One of them.
@@ -136,7 +136,7 @@ impl Tokens {
         Ok(Self(known))
     }
 
-    /// Whether there are none, so that nobody is asked for one.
+    /// Whether there are none; then no request needs one.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -15,7 +15,7 @@ const ALGORITHM: &str = "sha256:";
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct TokenHash([u8; 32]);
 
-/// A text that is no hash. It may be a token put in the wrong place, so it is not repeated.
+/// A text that is not a hash. It may be a token in the wrong place, so it is not shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a hash is `sha256:` followed by 64 hexadecimal digits; `spanbridge token new` makes a token and its hash")]
 pub struct HashError;
@@ -57,15 +57,15 @@ impl fmt::Debug for TokenHash {
     }
 }
 
-/// A token itself. Only its maker and its holder ever have one.
+/// A token itself, known only when it is made and to its holder.
 pub struct Secret(String);
 
 impl Secret {
-    /// A new token: 256 bits from the system's source of chance.
+    /// A new token: 256 bits from the system's random number generator.
     ///
     /// # Errors
     ///
-    /// The system gives none.
+    /// The system has no random numbers.
     pub fn new() -> Result<Self, getrandom::Error> {
         let mut bytes = [0; 32];
         getrandom::fill(&mut bytes)?;

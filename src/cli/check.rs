@@ -6,11 +6,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::convert::{format_of, option_of, options_of_environment};
 use super::decompress::read_plain;
-use super::failure::Failure;
-use super::input::{DEFAULT_LIMIT, Problem};
-use super::{out, status};
+use super::failure::{Failure, exit_status};
+use super::format_options::{format_of, option_of, options_of_environment};
+use super::input::DEFAULT_LIMIT;
+use super::out;
+use super::problem::Problem;
 use crate::formats::check::Checked;
 use crate::formats::{self, AnyFormat, Options};
 
@@ -83,7 +84,7 @@ impl Check {
             out::many(documents, "document"),
             out::many(violations, "violation")
         ));
-        Ok(status(violations == 0 && unreadable == 0))
+        Ok(exit_status(violations == 0 && unreadable == 0))
     }
 }
 

@@ -6,13 +6,12 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use clap::{CommandFactory as _, Parser};
+use clap::{Command, CommandFactory as _, Parser};
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 
-use super::Cli;
 use super::failure::Failure;
-use super::ls::{status, who};
+use super::listed::{status, who};
 use super::source::{Source, Where};
 use super::time::second;
 use crate::span::UnixNanos;
@@ -25,9 +24,9 @@ const PATIENCE: Duration = Duration::from_millis(700);
 /// How many are offered.
 const OFFERED: usize = 100;
 
-/// Completes the line and exits, if a shell asks for it.
-pub(super) fn complete() {
-    CompleteEnv::with_factory(Cli::command).var(VARIABLE).complete();
+/// Completes the line and exits, if a shell asks for it. `program` is the whole command line.
+pub(super) fn complete(program: fn() -> Command) {
+    CompleteEnv::with_factory(program).var(VARIABLE).complete();
 }
 
 /// The script that makes a shell ask.

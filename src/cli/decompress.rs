@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::input::Problem;
+use super::problem::Problem;
 use crate::receiver::limits::{Encoding, InflateError, inflate};
 
 /// A file's name for people, and its bytes after decompression; `-` is standard input.

@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::convert::{Target, Writer};
 use super::data_set::EXPRESSIONS;
-use super::failure::Failure;
+use super::failure::{Failure, exit_status};
 use super::select::{Select, trace_id};
 use super::source::{Source, Where};
-use super::{complete, out, status};
+use super::target::{DocumentWriter, Target};
+use super::{complete, out};
 use crate::dataset::Source as Selected;
 use crate::span::{TraceId, UnixNanos};
 use crate::store::{self, Filter, Order, Stored};
@@ -108,7 +108,7 @@ impl Export {
         }
         writer.finish()?;
         missing.tell();
-        Ok(status(missing.is_empty()))
+        Ok(exit_status(missing.is_empty()))
     }
 }
 
@@ -121,7 +121,7 @@ struct Missing {
 
 impl Missing {
     /// What there is of a trace. What there is not, is told and counted, and does not keep the others from being exported.
-    fn read(&mut self, source: &Source, id: TraceId, writer: &mut Writer) -> Result<Stored, Failure> {
+    fn read(&mut self, source: &Source, id: TraceId, writer: &mut DocumentWriter) -> Result<Stored, Failure> {
         self.asked += 1;
         let (mut stored, whys) = match source.trace(id) {
             Ok(Some(stored)) => {

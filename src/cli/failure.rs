@@ -122,3 +122,8 @@ impl Failure {
         }
     }
 }
+
+/// The exit status of a command that has run: 1 if the input or the data was bad.
+pub(super) fn exit_status(clean: bool) -> ExitCode {
+    if clean { ExitCode::SUCCESS } else { ExitCode::from(1) }
+}

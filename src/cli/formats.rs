@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use clap::Args;
 use serde_json::json;
 
-use super::convert::format_of;
 use super::failure::Failure;
+use super::format_options::format_of;
 use super::offer::{self, offering};
 use super::out::{self, Style, styled};
 use crate::formats::{AnyFormat, Choice, FORMATS};

@@ -6,9 +6,9 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use serde_json::json;
 
+use super::data_dir::default_data_dir;
 use super::failure::Failure;
 use super::out::{self, Style, Table};
-use super::source::default_data_dir;
 use super::time::moment;
 use crate::access::Project;
 use crate::forward::order::{self, Order};

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use clap::Args;
 
-use super::failure::Failure;
+use super::data_dir::default_data_dir;
+use super::failure::{Failure, exit_status};
 use super::input::{Batch, Files};
-use super::source::default_data_dir;
-use super::{out, status};
+use super::out;
 use crate::access::Project;
 use crate::formats::Disassembled;
 use crate::otlp;
@@ -79,7 +79,7 @@ impl Import {
             out::many(receipt.stored, "span"),
             receipt.duplicates
         ));
-        Ok(status(clean))
+        Ok(exit_status(clean))
     }
 
     fn store_rows(&self, opened: &Stored, broken: &HashSet<PathBuf>, receipt: &mut Receipt) -> Result<(), Failure> {

@@ -2,19 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::convert::vocabulary;
 use super::decompress::{plain, read_plain};
 use super::failure::Failure;
+use super::problem::Problem;
+use super::vocabulary::vocabulary;
 use super::{out, parts};
 use crate::documents::{self, UnknownFormat, Vocabulary};
-use crate::formats::{self, AnyFormat, DisassembleError, Disassembled, Note, NoteKind};
+use crate::formats::{self, AnyFormat, Disassembled, Note, NoteKind};
 use crate::otlp;
-use crate::receiver::limits::{Encoding, InflateError};
 use crate::span::json::{JsonError, Message};
 use crate::span::{LogRecord, Refused, Signal, Span};
 
@@ -140,33 +139,6 @@ pub(super) fn from_of(word: &str) -> Result<From, String> {
     }
     let format = documents::format(word).map(From::Documents);
     format.map_err(|_| format!("the formats are auto, {}", UnknownFormat::known()))
-}
-
-/// Something of a file that could not be read.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Problem {
-    #[error("{file}: cannot read it")]
-    Io { file: String, source: io::Error },
-    #[error("{file}: cannot decompress it as {encoding}; the file is truncated or damaged")]
-    Broken {
-        file: String,
-        encoding: Encoding,
-        source: InflateError,
-    },
-    #[error("{file}: larger than {limit} bytes after decompression; split the file or raise --max-bytes")]
-    TooLarge { file: String, limit: usize },
-    #[error("{file}: byte {offset}: {error}", error = super::out::with_causes(source))]
-    Json { file: String, offset: usize, source: JsonError },
-    #[error("{file}: byte {offset}: neither OTLP protobuf (an export request) nor OTLP/JSON: {detail}")]
-    Protobuf { file: String, offset: usize, detail: String },
-    #[error("{file}: byte {offset}: not UTF-8, which JSON has to be")]
-    Text { file: String, offset: usize },
-    #[error("{file}: {}", super::out::with_causes(source))]
-    Document { file: String, source: DisassembleError },
-    #[error("{file}: {refused}")]
-    Refused { file: String, refused: Refused },
-    #[error("{file}: and {more} more errors like this")]
-    More { file: String, more: usize },
 }
 
 /// The format whose documents are rows of data sets.
@@ -303,7 +275,7 @@ impl Batch<'_> {
             offset: problem.fault(bytes).map_or(0, |fault| fault.offset),
             detail: problem
                 .fault(bytes)
-                .map_or_else(|| super::out::with_causes(&problem), |fault| fault.kind.to_string()),
+                .map_or_else(|| out::with_causes(&problem), |fault| fault.kind.to_string()),
         });
     }
 

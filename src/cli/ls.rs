@@ -6,15 +6,14 @@ use clap::{Args, ValueEnum};
 
 use super::complete;
 use super::failure::Failure;
+use super::listed::{status, took, who};
 use super::out::{self, Style, Table};
 use super::select::Select;
 use super::source::{Session, Where};
 use super::time::second;
-use crate::operation::TokenCount;
 use crate::span::UnixNanos;
 use crate::store::Filter;
-use crate::view::step;
-use crate::view::text::{dollars, elapsed};
+use crate::view::text::dollars;
 use crate::web::listing::{Listed, Summary};
 
 const EXAMPLES: &str = "\
@@ -101,15 +100,6 @@ fn wanted_name(status: Status) -> &'static str {
         Status::Error => "error",
         Status::Running => "running",
         Status::None => "-",
-    }
-}
-
-/// The status as it is listed; `-` where no agent did anything.
-pub(super) fn status(summary: &Summary) -> &str {
-    if summary.agent_work || summary.status == "too_large" {
-        &summary.status
-    } else {
-        "-"
     }
 }
 
@@ -234,20 +224,6 @@ fn trace_table(traces: &[Listed], width: Option<usize>) -> Table {
     table
 }
 
-/// The agent; where none did anything, the root span or the service.
-pub(super) fn who(listed: &Listed) -> String {
-    let agent = listed.summary.agent.as_deref().filter(|_| listed.summary.agent_work);
-    let name = agent.or(listed.root.as_deref()).or(listed.service.as_deref());
-    name.unwrap_or("-").to_owned()
-}
-
-pub(super) fn took(listed: &Listed) -> String {
-    if listed.end_unix_nano == 0 {
-        return "-".to_owned();
-    }
-    elapsed(listed.end_unix_nano.saturating_sub(listed.start_unix_nano))
-}
-
 /// Tokens in and out, as far as the calls say them.
 fn tokens(summary: &Summary) -> String {
     let number = |tokens: Option<u64>| tokens.map_or_else(|| "-".to_owned(), |tokens| tokens.to_string());
@@ -255,15 +231,6 @@ fn tokens(summary: &Summary) -> String {
         (None, None) => "-".to_owned(),
         (input, output) => format!("{}/{}", number(input), number(output)),
     }
-}
-
-/// The same in words.
-pub(super) fn token_words(summary: &Summary) -> Option<String> {
-    step::tokens(&TokenCount {
-        input: summary.input_tokens,
-        output: summary.output_tokens,
-        ..TokenCount::default()
-    })
 }
 
 fn session_table(sessions: &[Session]) -> Table {

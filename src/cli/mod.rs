@@ -1,42 +1,50 @@
 //! The command line: one file a command.
 
+mod address;
 mod check;
 mod complete;
 mod convert;
+mod data_dir;
 mod data_set;
 mod decompress;
 mod doctor;
 mod explain;
 mod export;
 mod failure;
+mod format_options;
 mod formats;
 mod forward;
 #[doc(hidden)]
 pub mod fuzzing;
 mod import;
 mod input;
+mod listed;
 mod log;
 mod ls;
 mod offer;
 mod out;
 mod pages;
 mod parts;
+mod problem;
 mod reindex;
 mod select;
 mod send;
 mod serve;
 mod settings;
 mod settings_file;
+mod settings_sources;
 mod show;
 mod source;
 mod tail;
+mod target;
 mod time;
 mod token;
 mod variables;
+mod vocabulary;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -81,7 +89,7 @@ enum Command {
 /// Runs the command that the process was called with.
 #[must_use]
 pub fn main() -> ExitCode {
-    complete::complete();
+    complete::complete(Cli::command);
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -96,7 +104,7 @@ pub fn main() -> ExitCode {
         }
     };
     let result = match cli.command {
-        Command::Serve(serve) => serve.run(),
+        Command::Serve(serve) => serve.run(&Cli::command()),
         Command::Convert(convert) => convert.run(),
         Command::Check(check) => check.run(),
         Command::Import(import) => import.run(),
@@ -109,8 +117,8 @@ pub fn main() -> ExitCode {
         Command::Forward(forward) => forward.run(),
         Command::Reindex(reindex) => reindex.run(),
         Command::Token(token) => token.run(),
-        Command::Doctor(doctor) => doctor.run(),
-        Command::Man(man) => man.run(),
+        Command::Doctor(doctor) => doctor.run(&Cli::command()),
+        Command::Man(man) => man.run(Cli::command()),
         Command::Completions(completions) => completions.run(),
         Command::Packaging(packaging) => packaging.run(),
     };
@@ -121,32 +129,5 @@ pub fn main() -> ExitCode {
             out::error(&failure);
             failure.exit_code()
         }
-    }
-}
-
-/// Status 1 if the input or the data was bad.
-fn status(clean: bool) -> ExitCode {
-    if clean { ExitCode::SUCCESS } else { ExitCode::from(1) }
-}
-
-/// An address as this machine reaches it: `0.0.0.0` and `[::]` stand for all of its own, and none connects to them.
-fn reached_here(address: &str) -> String {
-    for (all, own) in [("0.0.0.0:", "127.0.0.1:"), ("[::]:", "[::1]:")] {
-        if let Some(port) = address.strip_prefix(all) {
-            return format!("{own}{port}");
-        }
-    }
-    address.to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::reached_here;
-
-    #[test]
-    fn all_addresses_are_reached_by_the_loopback_one() {
-        assert_eq!(reached_here("0.0.0.0:4318"), "127.0.0.1:4318");
-        assert_eq!(reached_here("[::]:4318"), "[::1]:4318");
-        assert_eq!(reached_here("10.0.0.0:4318"), "10.0.0.0:4318");
     }
 }

@@ -2,11 +2,11 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, Command, CommandFactory as _, ValueEnum};
+use clap::{Args, Command, ValueEnum};
 use clap_complete::Shell;
 
 use super::failure::Failure;
-use super::{Cli, complete, out};
+use super::{complete, out};
 
 /// Print the manual page of the program or of one command.
 #[derive(Debug, Args)]
@@ -61,16 +61,11 @@ fn print(bytes: Vec<u8>) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// With the names that commands have when they are called: `spanbridge token new`.
-fn built() -> Command {
-    let mut command = Cli::command();
-    command.build();
-    command
-}
-
 impl Man {
-    pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let mut command = built();
+    /// `command` is the whole command line.
+    pub(super) fn run(self, mut command: Command) -> Result<ExitCode, Failure> {
+        // With the names that commands have when they are called: `spanbridge token new`.
+        command.build();
         if let Some(name) = &self.command {
             let found = command.find_subcommand(name).cloned();
             let found = found.ok_or_else(|| Failure::usage(format!("there is no command {name}; `spanbridge help` lists them")))?;

@@ -5,10 +5,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::convert::vocabulary;
+use super::data_dir::default_data_dir;
 use super::failure::Failure;
 use super::out;
-use super::source::default_data_dir;
+use super::vocabulary::vocabulary;
 use crate::access::Project;
 use crate::store::{self, Filter, OpenOptions};
 

@@ -10,9 +10,9 @@ use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
 use super::explain::explained;
-use super::failure::Failure;
+use super::failure::{Failure, exit_status};
 use super::input::Files;
-use super::{out, status};
+use super::out;
 use crate::forward::send::send;
 use crate::forward::{DestinationText, Dialect, Logs, Protocol, Sample};
 
@@ -84,7 +84,7 @@ impl Send {
         let all = [batch.spans.len() as u64, batch.logs.len() as u64];
         if all == [0, 0] {
             out::note("the input has no spans and no log records, so there is nothing to send");
-            return Ok(status(clean));
+            return Ok(exit_status(clean));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|source| Failure::Runtime { source })?;
@@ -138,6 +138,6 @@ impl Send {
         if let Some(reason) = &outcome.gave_up {
             out::note(&format!("the rest was not sent: {}", explained(reason.clone())));
         }
-        Ok(status(clean && outcome.refused.is_empty() && outcome.gave_up.is_none()))
+        Ok(exit_status(clean && outcome.refused.is_empty() && outcome.gave_up.is_none()))
     }
 }

@@ -9,11 +9,12 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use toml::Table;
 
+use super::address::reached_here;
 use super::failure::Failure;
 use super::log::{Form, Level, Log};
 use super::out;
-use super::settings::{Sources, effective, wait_for_restart};
 use super::settings_file;
+use super::settings_sources::{Sources, effective, wait_for_restart};
 use super::source::is_spanbridge;
 use super::variables;
 use crate::access::Project;
@@ -47,8 +48,9 @@ pub(super) struct Serve {
 }
 
 impl Serve {
-    pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        variables::check()?;
+    /// `program` is the whole command line.
+    pub(super) fn run(self, program: &clap::Command) -> Result<ExitCode, Failure> {
+        variables::check(program)?;
         let table = self.sources.read()?;
         let settings = effective(&table)?;
         let config = settings.config()?;
@@ -234,7 +236,7 @@ fn greeting(config: &Config, addresses: Addresses) -> String {
     } else {
         "\n  export OTEL_EXPORTER_OTLP_HEADERS=authorization=Bearer%20TOKEN"
     };
-    let [to_http, to_grpc] = [http, grpc].map(|address| super::reached_here(&address.to_string()));
+    let [to_http, to_grpc] = [http, grpc].map(|address| reached_here(&address.to_string()));
     format!(
         "serving, data in {}\n\
          \n  OTLP/gRPC  {scheme}://{grpc}\

@@ -1,33 +1,28 @@
 //! Where commands read from: a running bridge over its API, or a data directory.
 
 mod lists;
+mod server;
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::convert::vocabulary;
-use super::explain::explained;
+use super::data_dir::default_data_dir;
 use super::failure::Failure;
-use super::{out, reached_here};
+use super::out;
+use super::vocabulary::vocabulary;
 use crate::access::Project;
 use crate::documents::Vocabulary;
-use crate::server::SPEAKS_TLS;
 use crate::span::TraceId;
 use crate::span::json::Message;
 use crate::store::log::Recovery;
 use crate::store::{self, Filter, OpenOptions, Order, Store, Stored, TraceCursor};
 use crate::web::listing::{self, Listed};
 pub(super) use lists::Session;
-use lists::{Page, page_of_server, sessions_of_server};
-
-/// How long a busy bridge is asked again.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Traces that are asked for at once.
-const PAGE: usize = 500;
+use lists::{PAGE, Page, page_of_server, sessions_of_server};
+pub(super) use server::is_spanbridge;
+use server::{Server, Token};
 
 /// The API's address unless a flag says otherwise.
 const DEFAULT_SERVER: &str = "http://127.0.0.1:4319";
@@ -55,24 +50,6 @@ pub(super) struct Where {
     semconv: Option<PathBuf>,
 }
 
-/// A token that does not show itself.
-#[derive(Clone)]
-struct Token(String);
-
-impl std::fmt::Debug for Token {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Token(..)")
-    }
-}
-
-impl std::str::FromStr for Token {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self(text.trim().to_owned()))
-    }
-}
-
 /// An opened source.
 #[derive(Debug)]
 pub(super) struct Source {
@@ -82,15 +59,8 @@ pub(super) struct Source {
 
 #[derive(Debug)]
 enum Kind {
-    Server {
-        agent: ureq::Agent,
-        url: String,
-        token: Option<Token>,
-    },
-    Directory {
-        path: PathBuf,
-        store: Arc<dyn Store>,
-    },
+    Server(Server),
+    Directory { path: PathBuf, store: Arc<dyn Store> },
 }
 
 impl Where {
@@ -112,88 +82,19 @@ impl Where {
                     "with a server, the token selects the project; --project is for a data directory",
                 ));
             }
-            (Some(url), _) => self.server(url)?,
+            (Some(url), _) => Kind::Server(self.server(url)?),
             (None, Some(directory)) => directory_of(&self.project.directory(directory), &vocabulary, tell)?,
             (None, None) => match self.server(DEFAULT_SERVER) {
-                Ok(server) if !apart => server,
+                Ok(server) if !apart => Kind::Server(server),
                 _ => directory_of(&self.project.directory(&default_data_dir()?), &vocabulary, tell)?,
             },
         };
         Ok(Source { vocabulary, kind })
     }
 
-    fn server(&self, url: &str) -> Result<Kind, Failure> {
-        let mut tls = ureq::tls::TlsConfig::builder();
-        if let Some(path) = &self.ca {
-            tls = tls.root_certs(authorities(path)?);
-        }
-        let config = ureq::Agent::config_builder()
-            .http_status_as_error(false)
-            .timeout_connect(Some(Duration::from_secs(2)))
-            .proxy(None)
-            .tls_config(tls.build())
-            .build();
-        let kind = Kind::Server {
-            agent: config.into(),
-            url: url.trim_end_matches('/').to_owned(),
-            token: self.token.clone(),
-        };
-        // Something else may listen on that port; it gets no token.
-        match kind.get("/", None) {
-            Ok((200, front)) if front.starts_with(b"spanbridge ") => Ok(kind),
-            Ok((status, said)) => Err(Failure::Server {
-                url: url.to_owned(),
-                message: match status {
-                    // What a port says to plain HTTP where it speaks TLS.
-                    400 if said.starts_with(SPEAKS_TLS.as_bytes()) => "the server speaks TLS on this port; write https:// in the URL",
-                    404 if is_receiver(&said) => "spanbridge receives OTLP on this port; its API is on another (4319 by default)",
-                    _ => "the server there is not spanbridge",
-                }
-                .to_owned(),
-            }),
-            Err(failure) => Err(failure),
-        }
+    fn server(&self, url: &str) -> Result<Server, Failure> {
+        Server::connect(url, self.token.clone(), self.ca.as_deref())
     }
-}
-
-/// Whether a spanbridge listens on this address, on whichever of its ports.
-pub(super) fn is_spanbridge(address: &str) -> bool {
-    let config = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_global(Some(Duration::from_secs(2)))
-        .proxy(None)
-        .build();
-    let asked = ureq::Agent::from(config).get(format!("http://{}/", reached_here(address))).call();
-    let said = asked
-        .ok()
-        .and_then(|mut answer| answer.body_mut().with_config().limit(4_096).read_to_vec().ok());
-    said.is_some_and(|said| said.starts_with(b"spanbridge ") || said.starts_with(SPEAKS_TLS.as_bytes()) || is_receiver(&said))
-}
-
-/// Whether this is what the port for OTLP/HTTP says of a path that it does not have.
-fn is_receiver(said: &[u8]) -> bool {
-    String::from_utf8_lossy(said).contains("OTLP/HTTP takes /v1/traces")
-}
-
-fn authorities(path: &Path) -> Result<ureq::tls::RootCerts, Failure> {
-    let text = std::fs::read(path).map_err(|source| Failure::Read {
-        path: path.to_owned(),
-        source,
-    })?;
-    let found = ureq::tls::parse_pem(&text).filter_map(|item| match item {
-        Ok(ureq::tls::PemItem::Certificate(certificate)) => Some(certificate),
-        _ => None,
-    });
-    Ok(ureq::tls::RootCerts::from(found))
-}
-
-/// `$XDG_DATA_HOME/spanbridge`, else `~/.local/share/spanbridge`.
-pub(super) fn default_data_dir() -> Result<PathBuf, Failure> {
-    let of = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    of("XDG_DATA_HOME")
-        .or_else(|| of("HOME").map(|home| home.join(".local/share")))
-        .map(|base| base.join("spanbridge"))
-        .ok_or_else(|| Failure::usage("neither XDG_DATA_HOME nor HOME is set; pass --data-dir DIR"))
 }
 
 fn directory_of(directory: &Path, vocabulary: &Vocabulary, tell: fn(&Recovery)) -> Result<Kind, Failure> {
@@ -213,79 +114,6 @@ fn directory_of(directory: &Path, vocabulary: &Vocabulary, tell: fn(&Recovery)) 
         path: directory.to_owned(),
         store: opened.store,
     })
-}
-
-impl Kind {
-    /// Asks again for a while where the bridge says that it is busy.
-    fn get(&self, path: &str, token: Option<&Token>) -> Result<(u16, Vec<u8>), Failure> {
-        let begin = Instant::now();
-        loop {
-            match self.get_once(path, token)? {
-                (503, _) if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_secs(1)),
-                answer => return Ok(answer),
-            }
-        }
-    }
-
-    fn get_once(&self, path: &str, token: Option<&Token>) -> Result<(u16, Vec<u8>), Failure> {
-        let Self::Server { agent, url, .. } = self else {
-            return Ok((404, Vec::new()));
-        };
-        let fault = |source: ureq::Error| Failure::Server {
-            url: url.clone(),
-            message: explained(source.to_string()),
-        };
-        let mut request = agent.get(format!("{url}{path}"));
-        if let Some(Token(token)) = token {
-            request = request.header("authorization", format!("Bearer {token}"));
-        }
-        let mut response = request.call().map_err(fault)?;
-        let body = response.body_mut().with_config().limit(u64::MAX).read_to_vec().map_err(fault)?;
-        Ok((response.status().as_u16(), body))
-    }
-
-    fn get_ok(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
-        let Self::Server { url, token, .. } = self else {
-            return Ok(None);
-        };
-        match self.get(path, token.as_ref())? {
-            (200, body) => Ok(Some(body)),
-            (401, _) => Err(Failure::Server {
-                url: url.clone(),
-                message: match token {
-                    None => "it requires a token; set SPANBRIDGE_TOKEN to one with the right `read`",
-                    Some(_) => "the token is unknown",
-                }
-                .to_owned(),
-            }),
-            (403, _) => Err(Failure::Server {
-                url: url.clone(),
-                message: "the token lacks the right `read`: add it to the token's `rights` in the server's configuration file, or make \
-                          another token (spanbridge token new --right read)"
-                    .to_owned(),
-            }),
-            (404, _) => Ok(None),
-            (status, body) => Err(Failure::Answer {
-                url: url.clone(),
-                message: format!("{status}: {}", out::shown(&problem(&body), 500)),
-            }),
-        }
-    }
-
-    fn unreadable(&self, message: String) -> Failure {
-        let url = match self {
-            Self::Server { url, .. } => url.clone(),
-            Self::Directory { .. } => String::new(),
-        };
-        Failure::Answer { url, message }
-    }
-}
-
-/// The words of a bridge that has no answer.
-fn problem(body: &[u8]) -> String {
-    let said: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
-    let words = said.pointer("/error/message").and_then(serde_json::Value::as_str);
-    words.map_or_else(|| String::from_utf8_lossy(body).trim().to_owned(), str::to_owned)
 }
 
 /// What the bridge says of a trace that is damaged on its disk.
@@ -311,7 +139,7 @@ impl Source {
     /// Where it reads from, for people.
     pub(super) fn place(&self) -> String {
         match &self.kind {
-            Kind::Server { url, .. } => url.clone(),
+            Kind::Server(server) => server.url.clone(),
             Kind::Directory { path, .. } => path.display().to_string(),
         }
     }
@@ -354,7 +182,7 @@ impl Source {
     fn page(&self, filter: &Filter, summaries: bool, limit: usize, after: Option<&str>) -> Result<Page, Failure> {
         let store = match &self.kind {
             Kind::Directory { store, .. } => store,
-            server @ Kind::Server { .. } => return page_of_server(server, filter, summaries, limit, after),
+            Kind::Server(server) => return page_of_server(server, filter, summaries, limit, after),
         };
         let filter = Filter {
             limit: Some(limit),
@@ -377,7 +205,7 @@ impl Source {
     pub(super) fn sessions(&self, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
         let store = match &self.kind {
             Kind::Directory { store, .. } => store,
-            server @ Kind::Server { .. } => return sessions_of_server(server, limit),
+            Kind::Server(server) => return sessions_of_server(server, limit),
         };
         let rows = store.sessions(limit.unwrap_or(usize::MAX), None)?;
         let sessions = rows.into_iter().map(|row| Session {
@@ -406,7 +234,7 @@ impl Source {
                 tell_damage(id, stored.as_ref());
                 Ok(stored)
             }
-            server @ Kind::Server { .. } => {
+            Kind::Server(server) => {
                 let Some(body) = server.get_ok(&format!("/api/v1/traces/{id}"))? else {
                     return Ok(None);
                 };

@@ -6,7 +6,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::failure::Failure;
-use super::ls::{self, Work};
+use super::listed;
+use super::ls::Work;
 use super::out::{self, Style, shown, styled};
 use super::source::{Source, Where};
 use super::time::second;
@@ -152,7 +153,7 @@ impl Tail {
 
 impl Seen {
     fn of(listed: &Listed) -> Self {
-        let status = ls::status(&listed.summary);
+        let status = listed::status(&listed.summary);
         Self {
             revision: listed.revision,
             status: status.to_owned(),
@@ -164,7 +165,7 @@ impl Seen {
 /// Id, start, status, agent, time, calls, tokens, money: what is not said is left out.
 fn line(listed: &Listed, width: Option<usize>) -> String {
     let summary = &listed.summary;
-    let status = ls::status(summary);
+    let status = listed::status(summary);
     let style = match status {
         "error" => Style::Bad,
         "running" => Style::Busy,
@@ -174,7 +175,7 @@ fn line(listed: &Listed, width: Option<usize>) -> String {
     let started = second(UnixNanos(listed.start_unix_nano));
     let mut facts = Vec::new();
     if listed.end_unix_nano > 0 && status != "running" {
-        facts.push(ls::took(listed));
+        facts.push(listed::took(listed));
     }
     if summary.agent_work {
         facts.push(many(summary.model_calls, "model call"));
@@ -182,11 +183,11 @@ fn line(listed: &Listed, width: Option<usize>) -> String {
     } else {
         facts.push(many(listed.spans, "span"));
     }
-    facts.extend(ls::token_words(summary));
+    facts.extend(listed::token_words(summary));
     facts.extend(summary.cost_usd.map(dollars));
     let head = format!("{}  {started}  ", shown(&id, 32));
     let room = width.map_or(200, |width| width.saturating_sub(head.len() + status.len().max(7) + 2));
-    facts.insert(0, shown(&ls::who(listed), 32));
+    facts.insert(0, shown(&listed::who(listed), 32));
     let rest = shown(&facts.join(" · "), room);
     format!("{}{}  {rest}", styled(&head, Style::Dim), styled(&format!("{status:<7}"), style))
 }

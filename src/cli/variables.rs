@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::env;
 
-use clap::{Command, CommandFactory as _};
+use clap::Command;
 
-use super::Cli;
 use super::failure::Failure;
 
 const PREFIX: &str = "SPANBRIDGE_";
@@ -13,10 +12,10 @@ const PREFIX: &str = "SPANBRIDGE_";
 /// How many letters may differ. Names further away are of others: container systems set variables after services' names.
 const NEAR: usize = 2;
 
-/// An error for a variable whose name is nearly that of a setting.
-pub(super) fn check() -> Result<(), Failure> {
+/// An error for a variable whose name is nearly that of a setting. `program` is the whole command line.
+pub(super) fn check(program: &Command) -> Result<(), Failure> {
     let mut known = BTreeSet::new();
-    collect(&Cli::command(), &mut known);
+    collect(program, &mut known);
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     for name in names.filter(|name| name.starts_with(PREFIX) && !known.contains(name)) {
         let distance = |one: &&String| strsim::damerau_levenshtein(one, &name);

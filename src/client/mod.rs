@@ -23,15 +23,19 @@
 //! the field `id` then says that it is stored.
 
 mod block;
+mod draft;
+mod endpoint;
 mod error;
 
 use std::fmt;
 use std::time::Duration;
 
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-pub use block::{Block, Draft, MessageBlock, Role, ThinkBlock, ToolCallBlock, ToolResultBlock};
+use endpoint::Endpoint;
+
+pub use block::{Block, MessageBlock, Role, ThinkBlock, ToolCallBlock, ToolResultBlock};
+pub use draft::Draft;
 pub use error::{ClientError, Code};
 
 /// A server, and who writes there.
@@ -45,7 +49,7 @@ pub struct Client {
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The token is nobody's business.
+        // Never with the token.
         f.debug_struct("Client")
             .field("url", &self.url)
             .field("organization", &self.organization)
@@ -90,9 +94,15 @@ impl Client {
     /// A trace of this name, `tr_` and up to 253 bytes. The first block creates it.
     #[must_use]
     pub fn trace(&self, id: impl Into<String>) -> Trace {
+        let id = id.into();
+        let (url, organization) = (&self.url, escaped(&self.organization));
         Trace {
-            client: self.clone(),
-            id: id.into(),
+            endpoint: Endpoint {
+                agent: self.agent.clone(),
+                url: format!("{url}/v1/organizations/{organization}/traces/{}/blocks", escaped(&id)),
+                authorization: self.authorization.clone(),
+            },
+            id,
         }
     }
 }
@@ -100,7 +110,7 @@ impl Client {
 /// A trace to log to.
 #[derive(Debug, Clone)]
 pub struct Trace {
-    client: Client,
+    endpoint: Endpoint,
     id: String,
 }
 
@@ -114,7 +124,7 @@ impl Trace {
     /// A message: what somebody says. The content is text, or any JSON value that is not empty.
     pub fn log_message(&self, role: Role, content: impl Into<Value>) -> Draft<'_, MessageBlock> {
         let payload = json!({"role": role.name(), "content": content.into()});
-        Draft::new(self, ["MESSAGE", "MESSAGE"], payload, None)
+        Draft::new(&self.endpoint, ["MESSAGE", "MESSAGE"], payload, None)
     }
 
     /// A tool call that stands under a message. The arguments are an object.
@@ -126,24 +136,24 @@ impl Trace {
         arguments: impl Into<Value>,
     ) -> Draft<'_, ToolCallBlock> {
         let payload = json!({"call_id": call_id.into(), "name": name.into(), "arguments": arguments.into()});
-        Draft::new(self, ["ACT", "TOOL_CALL"], payload, Some(parent))
+        Draft::new(&self.endpoint, ["ACT", "TOOL_CALL"], payload, Some(parent))
     }
 
     /// What a call gave back.
     pub fn log_observe(&self, call: &ToolCallBlock, output: impl Into<Value>) -> Draft<'_, ToolResultBlock> {
         let payload = json!({"call_id": call.call_id(), "output": output.into()});
-        Draft::new(self, ["OBSERVE", "TOOL_RESULT"], payload, Some(call))
+        Draft::new(&self.endpoint, ["OBSERVE", "TOOL_RESULT"], payload, Some(call))
     }
 
     /// A piece of what a call gives back. `seq` is its place among the pieces.
     pub fn log_observe_delta(&self, call: &ToolCallBlock, delta: impl Into<Value>, seq: u64) -> Draft<'_, ToolResultBlock> {
         let payload = json!({"call_id": call.call_id(), "delta": delta.into(), "seq": seq});
-        Draft::new(self, ["OBSERVE", "TOOL_RESULT"], payload, Some(call))
+        Draft::new(&self.endpoint, ["OBSERVE", "TOOL_RESULT"], payload, Some(call))
     }
 
     /// A thought that stands under a message.
     pub fn log_think(&self, parent: &MessageBlock, text: impl Into<String>) -> Draft<'_, ThinkBlock> {
-        Draft::new(self, ["ACT", "THINK"], json!({"text": text.into()}), Some(parent))
+        Draft::new(&self.endpoint, ["ACT", "THINK"], json!({"text": text.into()}), Some(parent))
     }
 
     /// All blocks of the trace, in the order in which they were stored.
@@ -152,60 +162,7 @@ impl Trace {
     ///
     /// There is no such trace, or the server cannot be reached.
     pub fn blocks(&self) -> Result<Vec<Block>, ClientError> {
-        let request = self.client.agent.get(self.url());
-        let request = match &self.client.authorization {
-            Some(token) => request.header("authorization", token),
-            None => request,
-        };
-        self.answer(request.call())
-    }
-
-    fn store(&self, block: &Map<String, Value>) -> Result<Block, ClientError> {
-        let request = self.client.agent.post(self.url()).header("content-type", "application/json");
-        let request = match &self.client.authorization {
-            Some(token) => request.header("authorization", token),
-            None => request,
-        };
-        let body = serde_json::to_vec(block).map_err(|source| ClientError::NotJson {
-            url: self.url(),
-            status: 0,
-            source,
-        })?;
-        self.answer(request.send(body.as_slice()))
-    }
-
-    fn url(&self) -> String {
-        let (url, organization) = (&self.client.url, escaped(&self.client.organization));
-        format!("{url}/v1/organizations/{organization}/traces/{}/blocks", escaped(&self.id))
-    }
-
-    fn answer<T: DeserializeOwned>(&self, answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Result<T, ClientError> {
-        /// A trace may have many blocks.
-        const LONGEST: u64 = 1 << 30;
-        let transport = |source| ClientError::Transport {
-            url: self.url(),
-            source: Box::new(source),
-        };
-        let mut response = answer.map_err(transport)?;
-        let status = response.status();
-        let again = response
-            .headers()
-            .get("retry-after")
-            .and_then(|value| value.to_str().ok()?.parse().ok());
-        let text = response
-            .body_mut()
-            .with_config()
-            .limit(LONGEST)
-            .read_to_string()
-            .map_err(transport)?;
-        if status.is_success() {
-            return serde_json::from_str(&text).map_err(|source| ClientError::NotJson {
-                url: self.url(),
-                status: status.as_u16(),
-                source,
-            });
-        }
-        Err(ClientError::refused(status.as_u16(), again.map(Duration::from_secs), &text))
+        self.endpoint.blocks()
     }
 }
 
@@ -229,8 +186,8 @@ mod tests {
     #[test]
     fn ids_are_escaped_and_tokens_are_not_shown() {
         let client = Client::new("http://localhost:1/").with_organization("a b").with_token("secret");
-        let url = client.trace("tr_ü/1").url();
+        let url = client.trace("tr_ü/1").endpoint.url;
         assert_eq!(url, "http://localhost:1/v1/organizations/a%20b/traces/tr_%C3%BC%2F1/blocks");
-        assert!(!format!("{client:?}").contains("secret"));
+        assert!(!format!("{client:?} {:?}", client.trace("tr_1")).contains("secret"));
     }
 }

@@ -27,17 +27,17 @@ pub type Fingerprint = [u8; 32];
 #[must_use]
 pub fn of(run: &Run) -> Option<Fingerprint> {
     let (transcript, results) = (Transcript::of(run), Results::of(run));
-    let mut whole = Writer::default();
+    let mut whole = FingerprintBuilder::default();
     let mut scopes: Vec<Fingerprint> = Vec::new();
     for (id, home) in transcript.homes() {
-        let mut writer = Writer::default();
-        writer.text("agent", run.scopes.get(id).and_then(|scope| scope.agent.as_deref()));
-        writer.text("called", home.map(|_| "by a tool"));
+        let mut builder = FingerprintBuilder::default();
+        builder.text("agent", run.scopes.get(id).and_then(|scope| scope.agent.as_deref()));
+        builder.text("called", home.map(|_| "by a tool"));
         // A name alone says nothing of what happened.
-        writer.has_content = false;
-        scope(run, &transcript, &results, id, &mut writer);
-        whole.has_content |= writer.has_content;
-        scopes.push(writer.finish());
+        builder.has_content = false;
+        scope(run, &transcript, &results, id, &mut builder);
+        whole.has_content |= builder.has_content;
+        scopes.push(builder.finish());
     }
     scopes.sort_unstable();
     scopes.iter().for_each(|scope| whole.bytes("scope", scope));
@@ -49,15 +49,15 @@ pub fn of(run: &Run) -> Option<Fingerprint> {
     whole.has_content.then(|| whole.finish())
 }
 
-fn scope(run: &Run, transcript: &Transcript<'_>, results: &Results<'_>, id: ScopeId, writer: &mut Writer) {
+fn scope(run: &Run, transcript: &Transcript<'_>, results: &Results<'_>, id: ScopeId, builder: &mut FingerprintBuilder) {
     let exchanges = transcript.exchanges(id);
     for each in &exchanges.list {
-        exchange(run, results, each, writer);
+        exchange(run, results, each, builder);
     }
     for step in exchanges.rest.iter().filter_map(|id| id.of(run)) {
-        work(step, writer);
+        work(step, builder);
     }
-    let had_content = writer.has_content;
+    let had_content = builder.has_content;
     let operations = transcript
         .steps_of(id)
         .iter()
@@ -66,124 +66,124 @@ fn scope(run: &Run, transcript: &Transcript<'_>, results: &Results<'_>, id: Scop
     let mut tools: Vec<Fingerprint> = operations.flat_map(|operation| &operation.tool_definitions).map(tool).collect();
     tools.sort_unstable();
     tools.dedup();
-    tools.iter().for_each(|tool| writer.bytes("tool", tool));
-    writer.has_content = had_content;
+    tools.iter().for_each(|tool| builder.bytes("tool", tool));
+    builder.has_content = had_content;
 }
 
 fn tool(tool: &crate::operation::ToolDefinition) -> Fingerprint {
-    let mut writer = Writer::default();
-    writer.text("name", Some(&tool.name));
-    writer.text("description", tool.description.as_deref());
-    writer.value("parameters", tool.parameters.as_ref());
-    writer.finish()
+    let mut builder = FingerprintBuilder::default();
+    builder.text("name", Some(&tool.name));
+    builder.text("description", tool.description.as_deref());
+    builder.value("parameters", tool.parameters.as_ref());
+    builder.finish()
 }
 
-fn exchange(run: &Run, results: &Results<'_>, exchange: &Exchange<'_>, writer: &mut Writer) {
+fn exchange(run: &Run, results: &Results<'_>, exchange: &Exchange<'_>, builder: &mut FingerprintBuilder) {
     match exchange.kind {
-        ExchangeKind::Message(said) => message("message", said, writer),
-        ExchangeKind::Turn(said) => message("turn", said, writer),
-        ExchangeKind::SilentTurn => writer.tag("silent turn"),
-        ExchangeKind::Unasked => writer.tag("unasked"),
+        ExchangeKind::Message(said) => message("message", said, builder),
+        ExchangeKind::Turn(said) => message("turn", said, builder),
+        ExchangeKind::SilentTurn => builder.tag("silent turn"),
+        ExchangeKind::Unasked => builder.tag("unasked"),
         ExchangeKind::UserWords | ExchangeKind::AgentWords => {
-            writer.tag(if exchange.kind == ExchangeKind::UserWords {
+            builder.tag(if exchange.kind == ExchangeKind::UserWords {
                 "user"
             } else {
                 "agent"
             });
             let step = exchange.step.and_then(|step| step.of(run));
-            step.into_iter().for_each(|step| in_and_out(&step.operation, writer));
+            step.into_iter().for_each(|step| in_and_out(&step.operation, builder));
         }
     }
     for asked in &exchange.calls {
-        call(run, results, asked, writer);
+        call(run, results, asked, builder);
     }
 }
 
-fn message(tag: &'static str, message: &Message, writer: &mut Writer) {
-    writer.tag(tag);
-    writer.tag(message.role.name());
-    writer.text("name", message.name.as_deref());
-    writer.text(
+fn message(tag: &'static str, message: &Message, builder: &mut FingerprintBuilder) {
+    builder.tag(tag);
+    builder.tag(message.role.name());
+    builder.text("name", message.name.as_deref());
+    builder.text(
         "words",
         Some(&io::content(message))
             .filter(|words| !words.trim().is_empty())
             .map(|words| &**words),
     );
-    writer.text("thoughts", io::reasoning(message).as_deref());
+    builder.text("thoughts", io::reasoning(message).as_deref());
     for part in &message.parts {
         match part {
             Part::Media(media) => {
-                writer.text("media", Some(&media.modality));
-                writer.text("type", media.mime_type.as_deref());
-                writer.text("place", media.uri.as_deref());
-                writer.text("content", media.base64.as_deref());
+                builder.text("media", Some(&media.modality));
+                builder.text("type", media.mime_type.as_deref());
+                builder.text("place", media.uri.as_deref());
+                builder.text("content", media.base64.as_deref());
             }
-            Part::Other(value) => writer.value("part", Some(value)),
+            Part::Other(value) => builder.value("part", Some(value)),
             Part::Text(_) | Part::Reasoning { .. } => {}
         }
     }
 }
 
-fn call(run: &Run, results: &Results<'_>, asked: &ExchangeCall<'_>, writer: &mut Writer) {
+fn call(run: &Run, results: &Results<'_>, asked: &ExchangeCall<'_>, builder: &mut FingerprintBuilder) {
     let step = asked.tool.and_then(|tool| tool.of(run));
     let name = asked.call.map(|call| call.name.as_str());
-    writer.text(
+    builder.text(
         "call",
         Some(name.or_else(|| step.map(|step| calls::tool_name(run, step))).unwrap_or_default()),
     );
     let arguments = asked.call.and_then(|call| call.arguments.as_ref());
-    writer.value("arguments", arguments.or_else(|| calls::arguments(run, step?)));
+    builder.value("arguments", arguments.or_else(|| calls::arguments(run, step?)));
     for given in &asked.results {
-        result(run, results, *given, writer);
+        result(run, results, *given, builder);
     }
 }
 
-fn result(run: &Run, results: &Results<'_>, given: CallResult<'_>, writer: &mut Writer) {
+fn result(run: &Run, results: &Results<'_>, given: CallResult<'_>, builder: &mut FingerprintBuilder) {
     let step = given.tool.and_then(|tool| tool.of(run));
     let told = given.entry.map(|entry| &entry.result).filter(|result| !result.is_null());
-    writer.tag("result");
-    writer.value("value", told.or_else(|| results.get(step?)));
+    builder.tag("result");
+    builder.value("value", told.or_else(|| results.get(step?)));
     let failure = given.entry.and_then(|entry| entry.failure.as_ref());
     let failure = failure.or_else(|| step?.operation.failure.as_ref());
-    writer.text("failure", failure.map(calls::error_text));
+    builder.text("failure", failure.map(calls::error_text));
 }
 
 /// Work that no conversation tells of.
-fn work(step: &Step, writer: &mut Writer) {
+fn work(step: &Step, builder: &mut FingerprintBuilder) {
     let operation = &step.operation;
     match operation.kind {
         // What they say, those below them say too; judgements are not the agent's.
         Kind::Agent | Kind::AgentCreate | Kind::Chain | Kind::Evaluator | Kind::Prompt | Kind::Unknown => return,
-        kind => writer.tag(kind.name()),
+        kind => builder.tag(kind.name()),
     }
-    in_and_out(operation, writer);
+    in_and_out(operation, builder);
     if let Some(tool) = &operation.tool {
-        writer.text("tool", tool.name.as_deref());
-        writer.value("arguments", tool.arguments.as_ref());
-        writer.value("result", tool.result.as_ref());
+        builder.text("tool", tool.name.as_deref());
+        builder.value("arguments", tool.arguments.as_ref());
+        builder.value("result", tool.result.as_ref());
     }
     if let Some(search) = &operation.search {
-        writer.value("query", search.query.as_ref());
+        builder.value("query", search.query.as_ref());
         for document in search.documents.iter().flatten() {
-            writer.text("document", document.content.as_deref());
+            builder.text("document", document.content.as_deref());
         }
     }
 }
 
-fn in_and_out(operation: &Operation, writer: &mut Writer) {
-    writer.value("input", operation.input.get());
-    writer.value("output", operation.output.get());
+fn in_and_out(operation: &Operation, builder: &mut FingerprintBuilder) {
+    builder.value("input", operation.input.get());
+    builder.value("output", operation.output.get());
 }
 
 /// Writes facts into a hash, each with its length, so that no two lists of facts have the same bytes.
 #[derive(Default)]
-struct Writer {
+struct FingerprintBuilder {
     hash: Sha256,
     /// Whether words, calls or values were written.
     has_content: bool,
 }
 
-impl Writer {
+impl FingerprintBuilder {
     fn tag(&mut self, tag: &str) {
         self.part(b't', tag.as_bytes());
     }

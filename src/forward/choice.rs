@@ -51,11 +51,11 @@ pub struct Choice {
     services: Vec<Regex>,
     sessions: Vec<Regex>,
     kinds: Vec<Kind>,
-    sample: Option<Sample>,
+    sample: Option<Sampler>,
 }
 
 #[derive(Debug, Clone)]
-struct Sample {
+struct Sampler {
     /// Traces with this randomness or more are sent.
     threshold: u64,
     keep_failed: bool,
@@ -91,7 +91,7 @@ impl Choice {
             services: globs("services", &choose.services)?,
             sessions: globs("sessions", &choose.sessions)?,
             kinds: choose.kinds.iter().map(kind).collect::<Result<_, _>>()?,
-            sample: sample.map(Sample::new).transpose()?,
+            sample: sample.map(Sampler::new).transpose()?,
         })
     }
 
@@ -100,7 +100,7 @@ impl Choice {
     }
 }
 
-impl Sample {
+impl Sampler {
     fn new(text: &SampleText) -> Result<Self, ConfigError> {
         if !(0.0..=1.0).contains(&text.share) {
             return Err(ConfigError::Number {
@@ -144,7 +144,7 @@ impl Sample {
 
 /// What becomes of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum TraceChoice {
     Left,
     Sent,
     /// Only now it is known that its trace is sent: what came of it before was left.
@@ -164,6 +164,8 @@ pub(super) struct Chooser {
 struct Known {
     traces: HashSet<TraceId>,
     order: VecDeque<TraceId>,
+    /// The last of `order` that belong to a batch that is not sent yet.
+    unsent: usize,
 }
 
 /// How many traces are remembered: a few MB for each destination.
@@ -174,6 +176,7 @@ impl Known {
         let is_new = self.traces.insert(trace_id);
         if is_new {
             self.order.push_back(trace_id);
+            self.unsent += 1;
         }
         if self.order.len() > REMEMBERED
             && let Some(oldest) = self.order.pop_front()
@@ -181,6 +184,14 @@ impl Known {
             let _ = self.traces.remove(&oldest);
         }
         is_new
+    }
+
+    fn forget_unsent(&mut self) {
+        for _ in 0..std::mem::take(&mut self.unsent) {
+            if let Some(trace_id) = self.order.pop_back() {
+                let _ = self.traces.remove(&trace_id);
+            }
+        }
     }
 }
 
@@ -194,16 +205,31 @@ impl Chooser {
         })
     }
 
+    /// A batch begins. Traces that became known in the one before are forgotten if it was not [sent](Chooser::sent): what came of
+    /// them earlier has to go with the batch when it is prepared again.
+    pub(super) fn begin(&self) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).forget_unsent();
+    }
+
+    /// The batch was sent.
+    pub(super) fn sent(&self) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).unsent = 0;
+    }
+
     /// Whether a chunk of this trace is sent, as far as the trace decides.
-    pub(super) fn of_trace(&self, trace_id: Option<TraceId>, store: &dyn Store) -> Result<Verdict, Error> {
+    pub(super) fn of_trace(&self, trace_id: Option<TraceId>, store: &dyn Store) -> Result<TraceChoice, Error> {
         let Choice { sessions, sample, .. } = &self.choice;
         let Some(trace_id) = trace_id else {
             // What is of no trace is of no session that is known, and is not sampled.
-            return Ok(if sessions.is_empty() { Verdict::Sent } else { Verdict::Left });
+            return Ok(if sessions.is_empty() {
+                TraceChoice::Sent
+            } else {
+                TraceChoice::Left
+            });
         };
         let taken = sample.as_ref().is_none_or(|sample| sample.takes(trace_id));
         if taken && sessions.is_empty() {
-            return Ok(Verdict::Sent);
+            return Ok(TraceChoice::Sent);
         }
         let filter = Filter {
             traces: vec![trace_id],
@@ -211,15 +237,15 @@ impl Chooser {
             ..Filter::default()
         };
         let Some(trace) = store.list(&filter)?.pop() else {
-            return Ok(Verdict::Left);
+            return Ok(TraceChoice::Left);
         };
         let of_session = sessions.is_empty() || trace.session.as_deref().is_some_and(|session| matches(sessions, session));
         let kept = taken || sample.as_ref().is_some_and(|sample| sample.keeps(&trace));
         if !(of_session && kept) {
-            return Ok(Verdict::Left);
+            return Ok(TraceChoice::Left);
         }
         let is_new = self.known.lock().unwrap_or_else(PoisonError::into_inner).add(trace_id);
-        Ok(if is_new { Verdict::SentWithEarlier } else { Verdict::Sent })
+        Ok(if is_new { TraceChoice::SentWithEarlier } else { TraceChoice::Sent })
     }
 
     /// The message without the items of other services and kinds. What cannot be decoded is sent: a destination may read it.

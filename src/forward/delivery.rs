@@ -19,13 +19,13 @@ use crate::store::now;
 
 /// The first pause; each further one is twice as long, up to the destination's longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// Attempts without an answer, or with a server's fault, until it is asked whether the request is what it fails of.
+/// After this many attempts without an answer, or with a server error, a probe finds out whether the request itself is the cause.
 const SUSPICIOUS: u32 = 5;
-/// How often is looked for orders meanwhile.
+/// How often to look for orders while waiting.
 const LOOK: Duration = Duration::from_millis(500);
 /// How long a request that is under way when the bridge ends may take to be answered.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
-/// No hint of a destination is followed for longer: it may be wrong.
+/// The longest pause that a destination may ask for.
 const LONGEST_HINT: Duration = Duration::from_secs(600);
 
 /// Delivers what one destination gets.
@@ -37,19 +37,32 @@ pub(super) struct Delivery {
     stop: watch::Receiver<bool>,
     /// Whether it accepted anything since the start: then a request that it refuses is at fault itself.
     accepted: bool,
-    /// Where orders for it are left; `None`: there are none.
-    orders: Option<PathBuf>,
+    mode: DeliveryMode,
     /// What it was told once that it does not take.
     told_unsupported: Vec<Signal>,
 }
 
+/// What a delivery is for.
+#[derive(Debug)]
+pub(super) enum DeliveryMode {
+    /// What is stored is sent on, however long that takes. Orders for the destination are left in this folder.
+    Forward {
+        /// The folder.
+        orders: PathBuf,
+    },
+    /// Somebody waits for files to be sent.
+    SendFiles,
+}
+
 /// Why a payload was not delivered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Interrupted {
     /// The bridge ends: it is delivered at the next start.
     Stopped,
     /// An order waits that may make it needless.
     Ordered,
+    /// The scheme of the URL is wrong, and somebody waits who can correct it.
+    WrongScheme(String),
 }
 
 /// What is done after a failure.
@@ -67,7 +80,7 @@ impl Delivery {
         exporter: Exporter,
         counts: Arc<Counts>,
         stop: watch::Receiver<bool>,
-        orders: Option<PathBuf>,
+        mode: DeliveryMode,
     ) -> Self {
         Self {
             destination,
@@ -75,21 +88,20 @@ impl Delivery {
             counts,
             stop,
             accepted: false,
-            orders,
+            mode,
             told_unsupported: Vec::new(),
         }
     }
 
-    /// Delivers a payload, however long that takes. Items that were given up come back.
+    /// Delivers a payload, however long that takes. Items that are given up are added to `dead`, also if it is interrupted later.
     ///
     /// # Errors
     ///
-    /// The bridge ends first.
-    pub(super) async fn deliver(&mut self, payload: Payload) -> Result<Vec<DeadLetter>, Interrupted> {
-        let mut dead = Vec::new();
+    /// It is interrupted.
+    pub(super) async fn deliver(&mut self, payload: Payload, dead: &mut Vec<DeadLetter>) -> Result<(), Interrupted> {
         let mut waiting = vec![payload];
         while let Some(payload) = waiting.pop() {
-            let Some(failure) = self.attempt(&payload, &mut dead).await? else {
+            let Some(failure) = self.attempt(&payload, dead).await? else {
                 continue;
             };
             match payload.halves() {
@@ -101,13 +113,13 @@ impl Delivery {
                     tracing::warn!(
                         destination = self.destination.name,
                         reason = failure.reason,
-                        "the destination refuses an item for good; it is among the dead letters"
+                        "the destination rejected an item permanently; it was added to the dead letters"
                     );
                     dead.push(payload.dead_letter(items, &failure.reason, now()));
                 }
             }
         }
-        Ok(dead)
+        Ok(())
     }
 
     /// Sends one payload until it is accepted, left, or must be divided; then the failure comes back.
@@ -127,7 +139,7 @@ impl Delivery {
                         tracing::warn!(
                             destination = self.destination.name,
                             reason,
-                            "the destination refuses a part of a request"
+                            "the destination rejected a part of a request"
                         );
                         dead.push(payload.dead_letter(rejected, &reason, now()));
                     } else if !answer.message.is_empty() {
@@ -149,7 +161,7 @@ impl Delivery {
                                     destination,
                                     reason = failure.reason,
                                     signal = payload.signal.name(),
-                                    "the destination does not take this signal; it is not sent to it"
+                                    "the destination does not accept this signal; it is no longer sent there"
                                 );
                             }
                             return Ok(None);
@@ -181,14 +193,17 @@ impl Delivery {
     fn is_up(&mut self) {
         self.accepted = true;
         if self.counts.set_health(Health::Up) {
-            tracing::info!(destination = self.destination.name, "the destination accepts what is sent");
+            tracing::info!(destination = self.destination.name, "the destination accepts requests");
         }
     }
 
     async fn next(&mut self, failure: &Failure, payload: &Payload, tries: u32) -> Result<Next, Interrupted> {
         let single = payload.is_single();
         Ok(match failure.class {
-            Class::Overloaded | Class::Refused => Next::Wait,
+            Class::WrongScheme if matches!(self.mode, DeliveryMode::SendFiles) => {
+                return Err(Interrupted::WrongScheme(failure.reason.clone()));
+            }
+            Class::Overloaded | Class::Refused | Class::WrongScheme => Next::Wait,
             Class::Unsupported if payload.signal != Signal::Traces => Next::Leave,
             Class::Unsupported => Next::Wait,
             Class::Exhausted if tries <= self.destination.exhausted_retries => Next::Wait,
@@ -227,7 +242,7 @@ impl Delivery {
             tracing::warn!(
                 destination,
                 reason = failure.reason,
-                "the destination does not accept what is sent; it is sent again until it does"
+                "the destination does not accept requests; they are retried until it does"
             );
         }
         let until = Instant::now() + pause;
@@ -236,7 +251,7 @@ impl Delivery {
             if left.is_zero() {
                 return Ok(());
             }
-            if let Some(folder) = &self.orders
+            if let DeliveryMode::Forward { orders: folder } = &self.mode
                 && order::waiting(folder, &self.destination.name).is_some()
             {
                 return Err(Interrupted::Ordered);

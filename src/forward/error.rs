@@ -19,11 +19,11 @@ pub enum ConfigError {
     },
     /// A URL with a user or password, which would be shown wherever the URL is.
     #[error(
-        "the URL of a destination holds no user or password; write headers = {{ authorization = \"Basic ${{env:NAME}}\" }} in its [[forward]] table"
+        "the URL of a destination must not contain a user or password; write headers = {{ authorization = \"Basic ${{env:NAME}}\" }} in its [[forward]] table"
     )]
     Credentials,
     /// Log records onto spans that stay as they came.
-    #[error("logs = \"into-spans\" needs a dialect in which spans are written: openinference, genai or both")]
+    #[error("logs = \"into-spans\" needs a dialect to write: openinference, genai or both")]
     IntoSpans,
     /// Log records onto spans that are not sent.
     #[error("logs = \"into-spans\" needs \"traces\" among the signals")]
@@ -32,7 +32,7 @@ pub enum ConfigError {
     #[error("logs = \"send\" needs \"logs\" among the signals")]
     NoLogs,
     /// Nothing is sent.
-    #[error("nothing is sent to it; name traces, logs or metrics among its signals")]
+    #[error("it has no signals; add traces, logs or metrics to its signals")]
     NoSignal,
     /// A name that cannot be a file name.
     #[error(
@@ -79,7 +79,7 @@ pub enum ConfigError {
         known: String,
     },
     /// A pattern that cannot be used.
-    #[error("{key} has the pattern {pattern:?}, which is too large")]
+    #[error("the pattern {pattern:?} in {key} is too large")]
     Pattern {
         /// The setting.
         key: &'static str,
@@ -156,6 +156,12 @@ pub enum ForwardError {
     /// The store.
     #[error(transparent)]
     Store(#[from] crate::store::Error),
+    /// The URL of a destination says `http://` and its port speaks TLS, or the other way round.
+    #[error("{reason}")]
+    WrongScheme {
+        /// What to write.
+        reason: String,
+    },
     /// The threads that send.
     #[error("cannot start the threads of forwarding: {0}")]
     Threads(Arc<io::Error>),

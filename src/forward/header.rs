@@ -26,7 +26,7 @@ impl HeaderText {
         }
     }
 
-    /// The header with its value as it is now: a file that was written anew counts at the next request.
+    /// The header with its current value: a changed file takes effect with the next request.
     pub(super) fn look_up(&self) -> Result<(HeaderName, HeaderValue), ConfigError> {
         let header = || self.name.to_string();
         let mut text = String::new();

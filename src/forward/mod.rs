@@ -21,19 +21,19 @@ mod destination;
 mod error;
 pub mod export;
 mod header;
-
 pub mod order;
 mod payload;
 mod prepare;
 pub mod preset;
 pub mod progress;
 pub mod send;
+mod settings;
+mod source;
 mod threads;
 mod translate;
 pub mod via;
 mod worker;
 
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -44,9 +44,11 @@ pub use crate::store::backlog_bytes;
 pub use choice::{Choice, ChooseText, SampleText};
 pub use counts::{Counts, Health, Sample};
 pub use dead_letters::DeadLetter;
-pub use destination::{Compression, Destination, DestinationText, Dialect, Logs, Protocol, Start, TlsText, Unfinished, resolve_all};
+pub use destination::{Destination, DestinationText, resolve_all};
 pub use error::{ConfigError, ForwardError};
 pub use payload::{Part, Payload};
+pub use settings::{Compression, Dialect, Logs, Protocol, Start, TlsText, Unfinished};
+pub use source::{FOLDER, Source, folder};
 pub use via::Via;
 
 use threads::Threads;
@@ -54,24 +56,6 @@ use threads::Threads;
 use crate::access::Project;
 use crate::dialect::Registry;
 use crate::store::Store;
-
-/// The folder beside a store's log that holds positions, dead letters and orders.
-pub const FOLDER: &str = "forward";
-
-/// Where the files of a store's destinations are.
-#[must_use]
-pub fn folder(store: &Path) -> PathBuf {
-    store.join(FOLDER)
-}
-
-/// What a destination is fed from.
-#[derive(Debug, Clone)]
-pub struct Source {
-    /// The store.
-    pub store: Arc<dyn Store>,
-    /// The directory of positions, dead letters and orders: [`folder`] of the store's.
-    pub folder: PathBuf,
-}
 
 /// All destinations of a bridge, each fed by a task.
 #[derive(Debug)]

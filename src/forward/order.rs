@@ -1,4 +1,4 @@
-//! What another process asks of a destination's task: a file that the task takes, at once if the bridge runs, else at its next start.
+//! Orders of another process for a destination: a file, which a running server takes at once, otherwise at its next start.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use super::progress::replace;
 pub enum Order {
     /// Send the dead letters again.
     Retry,
-    /// Leave what is not sent yet unsent.
+    /// Skip everything that is not sent yet.
     Skip,
     /// Send again what came since this time, in nanoseconds since 1970.
     Rewind(u64),

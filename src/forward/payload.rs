@@ -8,7 +8,7 @@ use crate::otlp::signal::count_points;
 use crate::span::Signal;
 use crate::store::Position;
 
-/// A piece of a request: a valid message itself, so that messages set end to end are one.
+/// A piece of a request. It is a valid message itself, because concatenated messages are one message.
 #[derive(Debug, Clone)]
 pub struct Part {
     /// The chunk that it is of; `None`: it came from a file.
@@ -51,7 +51,7 @@ impl Part {
         Self::new(self.at, items::join(items), signal)
     }
 
-    /// Divides it into pieces of at most so many bytes; a single item may have more.
+    /// Divides it into pieces of at most this many bytes; a single item may have more.
     fn divide(self, most: usize, signal: Signal) -> Vec<Self> {
         if self.message.len() <= most || self.items < 2 {
             return vec![self];
@@ -76,7 +76,7 @@ impl Part {
 }
 
 impl Payload {
-    /// Puts parts of one signal together into requests of at most so many bytes.
+    /// Puts parts of one signal together into requests of at most this many bytes.
     #[must_use]
     pub fn pack(signal: Signal, parts: Vec<Part>, most: usize) -> Vec<Self> {
         let mut out: Vec<Self> = Vec::new();

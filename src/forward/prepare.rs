@@ -4,18 +4,18 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::choice::{Chooser, Verdict};
+use super::choice::{Chooser, TraceChoice};
 use super::counts::Counts;
 use super::dead_letters::DeadLetter;
-use super::destination::{Destination, Logs, Unfinished};
+use super::destination::Destination;
 use super::payload::{Part, Payload, count};
+use super::settings::{Logs, Unfinished};
 use super::translate::Translator;
 use crate::dialect::Registry;
 use crate::otlp::{decode, items};
 use crate::redact::Rules;
 use crate::span::{LogRecord, Signal, SpanId, UnixNanos};
-use crate::store::Position;
-use crate::store::{Arrival, ChunkKind, Error, Store};
+use crate::store::{Arrival, ChunkKind, Error, Position, Store};
 
 /// Makes what one destination is sent.
 #[derive(Debug)]
@@ -31,8 +31,7 @@ pub(super) struct Prepare {
     written: Mutex<Written>,
 }
 
-/// Spans that were sent with what log records said of them so far, the last ones. A record that comes later is left out, and
-/// that must be known.
+/// The last spans that were sent together with their log records. Records that come later are left out, and are counted.
 #[derive(Debug, Default)]
 struct Written {
     /// Up to where the log was read for a span's records.
@@ -82,6 +81,9 @@ impl Prepare {
     ///
     /// The store cannot be read.
     pub(super) fn payloads(&self, chunks: Vec<Arrival>, store: &dyn Store, counts: &Counts) -> Result<Vec<Payload>, Error> {
+        if let Some(chooser) = &self.chooser {
+            chooser.begin();
+        }
         let mut out: Vec<(Signal, Vec<Part>)> = Vec::new();
         let mut add = |signal: Signal, part: Option<Part>| match (part, out.last_mut()) {
             (None, _) => {}
@@ -94,23 +96,23 @@ impl Prepare {
                 counts.not_chosen.add(signal, count(&chunk.message, signal));
                 continue;
             }
-            let verdict = match &self.chooser {
-                None => Verdict::Sent,
+            let choice = match &self.chooser {
+                None => TraceChoice::Sent,
                 Some(chooser) => chooser.of_trace(chunk.trace_id, store)?,
             };
-            match (verdict, chunk.trace_id) {
-                (Verdict::Left, _) => {
+            match (choice, chunk.trace_id) {
+                (TraceChoice::Left, _) => {
                     counts.not_chosen.add(signal, count(&chunk.message, signal));
                     continue;
                 }
-                (Verdict::SentWithEarlier, Some(trace_id)) => {
+                (TraceChoice::SentWithEarlier, Some(trace_id)) => {
                     for (at, kind) in store.chunks_of(trace_id)?.into_iter().filter(|(at, _)| *at < chunk.at) {
                         if let Some(message) = store.chunk_at(at)? {
                             add(kind.signal(), self.part(at, kind, message, store, counts));
                         }
                     }
                 }
-                (Verdict::Sent | Verdict::SentWithEarlier, _) => {}
+                (TraceChoice::Sent | TraceChoice::SentWithEarlier, _) => {}
             }
             add(signal, self.part(chunk.at, chunk.kind, chunk.message, store, counts));
         }
@@ -118,6 +120,13 @@ impl Prepare {
             .into_iter()
             .flat_map(|(signal, parts)| Payload::pack(signal, parts, self.most))
             .collect())
+    }
+
+    /// The requests of the last chunks were delivered.
+    pub(super) fn sent(&self) {
+        if let Some(chooser) = &self.chooser {
+            chooser.sent();
+        }
     }
 
     fn part(&self, at: Position, kind: ChunkKind, message: Vec<u8>, store: &dyn Store, counts: &Counts) -> Option<Part> {
@@ -168,7 +177,7 @@ impl Prepare {
         message
     }
 
-    /// Without what the rules take out; `None`: it cannot be read, so nobody knows what it holds, and it is not sent.
+    /// Applies the redaction rules. `None` if the message cannot be decoded: it is not sent, because it may hold what the rules remove.
     fn redacted(&self, message: Vec<u8>, signal: Signal, counts: &Counts) -> Option<Vec<u8>> {
         let Some(rules) = &self.redaction else { return Some(message) };
         match rules.apply(&message, signal) {

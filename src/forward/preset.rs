@@ -1,6 +1,6 @@
 //! What well-known backends need.
 
-use super::destination::{Compression, Dialect, Logs, Protocol, Unfinished};
+use super::settings::{Compression, Dialect, Logs, Protocol, Unfinished};
 
 /// The settings of a kind of backend; a setting of the destination goes before them.
 #[derive(Debug, Clone, Copy)]

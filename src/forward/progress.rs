@@ -1,4 +1,5 @@
-//! How far a destination is: a small JSON file beside the store, replaced as a whole, so that a crash leaves the old or the new one.
+//! The progress of a destination: a small JSON file beside the store, replaced as a whole, so that a crash leaves the old file or the new
+//! one.
 
 use std::fs::{self, File};
 use std::io::Write as _;

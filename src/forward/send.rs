@@ -1,4 +1,4 @@
-//! Sends spans and log records that no store holds: those of files.
+//! Sends spans and log records of files, without a store.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -10,11 +10,12 @@ use tokio::sync::watch;
 use super::choice::Chooser;
 use super::counts::{Counts, Health, Sample};
 use super::dead_letters::DeadLetter;
-use super::delivery::Delivery;
-use super::destination::{Destination, Logs};
+use super::delivery::{Delivery, DeliveryMode, Interrupted};
+use super::destination::Destination;
 use super::error::ConfigError;
 use super::export::Exporter;
 use super::payload::{Part, Payload, count};
+use super::settings::Logs;
 use super::translate::Translator;
 use super::via::Via;
 use crate::dialect::Registry;
@@ -32,8 +33,8 @@ pub struct Outcome {
     pub gave_up: Option<String>,
 }
 
-/// Sends these spans and log records to a destination as `serve --forward` does. Gives up when no request is accepted for so long, and
-/// when `stop` says so. `progress` is told the counts after each request.
+/// Sends spans and log records to a destination as `serve --forward` does. Gives up when no request is accepted for the time `give_up`,
+/// when the scheme of the URL is wrong, and when `stop` says so. `progress` gets the counts after each request.
 ///
 /// # Errors
 ///
@@ -49,13 +50,19 @@ pub async fn send(
     let counts = Arc::new(Counts::default());
     let destination = Arc::new(destination.clone());
     let exporter = Exporter::new(Arc::clone(&destination), Arc::new(Via::anonymous()))?;
-    let mut delivery = Delivery::new(Arc::clone(&destination), exporter, Arc::clone(&counts), stop.clone(), None);
+    let mut delivery = Delivery::new(
+        Arc::clone(&destination),
+        exporter,
+        Arc::clone(&counts),
+        stop.clone(),
+        DeliveryMode::SendFiles,
+    );
     let mut refused = Vec::new();
     let mut gave_up = None;
     for payload in payloads(&destination, spans, logs, registry, &counts) {
         let delivered = tokio::select! {
-            delivered = delivery.deliver(payload) => delivered,
-            () = tokio::time::sleep(give_up) => {
+            delivered = delivery.deliver(payload, &mut refused) => delivered,
+            () = silence(&counts, give_up) => {
                 let reason = match counts.health() {
                     Health::Down(reason) => reason,
                     Health::Up | Health::Unknown => "it does not respond".to_owned(),
@@ -68,7 +75,10 @@ pub async fn send(
                 break;
             }
         };
-        refused.extend(delivered.unwrap_or_default());
+        if let Err(Interrupted::WrongScheme(reason)) = delivered {
+            gave_up = Some(reason);
+            break;
+        }
         progress(&counts.sample(&destination.name));
     }
     Ok(Outcome {
@@ -76,6 +86,20 @@ pub async fn send(
         refused,
         gave_up,
     })
+}
+
+/// Waits until no request was accepted for this time. A payload may be divided into many requests.
+async fn silence(counts: &Counts, time: Duration) {
+    let accepted = || counts.sample("").sent;
+    let mut before = accepted();
+    loop {
+        tokio::time::sleep(time).await;
+        let now = accepted();
+        if now == before {
+            return;
+        }
+        before = now;
+    }
 }
 
 /// The requests, trace by trace.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::destination::Dialect;
+use super::settings::Dialect;
 use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::dialect::{Registry, read};
 use crate::operation::{Kind, Recorded};

@@ -1,7 +1,7 @@
-//! Finds loops: a request says through which bridges its spans came, and a bridge that finds itself there refuses it.
+//! Finds loops: a request names the bridges that its spans passed, and a bridge that finds itself among them rejects it.
 //!
-//! The log does not keep through whom a span came. So a bridge names every bridge that ever sent to it since it was started, which
-//! refuses a loop of bridges even where they would send one another different spans.
+//! The log does not record which bridges a span passed. So a bridge names every bridge that has sent to it since it was started. This
+//! rejects a loop of bridges even if they would send each other different spans.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,10 +19,10 @@ pub const HEADER: &str = "spanbridge-via";
 /// The file in the data directory that names the instance.
 const FILE: &str = "instance";
 
-/// More bridges than these are not remembered.
+/// How many bridges are remembered.
 const REMEMBERED: usize = 64;
 
-/// Who this bridge is, and who sends to it.
+/// The id of this bridge, and those of the bridges that send to it.
 #[derive(Debug)]
 pub struct Via {
     instance: String,

@@ -7,29 +7,29 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::Source;
 use super::counts::{Counts, Health};
 use super::dead_letters::{self, DeadLetter};
-use super::delivery::{Delivery, Interrupted};
-use super::destination::{Destination, Start};
+use super::delivery::{Delivery, DeliveryMode, Interrupted};
+use super::destination::Destination;
 use super::error::ForwardError;
 use super::export::Exporter;
 use super::order::{self, Order};
 use super::payload::Payload;
 use super::prepare::Prepare;
 use super::progress::{self, Progress};
+use super::settings::Start;
+use super::source::Source;
 use super::via::Via;
 use crate::dialect::Registry;
-use crate::store::Position;
-use crate::store::{ArrivalLimits, Arrivals, Store, now};
+use crate::store::{ArrivalLimits, Arrivals, Position, Store, now};
 
-/// How often is looked for orders, and for chunks that have settled.
+/// How often to look for orders, and for chunks that have settled.
 const LOOK: Duration = Duration::from_millis(500);
-/// While there is more to send, the position is written no more often: a crash sends so much again.
+/// While there is more to send, the position is saved this often. After a crash, what was sent since then is sent again.
 const SAVE: Duration = Duration::from_millis(200);
-/// And while the disk is slow, no more often than this many times the time that it takes: requests wait for the same disk.
+/// On a slow disk it is saved less often: at most this fraction of the time is spent on it, because requests wait for the same disk.
 const SAVE_SHARE: u32 = 20;
-/// After an error of the disk.
+/// The pause after a disk error.
 const DISK_PAUSE: Duration = Duration::from_secs(5);
 
 /// The task of one destination.
@@ -69,7 +69,7 @@ impl Worker {
         if progress.position() > at_end {
             tracing::warn!(
                 destination = destination.name,
-                "the log ends before what was sent of it: the position is moved back to its end"
+                "the position is beyond the end of the log; it is moved back to the end"
             );
             progress.set_position(at_end);
         }
@@ -89,7 +89,7 @@ impl Worker {
                 exporter,
                 Arc::clone(&counts),
                 stop.clone(),
-                Some(folder.clone()),
+                DeliveryMode::Forward { orders: folder.clone() },
             ),
             prepare: Arc::new(Prepare::new(&destination, registry)),
             store: Arc::clone(store),
@@ -133,7 +133,7 @@ impl Worker {
             }
         }
         if let Err(error) = self.save() {
-            tracing::error!(destination = self.destination.name, %error, "the position is not written: some spans will be sent again");
+            tracing::error!(destination = self.destination.name, %error, "cannot save the position; some spans will be sent again");
         }
     }
 
@@ -151,6 +151,7 @@ impl Worker {
         for payload in self.payloads(batch).await? {
             self.deliver(payload).await?;
         }
+        self.prepare.sent();
         self.move_to(next);
         if self.save_at.is_none_or(|at| Instant::now() >= at) {
             self.save()?;
@@ -176,7 +177,8 @@ impl Worker {
     }
 
     async fn deliver(&mut self, payload: Payload) -> Result<(), Ended> {
-        let dead = self.delivery.deliver(payload).await?;
+        let mut dead = Vec::new();
+        self.delivery.deliver(payload, &mut dead).await?;
         if !dead.is_empty() {
             self.progress.failed += dead.iter().map(|letter| letter.items).sum::<u64>();
             dead_letters::append(&self.folder, &self.destination.name, &dead)?;
@@ -209,7 +211,7 @@ impl Worker {
         self.counts.set_position(next);
     }
 
-    /// Until there may be something to do.
+    /// Waits until there may be something to do.
     async fn wait(&mut self) -> Result<(), Ended> {
         let position = self.progress.position();
         let settling = *self.end.borrow() > position;
@@ -257,15 +259,28 @@ impl Worker {
             Order::Skip => {
                 let end = *self.end.borrow();
                 self.move_to(end);
-                tracing::warn!(destination = self.destination.name, "what was not sent yet is skipped, as ordered");
+                tracing::warn!(
+                    destination = self.destination.name,
+                    "skipping everything that was not sent yet (spanbridge forward skip)"
+                );
             }
             Order::Rewind(since) => {
                 let store = Arc::clone(&self.store);
                 let position = blocking(move || store.position_at(since)).await??;
                 self.move_to(position.min(self.progress.position()));
-                tracing::info!(destination = self.destination.name, "going back, as ordered");
+                tracing::info!(
+                    destination = self.destination.name,
+                    "sending again from an earlier position (spanbridge forward rewind)"
+                );
             }
-            Order::Retry => self.retry().await?,
+            Order::Retry => {
+                let retried = self.retry().await;
+                if matches!(retried, Err(Ended::Stopped)) && order::waiting(&self.folder, &self.destination.name).is_none() {
+                    // The next start goes on.
+                    order::give(&self.folder, &self.destination.name, Order::Retry)?;
+                }
+                retried?;
+            }
         }
         self.save()?;
         Ok(())
@@ -286,7 +301,7 @@ impl Worker {
                 left.push(letter);
             }
             for payload in payloads {
-                left.extend(self.delivery.deliver(payload).await?);
+                self.delivery.deliver(payload, &mut left).await?;
             }
         }
         dead_letters::write(&self.folder, &self.destination.name, &left)?;
@@ -306,6 +321,7 @@ impl From<Interrupted> for Ended {
         match interrupted {
             Interrupted::Stopped => Self::Stopped,
             Interrupted::Ordered => Self::Ordered,
+            Interrupted::WrongScheme(reason) => Self::Failed(ForwardError::WrongScheme { reason }),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! How many bytes of requests are in work at once.
+//! The memory of all requests in progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::Rejection;
+use super::reject::Rejection;
 
-/// The bytes that all requests in work may take together.
+/// The bytes that all requests in progress may take together.
 #[derive(Debug)]
 pub struct Budget {
     limit: usize,
@@ -14,7 +14,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// A budget of so many bytes.
+    /// A budget of this many bytes.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -24,19 +24,19 @@ impl Budget {
         }
     }
 
-    /// Bytes of requests in work.
+    /// Bytes of requests in progress.
     #[must_use]
     pub fn in_flight(&self) -> usize {
         self.in_flight.load(Ordering::Relaxed)
     }
 
-    /// No new request is let in.
+    /// Admits no further request.
     pub fn shut(&self) {
         self.shut.store(true, Ordering::Relaxed);
     }
 }
 
-/// The bytes of one request in work; given back when dropped.
+/// The bytes of one request in progress; released when dropped.
 #[derive(Debug)]
 pub struct Reservation {
     budget: Arc<Budget>,
@@ -45,18 +45,18 @@ pub struct Reservation {
     most: usize,
 }
 
-/// A request is small that takes such a part of what all may, or less.
+/// A request is small if it takes at most this fraction of the budget.
 const SMALL: usize = 64;
-/// Such a part of what all may take is for small requests.
+/// This fraction of the budget is reserved for small requests.
 const KEPT: usize = 8;
 
-/// A request may take so many times its bytes, decompressed: what it becomes is more than what came.
+/// A request may take this many times its bytes after decompression, because what it becomes is larger than what came.
 const TIMES: usize = 8;
-/// And so many bytes more, whatever its size.
+/// In addition, whatever its size, this many bytes.
 const BESIDE: usize = 48 << 20;
 
 impl Reservation {
-    /// Lets a request in, with no bytes yet.
+    /// Admits a request, with no bytes yet.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl Reservation {
         })
     }
 
-    /// Says how long the request is, decompressed: from now on it may take a multiple of that and no more.
+    /// Sets the length of the request after decompression. From now on it may take a multiple of that and no more.
     pub fn is_of(&mut self, bytes: usize) {
         self.most = bytes.saturating_mul(TIMES).saturating_add(BESIDE);
     }
@@ -81,8 +81,8 @@ impl Reservation {
     ///
     /// # Errors
     ///
-    /// The request takes more than all requests may, or too much for its length: it never comes through. Or the requests
-    /// in work take too much just now.
+    /// The request takes more than the budget, or too much for its length, so it can never succeed; or the requests in progress take
+    /// too much right now.
     pub fn grow(&mut self, bytes: usize) -> Result<(), Rejection> {
         let own = self.bytes.saturating_add(bytes);
         if own > self.budget.limit || own > self.most {
@@ -114,7 +114,7 @@ impl Reservation {
         self.bytes
     }
 
-    /// Gives some of its bytes back.
+    /// Releases some of its bytes.
     pub fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;

@@ -8,20 +8,10 @@ use http_body_util::BodyExt as _;
 use tokio::time::Instant;
 
 use super::admission::Reservation;
-use super::limits::{Limits, SLOWEST};
-use super::{Receiver, Rejection};
-
-/// So much memory is taken for what is announced and has not come: most requests are smaller.
-const TRUSTED: usize = 4 << 20;
-
-/// How large memory of `now` bytes becomes that must hold `needed`; `told`: how many there will be, as somebody says.
-pub(super) fn room(now: usize, needed: usize, told: Option<usize>) -> usize {
-    let doubled = now.saturating_mul(2);
-    match told {
-        Some(told) if told >= needed => needed.max(told.min(doubled.max(TRUSTED))),
-        _ => needed.max(doubled),
-    }
-}
+use super::buffer::room;
+use super::limits::{Limits, SLOWEST, timeout};
+use super::reject::Rejection;
+use super::service::Receiver;
 
 impl Receiver {
     /// Reads a body, never more of it than the limit. `length` says how long it is from how it begins, if that tells.
@@ -51,10 +41,10 @@ impl Receiver {
             ..
         } = self.limits;
         let begin = Instant::now();
-        let last = begin + Duration::from_secs(request_seconds);
+        let last = begin + timeout(request_seconds);
         loop {
-            let patience = Instant::now() + Duration::from_secs(body_seconds);
-            let on_the_whole = begin + Duration::from_secs(body_seconds + (bytes.len() / SLOWEST) as u64);
+            let patience = Instant::now() + timeout(body_seconds);
+            let on_the_whole = begin + timeout(body_seconds) + Duration::from_secs((bytes.len() / SLOWEST) as u64);
             let until = patience.min(on_the_whole);
             let frame = tokio::time::timeout_at(until.min(last), body.frame()).await;
             let frame = frame.map_err(|_| match until < last {
@@ -88,27 +78,5 @@ impl Receiver {
                 }
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{TRUSTED, room};
-
-    #[test]
-    fn memory_for_what_is_announced_comes_with_the_bytes() {
-        const MIB: usize = 1 << 20;
-        assert_eq!(room(0, 100, Some(3 * MIB)), 3 * MIB);
-        assert_eq!(room(0, 100, Some(64 * MIB)), TRUSTED);
-        assert_eq!(room(TRUSTED, TRUSTED + 1, Some(64 * MIB)), 2 * TRUSTED);
-        assert_eq!(room(32 * MIB, 32 * MIB + 1, Some(40 * MIB)), 40 * MIB);
-    }
-
-    #[test]
-    fn memory_for_what_is_not_announced_doubles() {
-        assert_eq!(room(0, 100, None), 100);
-        assert_eq!(room(100, 150, None), 200);
-        assert_eq!(room(100, 150, Some(120)), 200, "more came than was told");
-        assert_eq!(room(100, 1_000, Some(120)), 1_000);
     }
 }

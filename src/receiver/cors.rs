@@ -7,7 +7,8 @@ use hyper::header::{
 };
 use hyper::{Method, Response, StatusCode};
 
-use super::{Body, Rejection, full};
+use super::reject::Rejection;
+use super::response_body::{Body, full};
 
 /// Which pages may send. By default none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,7 +28,7 @@ impl Cors {
         self.origins.iter().any(known).then(|| origin.clone())
     }
 
-    /// That a request that writes comes from no page, or from one that may send.
+    /// Checks that a request that writes does not come from a web page, or from one that may send.
     pub(super) fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), Rejection> {
         let Some(origin) = headers.get(ORIGIN).filter(|_| method == Method::POST) else {
             return Ok(());
@@ -51,7 +52,7 @@ impl Cors {
             let answer = response.headers_mut();
             answer.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("POST"));
             answer.insert(ACCESS_CONTROL_MAX_AGE, MAX_AGE);
-            // The origin is the gate; behind it exporters may send what headers they are told to.
+            // Access is decided by the origin. An allowed page may send any headers.
             if let Some(asked) = headers.get(ACCESS_CONTROL_REQUEST_HEADERS) {
                 answer.insert(ACCESS_CONTROL_ALLOW_HEADERS, asked.clone());
             }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use super::intake::Taken;
+use super::export::{Taken, Transport};
 use super::prometheus::{Kind, Text};
-use super::{Refusals, Rejection};
+use super::refusals::Refusals;
+use super::reject::Rejection;
 use crate::span::Signal;
 
 /// Counts since the start.
@@ -16,25 +17,6 @@ pub struct Counters {
     signals: [[Flow; 2]; 3],
     requests_refused: Refusals,
     items_refused: Mutex<BTreeMap<&'static str, u64>>,
-}
-
-/// How a request came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Transport {
-    Grpc,
-    Http,
-}
-
-impl Transport {
-    const ALL: [Self; 2] = [Self::Grpc, Self::Http];
-
-    /// The Collector's word.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Grpc => "grpc",
-            Self::Http => "http",
-        }
-    }
 }
 
 /// Of one signal over one transport.
@@ -123,12 +105,12 @@ impl Counters {
             };
             let (accepted, refused) = match signal {
                 Signal::Metrics => (
-                    "Answered with success. They are on the disk if a destination wants them, else only counted.",
+                    "Accepted. Stored if a destination takes metrics, otherwise only counted.",
                     "Refused.",
                 ),
                 _ => (
-                    "Answered with success: they are on the disk. Those that came again are among them.",
-                    "Refused, alone for what is wrong with them or with a request that could not be stored.",
+                    "Accepted and stored on disk, duplicates included.",
+                    "Rejected because they are invalid, or with a request that could not be stored.",
                 ),
             };
             out.metric(
@@ -147,7 +129,7 @@ impl Counters {
                 out.metric(
                     &format!("spanbridge_receiver_duplicate_{items}_total"),
                     Kind::Counter,
-                    "Came again, byte by byte, and were stored once; counted as accepted too.",
+                    "Received again with the same bytes and stored once; also counted as accepted.",
                     samples(|of| load(&of.duplicates)),
                 );
             }
@@ -164,23 +146,23 @@ impl Counters {
         out.metric(
             "spanbridge_receiver_requests_total",
             Kind::Counter,
-            "Requests that were answered with success.",
+            "Requests that were accepted.",
             by_signal(|of| load(&of.requests)),
         );
         out.metric(
             "spanbridge_receiver_bytes_total",
             Kind::Counter,
-            "Bytes of those requests, decompressed.",
+            "Bytes of accepted requests after decompression.",
             by_signal(|of| load(&of.bytes)),
         );
         let items = self.items_refused.lock().unwrap_or_else(PoisonError::into_inner).clone();
         for (name, help, counts) in [
-            ("refused_requests", "Requests refused as a whole.", self.requests_refused.counts()),
             (
-                "rejected_items",
-                "Items refused, by what is wrong (the first 100 a request).",
-                items,
+                "refused_requests",
+                "Requests that were rejected as a whole.",
+                self.requests_refused.counts(),
             ),
+            ("rejected_items", "Rejected items by reason (the first 100 of each request).", items),
         ] {
             let name = format!("spanbridge_receiver_{name}_total");
             let counts = counts.iter().map(|(reason, value)| (vec![("reason", *reason)], value));

@@ -1,4 +1,4 @@
-//! Documents and blocks that come over HTTP: read within the limits of export requests, and stored the way those are.
+//! Documents and blocks over HTTP: read within the limits of export requests, and stored in the same way.
 
 use std::sync::Arc;
 
@@ -7,19 +7,51 @@ use hyper::Request;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap};
 
 use super::admission::Reservation;
-use super::counters::Transport;
-use super::intake::{Export, Form, Taken, json_cost};
-use super::limits::{InflateError, inflate_with};
-use super::{Receiver, Rejection, http};
+use super::export::{Export, Form, Taken, Transport};
+use super::headers::encoding;
+use super::http;
+use super::intake::json_cost;
+use super::limits::{Encoding, InflateError, inflate_with};
+use super::reject::Rejection;
+use super::service::Receiver;
 use crate::redact::Rules;
 use crate::span::Signal;
 
-/// The body of a request that was read. What it takes is given back when it is dropped.
+/// The body of a request. Its memory is released when it is dropped.
 #[derive(Debug)]
 pub struct Document {
     /// The text, decompressed.
     pub bytes: Bytes,
     _reservation: Reservation,
+}
+
+/// Larger documents are processed on another thread, so that small requests do not wait for them.
+const SMALL: usize = 64 << 10;
+
+impl Document {
+    /// Decompresses a body, and reserves what reading it takes.
+    fn of(body: Vec<u8>, encoding: Option<Encoding>, limit: usize, mut reservation: Reservation) -> Result<Self, Rejection> {
+        let bytes = match encoding {
+            None => body,
+            Some(encoding) => {
+                let plain = inflate_with(&body, encoding, limit, |more| reservation.grow(more));
+                let plain = match plain {
+                    Ok(plain) => plain?,
+                    Err(InflateError::TooLarge { limit }) => return Err(Rejection::TooLarge { limit }),
+                    Err(source) => return Err(Rejection::Compressed { source }),
+                };
+                drop(body);
+                reservation.shrink(reservation.bytes().saturating_sub(plain.len()));
+                plain
+            }
+        };
+        reservation.is_of(bytes.len());
+        reservation.grow(json_cost(&bytes)?)?;
+        Ok(Self {
+            bytes: bytes.into(),
+            _reservation: reservation,
+        })
+    }
 }
 
 /// What became of spans that were stored.
@@ -58,36 +90,18 @@ impl Receiver {
         if let Some(content_type) = other_type(headers) {
             return Err(Rejection::DocumentType { content_type });
         }
-        let encoding = http::encoding(headers, &CONTENT_ENCODING)?;
+        let encoding = encoding(headers, &CONTENT_ENCODING)?;
         let limit = self.limits.request_bytes;
         let mut reservation = Reservation::new(&self.budget)?;
         let bytes = self.read_body(body, &mut reservation, limit, |_| None).await?;
-        let (bytes, mut reservation) = match encoding {
-            None => (bytes, reservation),
-            Some(encoding) => {
-                let work = tokio::task::spawn_blocking(move || {
-                    let plain = inflate_with(&bytes, encoding, limit, |more| reservation.grow(more));
-                    (plain, reservation)
-                });
-                let (plain, mut reservation) = work.await.map_err(|_| Rejection::ShuttingDown)?;
-                let plain = match plain {
-                    Ok(plain) => plain?,
-                    Err(InflateError::TooLarge { limit }) => return Err(Rejection::TooLarge { limit }),
-                    Err(source) => return Err(Rejection::Compressed { source }),
-                };
-                reservation.shrink(reservation.bytes().saturating_sub(plain.len()));
-                (plain, reservation)
-            }
-        };
-        reservation.is_of(bytes.len());
-        reservation.grow(json_cost(&bytes)?)?;
-        Ok(Document {
-            bytes: bytes.into(),
-            _reservation: reservation,
-        })
+        if encoding.is_none() && bytes.len() <= SMALL {
+            return Document::of(bytes, None, limit, reservation);
+        }
+        let work = tokio::task::spawn_blocking(move || Document::of(bytes, encoding, limit, reservation));
+        work.await.map_err(|_| Rejection::ShuttingDown)?
     }
 
-    /// What must not be stored.
+    /// The redaction rules.
     #[must_use]
     pub fn rules(&self) -> Option<Arc<Rules>> {
         self.redaction.rules()
@@ -132,7 +146,7 @@ impl Receiver {
     }
 }
 
-/// What a request says of its type, if that is not JSON. Nothing said is JSON.
+/// The content type of a request, if it is not JSON. A request without one is taken for JSON.
 fn other_type(headers: &HeaderMap) -> Option<String> {
     let types = headers.get_all(CONTENT_TYPE).iter().map(|value| {
         let text = String::from_utf8_lossy(value.as_bytes());

@@ -12,10 +12,13 @@ use hyper::{Request, Response};
 use prost::Message as _;
 
 use super::admission::Reservation;
-use super::counters::Transport;
+use super::export::{Export, Form, Transport};
+use super::headers::encoding;
 use super::health::{self, CheckRequest, OpenWatches, Serving, Watch};
-use super::intake::{Export, Form};
-use super::{Body, Receiver, Rejection, full, http, status};
+use super::reject::Rejection;
+use super::response_body::{Body, full};
+use super::service::Receiver;
+use super::status;
 use crate::span::Signal;
 
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
@@ -33,12 +36,6 @@ const HEALTH_WATCH: &str = "/grpc.health.v1.Health/Watch";
 
 /// A compressed flag and a length stand before the message.
 const FRAME: usize = 5;
-
-pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
-    let content_type = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/grpc") || essence.eq_ignore_ascii_case("application/grpc+proto")
-}
 
 /// Whether a path is answered without a token: it says nothing but that the bridge is there.
 pub(super) fn is_health(path: &str) -> bool {
@@ -78,7 +75,7 @@ where
         HEALTH_CHECK => return check(receiver, body).await,
         _ => return Err(Rejection::Unimplemented { path: path.to_owned() }),
     };
-    let encoding = http::encoding(headers, &ENCODING)?;
+    let encoding = encoding(headers, &ENCODING)?;
     let mut reservation = Reservation::new(&receiver.budget)?;
     let limit = receiver.limits.request_bytes.saturating_add(FRAME);
     let framed = receiver.read_body(body, &mut reservation, limit, frame_length).await?;
@@ -247,9 +244,9 @@ pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
 
 /// Code, words and details, as gRPC's metadata.
 fn describe(rejection: &Rejection, headers: &mut HeaderMap) {
-    let verdict = rejection.verdict();
+    let response_status = rejection.response_status();
     let binary = |bytes: Vec<u8>| HeaderValue::from_str(&base64::engine::general_purpose::STANDARD_NO_PAD.encode(bytes));
-    headers.insert(STATUS, HeaderValue::from(verdict.code));
+    headers.insert(STATUS, HeaderValue::from(response_status.code));
     if let Ok(message) = HeaderValue::from_str(&percent_encoded(&status::message(rejection))) {
         headers.insert(MESSAGE, message);
     }

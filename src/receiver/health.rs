@@ -1,4 +1,4 @@
-//! `grpc.health.v1`: serving until the end begins. All services stand and fall together.
+//! `grpc.health.v1`: serving until the shutdown begins. All services have the same status.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -13,7 +13,7 @@ use hyper::header::HeaderMap;
 use prost::Message;
 use tokio::sync::watch;
 
-use super::Rejection;
+use super::reject::Rejection;
 
 /// What a client asks for; empty: the whole program.
 #[derive(Clone, PartialEq, Message)]
@@ -87,7 +87,7 @@ pub(super) fn open_watch(process: &OpenWatches, connection: Option<&OpenWatches>
     }
 }
 
-/// The answer to `Watch`: the state now, then, when the end begins, the other one, and trailers.
+/// The answer to `Watch`: the status now, then, when the shutdown begins, the other status and trailers.
 pub(super) struct Watch {
     first: Option<Bytes>,
     ended: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
@@ -105,7 +105,7 @@ impl Watch {
         trailers: HeaderMap,
     ) -> Self {
         let ended = async move {
-            // An error: the receiver is gone, which is an end too.
+            // On an error the receiver is gone, which is a shutdown too.
             let _ = serving.wait_for(|serving| !serving).await;
         };
         Self {

@@ -6,16 +6,19 @@ use std::time::Duration;
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::header::{
-    ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+    ACCEPT_ENCODING, ALLOW, CONTENT_ENCODING, CONTENT_TYPE, EXPECT, HeaderMap, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use hyper::http::request::Parts;
 use hyper::{Method, Request, Response, StatusCode, Version};
 
 use super::admission::Reservation;
-use super::counters::Transport;
-use super::intake::{Export, Form, Taken};
+use super::export::{Export, Form, Taken, Transport};
+use super::headers::{encoding, is_grpc};
 use super::limits::Encoding;
-use super::{Body, Receiver, Rejection, full, grpc, status};
+use super::reject::Rejection;
+use super::response_body::{Body, full};
+use super::service::Receiver;
+use super::status;
 use crate::span::Signal;
 
 const PROTOBUF: HeaderValue = HeaderValue::from_static("application/x-protobuf");
@@ -40,7 +43,7 @@ where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
     let form = form(&head.headers);
-    // People read the errors of requests that say nothing of their encoding.
+    // Requests without a content type are often made by hand, so their errors are JSON.
     let answer = *form.as_ref().unwrap_or(&Form::Json);
     match export(receiver, head, form, body).await {
         Ok((signal, taken)) => {
@@ -58,7 +61,7 @@ where
     }
 }
 
-/// Refuses a request without a look at what it carries.
+/// Rejects a request without reading what it carries.
 pub(super) async fn refuse_unread<B>(receiver: &Receiver, request: Request<B>, rejection: &Rejection) -> Response<Body>
 where
     B: hyper::body::Body<Data = Bytes> + Send + Unpin + 'static,
@@ -75,7 +78,7 @@ where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
     let path = head.uri.path();
-    if grpc::is_grpc(&head.headers) && head.version != Version::HTTP_2 {
+    if is_grpc(&head.headers) && head.version != Version::HTTP_2 {
         return Err(Rejection::GrpcNeedsHttp2);
     }
     let signal = signal_of(path).ok_or_else(|| Rejection::NotFound { path: path.to_owned() })?;
@@ -125,28 +128,13 @@ fn form(headers: &HeaderMap) -> Result<Form, Rejection> {
     }
 }
 
-/// What a header says of compression. At most one: each further one would be another chance for a bomb.
-pub(super) fn encoding(headers: &HeaderMap, header: &HeaderName) -> Result<Option<Encoding>, Rejection> {
-    let values = headers
-        .get_all(header)
-        .iter()
-        .map(|value| String::from_utf8_lossy(value.as_bytes()));
-    let text = values.collect::<Vec<_>>().join(", ").to_ascii_lowercase();
-    let mut names = text.split(',').map(str::trim).filter(|name| !matches!(*name, "" | "identity"));
-    let Some(name) = names.next() else { return Ok(None) };
-    let encoding = Encoding::of_name(name).filter(|_| names.next().is_none());
-    encoding.map(Some).ok_or_else(|| Rejection::ContentEncoding {
-        encoding: text.chars().take(100).collect(),
-    })
-}
-
-/// A client that is still sending does not read an answer before it is done, or before its connection breaks.
+/// Reads the rest of a body. A client that is still sending reads the response only when it is done, or its connection breaks.
 pub(super) async fn drain<B>(body: &mut B, head: &Parts, rejection: &Rejection)
 where
     B: hyper::body::Body<Data = Bytes> + Unpin,
 {
     const AT_MOST: usize = 256 << 20;
-    // A client that waits to be told to go on is not told so.
+    // A client that sent `expect: 100-continue` does not send the body.
     if head.headers.contains_key(EXPECT) || matches!(rejection, Rejection::Slow { .. } | Rejection::Late { .. } | Rejection::Broken) {
         return;
     }
@@ -163,15 +151,15 @@ where
 }
 
 fn refuse(rejection: &Rejection, form: Form) -> Response<Body> {
-    let verdict = rejection.verdict();
+    let response_status = rejection.response_status();
     let body = match form {
         Form::Protobuf => status::status_protobuf(rejection),
         Form::Json => status::status_json(rejection).to_string().into_bytes(),
     };
-    let status = StatusCode::from_u16(verdict.http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let status = StatusCode::from_u16(response_status.http).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = respond(status, form, body);
     let headers = response.headers_mut();
-    if let Some(seconds) = verdict.retry {
+    if let Some(seconds) = response_status.retry {
         headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     match rejection {

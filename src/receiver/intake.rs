@@ -7,44 +7,16 @@ use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use super::admission::Reservation;
-use super::counters::Transport;
-use super::limits::{Encoding, InflateError, Shape, inflate_with};
-use super::{Receiver, Rejection};
+use super::export::{Export, Form, Taken};
+use super::limits::{InflateError, Shape, inflate_with};
+use super::reject::Rejection;
+use super::service::Receiver;
 use crate::otlp::scan::Scan;
 use crate::otlp::{Fault, json, metrics, scan, signal};
 use crate::redact::Rules;
+use crate::span::Signal;
 use crate::span::json::JsonError;
-use crate::span::{Refused, Signal};
 use crate::store::Chunk;
-
-/// How the message is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    Protobuf,
-    Json,
-}
-
-/// One export request, as it came.
-#[derive(Debug)]
-pub(super) struct Export {
-    pub(super) signal: Signal,
-    pub(super) transport: Transport,
-    pub(super) form: Form,
-    pub(super) encoding: Option<Encoding>,
-    pub(super) body: Bytes,
-    pub(super) reservation: Reservation,
-}
-
-/// What became of a request. `stored + duplicates + refused_count = received`.
-#[derive(Debug, Default)]
-pub(super) struct Taken {
-    pub(super) received: usize,
-    pub(super) stored: usize,
-    pub(super) duplicates: usize,
-    /// The first of the refused items.
-    pub(super) refused: Vec<Refused>,
-    pub(super) refused_count: usize,
-}
 
 struct Prepared {
     chunks: Vec<Chunk>,
@@ -60,7 +32,7 @@ struct Prepared {
 fn is_aside(export: &Export, has_rules: bool) -> bool {
     /// Most requests of exporters are smaller.
     const LARGE: usize = 1 << 20;
-    /// Whatever stands in so many bytes, they are scanned within two milliseconds.
+    /// Up to this size, scanning takes at most two milliseconds, whatever the content.
     const SMALL: usize = 128 << 10;
     const SMALL_TEXT: usize = 16 << 10;
     /// Before every item and every attribute's value stands its key, field 2 of its message. Random bytes hold it, too, but
@@ -88,7 +60,7 @@ impl Receiver {
             rules: self.redaction.rules(),
         };
         let prepared = if is_aside(&export, settings.rules.is_some()) {
-            // Not more at once than there are processors: what waits here is small, and who answers in between has his turn.
+            // At most one per processor: waiting requests take little memory, and other work gets its share of the processors.
             let turn = Arc::clone(&self.aside).acquire_owned().await;
             let work = tokio::task::spawn_blocking(move || {
                 let _turn = turn;
@@ -109,7 +81,7 @@ impl Receiver {
             self.store.submit(
                 chunks,
                 Box::new(move |result| {
-                    // Given back here and not on return: the sender may have gone while the bytes still wait.
+                    // Released here and not on return: the client may be gone while the bytes still wait to be stored.
                     drop(reservation);
                     let _ = sender.send(result);
                 }),
@@ -183,11 +155,11 @@ struct Intake<'a> {
     limit: usize,
 }
 
-/// What a request takes on the disk is at most so many times its bytes.
+/// A request may take at most this many times its bytes on disk.
 const STORED: usize = 3;
-/// And so many bytes more, whatever its size.
+/// In addition, whatever its size, this many bytes.
 const STORED_BESIDE: usize = 64 << 10;
-/// What its traces are when each is read by itself is at most so many times the largest request.
+/// The messages of its traces together may be at most this many times the largest request.
 const READ: usize = 64;
 
 impl Intake<'_> {
@@ -298,7 +270,7 @@ impl Intake<'_> {
             return Ok((Vec::new(), counted(read.items)));
         }
         if wanted == Signal::Metrics {
-            // Their values are told apart from their names only when both were read: they are there twice.
+            // Names and values are parsed before they are separated, so they are in memory twice.
             self.reservation.grow(text.len().saturating_mul(VALUES))?;
             let message = metrics::from_json(&text, read.items).map_err(|source| unreadable(JsonError::Syntax { source }))?;
             drop(text);
@@ -330,7 +302,7 @@ impl Intake<'_> {
     }
 }
 
-/// What the values of metrics take until they are told apart is at most so many times their text.
+/// Parsing the values of metrics takes at most this many times the bytes of their text.
 const VALUES: usize = 16;
 
 /// Bytes that reading a JSON message takes beside its text: what it becomes, twice while it is put together; the longest
@@ -362,7 +334,8 @@ mod tests {
     use std::sync::Arc;
 
     use super::super::admission::{Budget, Reservation};
-    use super::{Export, Form, Transport, is_aside};
+    use super::super::export::Transport;
+    use super::{Export, Form, is_aside};
     use crate::otlp::encode;
     use crate::span::{Signal, Span, SpanId, TraceId};
 

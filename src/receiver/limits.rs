@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::io::{self, Read};
+use std::time::Duration;
 
 use flate2::{Decompress, FlushDecompress, Status};
 
-use super::body::room;
+use super::buffer::room;
 
 /// What a receiver takes at most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +32,14 @@ impl Default for Limits {
     }
 }
 
-/// Bytes a second that a body must come with on the whole, or the few that trickle would hold their reservation forever.
+/// A body must arrive with this many bytes a second on average; otherwise a slow client could hold its reservation forever.
 pub(super) const SLOWEST: usize = 16 << 10;
+
+/// A timeout of this many seconds, a year at most: a point in time further away may not be representable.
+pub(crate) fn timeout(seconds: u64) -> Duration {
+    const YEAR: u64 = 365 * 24 * 3_600;
+    Duration::from_secs(seconds.min(YEAR))
+}
 
 /// How a body is compressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -164,7 +171,7 @@ fn told_length(bytes: &[u8], encoding: Encoding) -> Option<usize> {
     }
 }
 
-/// What reading a JSON text takes, as its brackets say; what stands in strings does not count.
+/// The memory that reading a JSON text takes, estimated by its brackets outside of strings.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Objects and lists in all.

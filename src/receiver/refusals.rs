@@ -1,10 +1,10 @@
-//! Counts of refused requests by reason; the log says each reason at most once a minute, however many come.
+//! Counts of rejected requests by reason. Each reason is logged at most once a minute.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a reason is not said again.
+/// How long a reason is not logged again.
 const QUIET: Duration = Duration::from_secs(60);
 
 /// Refused requests by reason.
@@ -14,12 +14,12 @@ pub struct Refusals(Mutex<BTreeMap<&'static str, Reason>>);
 #[derive(Debug, Default)]
 struct Reason {
     count: u64,
-    /// When the log said it, and how many there were.
+    /// When it was logged last, and the count at that time.
     said: Option<(Instant, u64)>,
 }
 
 impl Refusals {
-    /// Counts one. What the request carried is not said, nor its token: the reason only.
+    /// Counts a request, and logs the reason. Content and token of the request are not logged.
     pub fn add(&self, port: &'static str, reason: &'static str) {
         let mut reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let of = reasons.entry(reason).or_default();
@@ -33,7 +33,7 @@ impl Refusals {
         }
     }
 
-    /// Counts one that is not worth a word.
+    /// Counts a request without logging it.
     pub fn count(&self, reason: &'static str) {
         let mut reasons = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         reasons.entry(reason).or_default().count += 1;

@@ -78,15 +78,15 @@ pub enum Rejection {
         /// The limit in bytes.
         limit: usize,
     },
-    /// JSON of many objects that hold nothing: their values would take a multiple of any limit.
-    #[error("{objects} objects in {bytes} bytes of JSON are too many; OTLP's own are larger")]
+    /// JSON with very many tiny objects, which would take a multiple of any limit in memory.
+    #[error("{objects} objects in {bytes} bytes of JSON are too many; OTLP messages have fewer and larger ones")]
     Hollow {
         /// How many objects and lists there are.
         objects: usize,
         /// In how many bytes.
         bytes: usize,
     },
-    /// What the request becomes takes more memory than it may.
+    /// The request would need more memory than it may take.
     #[error(
         "the request would need more than {limit} bytes of memory; send smaller batches with fewer traces in each, or raise \
          --max-in-flight-bytes"
@@ -95,7 +95,7 @@ pub enum Rejection {
         /// The limit in bytes.
         limit: usize,
     },
-    /// What the request becomes is a multiple of what came.
+    /// The request would take a multiple of its size on disk, or when its traces are read.
     #[error(
         "the {parts} traces in {bytes} bytes would take {becomes} bytes {place}; the limit is {limit}: send fewer traces in one request"
     )]
@@ -125,16 +125,16 @@ pub enum Rejection {
         /// Why.
         source: crate::store::Error,
     },
-    /// The receiver ends.
+    /// The receiver is shutting down.
     #[error("the server is shutting down; try again")]
     ShuttingDown,
-    /// The body did not come in time.
-    #[error("the body did not arrive in time: nothing for {seconds} s, or too little")]
+    /// The body arrived too slowly.
+    #[error("the body did not arrive in time: no data for {seconds} s, or less than 16 KiB a second")]
     Slow {
         /// How long we waited, for more of it or for all of it.
         seconds: u64,
     },
-    /// The body came, but not to its end.
+    /// The body was not complete in time.
     #[error("the body was not complete after {seconds} s")]
     Late {
         /// How long was waited.
@@ -146,7 +146,7 @@ pub enum Rejection {
         /// What the client granted.
         milliseconds: u128,
     },
-    /// A `grpc-timeout` that is none.
+    /// A malformed `grpc-timeout`.
     #[error("grpc-timeout {value} is not up to eight digits and one of H, M, S, m, u, n")]
     Timeout {
         /// What was said.
@@ -158,13 +158,13 @@ pub enum Rejection {
     /// It carries no token, or one that may not do this.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// A name that is not this machine's, where nobody is asked for a token.
+    /// The host name is not one of this machine, and no token is required.
     #[error("the request is for {host}, which is not a name of this machine; allow it with --allowed-host {host}, or use a token")]
     Host {
         /// What the request names.
         host: String,
     },
-    /// A page of another origin, which was not told that it may send.
+    /// A web page of an origin that is not allowed to send.
     #[error("web pages of {origin} may not send requests; allow them with --cors-origin {origin}")]
     Origin {
         /// What the browser says of the page.
@@ -197,7 +197,7 @@ pub enum Rejection {
         /// What was asked for.
         path: String,
     },
-    /// gRPC over HTTP/1.1, which has no trailers to speak of.
+    /// gRPC over HTTP/1.1.
     #[error("gRPC needs HTTP/2; over HTTP/1.1 send application/x-protobuf or application/json")]
     GrpcNeedsHttp2,
     /// None or several messages in a call that takes one.
@@ -215,7 +215,7 @@ pub enum Rejection {
         /// What was asked for.
         service: String,
     },
-    /// A gRPC frame that is none.
+    /// A malformed gRPC frame.
     #[error("the gRPC message is not framed correctly: {what}")]
     Frame {
         /// What is wrong.
@@ -239,12 +239,12 @@ pub enum Rejection {
 
 /// How a rejection looks on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Verdict {
+pub(super) struct ResponseStatus {
     /// gRPC's code.
     pub(super) code: i32,
     /// HTTP's status.
     pub(super) http: u16,
-    /// Seconds after which it may be tried again; `None`: not worth it.
+    /// Seconds after which a retry may succeed; `None`: a retry is pointless.
     pub(super) retry: Option<u64>,
     /// The name in counters.
     pub(super) name: &'static str,
@@ -265,7 +265,7 @@ impl Rejection {
     /// Overload is 503 and not 429: the specification allows both, but older releases of OpenTelemetry's Python exporter drop
     /// a batch on 429. The hints are short because an export has ten seconds in all, and SDKs give up at once when the
     /// hint goes beyond what is left of them.
-    pub(super) fn verdict(&self) -> Verdict {
+    pub(super) fn response_status(&self) -> ResponseStatus {
         let (code, http, retry, name) = match self {
             Self::Protobuf { .. } => (INVALID_ARGUMENT, 400, None, "undecodable"),
             Self::Json { .. } => (INVALID_ARGUMENT, 400, None, "undecodable"),
@@ -305,20 +305,20 @@ impl Rejection {
             Self::Method { .. } => (UNIMPLEMENTED, 405, None, "method"),
             Self::Unimplemented { .. } => (UNIMPLEMENTED, 404, None, "not_found"),
         };
-        Verdict { code, http, retry, name }
+        ResponseStatus { code, http, retry, name }
     }
 
     /// HTTP's status, and the seconds after which it may be tried again.
     #[must_use]
     pub fn http(&self) -> (u16, Option<u64>) {
-        let Verdict { http, retry, .. } = self.verdict();
+        let ResponseStatus { http, retry, .. } = self.response_status();
         (http, retry)
     }
 
     /// The name in counters and logs.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.verdict().name
+        self.response_status().name
     }
 
     /// The field that is at fault, for a `BadRequest` detail.

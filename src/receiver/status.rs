@@ -3,7 +3,7 @@
 use prost::Message;
 use serde_json::{Value, json};
 
-use super::intake::Taken;
+use super::export::Taken;
 use super::reject::Rejection;
 use crate::otlp::answers::{Any, Duration, ExportResponse, PartialSuccess, RetryInfo, Status};
 use crate::span::Signal;
@@ -11,7 +11,7 @@ use crate::span::Signal;
 /// Partial successes stay far below the 4 MiB that clients accept.
 const PARTIAL_BYTES: usize = 8 << 10;
 
-/// Over gRPC a rejection stands in headers, twice and in base64, and some clients take no more than 8 KiB of them.
+/// Over gRPC a rejection is sent in headers, twice and in base64, and some clients accept at most 8 KiB of headers.
 const REJECTION_BYTES: usize = 1 << 10;
 
 #[derive(Clone, PartialEq, Message)]
@@ -44,7 +44,7 @@ fn shortened(mut text: String, limit: usize) -> String {
 
 /// A `google.rpc.Status` in protobuf.
 pub(super) fn status_protobuf(rejection: &Rejection) -> Vec<u8> {
-    let verdict = rejection.verdict();
+    let response_status = rejection.response_status();
     let mut details = Vec::new();
     let any = |name: &str, value: Vec<u8>| Any {
         type_url: format!("type.googleapis.com/google.rpc.{name}"),
@@ -64,7 +64,7 @@ pub(super) fn status_protobuf(rejection: &Rejection) -> Vec<u8> {
         details.push(any("RetryInfo", retry));
     }
     Status {
-        code: verdict.code,
+        code: response_status.code,
         message: message(rejection),
         details,
     }
@@ -73,7 +73,7 @@ pub(super) fn status_protobuf(rejection: &Rejection) -> Vec<u8> {
 
 /// The same in protobuf's JSON form.
 pub(super) fn status_json(rejection: &Rejection) -> Value {
-    let verdict = rejection.verdict();
+    let response_status = rejection.response_status();
     let mut details = Vec::new();
     if let Some(field) = rejection.violation() {
         details.push(json!({
@@ -81,15 +81,15 @@ pub(super) fn status_json(rejection: &Rejection) -> Value {
             "fieldViolations": [{ "field": field, "description": message(rejection) }],
         }));
     }
-    if let Some(seconds) = verdict.retry {
+    if let Some(seconds) = response_status.retry {
         details.push(json!({ "@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": format!("{seconds}s") }));
     }
-    json!({ "code": verdict.code, "message": message(rejection), "details": details })
+    json!({ "code": response_status.code, "message": message(rejection), "details": details })
 }
 
 /// A `google.rpc.RetryInfo` in protobuf; `None` if it is not worth a retry.
 pub(super) fn retry_info(rejection: &Rejection) -> Option<Vec<u8>> {
-    let seconds = i64::try_from(rejection.verdict().retry?).unwrap_or(i64::MAX);
+    let seconds = i64::try_from(rejection.response_status().retry?).unwrap_or(i64::MAX);
     let detail = RetryInfo {
         retry_delay: Some(Duration { seconds, nanos: 0 }),
     };

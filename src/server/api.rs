@@ -35,14 +35,14 @@ pub(super) fn router(gate: &Arc<Gate>) -> Router {
 
 /// Leads a request to the project of its token, if that has the right.
 async fn admit(State((gate, right)): State<(Arc<Gate>, Option<Right>)>, mut request: Request, next: Next) -> Response {
-    let place = match right {
+    let project = match right {
         None => Ok(Arc::clone(gate.projects.first())),
-        Some(right) => gate.place(&request, right),
+        Some(right) => gate.project(&request, right),
     };
-    match place {
-        Ok(place) => {
-            request.extensions_mut().insert(Arc::clone(&place.web));
-            request.extensions_mut().insert(place);
+    match project {
+        Ok(project) => {
+            request.extensions_mut().insert(Arc::clone(&project.web));
+            request.extensions_mut().insert(project);
             next.run(request).await
         }
         Err(denied) => {

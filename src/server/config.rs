@@ -37,7 +37,7 @@ pub struct Config {
     pub compression: Option<i32>,
     /// What reading may take.
     pub reading: ReadLimits,
-    /// What one port bears.
+    /// The limits of one port.
     pub connections: Connections,
     /// Who may do what, and what is not kept.
     pub security: Security,
@@ -52,9 +52,9 @@ pub struct Config {
 /// Who may do what, and what is not kept. This can be changed while the bridge runs.
 #[derive(Debug, Clone, Default)]
 pub struct Security {
-    /// Who may do what; without tokens, everybody everything.
+    /// The tokens. Without any, everybody may do everything.
     pub tokens: Tokens,
-    /// Certificates for all ports; `None`: they speak in the clear.
+    /// Certificates for all ports; `None`: no TLS.
     pub tls: Option<TlsFiles>,
     /// Whether it may listen beyond the loopback interface without asking who sends.
     pub allow_anonymous: bool,
@@ -82,7 +82,7 @@ impl Security {
         self.allow_anonymous || certificates || !self.tokens.is_empty()
     }
 
-    /// Loads certificates and redaction rules, and lets go of them again.
+    /// Checks that certificates and redaction rules can be used.
     ///
     /// # Errors
     ///
@@ -191,7 +191,7 @@ pub enum StartError {
         /// The flag that says where.
         flag: &'static str,
     },
-    /// It cannot be listened there.
+    /// Listening at this address failed.
     #[error("cannot listen on {address} ({flag})")]
     Bind {
         /// Where.
@@ -201,7 +201,7 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
-    /// Others could reach it, and nobody would be asked who they are.
+    /// Anyone could reach the port and would need no token.
     #[error(
         "{address} ({flag}) can be reached from other machines, and anyone who can reach it could read and write: \
          add tokens to the configuration (`spanbridge token new` makes one), or require client certificates (--tls-client-ca); \

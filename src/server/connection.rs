@@ -20,6 +20,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::config::Connections;
 use crate::receiver::OpenWatches;
+use crate::receiver::limits::timeout;
 use crate::web::SlowClient;
 
 /// How long a connection that is to end may take to say so.
@@ -165,8 +166,8 @@ enum Protocol {
 impl Activity {
     fn new(limits: &Connections) -> Self {
         Self {
-            header: Duration::from_secs(limits.header_seconds),
-            idle: Duration::from_secs(limits.idle_seconds),
+            header: timeout(limits.header_seconds),
+            idle: timeout(limits.idle_seconds),
             state: Mutex::new(State {
                 in_work: 0,
                 last: Instant::now(),

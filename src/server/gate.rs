@@ -76,7 +76,8 @@ impl Gate {
         self.hosts.check(request)
     }
 
-    pub(super) fn place<B>(&self, request: &Request<B>, right: Right) -> Result<Arc<ProjectServices>, Denied> {
+    /// The project of a request, by its token.
+    pub(super) fn project<B>(&self, request: &Request<B>, right: Right) -> Result<Arc<ProjectServices>, Denied> {
         let tokens = self.tokens();
         let values = request.headers().get_all(AUTHORIZATION).iter();
         let project = tokens.allow(values.map(|value| value.as_bytes()), right)?;
@@ -109,9 +110,9 @@ impl Gate {
         if Receiver::is_open(&request) {
             return Arc::clone(&first.receiver).handle(request).await;
         }
-        match self.place(&request, Right::Ingest) {
+        match self.project(&request, Right::Ingest) {
             Ok(_) if self.via.is_loop(request.headers()) => first.receiver.refuse(request, &Rejection::Loop).await,
-            Ok(place) => Arc::clone(&place.receiver).handle(request).await,
+            Ok(project) => Arc::clone(&project.receiver).handle(request).await,
             Err(denied) => first.receiver.refuse(request, &Rejection::Denied(denied)).await,
         }
     }

@@ -1,5 +1,5 @@
-//! By which name a port may be reached. A page of any site can have its name lead to this machine, and a browser then takes our
-//! answers for the page's own: only the name in the request tells the two apart.
+//! The host names by which a port may be reached. Any web site can make its name resolve to this machine, and a browser then treats
+//! our responses as those of the site (DNS rebinding). Only the host name in the request shows the difference.
 
 use std::net::Ipv6Addr;
 
@@ -23,7 +23,7 @@ impl Hosts {
         }
     }
 
-    /// That a request names this machine. One that names none comes from no browser.
+    /// Checks that a request names this machine. A request without a host does not come from a browser.
     pub(super) fn check<B>(&self, request: &Request<B>) -> Result<(), Rejection> {
         let authority = request.uri().authority().map(|authority| authority.as_str().as_bytes());
         let headers = request.headers().get_all(HOST).iter().map(|value| value.as_bytes());

@@ -15,8 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{Semaphore, watch};
 
-use super::StartError;
-use super::config::{Config, Connections};
+use super::config::{Config, Connections, StartError};
 use super::connection::{self, Answered, Cut};
 use super::tls::Tls;
 use crate::receiver::Refusals;
@@ -115,7 +114,7 @@ where
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
+        let Ok(permit) = Arc::clone(&room).try_acquire_owned() else {
             ports.closed.add("any", "limit");
             continue;
         };
@@ -126,7 +125,7 @@ where
         tokio::spawn(async move {
             connect(&http, &ports, stream, answer, until).await;
             ports.open.fetch_sub(1, Ordering::Relaxed);
-            drop(place);
+            drop(permit);
         });
     }
     drop(listener);
@@ -162,7 +161,7 @@ where
     };
     match cut {
         Some(Cut::SlowHead) => ports.closed.add("any", "slow_head"),
-        // A client that keeps a connection for later is no news; that it was closed is a number.
+        // Clients often keep connections for later: closing an idle one is counted and not logged.
         Some(Cut::Idle) => ports.closed.count("idle"),
         Some(Cut::SlowReader) => ports.closed.add("API", "slow_reader"),
         None => {}

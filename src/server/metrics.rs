@@ -92,7 +92,7 @@ const DESTINATION: &[OfDestination] = &[
     (
         "spanbridge_forward_up",
         Kind::Gauge,
-        "1 while the destination accepts what is sent.",
+        "1 while the destination accepts requests.",
         |of| (of.health == Health::Up).into(),
     ),
     (

@@ -1,7 +1,7 @@
-//! The running bridge: store, receiver and API wired together, and the order in which they end.
+//! The running server: store, receiver and API wired together, and the order in which they start and stop.
 //!
-//! Start: store (lock, recovery), then ports, then requests. End: no new connections, requests in work are answered, the
-//! log is closed, the lock is let go of.
+//! Start: the store (lock, recovery), then the ports, then requests. Stop: no new connections, requests in progress are answered, the
+//! log is closed, the lock is released.
 
 mod api;
 mod config;
@@ -40,13 +40,13 @@ use listen::Ports;
 use projects::Projects;
 use tls::Tls;
 
-/// How often certificates are looked at: whoever renews them need not tell.
+/// How often to look for renewed certificates.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// How long requests in work may take after the end was asked for.
+/// How long requests in progress may take after a shutdown is requested.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long the stores may take to close after that. What was acknowledged is on the disk already.
+/// How long the stores may take to close after that. Everything acknowledged is on disk already.
 const CLOSE: Duration = Duration::from_secs(3);
 
 /// A bridge that has its ports and its store, and answers once [`Server::run`] runs.
@@ -187,8 +187,8 @@ impl Server {
         }
     }
 
-    /// Answers until `end` is ready, then ends in order, within ten seconds whatever is in work: exports that are in work have
-    /// five of them, reading is given up. Threads may still work then: let go of the runtime with
+    /// Answers requests until `end` is ready, then shuts down within ten seconds: exports in progress have five seconds, and reading is
+    /// cancelled. Some threads may still be at work then, so shut the runtime down with
     /// [`tokio::runtime::Runtime::shutdown_background`].
     pub async fn run(self, end: impl Future<Output = ()>) {
         let (stop, stopped) = watch::channel(false);
@@ -232,7 +232,7 @@ impl Server {
             let _ = closed.send(());
         });
         if thread.is_ok() && tokio::time::timeout(CLOSE, close).await.is_err() {
-            tracing::warn!("the store is not closed yet and is left as it is: nothing that was acknowledged is lost");
+            tracing::warn!("the store did not close in time; nothing that was acknowledged is lost");
         }
     }
 }
@@ -246,15 +246,17 @@ async fn look_at_certificates(ports: &Ports) {
         tokio::time::sleep(LOOK).await;
         match tls.refresh() {
             None => {}
-            Some(Ok(())) => tracing::info!("the certificate files changed; new connections see the new ones"),
-            Some(Err(error)) => tracing::error!(%error, "the certificate files changed and cannot be used; those before stay in use"),
+            Some(Ok(())) => tracing::info!("the certificate files changed; new connections use the new certificate"),
+            Some(Err(error)) => {
+                tracing::error!(%error, "the certificate files changed and cannot be used; the previous certificate stays in use")
+            }
         }
     }
 }
 
 impl Handle {
-    /// Puts tokens, certificates and redaction rules of a configuration in force; all of them or, on an error, none.
-    /// Projects that are new are opened, and what was found then is returned.
+    /// Applies the tokens, certificates and redaction rules of a configuration; on an error, none of them. Opens new projects, and
+    /// returns what was found on opening them.
     ///
     /// # Errors
     ///
@@ -262,7 +264,7 @@ impl Handle {
     pub fn reload(&self, config: &Config) -> Result<Vec<(Project, Recovery)>, StartError> {
         let mut security = config.security.clone();
         if self.ports.tls.is_none() {
-            // Between TLS and none there is a restart: until then nobody shows a certificate.
+            // TLS can be switched on or off only by a restart.
             security.tls = None;
         }
         let Addresses { grpc, http, api } = self.addresses;

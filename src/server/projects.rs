@@ -1,4 +1,4 @@
-//! One store a project, each with a receiver and a read side of its own. No request reaches two.
+//! One store per project, each with its own receiver and API. A request never reaches two projects.
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
@@ -49,7 +49,7 @@ impl std::fmt::Debug for Projects {
     }
 }
 
-/// Spans hold what people said: a directory that we make is its owner's alone.
+/// Spans contain what people said, so a directory that we create is readable by its owner alone.
 fn open_store(config: &Config, project: &Project) -> Result<Opened<Arc<dyn Store>>, store::Error> {
     let options = config.store_options(project);
     // What cannot be made, the store complains of.
@@ -129,7 +129,7 @@ impl Projects {
             store: Arc::clone(&store),
             recovery,
         });
-        let place = ProjectServices {
+        let services = ProjectServices {
             receiver: Arc::new(
                 self.first
                     .receiver
@@ -140,7 +140,7 @@ impl Projects {
             web: Arc::new(web),
         };
         let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
-        others.insert(project.clone(), Arc::new(place));
+        others.insert(project.clone(), Arc::new(services));
     }
 
     pub(super) fn stores(&self) -> Stores {
@@ -159,15 +159,15 @@ impl Projects {
         others.get(project).cloned()
     }
 
-    /// What is read for anybody is given up.
+    /// Cancels all reading.
     pub(super) fn stop_reading(&self) {
         self.readers.stop();
     }
 
     pub(super) fn close(&self) {
         let others = std::mem::take(&mut *self.others.write().unwrap_or_else(PoisonError::into_inner));
-        for place in others.values().chain([&self.first]) {
-            place.store.close();
+        for project in others.values().chain([&self.first]) {
+            project.store.close();
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the stores did while nobody waited, told in the log.
+//! Logs what the stores did in the background.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::projects::Stores;
 use crate::store::Maintained;
 
-/// How often is looked.
+/// How often to look.
 const LOOK: Duration = Duration::from_secs(30);
 
 /// Tells what maintenance did and what failed, each once. Never ends.
@@ -40,12 +40,12 @@ fn tell_change(project: &str, before: &Maintained, now: &Maintained) {
     let removed = now.removed_segments - before.removed_segments;
     if removed > 0 {
         let bytes = now.removed_bytes - before.removed_bytes;
-        tracing::info!(project, segments = removed, bytes, "segments were removed, as retention says");
+        tracing::info!(project, segments = removed, bytes, "retention removed segments");
     }
     if now.damaged_segments > before.damaged_segments {
         tracing::error!(
             project,
-            "a sealed segment is damaged and stays as it is; look at the disk, then run: spanbridge reindex"
+            "a sealed segment is damaged and is not compressed; check the disk, then run: spanbridge reindex"
         );
     }
     let text = |maintained: &Maintained| maintained.failure.as_ref().map(ToString::to_string);

@@ -19,35 +19,35 @@ type OfProject = Extension<Arc<ProjectServices>>;
 
 /// Adds blocks to a trace.
 pub(super) async fn blocks(
-    Extension(place): OfProject,
+    Extension(project): OfProject,
     Named((organization, trace)): Named<(String, String)>,
     request: Request,
 ) -> Response<Body> {
-    let document = match place.receiver.document(request).await {
+    let document = match project.receiver.document(request).await {
         Ok(document) => document,
         Err(rejection) => return refuse(&rejection),
     };
     let bytes = document.bytes.len();
-    let (response, blocks) = place
+    let (response, blocks) = project
         .web
-        .write_blocks(&organization, &trace, document.bytes.clone(), place.receiver.rules())
+        .write_blocks(&organization, &trace, document.bytes.clone(), project.receiver.rules())
         .await;
     if blocks > 0 {
-        place.receiver.count(blocks, bytes);
+        project.receiver.count(blocks, bytes);
     }
     response
 }
 
 /// Stores documents of a format as spans.
-pub(super) async fn import_of_format(Extension(place): OfProject, Named(format): Named<String>, request: Request) -> Response<Body> {
-    store_documents(&place, Some(format), request)
+pub(super) async fn import_of_format(Extension(project): OfProject, Named(format): Named<String>, request: Request) -> Response<Body> {
+    store_documents(&project, Some(format), request)
         .await
         .unwrap_or_else(|refused| refused)
 }
 
 /// The same where each document tells its format.
-pub(super) async fn import(Extension(place): OfProject, request: Request) -> Response<Body> {
-    store_documents(&place, None, request).await.unwrap_or_else(|refused| refused)
+pub(super) async fn import(Extension(project): OfProject, request: Request) -> Response<Body> {
+    store_documents(&project, None, request).await.unwrap_or_else(|refused| refused)
 }
 
 pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
@@ -55,15 +55,15 @@ pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
     Web::refuse_write(status, rejection.to_string(), retry)
 }
 
-async fn store_documents(place: &ProjectServices, format: Option<String>, request: Request) -> Result<Response<Body>, Response<Body>> {
-    let document = place.receiver.document(request).await.map_err(|rejection| refuse(&rejection))?;
+async fn store_documents(project: &ProjectServices, format: Option<String>, request: Request) -> Result<Response<Body>, Response<Body>> {
+    let document = project.receiver.document(request).await.map_err(|rejection| refuse(&rejection))?;
     let mut imported = Web::read_documents(format, document.bytes.clone()).await?;
-    let total = store(place, &mut imported).await.map_err(|rejection| refuse(&rejection))?;
+    let total = store(project, &mut imported).await.map_err(|rejection| refuse(&rejection))?;
     Ok(imported.answer(total.stored, total.duplicates))
 }
 
 /// Stores every trace. On an error some of them may be stored; sending the documents again is harmless.
-async fn store(place: &ProjectServices, imported: &mut Imported) -> Result<Stored, Rejection> {
+async fn store(project: &ProjectServices, imported: &mut Imported) -> Result<Stored, Rejection> {
     let mut total = Stored::default();
     let mut add = |joined: Result<Result<Stored, Rejection>, _>| {
         let stored = joined.map_err(|_: tokio::task::JoinError| Rejection::ShuttingDown)??;
@@ -78,7 +78,7 @@ async fn store(place: &ProjectServices, imported: &mut Imported) -> Result<Store
         {
             add(joined)?;
         }
-        let receiver = Arc::clone(&place.receiver);
+        let receiver = Arc::clone(&project.receiver);
         tasks.spawn(async move { receiver.store(message).await });
     }
     while let Some(joined) = tasks.join_next().await {

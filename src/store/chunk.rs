@@ -3,66 +3,20 @@
 //! The chunks of a request share its bytes. Where each would repeat much that stands around its items, they are stored in
 //! the form of the module `shared`; which of the two is decided by the request alone.
 
+pub(in crate::store) mod kind;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use bytes::Bytes;
 
-use super::log::record::HEAD;
-use super::log::{Head, RecordKind};
+use super::log::record::{HEAD, Head, RecordKind};
 use super::shared::{self, Entry, Envelope, Shared};
 use crate::otlp::Fault;
 use crate::otlp::cut::{Cuts, Piece};
 use crate::otlp::scan::{self, Key, Names, Part, Scan};
 use crate::span::{Signal, TraceId};
-
-/// What a record of the log holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ChunkKind {
-    /// Spans of one trace: an `ExportTraceServiceRequest`.
-    Spans,
-    /// Log records of one trace: an `ExportLogsServiceRequest`.
-    Logs,
-    /// Log records without a trace, of one session.
-    LooseLogs,
-    /// Metrics, the whole request: an `ExportMetricsServiceRequest`. The index does not know it.
-    Metrics,
-}
-
-impl ChunkKind {
-    /// The number on the disk.
-    #[must_use]
-    pub fn number(self) -> u8 {
-        match self {
-            Self::Spans => 1,
-            Self::Logs => 2,
-            Self::LooseLogs => 3,
-            Self::Metrics => 9,
-        }
-    }
-
-    /// The kind with this number.
-    #[must_use]
-    pub fn from_number(number: u8) -> Option<Self> {
-        match number {
-            1 => Some(Self::Spans),
-            2 => Some(Self::Logs),
-            3 => Some(Self::LooseLogs),
-            9 => Some(Self::Metrics),
-            _ => None,
-        }
-    }
-
-    /// What the chunk's message carries.
-    #[must_use]
-    pub fn signal(self) -> Signal {
-        match self {
-            Self::Spans => Signal::Traces,
-            Self::Logs | Self::LooseLogs => Signal::Logs,
-            Self::Metrics => Signal::Metrics,
-        }
-    }
-}
+pub use kind::ChunkKind;
 
 /// One chunk.
 #[derive(Debug, Clone)]

@@ -2,18 +2,22 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use super::chunk::Chunk;
+use super::clock::now;
 use super::disk::Disk;
-use super::index;
-use super::local::{OpenOptions, State};
+use super::error::Error;
+use super::index::{self, IndexTransaction};
 use super::log::Log;
+use super::options::{OpenOptions, Retention};
 use super::repetition::Repetition;
 use super::replay::open_and_replay;
 use super::segments::Segments;
-use super::{Chunk, Done, Error, Receipt, Retention};
+use super::state::State;
+use super::traits::{Done, Receipt};
 use crate::span::TraceId;
 
 /// Chunks that wait to be stored, and who wants to know.
@@ -24,13 +28,13 @@ pub(super) struct Job {
     pub(super) done: Done<Receipt>,
 }
 
-/// At most so many bytes go into one commit; a larger request goes alone.
+/// At most this many bytes go into one commit; a larger request gets a commit of its own.
 const COMMIT_BYTES: usize = 16 << 20;
 
-/// After so long without a request is done what waits for that: sooner where an eighth of what retention keeps is shorter.
+/// After this long without a request, a segment that is old enough is sealed; sooner if an eighth of the retention age is shorter.
 const QUIET: Duration = Duration::from_secs(30);
 
-/// After so long without a request the ids of traces are put in order.
+/// After this long without a request, the ids of new traces are sorted into the index.
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// What the writing thread owns.
@@ -43,10 +47,12 @@ pub(super) struct Commits {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) segments: Arc<Segments>,
     pub(super) state: Arc<State>,
+    /// Tells readers that the index was rebuilt.
+    pub(super) rebuilds: Arc<AtomicU64>,
 }
 
 impl Commits {
-    /// Commits what comes, until nobody is left to send.
+    /// Commits what is submitted, until the store is closed.
     pub(super) fn run(&mut self, jobs: &Receiver<Job>) {
         let age = self.options.retention.age.map(|age| age / Retention::SEGMENTS);
         let quiet = age.map_or(QUIET, |age| age.clamp(Duration::from_millis(10), QUIET));
@@ -54,7 +60,7 @@ impl Commits {
         loop {
             let is_due = self.index.is_young() && !put_in_order;
             let pause = if is_due { quiet.min(PAUSE) } else { quiet };
-            // What fails in a pause fails again, and is told, when something is to be written.
+            // A failure here is not reported: the next write fails in the same way and reports it.
             let first = match jobs.recv_timeout(pause) {
                 Ok(job) => job,
                 Err(RecvTimeoutError::Timeout) if is_due => {
@@ -82,7 +88,7 @@ impl Commits {
                 batch.push(job);
             }
             let results = self.commit(&batch);
-            self.state.note(&results);
+            self.state.note(results.iter().filter_map(|result| result.as_ref().err()));
             self.state.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
             for (job, result) in batch.into_iter().zip(results) {
                 (job.done)(result);
@@ -110,7 +116,7 @@ impl Commits {
         if self.behind {
             self.catch_up()?;
         }
-        let mut writer = self.index.begin()?;
+        let mut transaction = IndexTransaction::begin(&mut self.index)?;
         let mut results = Vec::with_capacity(batch.len());
         let mut fresh: Vec<&Chunk> = Vec::new();
         // Traces of those, if anybody depends on a revision.
@@ -123,7 +129,7 @@ impl Commits {
         let first = requests.next();
         let is_alone = requests.all(|request| Some(request) == first);
         for job in batch {
-            if let Some(changed) = job.changed(&mut writer, &touched)? {
+            if let Some(changed) = job.changed(&mut transaction, &touched)? {
                 results.push(Err(changed));
                 continue;
             }
@@ -138,7 +144,7 @@ impl Commits {
                     .iter()
                     .flat_map(|alike| alike.iter())
                     .any(|other| repetition.same(other, chunk));
-                if again || repetition.is_stored(&mut writer, chunk)? {
+                if again || repetition.is_stored(&mut transaction, chunk)? {
                     receipt.duplicates += items;
                 } else {
                     receipt.stored += items;
@@ -158,13 +164,16 @@ impl Commits {
         }
         let places = self.log.write(&fresh, now())?;
         // While the disk works. The rows count once the transaction is committed.
-        let indexed = fresh.iter().zip(places).try_for_each(|(chunk, at)| writer.add(&chunk.listed(), at));
+        let indexed = fresh
+            .iter()
+            .zip(places)
+            .try_for_each(|(chunk, at)| transaction.add(&chunk.listed(), at));
         self.log.finish()?;
         let end = self.log.end();
         let written: usize = fresh.iter().map(|chunk| chunk.own_length()).sum();
         self.state.bytes.fetch_add(written as u64, Ordering::Relaxed);
         self.state.segment.store(end.segment, Ordering::Release);
-        if let Err(error) = indexed.and_then(|()| writer.commit(end)) {
+        if let Err(error) = indexed.and_then(|()| transaction.commit(end)) {
             self.behind = true;
             return Err(error);
         }
@@ -178,14 +187,17 @@ impl Commits {
         if self.behind || !self.index.is_young() {
             return Ok(());
         }
-        let mut writer = self.index.begin()?;
-        writer.sort_all()?;
-        writer.commit(self.log.end())
+        let mut transaction = IndexTransaction::begin(&mut self.index)?;
+        transaction.sort_all()?;
+        transaction.commit(self.log.end())
     }
 
     /// Replays into the index what the log has beyond it.
     fn catch_up(&mut self) -> Result<(), Error> {
-        let (log, index, _) = open_and_replay(&self.options, &self.disk)?;
+        let (log, index, recovery) = open_and_replay(&self.options, &self.disk)?;
+        if recovery.index_rebuilt.is_some() {
+            self.rebuilds.fetch_add(1, Ordering::Release);
+        }
         (self.log, self.index, self.behind) = (log, index, false);
         self.state.end.send_replace(self.log.end());
         Ok(())
@@ -194,21 +206,15 @@ impl Commits {
 
 impl Job {
     /// That the trace on whose revision it depends has another one, in the index or by chunks that are stored with it.
-    fn changed(&self, writer: &mut index::Writer<'_>, touched: &HashSet<TraceId>) -> Result<Option<Error>, Error> {
+    fn changed(&self, transaction: &mut IndexTransaction<'_>, touched: &HashSet<TraceId>) -> Result<Option<Error>, Error> {
         let (Some(expected), Some(trace_id)) = (self.revision, self.chunks.first().and_then(Chunk::trace_id)) else {
             return Ok(None);
         };
-        let is_changed = touched.contains(&trace_id) || writer.revision(trace_id)? != expected;
+        let is_changed = touched.contains(&trace_id) || transaction.revision(trace_id)? != expected;
         Ok(is_changed.then_some(Error::Changed { trace_id }))
     }
 
     fn bytes(&self) -> usize {
         self.chunks.iter().map(Chunk::own_length).sum()
     }
-}
-
-/// Nanoseconds since 1970.
-pub(crate) fn now() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }

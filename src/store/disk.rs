@@ -77,7 +77,7 @@ pub trait DiskFile: Send + Sync + Debug {
     ///
     /// # Errors
     ///
-    /// It may be or not: nobody knows.
+    /// It is unknown whether the data is on disk.
     fn sync(&self) -> io::Result<()>;
 
     /// Cuts the file at this size.
@@ -87,7 +87,7 @@ pub trait DiskFile: Send + Sync + Debug {
     /// It was not cut.
     fn truncate(&self, size: u64) -> io::Result<()>;
 
-    /// Says that nobody will soon read what was synced of it: the system need not keep it in memory. Nothing depends on that.
+    /// Tells the system that what was synced will not be read soon, so it need not stay in the page cache. Only a hint.
     fn leave_cache(&self) {}
 }
 

@@ -29,8 +29,8 @@ pub enum Error {
         /// What the system says.
         source: Arc<io::Error>,
     },
-    /// A sync failed: what the system has really written is unknown, so the log takes no more until it is opened anew.
-    #[error("the log takes no more after a failed sync; look at the disk, then start again")]
+    /// A sync failed: it is unknown what is on disk, so the log accepts no more writes until it is opened again.
+    #[error("syncing the log to disk failed, so nothing more is written to it; check the disk, then restart the server")]
     Poisoned {
         /// The first failure.
         source: Arc<io::Error>,
@@ -45,24 +45,22 @@ pub enum Error {
         /// What the system says.
         source: Arc<io::Error>,
     },
-    /// The index cannot be used; `spanbridge reindex` makes it anew from the log.
-    #[error("the index cannot be used ({doing}); if it stays so, run: spanbridge reindex")]
+    /// The index cannot be used; `spanbridge reindex` rebuilds it from the log.
+    #[error("the index cannot be used ({doing}); if this persists, run: spanbridge reindex")]
     Index {
         /// What was tried.
         doing: &'static str,
         /// What the engine says.
         source: Cause,
     },
-    /// A part of the index is damaged; the next start makes it anew.
-    #[error(
-        "the index is damaged ({fault}): lists and documents may lack what the log holds; start the bridge again, it makes the index anew"
-    )]
+    /// A part of the index is damaged; the next start rebuilds it.
+    #[error("the index is damaged ({fault}): lists and documents may be incomplete; restart the server to rebuild the index from the log")]
     IndexDamaged {
         /// What is damaged.
         fault: String,
     },
-    /// The index was written by another version of this program, and cannot be made anew by one that only reads.
-    #[error("the index has version {version}, and this program reads version {known}: start `spanbridge serve`, it makes the index anew")]
+    /// The index was written by another version of this program. A process that only reads cannot rebuild it.
+    #[error("the index has version {version}, and this program reads version {known}; start `spanbridge serve` to rebuild the index")]
     IndexVersion {
         /// Its version.
         version: i64,
@@ -70,7 +68,7 @@ pub enum Error {
         known: i64,
     },
     /// The log was written by a later version of this program.
-    #[error("segment {segment} has version {version}; this program reads version {known}: use a newer one")]
+    #[error("segment {segment} has version {version}, and this program reads versions up to {known}; use a newer spanbridge")]
     Version {
         /// Which segment.
         segment: u64,
@@ -86,13 +84,13 @@ pub enum Error {
         bytes: usize,
     },
     /// Something came for a trace meanwhile, and an append depended on its revision.
-    #[error("the trace {trace_id} has changed meanwhile")]
+    #[error("the trace {trace_id} changed in the meantime")]
     Changed {
         /// The trace.
         trace_id: TraceId,
     },
-    /// Whoever asked no longer waits for what was read.
-    #[error("the reading was given up")]
+    /// The client no longer waits for the answer.
+    #[error("the read was cancelled")]
     Cancelled,
     /// The store was closed.
     #[error("the store is closed")]

@@ -1,58 +1,32 @@
 //! The store of one machine: one thread writes, anyone reads.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
-use tokio::sync::watch;
 
+use super::chunk::Chunk;
+use super::chunk::kind::ChunkKind;
 use super::commit::{Commits, Job};
 use super::disk::{Directory, Disk};
+use super::error::{Error, of_io};
 use super::index::{self, Checked, Places};
+use super::lists::{Filter, SessionCursor, SessionRow, TraceRow};
 use super::lock::{Lock, Purpose};
-use super::log::{Position, Recovery};
-use super::lost;
+use super::log::{self, Position, Recovery};
+use super::lost_records;
 use super::maintain::{Maintained, Maintenance};
+use super::options::OpenOptions;
 use super::reader::Reader;
-use super::ready::{Probe, Usage};
+use super::ready::{self, Probe, Usage};
 use super::replay::{open_and_replay, rebuild};
 use super::segments::Segments;
-use super::{Administer, Append, Chunk, Done, Error, Receipt, Retention, Store};
-
-/// How a store is opened.
-#[derive(Debug, Clone)]
-pub struct OpenOptions {
-    /// The data directory; made if it is not there.
-    pub directory: PathBuf,
-    /// Attribute keys that name a session, best first.
-    pub session_keys: Vec<String>,
-    /// A segment that is larger than this is followed by the next.
-    pub segment_size: u64,
-    /// What is removed in time.
-    pub retention: Retention,
-    /// Level of zstd for sealed segments; `None`: they stay as they came.
-    pub compression: Option<i32>,
-    /// Instead of the directory itself, for the log's files.
-    pub disk: Option<Arc<dyn Disk>>,
-}
-
-impl OpenOptions {
-    /// The options of a directory, all others as they are by default.
-    #[must_use]
-    pub fn new(directory: &Path) -> Self {
-        Self {
-            directory: directory.to_owned(),
-            session_keys: Vec::new(),
-            segment_size: 64 << 20,
-            retention: Retention::default(),
-            compression: Some(3),
-            disk: None,
-        }
-    }
-}
+use super::state::State;
+use super::traits::{Administer, Append, Done, May, Read, Receipt, Store, Stored};
+use crate::span::{LogRecord, TraceId};
 
 /// A store that was opened, and what was found then.
 #[derive(Debug)]
@@ -90,7 +64,7 @@ pub fn open_up_to_date(options: &OpenOptions) -> Result<Opened<Arc<dyn Store>>, 
     Local::open_up_to_date(options).map(Opened::into_store)
 }
 
-/// Makes what is derived from the log anew, and opens the store.
+/// Rebuilds the index from the log, and opens the store.
 ///
 /// # Errors
 ///
@@ -119,23 +93,6 @@ struct WriterHandle {
     _lock: Lock,
 }
 
-/// What the threads of a store know of one another.
-#[derive(Debug, Default)]
-pub(super) struct State {
-    /// Requests that wait to be stored.
-    pub(super) waiting: AtomicUsize,
-    /// Requests that ever came.
-    pub(super) requests: AtomicUsize,
-    /// The segment that is written to; those before are sealed.
-    pub(super) segment: AtomicU64,
-    /// Where the log ends, as far as it is on the disk and in the index.
-    pub(super) end: watch::Sender<Position>,
-    /// Bytes of messages appended since the store was opened.
-    pub(super) bytes: AtomicU64,
-    /// Why the last commit failed, if it did.
-    pub(super) failure: Mutex<Option<Error>>,
-}
-
 impl Local {
     /// Opens a directory for reading and writing; takes its lock.
     ///
@@ -159,7 +116,7 @@ impl Local {
             Checked::Damaged(fault) => (Checked::Whole, rebuild(options, &disk, fault, Places::new())?),
             checked => (checked, open_and_replay(options, &disk)?),
         };
-        let cut = lost::cut_segments(&*disk, directory, index.connection(), log.end().segment)?;
+        let cut = lost_records::cut_segments(&*disk, directory, index.connection(), log.end().segment)?;
         recovery.lost.splice(0..0, cut);
         let segments = Arc::new(Segments::new(directory, Arc::clone(&disk)));
         let reader = Reader::new(directory, Arc::clone(&segments), index::open_beside(directory)?, index::open_beside);
@@ -177,6 +134,7 @@ impl Local {
             disk: Arc::clone(&disk),
             segments,
             state: Arc::clone(&state),
+            rebuilds: reader.rebuilds(),
         };
         let thread = std::thread::Builder::new()
             .name("log".to_owned())
@@ -216,19 +174,19 @@ impl Local {
                     recovery = open_and_replay(options, &disk)?.2;
                     drop(lock);
                 }
-                // A bridge writes to it, or nobody can: reading is enough.
+                // A server writes to the directory, or nobody can write to it: it is opened for reading as it is.
                 Err(Error::Locked { .. } | Error::Io { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
         let store = Self::open_to_read(directory)?;
         // A bridge at work may change the files meanwhile; then there is nothing to say of them.
-        let segments = super::log::segments(directory).unwrap_or_default();
+        let segments = log::segments(directory).unwrap_or_default();
         if let Some(active) = segments.last() {
             let disk = Directory::read_only(directory);
             let cut = store
                 .reader
-                .index(|index| lost::cut_segments(&disk, directory, index.connection(), *active));
+                .index(|index| lost_records::cut_segments(&disk, directory, index.connection(), *active));
             recovery.lost.splice(0..0, cut.unwrap_or_default());
         }
         Ok(Opened { store, recovery })
@@ -260,8 +218,8 @@ impl Local {
             index::covered(&index)
         };
         let end = || -> Option<Position> {
-            let segment = *super::log::segments(directory).ok()?.last()?;
-            let offset = std::fs::metadata(directory.join(super::log::file_name(segment))).ok()?.len();
+            let segment = *log::segments(directory).ok()?.last()?;
+            let offset = std::fs::metadata(directory.join(log::file_name(segment))).ok()?.len();
             Some(Position { segment, offset })
         };
         covered().is_ok_and(|covered| end() == Some(covered))
@@ -283,7 +241,7 @@ impl Local {
         })
     }
 
-    /// Makes the index anew from the log.
+    /// Rebuilds the index from the log.
     ///
     /// # Errors
     ///
@@ -356,6 +314,72 @@ impl Append for Local {
     }
 }
 
+impl Read for Local {
+    fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
+        self.reader().index(|index| index.list(filter))
+    }
+
+    fn sessions(&self, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
+        self.reader().index(|index| index::sessions(index.connection(), limit, after))
+    }
+
+    fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error> {
+        let Some(location) = self.reader().index(|index| index.trace(trace_id))? else {
+            return Ok(None);
+        };
+        let mut stored = Stored::default();
+        for place in location.chunks {
+            self.reader().add(&mut stored, place, may)?;
+        }
+        let mut of_session = Stored::default();
+        for place in location.loose {
+            self.reader().add(&mut of_session, place, may)?;
+        }
+        let in_time = |record: &LogRecord| location.time.contains(&record.when().0);
+        stored.logs.extend(of_session.logs.into_iter().filter(in_time));
+        stored.damaged.extend(of_session.damaged);
+        Ok(Some(stored))
+    }
+
+    fn revision(&self, trace_id: TraceId) -> Result<u64, Error> {
+        self.reader().index(|index| index.revision(trace_id))
+    }
+
+    fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error> {
+        let location = self.reader().index(|index| index.trace(trace_id))?;
+        let mut damaged = Vec::new();
+        for place in location.into_iter().flat_map(|location| location.chunks) {
+            match self.reader().message(place.at)? {
+                Ok(message) => each(place.kind, &message)?,
+                Err(what) => damaged.push(what),
+            }
+        }
+        Ok(damaged)
+    }
+
+    fn read_logs(&self, trace_id: TraceId) -> Result<Vec<LogRecord>, Error> {
+        let location = self.reader().index(|index| index.trace(trace_id))?;
+        let mut stored = Stored::default();
+        let of_logs = location
+            .into_iter()
+            .flat_map(|location| location.chunks)
+            .filter(|place| place.kind != ChunkKind::Spans);
+        for place in of_logs {
+            self.reader().add(&mut stored, place, &mut |_, _| Ok(()))?;
+        }
+        Ok(stored.logs)
+    }
+
+    fn summary(&self, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
+        self.reader().index(|index| index::summary(index.connection(), trace_id, revision))
+    }
+
+    fn put_summary(&self, trace_id: TraceId, revision: u64, summary: &str) -> Result<(), Error> {
+        self.with_summaries(|index| index::put_summary(index, trace_id, revision, summary))
+            .map(|_| ())
+    }
+}
+
 impl Administer for Local {
     fn ready(&self) -> Result<(), Error> {
         let writer = self.writer.as_ref().ok_or(Error::ReadOnly)?;
@@ -363,12 +387,12 @@ impl Administer for Local {
         if let Some(poisoned @ Error::Poisoned { .. }) = failure {
             return Err(poisoned);
         }
-        // Nobody sends to a bridge that is not ready, so no commit would ever tell that the disk has room again.
+        // Clients do not send to a server that is not ready, so no commit would show that the disk has room again.
         writer.probe.ask(&*writer.disk, &self.directory)
     }
 
     fn usage(&self) -> Result<Usage, Error> {
-        super::ready::usage(&self.directory).map_err(|source| super::error::of_io("read", &self.directory, source))
+        ready::usage(&self.directory).map_err(|source| of_io("read", &self.directory, source))
     }
 
     fn appended_bytes(&self) -> u64 {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use super::Error;
+use super::error::Error;
 
 /// Held while the store is open for writing. The system lets go of it when the process ends, however it ends.
 #[derive(Debug)]
@@ -26,10 +26,10 @@ pub(super) enum Purpose {
     Read,
 }
 
-/// So long is waited for a process that only brings the index up to date.
+/// How long to wait for a process that only brings the index up to date.
 const PATIENCE: Duration = Duration::from_secs(60);
 const MOMENT: Duration = Duration::from_millis(100);
-/// What the lock's file says behind such a process.
+/// What the lock file says after the id of such a process.
 const READS: &str = "which reads it";
 
 impl Lock {
@@ -41,7 +41,7 @@ impl Lock {
             let Err(Error::Locked { holder, .. }) = &outcome else {
                 return outcome;
             };
-            // Who has just taken it has not said yet what for.
+            // A process that has just taken the lock may not have written its purpose yet.
             let patience = if holder.ends_with(READS) { PATIENCE } else { MOMENT };
             if purpose == Purpose::Read || begin.elapsed() >= patience {
                 return outcome;
@@ -67,7 +67,7 @@ impl Lock {
             .truncate(false)
             .open(&path)
             .map_err(io("open"))?;
-        // Whoever removes the file, or puts another in its place, does not remove this.
+        // The lock on the directory holds even if the file is removed or replaced.
         let itself = File::open(directory).map_err(io("open the directory of"))?;
         let locked = |outcome| match outcome {
             Ok(()) => Ok(true),

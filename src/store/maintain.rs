@@ -1,4 +1,4 @@
-//! What happens while nobody waits: sealed segments are compressed, and those that retention no longer keeps are removed.
+//! Work in the background: sealed segments are compressed, and segments that retention no longer keeps are removed.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -9,28 +9,15 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
+use super::clock::now;
 use super::disk::Disk;
-use super::index::Checked;
-use super::local::{OpenOptions, State};
+use super::error::{Error, of_io};
+use super::index::{self, Checked};
 use super::log::{Compressed, Form, compress, file_name, segments_of};
+use super::options::{OpenOptions, Retention};
 use super::segments::{Listing, Segments};
-use super::{Error, index};
+use super::state::State;
 use crate::span::TraceId;
-
-/// What is removed in time: whole segments of the log, the oldest first, never the one that is written to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Retention {
-    /// Segments all of whose chunks came longer ago. A segment is sealed at an eighth of this age, so that nothing stays
-    /// much longer.
-    pub age: Option<Duration>,
-    /// The oldest, while all segments together have more bytes. The index comes on top, a few hundred bytes a chunk.
-    pub bytes: Option<u64>,
-}
-
-impl Retention {
-    /// Into so many segments is the age divided, that a segment does not keep what is old because of what is not.
-    pub(super) const SEGMENTS: u32 = 8;
-}
 
 /// What maintenance did.
 #[derive(Debug, Clone, Default)]
@@ -51,16 +38,16 @@ pub struct Maintained {
     pub failure: Option<Error>,
 }
 
-/// How often is looked for work.
+/// How often the thread looks for work.
 const EVERY: Duration = Duration::from_secs(5);
 /// Compression waits while requests come, until so many segments wait for it.
 const BACKLOG: usize = 64;
-/// After so long without a request none comes. Between two commits of a load nobody waits, for a few milliseconds.
+/// The store counts as idle after this long without a request. Under load there are gaps of a few milliseconds between commits.
 const CALM: Duration = Duration::from_millis(20);
-/// Traces that are forgotten in one transaction, so that requests need not wait long for theirs.
+/// How many traces are removed in one transaction, so that requests do not wait long for theirs.
 const TRACES: usize = 200;
 
-enum Order {
+enum Command {
     Now(SyncSender<Result<Maintained, Error>>),
     Stop,
 }
@@ -68,7 +55,7 @@ enum Order {
 /// The thread that maintains a store.
 #[derive(Debug)]
 pub(super) struct Maintenance {
-    orders: Sender<Order>,
+    commands: Sender<Command>,
     thread: Mutex<Option<JoinHandle<()>>>,
     so_far: Arc<Mutex<Maintained>>,
     stopping: Arc<AtomicBool>,
@@ -83,13 +70,14 @@ impl Maintenance {
         state: Arc<State>,
         checked: Checked,
     ) -> io::Result<Self> {
-        let (orders, inbox) = channel();
+        let (commands, inbox) = channel();
         let so_far = Arc::new(Mutex::new(Maintained::default()));
         let stopping = Arc::new(AtomicBool::new(false));
         let mut work = Work {
             directory: options.directory.clone(),
             retention: options.retention,
             level: options.compression,
+            session_keys: options.session_keys.clone(),
             disk,
             segments,
             state,
@@ -102,20 +90,20 @@ impl Maintenance {
         let shared = Arc::clone(&so_far);
         let thread = thread::Builder::new().name("maintain".to_owned()).spawn(move || {
             loop {
-                let order = inbox.recv_timeout(EVERY);
-                if matches!(order, Ok(Order::Stop) | Err(RecvTimeoutError::Disconnected)) {
+                let command = inbox.recv_timeout(EVERY);
+                if matches!(command, Ok(Command::Stop) | Err(RecvTimeoutError::Disconnected)) {
                     return;
                 }
-                let outcome = work.run(matches!(order, Ok(Order::Now(_))));
+                let outcome = work.run(matches!(command, Ok(Command::Now(_))));
                 work.done.failure = outcome.as_ref().err().cloned();
                 *shared.lock().unwrap_or_else(PoisonError::into_inner) = work.done.clone();
-                if let Ok(Order::Now(reply)) = order {
+                if let Ok(Command::Now(reply)) = command {
                     let _ = reply.send(outcome.map(|()| work.done.clone()));
                 }
             }
         })?;
         Ok(Self {
-            orders,
+            commands,
             thread: Mutex::new(Some(thread)),
             so_far,
             stopping,
@@ -124,7 +112,7 @@ impl Maintenance {
 
     pub(super) fn now(&self) -> Result<Maintained, Error> {
         let (reply, answer) = sync_channel(1);
-        self.orders.send(Order::Now(reply)).map_err(|_| Error::Closed)?;
+        self.commands.send(Command::Now(reply)).map_err(|_| Error::Closed)?;
         answer.recv().unwrap_or(Err(Error::Closed))
     }
 
@@ -134,7 +122,7 @@ impl Maintenance {
 
     pub(super) fn stop(&self) {
         self.stopping.store(true, Ordering::Relaxed);
-        let _ = self.orders.send(Order::Stop);
+        let _ = self.commands.send(Command::Stop);
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = thread {
             let _ = thread.join();
@@ -169,6 +157,7 @@ struct Work {
     directory: PathBuf,
     retention: Retention,
     level: Option<i32>,
+    session_keys: Vec<String>,
     disk: Arc<dyn Disk>,
     segments: Arc<Segments>,
     state: Arc<State>,
@@ -204,7 +193,7 @@ impl Work {
 
     fn failure(&self, doing: &'static str, segment: u64) -> impl Fn(io::Error) -> Error {
         let path = self.directory.join(file_name(segment));
-        move |source| super::error::of_io(doing, &path, source)
+        move |source| of_io(doing, &path, source)
     }
 
     /// The sealed segments, oldest first.
@@ -286,7 +275,7 @@ impl Work {
             None => self.last_arrival(number)?,
         };
         let age = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
-        Ok(arrival.is_some_and(|arrival| super::commit::now().saturating_sub(arrival) > age))
+        Ok(arrival.is_some_and(|arrival| now().saturating_sub(arrival) > age))
     }
 
     /// When the last chunk of a sealed segment came, as far as its heads can be read.
@@ -302,12 +291,12 @@ impl Work {
         Ok(arrival)
     }
 
-    /// The index first: what it names must be there, or be told as gone. `false`: the store is being closed, and the next
+    /// Removes a segment, from the index first: what the index names must exist. `false`: the store is being closed, and the next
     /// one to open it goes on.
     fn remove(&mut self, number: u64) -> Result<bool, Error> {
         let mut index = index::open_to_remove(&self.directory)?;
         let traces = self.traces(&index, number)?;
-        let mut listing = Listing::new(&self.segments);
+        let mut listing = Listing::new(&self.segments, &self.session_keys);
         for traces in traces.chunks(TRACES) {
             if self.stopping.load(Ordering::Relaxed) {
                 return Ok(false);

@@ -1,32 +1,40 @@
-//! Reading traces: their chunks by the index, decoded.
+//! Reads the chunks that the index names.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 
-use super::index::{self, Place};
-use super::local::Local;
+use super::chunk::kind::ChunkKind;
+use super::error::Error;
+use super::index::{self, ChunkLocation};
 use super::log::Position;
 use super::segments::Segments;
-use super::{ChunkKind, Error, Filter, Read, SessionCursor, SessionRow, Stored, TraceRow};
+use super::traits::{May, Stored};
 use crate::otlp::decode;
-use crate::span::{LogRecord, TraceId};
-
-/// Asked for each chunk, with its OTLP message and before that is decoded, whether to go on.
-pub type May<'a> = dyn FnMut(ChunkKind, &[u8]) -> Result<(), Error> + 'a;
 
 #[derive(Debug)]
 pub(super) struct Reader {
     pub(super) segments: Arc<Segments>,
     directory: PathBuf,
-    /// Connections that nobody reads with now: a reader takes one, or opens a further one, so that none waits for another.
-    idle: Mutex<Vec<index::Reading>>,
-    /// Opens a further one.
+    /// Idle connections. A reader takes one or opens another, so readers do not wait for each other.
+    idle: Mutex<Vec<Idle>>,
+    /// Counts rebuilds of the index while the store is open. A connection from before a rebuild reads a file that is gone.
+    rebuilds: Arc<AtomicU64>,
+    /// Opens another connection.
     open: fn(&Path) -> Result<Connection, Error>,
 }
 
-/// Connections to the index that are kept for the next readers.
+/// An idle connection.
+#[derive(Debug)]
+struct Idle {
+    reading: index::Reading,
+    /// How often the index had been rebuilt when it was opened.
+    rebuilds: u64,
+}
+
+/// How many idle connections are kept.
 const IDLE: usize = 4;
 
 impl Reader {
@@ -34,28 +42,42 @@ impl Reader {
         Self {
             segments,
             directory: directory.to_owned(),
-            idle: Mutex::new(vec![index::Reading::new(first)]),
+            idle: Mutex::new(vec![Idle {
+                reading: index::Reading::new(first),
+                rebuilds: 0,
+            }]),
+            rebuilds: Arc::default(),
             open,
         }
     }
 
+    /// Counts rebuilds of the index.
+    pub(super) fn rebuilds(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.rebuilds)
+    }
+
     pub(super) fn index<T>(&self, read: impl FnOnce(&mut index::Reading) -> Result<T, Error>) -> Result<T, Error> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let reading = idle().pop();
-        let mut reading = match reading {
-            Some(reading) => reading,
+        let rebuilds = self.rebuilds.load(Ordering::Acquire);
+        let taken = {
+            let mut idle = idle();
+            idle.retain(|idle| idle.rebuilds == rebuilds);
+            idle.pop()
+        };
+        let mut reading = match taken {
+            Some(idle) => idle.reading,
             None => index::Reading::new((self.open)(&self.directory)?),
         };
         let found = read(&mut reading)?;
         let mut idle = idle();
         if idle.len() < IDLE {
-            idle.push(reading);
+            idle.push(Idle { reading, rebuilds });
         }
         Ok(found)
     }
 
     /// The message at a place; the inner error says why it is not there.
-    fn message(&self, at: Position) -> Result<Result<Vec<u8>, String>, Error> {
+    pub(super) fn message(&self, at: Position) -> Result<Result<Vec<u8>, String>, Error> {
         let Position { segment, offset } = at;
         match self.segments.message(at) {
             // Retention was faster.
@@ -66,7 +88,7 @@ impl Reader {
         }
     }
 
-    fn add(&self, stored: &mut Stored, place: Place, may: &mut May<'_>) -> Result<(), Error> {
+    pub(super) fn add(&self, stored: &mut Stored, place: ChunkLocation, may: &mut May<'_>) -> Result<(), Error> {
         let Position { segment, offset } = place.at;
         let message = match self.message(place.at)? {
             Ok(message) => message,
@@ -87,68 +109,40 @@ impl Reader {
     }
 }
 
-impl Read for Local {
-    fn list(&self, filter: &Filter) -> Result<Vec<TraceRow>, Error> {
-        self.reader().index(|index| index.list(filter))
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::otlp::{encode, scan};
+    use crate::span::{Signal, Span, SpanId, TraceId};
+    use crate::store::chunk::Chunk;
+    use crate::store::disk::Directory;
+    use crate::store::index::{Index, IndexTransaction};
+    use crate::store::lists::Filter;
 
-    fn sessions(&self, limit: usize, after: Option<&SessionCursor>) -> Result<Vec<SessionRow>, Error> {
-        self.reader().index(|index| index::sessions(index.connection(), limit, after))
-    }
+    #[test]
+    fn a_rebuilt_index_is_read_and_not_the_file_that_is_gone() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path();
+        drop(Index::open(path).expect("opens"));
+        let segments = Arc::new(Segments::new(path, Arc::new(Directory::new(path))));
+        let first = index::open_beside(path).expect("opens");
+        let reader = Reader::new(path, segments, first, index::open_beside);
+        let listed = || reader.index(|index| index.list(&Filter::default())).expect("reads").len();
+        assert_eq!(listed(), 0);
 
-    fn read_trace_while(&self, trace_id: TraceId, may: &mut May<'_>) -> Result<Option<Stored>, Error> {
-        let Some(standing) = self.reader().index(|index| index.trace(trace_id))? else {
-            return Ok(None);
-        };
-        let mut stored = Stored::default();
-        for place in standing.chunks {
-            self.reader().add(&mut stored, place, may)?;
-        }
-        let mut of_session = Stored::default();
-        for place in standing.loose {
-            self.reader().add(&mut of_session, place, may)?;
-        }
-        let in_time = |record: &LogRecord| standing.time.contains(&record.when().0);
-        stored.logs.extend(of_session.logs.into_iter().filter(in_time));
-        stored.damaged.extend(of_session.damaged);
-        Ok(Some(stored))
-    }
+        index::remove(path).expect("removes");
+        let mut rebuilt = Index::open(path).expect("opens");
+        let trace_id = TraceId::from_bytes(&[7; 16]).expect("an id");
+        let mut span = Span::new(trace_id, SpanId::from_bytes(&[1; 8]).expect("an id"), "alone");
+        span.start = crate::span::UnixNanos(1);
+        let bytes = encode::traces(&[span]);
+        let scanned = scan::scan(&bytes, Signal::Traces, &[]).expect("a request");
+        let chunk = Chunk::of_request(scanned, bytes).remove(0);
+        let mut transaction = IndexTransaction::begin(&mut rebuilt).expect("begins");
+        transaction.add(&chunk.listed(), Position::default()).expect("adds");
+        transaction.commit(Position::default()).expect("commits");
 
-    fn revision(&self, trace_id: TraceId) -> Result<u64, Error> {
-        self.reader().index(|index| index.revision(trace_id))
-    }
-
-    fn each_chunk(&self, trace_id: TraceId, each: &mut May<'_>) -> Result<Vec<String>, Error> {
-        let standing = self.reader().index(|index| index.trace(trace_id))?;
-        let mut damaged = Vec::new();
-        for place in standing.into_iter().flat_map(|standing| standing.chunks) {
-            match self.reader().message(place.at)? {
-                Ok(message) => each(place.kind, &message)?,
-                Err(what) => damaged.push(what),
-            }
-        }
-        Ok(damaged)
-    }
-
-    fn read_logs(&self, trace_id: TraceId) -> Result<Vec<LogRecord>, Error> {
-        let standing = self.reader().index(|index| index.trace(trace_id))?;
-        let mut stored = Stored::default();
-        let of_logs = standing
-            .into_iter()
-            .flat_map(|standing| standing.chunks)
-            .filter(|place| place.kind != ChunkKind::Spans);
-        for place in of_logs {
-            self.reader().add(&mut stored, place, &mut |_, _| Ok(()))?;
-        }
-        Ok(stored.logs)
-    }
-
-    fn summary(&self, trace_id: TraceId, revision: u64) -> Result<Option<String>, Error> {
-        self.reader().index(|index| index::summary(index.connection(), trace_id, revision))
-    }
-
-    fn put_summary(&self, trace_id: TraceId, revision: u64, summary: &str) -> Result<(), Error> {
-        self.with_summaries(|index| index::put_summary(index, trace_id, revision, summary))
-            .map(|_| ())
+        let _ = reader.rebuilds().fetch_add(1, Ordering::Release);
+        assert_eq!(listed(), 1);
     }
 }

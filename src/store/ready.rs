@@ -6,14 +6,13 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::disk::Disk;
-use super::error::of_io;
-use super::local::State;
+use super::error::{Error, of_io};
+use super::index;
 use super::log::segment_of;
-use super::{Error, Receipt, index};
 
 /// The file that is written to see whether one can be.
 const PROBE: &str = "probe";
-/// Its size: with less room no request would find any.
+/// Its size. With less free space, requests would fail too.
 static ROOM: [u8; 64 << 10] = [0; 64 << 10];
 
 /// The files of a store.
@@ -31,23 +30,7 @@ pub struct Usage {
     pub capacity_bytes: u64,
 }
 
-impl State {
-    /// Keeps why the last of these failed.
-    pub(super) fn note(&self, results: &[Result<Receipt, Error>]) {
-        // One request that is too large, or came too late, says nothing of the next.
-        let failed = |result: &Result<Receipt, Error>| {
-            result
-                .as_ref()
-                .err()
-                .filter(|error| !matches!(error, Error::TooLarge { .. } | Error::Changed { .. }))
-                .cloned()
-        };
-        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
-        *failure = results.iter().rev().find_map(failed);
-    }
-}
-
-/// What a file that was written told is believed for so long: anybody may ask, as often as they like.
+/// How long the result of writing a file is reused: clients may ask as often as they like.
 const BELIEVED: Duration = Duration::from_secs(1);
 
 /// When it was last tried whether a file can be written, and what came of it.

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::chunk::Chunk;
+use super::error::Error;
+use super::index::IndexTransaction;
 use super::log::{Position, RecordKind};
 use super::segments::Segments;
 use super::shared::Shared;
-use super::{Chunk, Error, index};
 
 /// What was compared while one commit is made.
 pub(super) struct Repetition<'a> {
@@ -47,11 +49,11 @@ impl<'a> Repetition<'a> {
     }
 
     /// Whether the log has a chunk with the same bytes. The index knows those that may be it.
-    pub(super) fn is_stored(&mut self, writer: &mut index::Writer<'_>, chunk: &Chunk) -> Result<bool, Error> {
-        for at in writer.alike(&chunk.listed())? {
+    pub(super) fn is_stored(&mut self, transaction: &mut IndexTransaction<'_>, chunk: &Chunk) -> Result<bool, Error> {
+        for at in transaction.alike(&chunk.listed())? {
             match self.is_at(chunk, at) {
                 Ok(true) => return Ok(true),
-                // Damaged or gone: a good thing that it came again.
+                // The stored chunk is damaged or removed, so this one is stored.
                 Ok(false) | Err(Error::Io { .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -1,4 +1,4 @@
-//! Opening a log with its index: the index is brought up to the log's end, or made anew.
+//! Opening a log with its index: the index is brought up to the end of the log, or rebuilt.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use super::chunk::{Listed, StoredEnvelope};
 use super::disk::Disk;
-use super::index::{self, Index, Places};
+use super::error::Error;
+use super::index::{self, Index, IndexTransaction, Places};
 use super::log::record::HEAD;
 use super::log::{Damage, Log, Position, RecordKind, Recovery};
-use super::{Error, OpenOptions, Retention, lost};
+use super::lost_records;
+use super::options::{OpenOptions, Retention};
 
 pub(super) fn open_and_replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<(Log, Index, Recovery), Error> {
     match replay(options, disk) {
@@ -20,7 +22,7 @@ pub(super) fn open_and_replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Re
     }
 }
 
-/// Makes the index anew. `known` is what the former one knew of the log, as far as that may be gone.
+/// Rebuilds the index. `known` are the records of the former index that may be gone from the log.
 pub(super) fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String, known: Places) -> Result<(Log, Index, Recovery), Error> {
     index::remove(&options.directory)?;
     let Replayed::Opened(opened) = replay(options, disk)? else {
@@ -30,7 +32,7 @@ pub(super) fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String, 
     recovery.index_rebuilt = Some(why);
     if let Some(first) = known.keys().next() {
         let now = index::places_from(index.connection(), first.segment)?;
-        recovery.lost.extend(lost::gone(&**disk, known, &now));
+        recovery.lost.extend(lost_records::gone(&**disk, known, &now));
     }
     if let Some(torn) = &mut recovery.torn {
         torn.acknowledged = recovery.lost.iter().any(|lost| lost.segment == torn.at.segment);
@@ -54,7 +56,7 @@ enum Replayed {
 fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error> {
     let mut index = Index::open(&options.directory)?;
     let covered = index::covered(index.connection())?;
-    let mut writer = index.begin()?;
+    let mut transaction = IndexTransaction::begin(&mut index)?;
     let keys: Vec<&str> = options.session_keys.iter().map(String::as_str).collect();
     // Of the segment that is read: they stand before the chunks that refer to them.
     let mut envelopes: HashMap<(u64, u64), StoredEnvelope> = HashMap::new();
@@ -67,7 +69,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
         covered,
         &mut |at, head, message: Vec<u8>| {
             if at.segment > last.segment && last.segment > 0 {
-                writer.end(last)?;
+                transaction.end(last)?;
             }
             last = Position {
                 segment: at.segment,
@@ -88,7 +90,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
                     if !is_whole.get() && covered.segment > 0 {
                         // A crash may keep the end of a write and not its beginning. The index, which knows what came
                         // before, does not know the record: its trace is not called damaged for what was never
-                        // acknowledged. An index that is made anew cannot tell, and then the trace is.
+                        // acknowledged. A rebuilt index cannot tell, and then the trace is.
                         let bytes = HEAD as u64 + u64::from(head.length);
                         incomplete.push(Damage { at, bytes });
                         return Ok(());
@@ -105,7 +107,7 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
                 None => Ok(None),
             };
             match listed {
-                Ok(Some(listed)) => writer.add(&listed, at),
+                Ok(Some(listed)) => transaction.add(&listed, at),
                 // A kind of a later version, or a message that a later version understands, stays in the log.
                 Ok(None) | Err(_) => Ok(()),
             }
@@ -115,12 +117,12 @@ fn replay(options: &OpenOptions, disk: &Arc<dyn Disk>) -> Result<Replayed, Error
     recovery.damaged.sort_by_key(|damage| damage.at);
     let end = log.end();
     if end < covered {
-        drop(writer);
+        drop(transaction);
         return index::places_from(index.connection(), end.segment).map(Replayed::Behind);
     }
     if end.segment > last.segment && last.segment > 0 {
-        writer.end(last)?;
+        transaction.end(last)?;
     }
-    writer.commit(end)?;
+    transaction.commit(end)?;
     Ok(Replayed::Opened(Box::new((log, index, recovery))))
 }

@@ -5,13 +5,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::Error;
 use super::chunk::{Listed, StoredEnvelope};
 use super::disk::Disk;
+use super::error::Error;
 use super::log::{Head, Position, RecordKind, Segment, file_name};
 use super::shared::Shared;
 
-/// So many segments are kept open: of compressed ones also the table of their records, 16 bytes each.
+/// How many segments are kept open. An open compressed segment keeps its table in memory, 16 bytes a record.
 const OPEN: usize = 64;
 
 /// The segments of a log, opened when they are asked for.
@@ -70,7 +70,7 @@ impl Segments {
         if let Some(segment) = self.open.read().unwrap_or_else(PoisonError::into_inner).get(&number) {
             return Ok(Arc::clone(segment));
         }
-        // Opened under the lock: who replaces a file lets go of it afterwards, and nobody may come between.
+        // Opened under the lock: when a file is replaced, its old entry is removed afterwards, and must not be added again in between.
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         let file = self.disk.open(&file_name(number)).map_err(|source| self.failure(number, source))?;
         let segment = Arc::new(Segment::open(file, number)?.map_err(|source| self.failure(number, source))?);
@@ -97,16 +97,19 @@ impl Segments {
 /// Reads what the index says of chunks from the log. What several chunks share is read once.
 pub(super) struct Listing<'a> {
     segments: &'a Segments,
+    /// Attribute keys that name a session, best first.
+    session_keys: Vec<&'a str>,
     envelopes: HashMap<Position, StoredEnvelope>,
 }
 
-/// So many envelopes are remembered.
+/// How many envelopes are remembered.
 const ENVELOPES: usize = 1 << 12;
 
 impl<'a> Listing<'a> {
-    pub(super) fn new(segments: &'a Segments) -> Self {
+    pub(super) fn new(segments: &'a Segments, session_keys: &'a [String]) -> Self {
         Self {
             segments,
+            session_keys: session_keys.iter().map(String::as_str).collect(),
             envelopes: HashMap::new(),
         }
     }
@@ -121,7 +124,7 @@ impl<'a> Listing<'a> {
             return Ok(None);
         };
         match head.kind() {
-            Some(RecordKind::Chunk(kind)) => Ok(Listed::of_record(kind, &message, head.checksum, &[]).unwrap_or_default()),
+            Some(RecordKind::Chunk(kind)) => Ok(Listed::of_record(kind, &message, head.checksum, &self.session_keys).unwrap_or_default()),
             Some(RecordKind::Shared(kind)) => {
                 if self.envelopes.len() >= ENVELOPES {
                     self.envelopes.clear();
@@ -134,12 +137,12 @@ impl<'a> Listing<'a> {
                 for (_, distance) in apart.iter().flat_map(Shared::envelopes) {
                     let at = place(distance);
                     if !self.envelopes.contains_key(&at) {
-                        let envelope = self.segments.envelope(at, &[])?;
+                        let envelope = self.segments.envelope(at, &self.session_keys)?;
                         self.envelopes.insert(at, envelope.unwrap_or_default());
                     }
                 }
                 let of = |distance| self.envelopes.get(&place(distance)).cloned().unwrap_or_default();
-                Ok(Listed::of_shared(kind, &message, &[], &of).unwrap_or_default())
+                Ok(Listed::of_shared(kind, &message, &self.session_keys, &of).unwrap_or_default())
             }
             _ => Ok(None),
         }

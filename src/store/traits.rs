@@ -1,4 +1,4 @@
-//! What is asked of a store: an engine answers these, and whoever uses a store names no engine.
+//! The traits of a store. Engines implement them, and users of a store name no engine.
 //!
 //! They ask for little, so that a distributed engine can stand behind them: rows by the trace's id, lists with a cursor,
 //! an append that depends on a revision, and one order of arrival with positions that last.
@@ -8,15 +8,42 @@ use std::sync::mpsc::sync_channel;
 
 use tokio::sync::watch;
 
-use super::{
-    ArrivalLimits, Arrivals, Chunk, ChunkKind, Error, Filter, Maintained, May, Position, Receipt, SessionCursor, SessionRow, Stored,
-    TraceRow, Usage,
-};
+use super::arrivals::{ArrivalLimits, Arrivals};
+use super::chunk::Chunk;
+use super::chunk::kind::ChunkKind;
+use super::error::Error;
+use super::lists::{Filter, SessionCursor, SessionRow, TraceRow};
+use super::log::Position;
+use super::maintain::Maintained;
+use super::ready::Usage;
 use crate::otlp::decode;
-use crate::span::{LogRecord, TraceId};
+use crate::span::{LogRecord, Span, TraceId};
+
+/// What became of appended chunks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Receipt {
+    /// Spans and log records that are new.
+    pub stored: usize,
+    /// Spans and log records that were there already, in a chunk with the same bytes.
+    pub duplicates: usize,
+}
+
+/// Spans and log records of one trace as the store holds them.
+#[derive(Debug, Clone, Default)]
+pub struct Stored {
+    /// Spans in order of arrival; the same span may stand twice.
+    pub spans: Vec<Span>,
+    /// Log records of the trace, and loose ones of its session in its time.
+    pub logs: Vec<LogRecord>,
+    /// Records that are damaged on the disk and were left out.
+    pub damaged: Vec<String>,
+}
 
 /// Called with what became of an append.
 pub type Done<T> = Box<dyn FnOnce(Result<T, Error>) + Send>;
+
+/// Asked for each chunk, with its OTLP message and before that is decoded, whether to go on.
+pub type May<'a> = dyn FnMut(ChunkKind, &[u8]) -> Result<(), Error> + 'a;
 
 /// Takes what comes.
 pub trait Append: Send + Sync + Debug {
@@ -202,7 +229,7 @@ pub trait Administer: Send + Sync + Debug {
     /// Bytes of messages that were appended since the store was opened.
     fn appended_bytes(&self) -> u64;
 
-    /// Removes what retention no longer keeps and does what else waits for a pause: now, instead of when nobody waits.
+    /// Removes what retention no longer keeps, and compresses sealed segments, now instead of in the background.
     ///
     /// # Errors
     ///

@@ -3,12 +3,12 @@
 use std::io;
 use std::sync::Arc;
 
+use axum::body::Body;
 use hyper::Response;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use serde::Serialize;
 use tokio::sync::oneshot;
 
-use super::Body;
 use super::delivery::Delivery;
 use super::readers::{Readers, Refusal, Reservation};
 use super::reply::Problem;
@@ -53,19 +53,19 @@ impl Answer {
         }
     }
 
-    /// Takes so many bytes of memory more.
+    /// Reserves this many more bytes of memory.
     pub(super) fn reserve(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.check()?;
         self.reservation.grow(bytes)
     }
 
-    /// Takes so many bytes of memory in all, if that is more than it has.
+    /// Reserves this many bytes of memory in total, if that is more than it has.
     pub(super) fn reserve_in_all(&mut self, bytes: usize) -> Result<(), Refusal> {
         self.check()?;
         self.reservation.grow_to(bytes)
     }
 
-    /// That so many bytes of memory could be had if nobody else read.
+    /// Checks that this many bytes of memory could be reserved if no other request was in progress.
     pub(super) fn can_reserve(&self, bytes: usize) -> Result<(), Refusal> {
         match self.most_bytes() {
             limit if bytes > limit => Err(Refusal::TooLarge { bytes, limit }),
@@ -78,7 +78,7 @@ impl Answer {
         self.delivery.readers().limits().bytes
     }
 
-    /// Gives back all memory but so many bytes.
+    /// Releases all reserved memory but this many bytes.
     pub(super) fn shrink_to(&mut self, bytes: usize) {
         self.reservation.shrink_to(bytes);
     }

@@ -6,18 +6,18 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use axum::body::Body;
 use bytes::Bytes;
 use hyper::body::{Body as _, Frame, SizeHint};
 use tokio::sync::Notify;
 
-use super::Body;
 use super::readers::{Readers, Reservation};
 
 /// Bytes that may be made and not yet written to the client.
 const AHEAD: usize = 1 << 20;
 /// Bytes a second that a client must take on the whole.
 const SLOWEST: u64 = 16 << 10;
-/// How often is looked whether anybody still waits.
+/// How often to check whether the client still waits.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Cuts a connection whose client does not take its answers.
@@ -41,7 +41,7 @@ pub struct GivenUp;
 pub(super) struct Delivery {
     readers: Arc<Readers>,
     state: Mutex<State>,
-    /// Something was taken, or nobody is there to take it.
+    /// The client has taken something, or is gone.
     taken: Condvar,
     /// Nothing is left to wait for.
     over: Notify,
@@ -91,7 +91,7 @@ impl Delivery {
         !self.state().is_left && !self.readers.is_stopped()
     }
 
-    /// Nobody waits for it any more.
+    /// The client no longer waits for it.
     pub(super) fn leave(&self) {
         let mut state = self.state();
         state.is_left = true;
@@ -182,7 +182,7 @@ impl Delivery {
             if !has_more || written > taken {
                 (stalled, taken) = (Duration::ZERO, written);
             }
-            let is_slow = stalled > patience || waited > patience + Duration::from_secs(written / SLOWEST);
+            let is_slow = stalled > patience || waited > patience.saturating_add(Duration::from_secs(written / SLOWEST));
             if is_slow || self.readers.is_stopped() {
                 // First, or the connection sees no more than an answer that breaks off.
                 slow.0.notify_one();

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use axum::body::Body;
 use hyper::Response;
 use serde_json::{Map, Value, json};
 
 use super::reply::{Problem, json_reply};
-use super::{Body, single};
+use super::single;
 use crate::formats::{self, DisassembleError, Note};
 use crate::otlp::encode;
 use crate::span::{Span, TraceId};

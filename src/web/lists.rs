@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use super::Web;
 use super::answer::Answer;
 use super::cost::{self, Purpose};
 use super::listing::{self, Listed, Summary};
 use super::readers::Refusal;
 use super::reply::{Outcome, Problem};
-use super::routes::Asked;
+use super::request::Asked;
+use super::service::Web;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
 use crate::store::{ChunkKind, Error, Filter, Order, SessionCursor, TraceCursor, TraceRow};
 
@@ -24,14 +24,14 @@ const MEMORY: usize = 8 << 20;
 fn number(name: &str, value: &str) -> Result<u64, Problem> {
     value
         .parse::<u64>()
-        .map_err(|_| Problem::invalid(format!("{name}={value} is no number")))
+        .map_err(|_| Problem::invalid(format!("{name}={value} is not a number")))
 }
 
 fn limit(value: &str) -> Result<usize, Problem> {
     match usize::try_from(number("limit", value)?) {
         Ok(limit @ 1..=MOST) => Ok(limit),
         _ => Err(Problem::invalid(format!(
-            "limit={value} is not 1 to {MOST}; `next` in an answer is what `after` is set to for the traces behind"
+            "limit={value} is not 1 to {MOST}; for further traces, set `after` to the `next` of the answer"
         ))),
     }
 }
@@ -55,7 +55,7 @@ pub(super) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
             "after" => filter.after = Some(trace_cursor(&value)?),
             _ => {
                 return Err(Problem::invalid(format!(
-                    "there is no parameter {name}; there is service, session, since, until (nanoseconds since 1970), order, limit, after, summary"
+                    "there is no parameter {name}; the parameters are service, session, since, until (nanoseconds since 1970), order, limit, after, summary"
                 )));
             }
         }
@@ -85,7 +85,7 @@ fn order(value: &str) -> Result<Order, Problem> {
         "newest" => Ok(Order::NewestFirst),
         "oldest" => Ok(Order::OldestFirst),
         "arrival" => Ok(Order::LatestArrivalFirst),
-        _ => Err(Problem::invalid(format!("order={value}: there is newest, oldest and arrival"))),
+        _ => Err(Problem::invalid(format!("order={value} is not newest, oldest or arrival"))),
     }
 }
 
@@ -95,7 +95,7 @@ fn names(rows: &[TraceRow]) -> usize {
 }
 
 fn trace_cursor(text: &str) -> Result<TraceCursor, Problem> {
-    TraceCursor::parse(text).ok_or_else(|| Problem::invalid(format!("after={text} is not what `next` of an answer says")))
+    TraceCursor::parse(text).ok_or_else(|| Problem::invalid(format!("after={text} is not the `next` of an answer")))
 }
 
 /// With what the agent did. The memory that this takes is given back before the next trace.
@@ -131,7 +131,11 @@ pub(super) fn sessions(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome
         match name.as_str() {
             "limit" => most = limit(&value)?,
             "after" => after = Some(session_cursor(&value)?),
-            _ => return Err(Problem::invalid(format!("there is no parameter {name}; there is limit, after"))),
+            _ => {
+                return Err(Problem::invalid(format!(
+                    "there is no parameter {name}; the parameters are limit, after"
+                )));
+            }
         }
     }
     answer.reserve_in_all(MEMORY)?;
@@ -170,5 +174,5 @@ fn session_cursor(text: &str) -> Result<SessionCursor, Problem> {
             session: percent_decoded(session)?,
         })
     });
-    parsed.ok_or_else(|| Problem::invalid(format!("after={text} is not what `next` of an answer says")))
+    parsed.ok_or_else(|| Problem::invalid(format!("after={text} is not the `next` of an answer")))
 }

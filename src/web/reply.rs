@@ -2,11 +2,11 @@
 
 use std::io;
 
+use axum::body::Body;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::{Method, Response, StatusCode};
 use serde_json::{Map, Value, json};
 
-use super::Body;
 use super::delivery::GivenUp;
 use super::readers::Refusal;
 use crate::access::Denied;
@@ -75,8 +75,11 @@ impl Problem {
             ..Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message)
         };
         match refusal {
-            Refusal::Busy => busy("BUSY", "the bridge reads for others as much as it may: come again"),
-            Refusal::Cancelled => busy("SHUTTING_DOWN", "the reading was given up, because the bridge ends: come again"),
+            Refusal::Busy => busy("BUSY", "the server is busy with other requests; try again"),
+            Refusal::Cancelled => busy(
+                "SHUTTING_DOWN",
+                "the request was cancelled because the server is shutting down; try again",
+            ),
             Refusal::TooLarge { bytes, limit } => Self::new(
                 StatusCode::PAYLOAD_TOO_LARGE,
                 "TOO_LARGE",
@@ -91,13 +94,13 @@ impl Problem {
     }
 
     pub(super) fn unready(error: &store::Error) -> Self {
-        // What the path of the data directory is, is nobody's business who has shown no token.
+        // Without the path of the data directory: this is answered without a token.
         let message = match error {
             store::Error::Full { .. } => "the disk is full: free some space".to_owned(),
             store::Error::Poisoned { .. } => error.to_string(),
             store::Error::Io { doing, source, .. } => format!("the data directory cannot be used ({doing}): {source}"),
             store::Error::Index { .. } => error.to_string(),
-            _ => "the store takes nothing".to_owned(),
+            _ => "the store accepts no writes".to_owned(),
         };
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_READY", message)
     }

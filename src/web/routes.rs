@@ -1,23 +1,21 @@
 //! The routes of the API, each with the right that it takes.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::body::Body;
-use axum::extract::{FromRequestParts, Path};
+use axum::extract::FromRequestParts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, any, get};
 use axum::{Extension, Router};
 use http::request::Parts;
-use hyper::header::ACCEPT;
 use hyper::service::Service as _;
 use hyper::{Method, Request, Uri};
 use hyper_util::service::TowerToHyperService;
-use serde::de::DeserializeOwned;
 
-use super::delivery::SlowClient;
 use super::reply::{self, Problem, json_reply, reply};
-use super::{Web, blocks, lists, single};
+use super::request::{Asked, Named};
+use super::service::Web;
+use super::{blocks, lists, single};
 use crate::access::Right;
 use crate::formats;
 use crate::store::Filter;
@@ -122,7 +120,7 @@ async fn elsewhere(method: Method, uri: Uri) -> Response {
         return Problem::method(&method, reply::GET).reply();
     }
     let path = uri.path();
-    Problem::not_found(format!("there is nothing at {path}; GET / lists what is")).reply()
+    Problem::not_found(format!("there is nothing at {path}; GET / lists the paths")).reply()
 }
 
 async fn only_get(method: Method) -> Response {
@@ -147,63 +145,6 @@ impl<S: Sync> FromRequestParts<S> for OfProject {
         let web = parts.extensions.get::<Arc<Web>>().cloned();
         web.map(Self)
             .ok_or_else(|| Problem::internal("the request is of no project").reply())
-    }
-}
-
-/// What a path says.
-#[derive(Debug)]
-pub struct Named<T>(
-    /// Its parts, decoded.
-    pub T,
-);
-
-impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Named<T> {
-    type Rejection = Response;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
-        let Path(named) = Path::from_request_parts(parts, state)
-            .await
-            .map_err(|_| Problem::invalid("the path is not UTF-8").reply())?;
-        Ok(Self(named))
-    }
-}
-
-/// What is asked for.
-#[derive(Debug)]
-pub(super) struct Asked {
-    uri: Uri,
-    accept: Option<String>,
-    pub(super) slow: SlowClient,
-}
-
-impl<S: Sync> FromRequestParts<S> for Asked {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
-        Ok(Self {
-            uri: parts.uri.clone(),
-            accept: accept.map(str::to_owned),
-            slow: parts.extensions.get().cloned().unwrap_or_default(),
-        })
-    }
-}
-
-impl Asked {
-    pub(super) fn query(&self) -> &str {
-        self.uri.query().unwrap_or_default()
-    }
-
-    /// Whether one document a line is asked for.
-    pub(super) fn accepts_lines(&self) -> bool {
-        let types = self.accept.iter().flat_map(|accept| accept.split(','));
-        let mut essences = types.map(|one| one.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
-        essences.any(|essence| {
-            matches!(
-                essence.as_str(),
-                "application/x-ndjson" | "application/ndjson" | "application/jsonl"
-            )
-        })
     }
 }
 
@@ -253,14 +194,14 @@ async fn readyz(OfProject(web): OfProject) -> Response {
     match asked.await {
         Ok(Ok(())) => reply("text/plain", "ready\n".to_owned()),
         Ok(Err(error)) => Problem::unready(&error).reply(),
-        Err(_) => Problem::internal("the answer could not be made").reply(),
+        Err(_) => Problem::internal("the response could not be made").reply(),
     }
 }
 
 async fn metrics(OfProject(web): OfProject) -> Response {
     match tokio::task::spawn_blocking(move || (web.metrics)()).await {
         Ok(text) => reply("text/plain; version=0.0.4", text),
-        Err(_) => Problem::internal("the answer could not be made").reply(),
+        Err(_) => Problem::internal("the response could not be made").reply(),
     }
 }
 

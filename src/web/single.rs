@@ -2,12 +2,12 @@
 
 use std::io::Write as _;
 
-use super::Web;
 use super::answer::Answer;
 use super::cost::{self, Purpose};
 use super::readers::Refusal;
 use super::reply::{Outcome, Problem};
-use super::routes::Asked;
+use super::request::Asked;
+use super::service::Web;
 use super::url::query_pairs;
 use crate::documents;
 use crate::formats::{AnyFormat, Options, Sequence};
@@ -19,7 +19,8 @@ use crate::store::{self, ChunkKind, Error, Filter, Order, Stored};
 const TRACE: usize = 16 << 10;
 
 fn trace_id(text: &str) -> Result<TraceId, Problem> {
-    TraceId::from_hex(text).ok_or_else(|| Problem::invalid(format!("{text} is no trace id: 32 hexadecimal digits, not all zero")))
+    TraceId::from_hex(text)
+        .ok_or_else(|| Problem::invalid(format!("{text} is not a trace id: expected 32 hexadecimal digits, not all zero")))
 }
 
 fn no_trace(id: TraceId) -> Problem {
@@ -81,13 +82,17 @@ impl Wanted {
             filter: Filter::default(),
         };
         for (name, value) in query_pairs(asked.query()) {
-            let time = || value.parse().map_err(|_| Problem::invalid(format!("{name}={value} is no number")));
+            let time = || {
+                value
+                    .parse()
+                    .map_err(|_| Problem::invalid(format!("{name}={value} is not a number")))
+            };
             match (name.as_str(), value.as_str()) {
                 ("documents", "array") => wanted.sequence = Sequence::Array,
                 ("documents", "ndjson") => wanted.sequence = Sequence::Lines,
-                ("documents", _) => return Err(Problem::invalid(format!("documents={value}: there is array and ndjson"))),
+                ("documents", _) => return Err(Problem::invalid(format!("documents={value} is not array or ndjson"))),
                 ("damaged", "allow") => wanted.damaged = true,
-                ("damaged", _) => return Err(Problem::invalid(format!("damaged={value}: there is allow"))),
+                ("damaged", _) => return Err(Problem::invalid(format!("damaged={value} is not allow"))),
                 ("since", _) if is_session => wanted.filter.since = Some(time()?),
                 ("until", _) if is_session => wanted.filter.until = Some(time()?),
                 // Options of a format have a dot in their name.
@@ -99,7 +104,7 @@ impl Wanted {
                         ""
                     };
                     return Err(Problem::invalid(format!(
-                        "there is no parameter {name}; there is documents, damaged{more}, and options of formats"
+                        "there is no parameter {name}; the parameters are documents, damaged{more}, and options of formats"
                     )));
                 }
             }
@@ -113,8 +118,8 @@ impl Wanted {
     pub(super) fn check(&self, id: TraceId, damaged: &[String]) -> Result<(), Problem> {
         match damaged {
             [first, more @ ..] if !self.damaged => Err(Problem::damaged(format!(
-                "trace {id} is damaged: {first}{}; look at the disk and put the segment back from a backup (spanbridge doctor), or ask \
-                 for what is left: damaged=allow",
+                "trace {id} is damaged: {first}{}; check the disk and restore the segment from a backup (spanbridge doctor), or ask \
+                 for the rest: damaged=allow",
                 if more.is_empty() {
                     String::new()
                 } else {
@@ -145,7 +150,7 @@ pub(super) fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answe
         .into_iter()
         .next();
     run.filter(Run::has_agent_work)
-        .ok_or_else(|| Problem::not_found(format!("nothing an agent did stands in trace {id}, so it has no document")))
+        .ok_or_else(|| Problem::not_found(format!("trace {id} has no agent operations, so it has no document")))
 }
 
 pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, Problem> {
@@ -191,7 +196,9 @@ pub(super) fn session_document(web: &Web, session: &str, format: &str, asked: &A
     let mut runs = web.vocabulary.stored_runs(all.spans, all.logs, UnixNanos(store::now()));
     runs.retain(Run::has_agent_work);
     if runs.is_empty() {
-        return Err(Problem::not_found(format!("nothing an agent did stands in session {session}")));
+        return Err(Problem::not_found(format!(
+            "session {session} has no agent operations, so it has no document"
+        )));
     }
     wanted.write(format, &runs, answer)
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use hyper::{Response, StatusCode};
 
 use super::blocks::{Name, Posted};
 use super::import::{self, Imported};
 use super::reply::{Problem, json_reply};
-use super::{Body, Web};
+use super::service::Web;
 use crate::redact::Rules;
 
 /// Bytes of a body that are read where it came; more by a thread that may take its time.

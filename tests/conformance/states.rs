@@ -76,7 +76,7 @@ fn a_full_disk(_: &Bridges) -> Verdict {
     block_on(both_hint(
         &receiver(Error::Poisoned { source }),
         "5",
-        "takes no more after a failed sync",
+        "syncing the log to disk failed",
     ))
 }
 

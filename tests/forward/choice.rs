@@ -1,7 +1,9 @@
 //! What a destination gets of what is stored: by service, session and kind, by sampling, without what is redacted.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use spanbridge::forward::order::{self, Order};
 use spanbridge::forward::{ChooseText, DestinationText, Dialect, SampleText};
 use spanbridge::otlp::{encode, scan};
 use spanbridge::redact::{Action, RuleText};
@@ -102,6 +104,36 @@ async fn a_session_chooses_its_traces_whole() {
     let mut late = spans(0, 1..2);
     late[0].attributes.push("session.id", "s-17");
     bridge.send_spans(&late).await;
+    assert_eq!(names(&sink.wait_for(2).await), ["span 0", "span 1"]);
+    bridge.stop().await;
+}
+
+/// An order interrupts a batch, and then it is prepared again: what came of its traces before they were chosen goes with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_before_is_sent_although_an_order_interrupts() {
+    let directory = tempfile::tempdir().unwrap();
+    let is_up = Arc::new(AtomicBool::new(false));
+    let up = Arc::clone(&is_up);
+    let sink = Sink::start(move |_| match up.load(Ordering::Relaxed) {
+        true => Answer::ok(),
+        false => Answer::status(503),
+    })
+    .await;
+    let choose = ChooseText {
+        sessions: words(&["s-1*"]),
+        ..ChooseText::default()
+    };
+    let bridge = Bridge::start(directory.path(), &[choosing(&sink.url(), choose)]).await;
+    bridge.send_spans(&spans(0, 0..1)).await;
+    until("no session is known yet", || async { bridge.metric(NOT_CHOSEN, "sink").await == 1 }).await;
+    let mut late = spans(0, 1..2);
+    late[0].attributes.push("session.id", "s-17");
+    bridge.send_spans(&late).await;
+    until("it is tried", || async { !sink.came().is_empty() }).await;
+    let files = spanbridge::forward::folder(directory.path());
+    order::give(&files, "sink", Order::Retry).unwrap();
+    until("the order is taken", || async { order::waiting(&files, "sink").is_none() }).await;
+    is_up.store(true, Ordering::Relaxed);
     assert_eq!(names(&sink.wait_for(2).await), ["span 0", "span 1"]);
     bridge.stop().await;
 }

@@ -111,6 +111,23 @@ async fn files_are_sent_without_a_server() {
         "{said}"
     );
 
+    // It takes longer than two seconds to find the refused one of 64, and meanwhile others are accepted.
+    let many = directory.path().join("many.bin");
+    std::fs::write(&many, encode::traces(&spans(0, 0..64))).unwrap();
+    let slow = Sink::start(|came| {
+        std::thread::sleep(std::time::Duration::from_millis(250));
+        match came.spans().iter().any(|span| span.name == "span 63") {
+            true => Answer::status(422),
+            false => Answer::ok(),
+        }
+    })
+    .await;
+    let (code, said) = send(&slow.url(), &many, &[]);
+    assert!(
+        code == Some(1) && said.contains("63 spans") && !said.contains("nothing was accepted"),
+        "{said}"
+    );
+
     let silent = Sink::start(|_| Answer::Never).await;
     let (code, said) = send(&silent.url(), &file, &[]);
     assert!(code == Some(1) && said.contains("nothing was accepted for 2 s"), "{said}");

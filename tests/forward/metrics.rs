@@ -356,7 +356,7 @@ fn signals_that_contradict_the_rest_are_refused() {
         ..to("http://127.0.0.1:4318")
     };
     let error = |text: DestinationText| text.resolve(None).unwrap_err().to_string();
-    assert!(error(with(&[])).contains("nothing is sent"));
+    assert!(error(with(&[])).contains("it has no signals"));
     let logs = |logs, signals| DestinationText {
         logs: Some(logs),
         ..with(signals)

@@ -2,8 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 use spanbridge::forward::{DestinationText, Protocol, TlsText};
+use spanbridge::otlp::encode;
 use spanbridge::server::{Config, TlsFiles};
 
 use super::support::{Bridge, spans, to, until};
@@ -74,4 +77,47 @@ async fn an_own_authority_and_a_client_certificate_are_used() {
         bridge.stop().await;
     }
     destination.stop().await;
+}
+
+/// `send` does not try again what cannot be sent, and says what to write.
+#[tokio::test(flavor = "multi_thread")]
+async fn send_stops_at_once_where_the_scheme_is_wrong() {
+    let [files, first, second] = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    let (certificate, key) = signed(&Authority::new("a test"), files.path(), "server");
+    let mut config = Config::new(first.path());
+    config.security.tls = Some(TlsFiles {
+        certificate,
+        key,
+        client_ca: None,
+    });
+    let (secure, plain) = (Bridge::with(&config).await, Bridge::start(second.path(), &[]).await);
+    let file = files.path().join("spans.bin");
+    fs::write(&file, encode::traces(&spans(0, 0..3))).unwrap();
+    let [to_https, to_http] = [
+        "the server speaks TLS on this port; write https:// in the URL",
+        "the server speaks plain HTTP on this port; write http:// in the URL",
+    ];
+    for (scheme, bridge, expected) in [("http", &secure, to_https), ("https", &plain, to_http)] {
+        for (protocol, port) in [
+            ("http/protobuf", bridge.addresses.http.port()),
+            ("http/json", bridge.addresses.http.port()),
+            ("grpc", bridge.addresses.grpc.port()),
+        ] {
+            let begin = Instant::now();
+            let output = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+                .args(["send", "--to", &format!("{scheme}://localhost:{port}"), "--protocol", protocol])
+                .arg(&file)
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.code() == Some(1) && said.contains(expected),
+                "{scheme}, {protocol}: {said}"
+            );
+            assert_eq!(said.matches("in the URL").count(), 1, "{said}");
+            assert!(begin.elapsed() < Duration::from_secs(30), "{scheme}, {protocol}: {said}");
+        }
+    }
+    secure.stop().await;
+    plain.stop().await;
 }

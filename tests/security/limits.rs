@@ -115,7 +115,7 @@ fn a_body_that_does_not_come_is_not_waited_for() {
     stalled.write_all(b"{").expect("sent");
     let answer = to_the_end(stalled);
     assert!(answer.starts_with("HTTP/1.1 408"), "{answer}");
-    assert!(answer.contains("nothing for 1 s, or too little"), "{answer}");
+    assert!(answer.contains("no data for 1 s, or less than 16 KiB a second"), "{answer}");
     let trickle = connect(bridge.http);
     let mut writer = trickle.try_clone().expect("a socket");
     writer.write_all(request.as_bytes()).expect("sent");

@@ -103,6 +103,6 @@ fn a_new_certificate_is_served_and_a_bad_one_is_not() {
 
     // Without a signal too, a little later.
     put(&bridge.directory, &first);
-    bridge.wait_for("the certificate files changed; new connections see the new ones");
+    bridge.wait_for("the certificate files changed; new connections use the new certificate");
     assert_eq!((reaches(&first), reaches(&second)), (true, false));
 }

@@ -195,7 +195,7 @@ fn projects_see_nothing_of_each_other() {
         assert_eq!(of_one.status, if number == 0 { 200 } else { 404 }, "{project}");
         let session = get("/api/v1/sessions/session%20of%20only%20here/reflex");
         assert!(session.text().contains(if number == 0 {
-            "nothing an agent did"
+            "has no agent operations"
         } else {
             "there is no session"
         }));

@@ -71,6 +71,7 @@ fn refused(destination: &Destination, failure: &Failure, found: &mut Findings) {
         Class::Transport => "start it, or correct its URL; OTLP/gRPC usually listens on port 4317, OTLP/HTTP on port 4318 (see `protocol`)",
         Class::Refused => "set the headers that it requires: headers = { authorization = \"Bearer ${env:NAME}\" }",
         Class::Unsupported => "correct its URL or its protocol; there is no OTLP receiver at this URL",
+        Class::WrongScheme => "correct the scheme of its URL",
         Class::Overloaded | Class::Exhausted | Class::Server | Class::Request => "see the log of the destination",
     };
     found.warning(

@@ -4,6 +4,7 @@ use std::env;
 use std::net::ToSocketAddrs as _;
 
 use super::finding::Findings;
+use crate::cli::address::reached_here;
 use crate::server::Config;
 
 const ENDPOINTS: &[(&str, Option<&str>)] = &[
@@ -20,7 +21,7 @@ fn set(name: &str) -> Option<String> {
 pub(super) fn check(config: &Config, found: &mut Findings) {
     let tls = config.security.tls.is_some();
     let scheme = if tls { "https" } else { "http" };
-    let address = crate::cli::reached_here(&config.http);
+    let address = reached_here(&config.http);
     let ours = format!("export OTEL_EXPORTER_OTLP_ENDPOINT={scheme}://{address}");
     let mut any = false;
     for (name, path) in ENDPOINTS {

@@ -17,9 +17,10 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::failure::Failure;
+use super::address::reached_here;
+use super::failure::{Failure, exit_status};
 use super::out;
-use super::settings::Sources;
+use super::settings_sources::Sources;
 use crate::access::Project;
 use crate::server::Config;
 use finding::{Finding, Findings, Status};
@@ -71,8 +72,8 @@ enum Check {
 }
 
 impl Doctor {
-    pub(super) fn run(self) -> Result<ExitCode, Failure> {
-        let findings = self.examine();
+    pub(super) fn run(self, command: &clap::Command) -> Result<ExitCode, Failure> {
+        let findings = self.examine(command);
         let worst = findings.iter().map(|finding| finding.status).max().unwrap_or(Status::Ok);
         let printed = |source| Failure::Output { source };
         if self.json {
@@ -86,17 +87,17 @@ impl Doctor {
             let (wrong, warnings) = (count(Status::Wrong), count(Status::Warning));
             out::note(&format!("{}, {}", out::many(wrong, "error"), out::many(warnings, "warning")));
         }
-        Ok(super::status(worst != Status::Wrong))
+        Ok(exit_status(worst != Status::Wrong))
     }
 
     fn wants(&self, check: Check) -> bool {
         self.only.is_empty() || self.only.contains(&check)
     }
 
-    fn examine(&self) -> Vec<Finding> {
+    fn examine(&self, command: &clap::Command) -> Vec<Finding> {
         let mut all = Vec::new();
         let mut found = Findings::of("settings");
-        let config = settings::check(&self.sources, &mut found);
+        let config = settings::check(&self.sources, command, &mut found);
         // Settings that cannot be used are told whatever was asked for: nothing else can be looked at.
         if self.wants(Check::Settings) || config.is_none() {
             all.append(&mut found.list);
@@ -176,5 +177,5 @@ fn stores(directory: &Path) -> Vec<PathBuf> {
 /// Where this machine reaches the API.
 fn url_of(config: &Config) -> String {
     let scheme = if config.security.tls.is_some() { "https" } else { "http" };
-    format!("{scheme}://{}", super::reached_here(&config.api))
+    format!("{scheme}://{}", reached_here(&config.api))
 }

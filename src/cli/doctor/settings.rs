@@ -7,10 +7,10 @@ use rustix::process::{Resource, getrlimit};
 
 use super::directory::quoted;
 use super::finding::Findings;
-use crate::cli::out::many;
-use crate::cli::out::with_causes;
-use crate::cli::settings::{Sources, effective};
+use crate::cli::out::{many, with_causes};
 use crate::cli::settings_file;
+use crate::cli::settings_sources::{Sources, effective};
+use crate::cli::variables;
 use crate::server::Config;
 
 /// Days before a certificate ends at which it should have been renewed.
@@ -18,8 +18,8 @@ const SOON: i64 = 14;
 const DAY: i64 = 86_400;
 
 /// What `serve` would be started with; `None`: it would not start.
-pub(super) fn check(sources: &Sources, found: &mut Findings) -> Option<Config> {
-    let read = crate::cli::variables::check()
+pub(super) fn check(sources: &Sources, command: &clap::Command, found: &mut Findings) -> Option<Config> {
+    let read = variables::check(command)
         .and_then(|()| sources.read())
         .and_then(|table| effective(&table)?.config());
     let config = match read {

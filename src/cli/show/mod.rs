@@ -11,10 +11,10 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use super::failure::Failure;
+use super::failure::{Failure, exit_status};
 use super::select::trace_id;
 use super::source::Where;
-use super::{complete, out, status};
+use super::{complete, out};
 use crate::run::Run;
 use crate::span::{LogRecord, TraceId, UnixNanos, json};
 use crate::store::{self, Stored};
@@ -72,7 +72,7 @@ impl Show {
         let clean = stored.damaged.is_empty();
         if self.spans && self.json {
             print(&otlp_json(&stored))?;
-            return Ok(status(clean));
+            return Ok(exit_status(clean));
         }
         let trace = self.spans.then(|| Trace::from_spans(stored.spans.clone()));
         let logs = stored.logs.clone();
@@ -90,7 +90,7 @@ impl Show {
             (Some(run), None) => self.show(&run, &logs)?,
             (None, None) => print_lines(&[format!("trace {id} has no spans")])?,
         }
-        Ok(status(clean))
+        Ok(exit_status(clean))
     }
 
     fn show(&self, run: &Run, logs: &[LogRecord]) -> Result<(), Failure> {

@@ -1,8 +1,12 @@
 //! Lists of traces and sessions, page by page from a server.
 
-use super::{Failure, Kind, PAGE};
+use super::server::Server;
+use crate::cli::failure::Failure;
 use crate::store::{Filter, Order};
 use crate::web::listing::Listed;
+
+/// Traces and sessions that are asked for at once.
+pub(super) const PAGE: usize = 500;
 
 /// One session.
 #[derive(Debug, serde::Serialize, serde::Deserialize)]
@@ -22,7 +26,7 @@ struct SessionsPage {
     next: Option<String>,
 }
 
-pub(super) fn sessions_of_server(server: &Kind, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
+pub(super) fn sessions_of_server(server: &Server, limit: Option<usize>) -> Result<Vec<Session>, Failure> {
     let (mut sessions, mut after) = (Vec::new(), None::<String>);
     loop {
         let missing = limit.map_or(PAGE, |limit| limit.saturating_sub(sessions.len()).min(PAGE));
@@ -50,7 +54,13 @@ pub(super) struct Page {
     pub(super) next: Option<String>,
 }
 
-pub(super) fn page_of_server(server: &Kind, filter: &Filter, summaries: bool, limit: usize, after: Option<&str>) -> Result<Page, Failure> {
+pub(super) fn page_of_server(
+    server: &Server,
+    filter: &Filter,
+    summaries: bool,
+    limit: usize,
+    after: Option<&str>,
+) -> Result<Page, Failure> {
     let encoded = crate::web::percent_encoded;
     let mut query = vec![format!("limit={limit}")];
     query.extend(after.map(|after| format!("after={}", encoded(after))));

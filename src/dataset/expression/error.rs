@@ -100,7 +100,7 @@ impl fmt::Display for Fault {
             },
             Self::Operator { field, operators } => write!(f, "{field} is compared by {operators}"),
             Self::Value { field, wanted } => write!(f, "{field} is compared with {wanted}"),
-            Self::Depth { limit } => write!(f, "more than {limit} brackets or nots in one another"),
+            Self::Depth { limit } => write!(f, "more than {limit} nested brackets or nots"),
         }
     }
 }

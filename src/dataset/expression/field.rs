@@ -5,7 +5,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
-use super::lexer::quoted;
+use super::quote::quoted;
 use crate::operation::Evaluation;
 use crate::run::Run;
 use crate::span::UnixNanos;

@@ -1,6 +1,7 @@
 //! Text to tokens.
 
 use super::error::{ExpressionError, Fault};
+use super::quote::is_word;
 
 /// A piece of an expression, with the bytes that it takes.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,10 +23,6 @@ pub(super) enum TokenKind {
 
 /// Longer ones first.
 const OPERATORS: [&str; 7] = ["!=", "<=", ">=", "=", "<", ">", "~"];
-
-fn is_word(letter: char) -> bool {
-    !letter.is_whitespace() && !"()=!<>~\"'".contains(letter)
-}
 
 /// The tokens of a text.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, ExpressionError> {
@@ -101,12 +98,4 @@ fn quotation(text: &str, at: usize, quote: char) -> Result<(String, usize), Expr
         }
     }
     Err(ExpressionError::new(text, at..text.len(), Fault::OpenQuote))
-}
-
-/// A text as a value: in quotes, unless it is a word.
-pub(super) fn quoted(text: &str) -> String {
-    if !text.is_empty() && text.chars().all(is_word) {
-        return text.to_owned();
-    }
-    format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""))
 }

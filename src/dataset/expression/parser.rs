@@ -6,27 +6,34 @@ use std::ops::Range;
 use super::error::{ExpressionError, Fault};
 use super::field::{Field, duration_of};
 use super::lexer::{Token, TokenKind, tokens};
-use super::{Expression, Pattern, Relation, Sameness, Status};
+use super::tree::{Expression, Pattern, Relation, Sameness, Status};
 use crate::span::UnixNanos;
 
 /// Brackets and nots may stand so deep in one another.
 const DEPTH_LIMIT: usize = 100;
 
-pub(super) fn parse(text: &str, moment: &dyn Fn(&str) -> Result<u64, String>) -> Result<Expression, ExpressionError> {
-    let tokens = tokens(text)?;
-    if tokens.is_empty() {
-        return Err(ExpressionError::new(text, 0..0, Fault::Empty));
-    }
-    let mut parser = Parser {
-        text,
-        tokens: &tokens,
-        depth: 0,
-        moment,
-    };
-    let expression = parser.expression()?;
-    match parser.tokens {
-        [] => Ok(expression),
-        _ => Err(parser.expected("`and`, `or` or the end")),
+impl Expression {
+    /// Reads an expression. `moment` reads the times that are compared with `start`, in nanoseconds since 1970.
+    ///
+    /// # Errors
+    ///
+    /// The text is no expression; the error points at the place.
+    pub fn parse(text: &str, moment: &dyn Fn(&str) -> Result<u64, String>) -> Result<Self, ExpressionError> {
+        let tokens = tokens(text)?;
+        if tokens.is_empty() {
+            return Err(ExpressionError::new(text, 0..0, Fault::Empty));
+        }
+        let mut parser = Parser {
+            text,
+            tokens: &tokens,
+            depth: 0,
+            moment,
+        };
+        let expression = parser.expression()?;
+        match parser.tokens {
+            [] => Ok(expression),
+            _ => Err(parser.expected("`and`, `or` or the end")),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::ParquetError;
+use super::error::{ParquetError, offers};
 use crate::dataset::manifest::RowFile;
 use crate::formats::{AnyFormat, Options};
 
@@ -12,7 +12,7 @@ pub(in crate::dataset) enum Rows {}
 
 impl Rows {
     pub(in crate::dataset) fn create(_: &Path, format: &AnyFormat, _: &Options) -> Result<Self, ParquetError> {
-        super::offers(format)?;
+        offers(format)?;
         Err(ParquetError::NotBuilt)
     }
 

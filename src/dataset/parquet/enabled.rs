@@ -14,7 +14,7 @@ use parquet::errors::ParquetError as FileError;
 use parquet::file::properties::WriterProperties;
 use serde_json::Value;
 
-use super::ParquetError;
+use super::error::{ParquetError, offers};
 use crate::dataset::manifest::RowFile;
 use crate::dataset::rows::Counted;
 use crate::formats::{AnyFormat, Options};
@@ -43,7 +43,7 @@ impl fmt::Debug for Rows {
 
 impl Rows {
     pub(in crate::dataset) fn create(path: &Path, format: &AnyFormat, options: &Options) -> Result<Self, ParquetError> {
-        super::offers(format)?;
+        offers(format)?;
         let text_arguments = options.is("messages.flavour", "openai");
         let schema = schema(text_arguments, options.is("messages.tools", "text"));
         let properties = WriterProperties::builder()

@@ -8,8 +8,10 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use prost::Message as _;
 
+use super::connection::{Connection, body};
+use super::http;
+use super::outcome::{Accepted, Class, Failure};
 use super::status::{accepted, retry_delay};
-use super::{Accepted, Class, Exporter, Failure, body};
 use crate::otlp::answers::Status;
 use crate::span::Signal;
 
@@ -42,48 +44,46 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-impl Exporter {
-    pub(super) async fn grpc(&self, signal: Signal, message: Bytes) -> Result<Accepted, Failure> {
-        let service = match signal {
-            Signal::Logs => "logs.v1.LogsService",
-            Signal::Metrics => "metrics.v1.MetricsService",
-            Signal::Traces => "trace.v1.TraceService",
-        };
-        let mut headers = vec![
-            (CONTENT_TYPE, HeaderValue::from_static("application/grpc")),
-            (TE, HeaderValue::from_static("trailers")),
-        ];
-        let encoding = self.encoding();
-        if let Some(encoding) = encoding {
-            headers.push((HeaderName::from_static("grpc-encoding"), HeaderValue::from_static(encoding)));
-        }
-        let message = self.compressed(message)?;
-        let length = u32::try_from(message.len()).map_err(|_| Failure::new(Class::Request, "the message has 4 GiB or more"))?;
-        let mut framed = BytesMut::with_capacity(message.len() + FRAME);
-        framed.put_u8(encoding.is_some().into());
-        framed.put_u32(length);
-        framed.put(message);
-        let path = format!("/opentelemetry.proto.collector.{service}/Export");
-        let response = self.send(self.request(&path, &headers, framed.freeze())?).await?;
-        let http = response.status();
-        let head = response.headers().clone();
-        if http != StatusCode::OK {
-            return Err(super::http::failure(signal, http, &head, &[]));
-        }
-        let (bytes, trailers) = body(response).await?;
-        let status = trailers
-            .as_ref()
-            .filter(|trailers| trailers.contains_key("grpc-status"))
-            .unwrap_or(&head);
-        let code = status.get("grpc-status").and_then(|code| code.to_str().ok()?.parse().ok());
-        match code {
-            Some(0) => Ok(answer(&bytes)),
-            Some(code) => Err(failure(signal, code, status)),
-            None => Err(Failure::new(
-                Class::Transport,
-                "the answer has no grpc-status; is this an OTLP/gRPC port?",
-            )),
-        }
+pub(super) async fn export(connection: &Connection, signal: Signal, message: Bytes) -> Result<Accepted, Failure> {
+    let service = match signal {
+        Signal::Logs => "logs.v1.LogsService",
+        Signal::Metrics => "metrics.v1.MetricsService",
+        Signal::Traces => "trace.v1.TraceService",
+    };
+    let mut headers = vec![
+        (CONTENT_TYPE, HeaderValue::from_static("application/grpc")),
+        (TE, HeaderValue::from_static("trailers")),
+    ];
+    let encoding = connection.encoding();
+    if let Some(encoding) = encoding {
+        headers.push((HeaderName::from_static("grpc-encoding"), HeaderValue::from_static(encoding)));
+    }
+    let message = connection.compressed(message)?;
+    let length = u32::try_from(message.len()).map_err(|_| Failure::new(Class::Request, "the message has 4 GiB or more"))?;
+    let mut framed = BytesMut::with_capacity(message.len() + FRAME);
+    framed.put_u8(encoding.is_some().into());
+    framed.put_u32(length);
+    framed.put(message);
+    let path = format!("/opentelemetry.proto.collector.{service}/Export");
+    let response = connection.send(connection.request(&path, &headers, framed.freeze())?).await?;
+    let http_status = response.status();
+    let head = response.headers().clone();
+    if http_status != StatusCode::OK {
+        return Err(http::failure(signal, http_status, &head, &[]));
+    }
+    let (bytes, trailers) = body(response).await?;
+    let status = trailers
+        .as_ref()
+        .filter(|trailers| trailers.contains_key("grpc-status"))
+        .unwrap_or(&head);
+    let code = status.get("grpc-status").and_then(|code| code.to_str().ok()?.parse().ok());
+    match code {
+        Some(0) => Ok(answer(&bytes)),
+        Some(code) => Err(failure(signal, code, status)),
+        None => Err(Failure::new(
+            Class::Transport,
+            "the answer has no grpc-status; is this an OTLP/gRPC port?",
+        )),
     }
 }
 
@@ -95,7 +95,7 @@ fn answer(frames: &[u8]) -> Accepted {
     }
 }
 
-/// What an answer with a code other than OK calls for.
+/// What to do after an answer with a code other than OK.
 pub(super) fn failure(signal: Signal, code: usize, headers: &HeaderMap) -> Failure {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let status = text("grpc-status-details-bin")

@@ -8,38 +8,37 @@ use bytes::Bytes;
 use jiff::fmt::rfc2822;
 use prost::Message as _;
 
+use super::connection::{Connection, body, encoding_header};
+use super::outcome::{Accepted, Class, Failure};
 use super::status::{accepted, accepted_json, retry_delay};
-use super::{Accepted, Class, Exporter, Failure, body, encoding_header};
-use crate::forward::destination::Protocol;
+use crate::forward::settings::Protocol;
 use crate::otlp::answers::Status;
 use crate::otlp::{decode, metrics};
 use crate::span::{Signal, json};
 
-impl Exporter {
-    pub(super) async fn http(&self, signal: Signal, message: Bytes) -> Result<Accepted, Failure> {
-        let (content_type, message) = match self.destination.protocol {
-            Protocol::HttpJson => ("application/json", as_json(signal, &message)?),
-            // Phoenix takes exactly this.
-            _ => ("application/x-protobuf", message),
-        };
-        let mut headers = vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))];
-        headers.extend(self.encoding().map(encoding_header));
-        let request = self.request(&self.destination.path(signal), &headers, self.compressed(message)?)?;
-        let response = self.send(request).await?;
-        let status = response.status();
-        let head = response.headers().clone();
-        let (bytes, _) = body(response).await?;
-        if !status.is_success() {
-            return Err(failure(signal, status, &head, &bytes));
-        }
-        match content_type_of(&head) {
-            "application/json" => Ok(accepted_json(&bytes)),
-            "text/html" => Err(Failure::new(
-                Class::Refused,
-                format!("{status} with a page of HTML: this is no OTLP endpoint, check the URL"),
-            )),
-            _ => Ok(accepted(&bytes)),
-        }
+pub(super) async fn export(connection: &Connection, signal: Signal, message: Bytes) -> Result<Accepted, Failure> {
+    let (content_type, message) = match connection.destination.protocol {
+        Protocol::HttpJson => ("application/json", as_json(signal, &message)?),
+        // Phoenix takes exactly this.
+        _ => ("application/x-protobuf", message),
+    };
+    let mut headers = vec![(CONTENT_TYPE, HeaderValue::from_static(content_type))];
+    headers.extend(connection.encoding().map(encoding_header));
+    let request = connection.request(&connection.destination.path(signal), &headers, connection.compressed(message)?)?;
+    let response = connection.send(request).await?;
+    let status = response.status();
+    let head = response.headers().clone();
+    let (bytes, _) = body(response).await?;
+    if !status.is_success() {
+        return Err(failure(signal, status, &head, &bytes));
+    }
+    match content_type_of(&head) {
+        "application/json" => Ok(accepted_json(&bytes)),
+        "text/html" => Err(Failure::new(
+            Class::Refused,
+            format!("{status} with an HTML page: this is not an OTLP endpoint; check the URL"),
+        )),
+        _ => Ok(accepted(&bytes)),
     }
 }
 
@@ -58,7 +57,7 @@ fn content_type_of(headers: &HeaderMap) -> &str {
     value.and_then(|value| value.split(';').next()).unwrap_or_default().trim()
 }
 
-/// What an answer that is no success calls for.
+/// What to do after an answer that is not a success.
 pub(super) fn failure(signal: Signal, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
     let rpc = (content_type_of(headers) == "application/x-protobuf")
         .then(|| Status::decode(body).ok())

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use prost::Message as _;
 
-use super::Accepted;
+use super::outcome::Accepted;
 use crate::otlp::answers::{ExportResponse, RetryInfo, Status};
 
 /// What an answer in protobuf says; one that is none says nothing.

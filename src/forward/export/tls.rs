@@ -9,22 +9,17 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
-use crate::forward::destination::{Destination, TlsText};
+use crate::forward::destination::Destination;
 use crate::forward::error::ConfigError;
+use crate::forward::settings::TlsText;
 
-pub(super) fn connector(destination: &Destination) -> Result<HttpsConnector<HttpConnector>, ConfigError> {
+pub(super) fn connector(destination: &Destination, config: ClientConfig) -> HttpsConnector<HttpConnector> {
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);
     connector.set_nodelay(true);
     connector.set_connect_timeout(Some(destination.timeout));
-    let roots = match &destination.tls.ca {
-        None => RootCertStore {
-            roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
-        },
-        Some(path) => authorities(path)?,
-    };
-    let builder = HttpsConnectorBuilder::new().with_tls_config(config(&destination.tls, roots)?);
-    Ok(builder.https_or_http().enable_http1().enable_http2().wrap_connector(connector))
+    let builder = HttpsConnectorBuilder::new().with_tls_config(config);
+    builder.https_or_http().enable_http1().enable_http2().wrap_connector(connector)
 }
 
 fn authorities(path: &Path) -> Result<RootCertStore, ConfigError> {
@@ -35,7 +30,13 @@ fn authorities(path: &Path) -> Result<RootCertStore, ConfigError> {
     Ok(roots)
 }
 
-fn config(tls: &TlsText, roots: RootCertStore) -> Result<ClientConfig, ConfigError> {
+pub(super) fn config(tls: &TlsText) -> Result<ClientConfig, ConfigError> {
+    let roots = match &tls.ca {
+        None => RootCertStore {
+            roots: webpki_roots::TLS_SERVER_ROOTS.to_vec(),
+        },
+        Some(path) => authorities(path)?,
+    };
     let builder = ClientConfig::builder_with_provider(std::sync::Arc::new(ring::default_provider()));
     let builder = builder
         .with_safe_default_protocol_versions()

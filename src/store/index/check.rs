@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode};
 
-use super::{FILE, failure, is_corrupt, open_beside};
-use crate::store::Error;
+use super::connection::{FILE, code, failure, is_corrupt, open_beside};
+use crate::store::error::Error;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(in crate::store) enum Checked {
     Unfinished,
 }
 
-/// So long an opening store waits for the check: enough for about 200 MiB, 800,000 traces. The check of a larger index is done
+/// How long opening a store waits for the check: enough for about 200 MiB, 800,000 traces. The check of a larger index is done
 /// beside the work.
 const AT_OPENING: Duration = Duration::from_secs(1);
 
@@ -38,13 +38,13 @@ pub(in crate::store) fn check_at_opening(directory: &Path) -> Result<Checked, Er
         return Ok(Checked::Whole);
     }
     if mark(directory).exists() {
-        return Ok(Checked::Damaged("a check found it damaged while it was in use".to_owned()));
+        return Ok(Checked::Damaged("an earlier check found damage".to_owned()));
     }
     let begin = Instant::now();
     check(directory, &|| begin.elapsed() > AT_OPENING)
 }
 
-/// Checks the index of a store that is in use, until `ended` says so. If it is damaged, the next start makes it anew.
+/// Checks the index of a store that is in use, until `ended` says so. If it is damaged, the next start rebuilds it.
 pub(in crate::store) fn check_in_use(directory: &Path, ended: &(dyn Fn() -> bool + Sync)) -> Result<Checked, Error> {
     let checked = check(directory, ended)?;
     if let Checked::Damaged(_) = checked {
@@ -66,7 +66,7 @@ fn check(directory: &Path, ended: &(dyn Fn() -> bool + Sync)) -> Result<Checked,
     let outcome = open_beside(directory).and_then(|connection| quick_check(&connection, ended).map_err(failure("check")));
     match outcome {
         Err(Error::Index { source, .. }) if is_corrupt(&source) => Ok(Checked::Damaged(source.to_string())),
-        Err(Error::Index { source, .. }) if super::code(&source) == Some(ErrorCode::OperationInterrupted) => Ok(Checked::Unfinished),
+        Err(Error::Index { source, .. }) if code(&source) == Some(ErrorCode::OperationInterrupted) => Ok(Checked::Unfinished),
         outcome => outcome,
     }
 }

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::{FILE, covered, failure, open_immutable, open_to_read, schema};
-use crate::store::Error;
+use super::connection::{FILE, covered, failure, open_immutable, open_to_read};
+use super::schema;
+use crate::store::error::Error;
 use crate::store::log::Position;
 
 /// What an index is like.
@@ -13,7 +14,7 @@ use crate::store::log::Position;
 pub struct Inspected {
     /// The version of its tables.
     pub version: i64,
-    /// The version that this program uses; another one is made anew from the log.
+    /// The version that this program uses; an index of another version is rebuilt from the log.
     pub known: i64,
     /// Up to where it covers the log.
     pub covered: Position,
@@ -25,7 +26,7 @@ pub struct Inspected {
 
 /// Opens an index and leaves nothing behind.
 pub(in crate::store) fn open_to_inspect(directory: &Path) -> Result<Connection, Error> {
-    // Whoever writes has a journal beside it. Without one, reading as usual would leave files behind.
+    // A writer has a journal beside the index. Without a journal, opening it as usual would leave files behind.
     match directory.join(format!("{FILE}-wal")).exists() {
         true => open_to_read(directory),
         false => open_immutable(directory).map_err(failure("open")),
@@ -36,7 +37,7 @@ pub(in crate::store) fn open_to_inspect(directory: &Path) -> Result<Connection, 
 ///
 /// # Errors
 ///
-/// It is not there, or is no index.
+/// There is no index, or the file is not one.
 pub fn inspect(directory: &Path) -> Result<Inspected, Error> {
     let connection = open_to_inspect(directory)?;
     let number = |text: &str| connection.query_row(text, [], |row| row.get::<_, i64>(0)).map_err(failure("read"));

@@ -4,6 +4,7 @@
 //! gone, never half. Each commit holds the position of the log that it covers; what lies behind is replayed on open.
 
 mod check;
+mod connection;
 mod inspect;
 mod places;
 mod query;
@@ -17,126 +18,19 @@ mod young;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
-
-use super::log::Position;
-use super::{Cause, Error};
+use super::error::Error;
 pub(super) use check::{Checked, check_at_opening, check_in_use};
+pub use connection::FILE;
+pub(super) use connection::{check_version, covered, is_corrupt, open, open_beside, open_to_read, open_to_remove};
 pub(super) use inspect::open_to_inspect;
 pub use inspect::{Inspected, inspect};
 pub use places::last_records;
 pub(super) use places::{Places, ends, places_from, places_in};
-pub(super) use query::{Place, sessions, summary, traces_in};
+pub(super) use query::{ChunkLocation, sessions, summary, traces_in};
 pub(super) use reading::Reading;
 pub(super) use remove::Remover;
-pub(super) use write::{ALIKE, Writer, put_summary};
+pub(super) use write::{ALIKE, IndexTransaction, put_summary};
 pub(super) use young::Index;
-
-/// The file's name in the data directory.
-pub const FILE: &str = "index.sqlite";
-
-pub(super) fn failure(doing: &'static str) -> impl Fn(rusqlite::Error) -> Error {
-    move |source| Error::Index {
-        doing,
-        source: Arc::new(source),
-    }
-}
-
-/// Opens the index for writing, and makes it if it is not there.
-pub(super) fn open(directory: &Path) -> Result<Connection, Error> {
-    let connection = Connection::open(directory.join(FILE)).map_err(failure("open"))?;
-    connection
-        .execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 4000;
-             PRAGMA cache_size = -4096; PRAGMA busy_timeout = 5000;",
-        )
-        .map_err(failure("set up"))?;
-    schema::ensure(&connection).map_err(failure("set up"))?;
-    keep_plans(&connection)?;
-    Ok(connection)
-}
-
-/// A statement's plan does not depend on what is bound to it. Else SQLite makes it anew for every trace that is asked for.
-fn keep_plans(connection: &Connection) -> Result<(), Error> {
-    connection
-        .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
-        .map(drop)
-        .map_err(failure("set up"))
-}
-
-/// Opens the index to remove what is removed from the log afterwards: a commit of it is on the disk when it returns.
-pub(super) fn open_to_remove(directory: &Path) -> Result<Connection, Error> {
-    let connection = open(directory)?;
-    connection.execute_batch("PRAGMA synchronous = FULL;").map_err(failure("set up"))?;
-    Ok(connection)
-}
-
-/// Opens the index for reading beside the writer of this process. Not a read-only connection: whichever connection
-/// closes last puts the journal back into the file.
-pub(super) fn open_beside(directory: &Path) -> Result<Connection, Error> {
-    // A file that is not there is not made: it would be an index without any trace.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(directory.join(FILE), flags).map_err(failure("open"))?;
-    connection
-        .execute_batch("PRAGMA busy_timeout = 5000; PRAGMA cache_size = -2048; PRAGMA query_only = ON;")
-        .map_err(failure("set up"))?;
-    keep_plans(&connection)?;
-    Ok(connection)
-}
-
-const READ_ONLY: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
-/// What a reader is set to; that it can read is tried at once.
-const READER: &str = "PRAGMA busy_timeout = 5000; PRAGMA cache_size = -2048; SELECT count(*) FROM covered;";
-
-/// Opens the index for reading. Its tables may be of another version.
-pub(super) fn open_to_read(directory: &Path) -> Result<Connection, Error> {
-    let connection = Connection::open_with_flags(directory.join(FILE), READ_ONLY).map_err(failure("open"))?;
-    keep_plans(&connection)?;
-    let Err(error) = connection.execute_batch(READER) else {
-        return Ok(connection);
-    };
-    // On a medium that nobody can write to, SQLite cannot make its shared memory; then nobody else writes either.
-    if !matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly)) {
-        return Err(failure("open")(error));
-    }
-    open_immutable(directory).map_err(|_| failure("open")(error))
-}
-
-/// Opens an index that nobody writes to: without a lock, and without a file beside it.
-fn open_immutable(directory: &Path) -> rusqlite::Result<Connection> {
-    let path = directory.join(FILE);
-    let text = path.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let connection = Connection::open_with_flags(format!("file:{text}?immutable=1"), READ_ONLY | OpenFlags::SQLITE_OPEN_URI)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.execute_batch(READER)?;
-    Ok(connection)
-}
-
-/// That queries fit the tables.
-///
-/// # Errors
-///
-/// They are of another version, or cannot be read.
-pub(super) fn check_version(connection: &Connection) -> Result<(), Error> {
-    match schema::version(connection).map_err(failure("read"))? {
-        schema::VERSION => Ok(()),
-        version => Err(Error::IndexVersion {
-            version,
-            known: schema::VERSION,
-        }),
-    }
-}
-
-/// What SQLite says it is, if SQLite said so.
-fn code(error: &Cause) -> Option<ErrorCode> {
-    error.downcast_ref::<rusqlite::Error>()?.sqlite_error_code()
-}
-
-/// Whether SQLite says that the file is damaged.
-pub(super) fn is_corrupt(error: &Cause) -> bool {
-    matches!(code(error), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
-}
 
 /// Removes the index and what SQLite keeps beside it.
 pub(super) fn remove(directory: &Path) -> Result<(), Error> {
@@ -154,20 +48,8 @@ pub(super) fn remove(directory: &Path) -> Result<(), Error> {
         }
     }
     check::forget(directory).map_err(|source| Error::Io {
-        doing: "remove what was said of the index in",
+        doing: "remove the mark of a damaged index in",
         path: directory.to_owned(),
         source: Arc::new(source),
     })
-}
-
-/// Up to where the index covers the log.
-pub(super) fn covered(connection: &Connection) -> Result<Position, Error> {
-    connection
-        .query_row("SELECT segment, offset FROM covered", [], |row| {
-            Ok(Position {
-                segment: row.get::<_, i64>(0)?.cast_unsigned(),
-                offset: row.get::<_, i64>(1)?.cast_unsigned(),
-            })
-        })
-        .map_err(failure("read"))
 }

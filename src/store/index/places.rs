@@ -5,16 +5,17 @@ use std::path::Path;
 
 use rusqlite::{Connection, Row};
 
+use super::connection::{check_version, failure};
 use super::inspect::open_to_inspect;
-use super::{check_version, failure};
-use crate::store::Error;
+use super::query::position;
+use crate::store::error::Error;
 use crate::store::log::Position;
 
-/// Records by their places, each with the id of its trace's row; of loose log records there is none.
+/// Records by their positions, each with the id of its trace's row; loose log records have none.
 pub(in crate::store) type Places = BTreeMap<Position, Option<i64>>;
 
 fn places(connection: &Connection, which: &str, segment: u64) -> Result<Places, Error> {
-    let row = |row: &Row<'_>| Ok((super::query::position(row, 0)?, row.get(2)?));
+    let row = |row: &Row<'_>| Ok((position(row, 0)?, row.get(2)?));
     let read = || -> rusqlite::Result<Places> {
         let text = format!(
             "SELECT segment, offset, trace FROM chunks WHERE segment {which} ?1
@@ -37,7 +38,7 @@ pub(in crate::store) fn places_from(connection: &Connection, segment: u64) -> Re
 
 /// Where the last record of each sealed segment ends, as far as that is known.
 pub(in crate::store) fn ends(connection: &Connection) -> Result<BTreeMap<u64, u64>, Error> {
-    let row = |row: &Row<'_>| super::query::position(row, 0).map(|at| (at.segment, at.offset));
+    let row = |row: &Row<'_>| position(row, 0).map(|at| (at.segment, at.offset));
     let read = || -> rusqlite::Result<_> {
         connection
             .prepare("SELECT segment, offset FROM ends")?
@@ -55,7 +56,7 @@ pub(in crate::store) fn ends(connection: &Connection) -> Result<BTreeMap<u64, u6
 pub fn last_records(directory: &Path) -> Result<BTreeMap<u64, u64>, Error> {
     let connection = open_to_inspect(directory)?;
     check_version(&connection)?;
-    let row = |row: &Row<'_>| super::query::position(row, 0).map(|at| (at.segment, at.offset));
+    let row = |row: &Row<'_>| position(row, 0).map(|at| (at.segment, at.offset));
     let read = || -> rusqlite::Result<_> {
         const LAST: &str = "SELECT segment, max(offset) FROM
             (SELECT segment, offset FROM chunks UNION ALL SELECT segment, offset FROM loose) GROUP BY segment";

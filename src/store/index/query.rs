@@ -3,14 +3,16 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension as _, Row, params, params_from_iter};
 
-use super::failure;
+use super::connection::failure;
 use crate::span::TraceId;
+use crate::store::chunk::kind::ChunkKind;
+use crate::store::error::Error;
+use crate::store::lists::{Filter, Order, SessionCursor, SessionRow, TraceRow};
 use crate::store::log::Position;
-use crate::store::{ChunkKind, Error, Filter, Order, SessionCursor, SessionRow, TraceRow};
 
-/// Where a chunk stands.
+/// Where a chunk is in the log, and what it holds.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::store) struct Place {
+pub(in crate::store) struct ChunkLocation {
     pub(in crate::store) kind: ChunkKind,
     pub(in crate::store) at: Position,
 }
@@ -51,7 +53,7 @@ pub(super) fn revision(connection: &Connection, id: i64) -> rusqlite::Result<u64
 }
 
 /// The chunks of a trace, in order of arrival.
-pub(in crate::store) fn traces_chunks(connection: &Connection, trace_id: TraceId) -> Result<Vec<Place>, Error> {
+pub(in crate::store) fn traces_chunks(connection: &Connection, trace_id: TraceId) -> Result<Vec<ChunkLocation>, Error> {
     let id = id_of(connection, trace_id).map_err(failure("read"))?;
     id.map_or_else(|| Ok(Vec::new()), |id| chunks(connection, id))
 }
@@ -69,8 +71,8 @@ pub(super) fn extent(connection: &Connection, id: i64) -> Result<Option<(Option<
 }
 
 /// The chunks of the trace whose row has this id, in order of arrival.
-pub(super) fn chunks(connection: &Connection, id: i64) -> Result<Vec<Place>, Error> {
-    let query = || -> rusqlite::Result<Vec<Place>> {
+pub(super) fn chunks(connection: &Connection, id: i64) -> Result<Vec<ChunkLocation>, Error> {
+    let query = || -> rusqlite::Result<Vec<ChunkLocation>> {
         connection
             .prepare_cached("SELECT kind, segment, offset FROM chunks WHERE trace = ? ORDER BY segment, offset")?
             .query_map([id], |row| {
@@ -80,7 +82,7 @@ pub(super) fn chunks(connection: &Connection, id: i64) -> Result<Vec<Place>, Err
                     ChunkKind::Logs
                 };
                 let at = position(row, 1)?;
-                Ok(Place { kind, at })
+                Ok(ChunkLocation { kind, at })
             })?
             .collect()
     };
@@ -98,13 +100,13 @@ pub(in crate::store) fn traces_in(connection: &Connection, segment: u64) -> Resu
 }
 
 /// The loose log records of a session that touch a span of time.
-pub(super) fn loose_chunks(connection: &Connection, session: &str, start: u64, end: u64) -> Result<Vec<Place>, Error> {
-    let query = || -> rusqlite::Result<Vec<Place>> {
+pub(super) fn loose_chunks(connection: &Connection, session: &str, start: u64, end: u64) -> Result<Vec<ChunkLocation>, Error> {
+    let query = || -> rusqlite::Result<Vec<ChunkLocation>> {
         connection
             .prepare_cached("SELECT segment, offset FROM loose WHERE session = ? AND first <= ? AND last >= ? ORDER BY segment, offset")?
             .query_map(params![session, time(end), time(start)], |row| {
                 let at = position(row, 0)?;
-                Ok(Place {
+                Ok(ChunkLocation {
                     kind: ChunkKind::LooseLogs,
                     at,
                 })

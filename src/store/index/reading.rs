@@ -4,11 +4,12 @@ use std::ops::RangeInclusive;
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use super::{failure, query};
+use super::connection::failure;
+use super::query::{self, ChunkLocation};
 use crate::hash::HashMap;
 use crate::span::TraceId;
-use crate::store::index::Place;
-use crate::store::{Error, Filter, TraceRow};
+use crate::store::error::Error;
+use crate::store::lists::{Filter, TraceRow};
 
 /// A connection to read with, and the ids of traces that were not in order yet when it looked last.
 #[derive(Debug)]
@@ -21,15 +22,15 @@ pub(in crate::store) struct Reading {
     seen: i64,
 }
 
-/// Where a trace stands.
+/// Where the chunks of a trace are.
 #[derive(Debug)]
-pub(in crate::store) struct Standing {
+pub(in crate::store) struct TraceLocation {
     /// From the start of its first span to the end of its last one, in nanoseconds.
     pub(in crate::store) time: RangeInclusive<u64>,
     /// Its own chunks, in order of arrival.
-    pub(in crate::store) chunks: Vec<Place>,
+    pub(in crate::store) chunks: Vec<ChunkLocation>,
     /// Chunks of log records that name its session alone.
-    pub(in crate::store) loose: Vec<Place>,
+    pub(in crate::store) loose: Vec<ChunkLocation>,
 }
 
 impl Reading {
@@ -54,8 +55,8 @@ impl Reading {
         query::list(&self.connection, filter, &ids)
     }
 
-    /// Where a trace stands; `None` if it has no spans.
-    pub(in crate::store) fn trace(&mut self, trace_id: TraceId) -> Result<Option<Standing>, Error> {
+    /// Where the chunks of a trace are; `None` if it has no spans.
+    pub(in crate::store) fn trace(&mut self, trace_id: TraceId) -> Result<Option<TraceLocation>, Error> {
         let Some(id) = self.id(trace_id).map_err(failure("read"))? else {
             return Ok(None);
         };
@@ -66,7 +67,7 @@ impl Reading {
             Some(session) => query::loose_chunks(&self.connection, &session, start, end)?,
             None => Vec::new(),
         };
-        Ok(Some(Standing {
+        Ok(Some(TraceLocation {
             time: start..=end,
             chunks: query::chunks(&self.connection, id)?,
             loose,
@@ -91,7 +92,7 @@ impl Reading {
         {
             return Ok(Some(*id));
         }
-        // It came into order in between, or nobody knows it: one statement sees one state.
+        // It was sorted in between, or there is no such trace. A single statement sees a consistent state.
         query::id_of(&self.connection, trace_id)
     }
 

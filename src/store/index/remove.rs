@@ -2,12 +2,12 @@
 
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
-use super::failure;
-use super::query::{Place, id_of, traces_chunks};
+use super::connection::failure;
+use super::query::{ChunkLocation, id_of, traces_chunks};
 use super::rows::Rows;
 use crate::span::TraceId;
-use crate::store::Error;
 use crate::store::chunk::Listed;
+use crate::store::error::Error;
 
 /// One transaction.
 #[derive(Debug)]
@@ -21,8 +21,8 @@ impl<'a> Remover<'a> {
             .map_err(failure("begin"))
     }
 
-    /// Forgets the chunks of a trace that stand in a segment, and says where its others are.
-    pub(in crate::store) fn forget(&self, trace_id: TraceId, segment: u64) -> Result<Vec<Place>, Error> {
+    /// Removes the chunks of a trace in a segment, and returns the locations of its other chunks.
+    pub(in crate::store) fn forget(&self, trace_id: TraceId, segment: u64) -> Result<Vec<ChunkLocation>, Error> {
         let forget = || -> rusqlite::Result<()> {
             let Some(id) = id_of(&self.0, trace_id)? else { return Ok(()) };
             self.0
@@ -34,7 +34,7 @@ impl<'a> Remover<'a> {
         traces_chunks(&self.0, trace_id)
     }
 
-    /// Forgets the loose log records that stand in a segment, and where it ends.
+    /// Removes the loose log records in a segment, and the end of the segment.
     pub(in crate::store) fn forget_loose(&self, segment: u64) -> Result<(), Error> {
         self.0
             .execute("DELETE FROM loose WHERE segment = ?", [segment.cast_signed()])
@@ -43,7 +43,7 @@ impl<'a> Remover<'a> {
             .map_err(failure("write"))
     }
 
-    /// Makes the row of a trace anew of the chunks that are left of it; none left: none made.
+    /// Rebuilds the row of a trace from the chunks that are left; removes it if none are.
     pub(in crate::store) fn remake_row(&self, trace_id: TraceId, left: &[Listed<'_>]) -> Result<(), Error> {
         let remake = || -> rusqlite::Result<()> {
             let Some(id) = id_of(&self.0, trace_id)? else { return Ok(()) };

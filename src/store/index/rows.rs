@@ -3,8 +3,8 @@
 use rusqlite::{CachedStatement, Connection, params};
 
 use crate::span::TraceId;
-use crate::store::ChunkKind;
 use crate::store::chunk::Listed;
+use crate::store::chunk::kind::ChunkKind;
 
 /// The statements that make and change rows.
 pub(super) struct Rows<'a> {
@@ -24,41 +24,41 @@ impl<'a> Rows<'a> {
 
     /// Adds the row of a trace with its first chunk.
     pub(super) fn add(&mut self, id: i64, trace_id: TraceId, chunk: &Listed<'_>) -> rusqlite::Result<()> {
-        let said = Said::of(chunk);
+        let values = ColumnValues::of(chunk);
         self.add.execute(params![
             id,
             trace_id.bytes(),
-            said.root,
-            said.root_start,
-            said.root_ended,
-            said.service,
-            said.session,
-            said.start,
-            said.end,
-            said.spans,
-            said.logs,
-            said.errors,
-            said.bytes,
+            values.root,
+            values.root_start,
+            values.root_ended,
+            values.service,
+            values.session,
+            values.start,
+            values.end,
+            values.spans,
+            values.logs,
+            values.errors,
+            values.bytes,
         ])?;
         Ok(())
     }
 
     /// Adds what a further chunk says.
     pub(super) fn add_to(&mut self, id: i64, chunk: &Listed<'_>) -> rusqlite::Result<()> {
-        let said = Said::of(chunk);
+        let values = ColumnValues::of(chunk);
         self.add_to.execute(params![
             id,
-            said.root,
-            said.root_start,
-            said.root_ended,
-            said.end,
-            said.spans,
-            said.logs,
-            said.errors,
-            said.bytes,
+            values.root,
+            values.root_start,
+            values.root_ended,
+            values.end,
+            values.spans,
+            values.logs,
+            values.errors,
+            values.bytes,
         ])?;
         self.reorder
-            .execute(params![id, said.service, said.session, said.start, said.session_of_root])?;
+            .execute(params![id, values.service, values.session, values.start, values.session_of_root])?;
         Ok(())
     }
 }
@@ -78,7 +78,7 @@ const ADD_TO: &str = "
         revision = revision + 1
     WHERE id = ?1";
 
-/// What stands in other indexes too: set only where it changes, for each of them is written then.
+/// The columns with SQL indexes: set only if they change, because each change writes these indexes too.
 const REORDER: &str = "
     UPDATE traces SET
         service = coalesce(service, ?2),
@@ -91,8 +91,8 @@ const REORDER: &str = "
         OR (?4 <> 0 AND (start = 0 OR ?4 < start))
     )";
 
-/// What a chunk says of its trace, as it stands in the row.
-struct Said<'a> {
+/// The values of a chunk for the columns of its trace's row.
+struct ColumnValues<'a> {
     root: Option<&'a String>,
     root_start: Option<i64>,
     root_ended: bool,
@@ -107,7 +107,7 @@ struct Said<'a> {
     bytes: i64,
 }
 
-impl<'a> Said<'a> {
+impl<'a> ColumnValues<'a> {
     fn of(chunk: &'a Listed<'_>) -> Self {
         let part = &*chunk.part;
         let items = i64::try_from(part.items).unwrap_or(i64::MAX);

@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-/// Raised when the tables change: an index of another version is made anew from the log.
+/// Raised when the tables change: an index of another version is rebuilt from the log.
 pub(super) const VERSION: i64 = 3;
 
 const TABLES: &str = "

@@ -4,17 +4,19 @@ use std::collections::HashMap;
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 
-use super::failure;
+use super::connection::failure;
+use super::query::{self, position};
 use super::rows::{Rows, time};
-use super::young::Young;
+use super::young::{Index, Young};
 use crate::otlp::scan::Key;
 use crate::span::TraceId;
 use crate::store::chunk::Listed;
+use crate::store::chunk::kind::ChunkKind;
+use crate::store::error::Error;
 use crate::store::log::Position;
-use crate::store::{ChunkKind, Error};
 
 /// One transaction, with its statements at hand.
-pub(in crate::store) struct Writer<'a> {
+pub(in crate::store) struct IndexTransaction<'a> {
     sort: CachedStatement<'a>,
     is_row: CachedStatement<'a>,
     find: CachedStatement<'a>,
@@ -31,15 +33,21 @@ pub(in crate::store) struct Writer<'a> {
     young: &'a mut Young,
 }
 
-/// So many ids are remembered: those of any commit, and not those of a whole log.
+/// How many ids are remembered: enough for any commit, but not for a whole log.
 const IDS: usize = 1 << 16;
 
-/// With so many chunks of its trace and checksum is a chunk compared at most. Chance makes no second one, each has to be read,
-/// and what is stored twice does no harm.
+/// A chunk is compared with at most this many chunks of the same trace and checksum. Equal checksums by chance are rare, each
+/// comparison reads the log, and storing a chunk twice does no harm.
 pub(in crate::store) const ALIKE: usize = 8;
 
-impl<'a> Writer<'a> {
-    pub(super) fn begin(connection: &'a Connection, young: &'a mut Young) -> rusqlite::Result<Self> {
+impl<'a> IndexTransaction<'a> {
+    /// Begins a transaction.
+    pub(in crate::store) fn begin(index: &'a mut Index) -> Result<Self, Error> {
+        let (connection, young) = index.parts()?;
+        Self::prepare(connection, young).map_err(failure("begin"))
+    }
+
+    fn prepare(connection: &'a Connection, young: &'a mut Young) -> rusqlite::Result<Self> {
         Ok(Self {
             // Immediate: a transaction that reads first and then wants to write may find that another wrote in between.
             transaction: Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?,
@@ -85,8 +93,7 @@ impl<'a> Writer<'a> {
     /// The revision of a trace; 0 if it has no row.
     pub(in crate::store) fn revision(&mut self, trace_id: TraceId) -> Result<u64, Error> {
         let id = self.id(trace_id).map_err(failure("read"))?;
-        id.map_or(Ok(0), |id| super::query::revision(self.connection, id))
-            .map_err(failure("read"))
+        id.map_or(Ok(0), |id| query::revision(self.connection, id)).map_err(failure("read"))
     }
 
     /// Where chunks stand that may be this one: of the same trace or session, with the same checksum.
@@ -94,7 +101,7 @@ impl<'a> Writer<'a> {
         if chunk.kind == ChunkKind::Metrics {
             return Ok(Vec::new());
         }
-        let row = |row: &Row<'_>| super::query::position(row, 0);
+        let row = |row: &Row<'_>| position(row, 0);
         let mut query = || -> rusqlite::Result<Vec<Position>> {
             match &chunk.part.key {
                 Key::Trace(trace_id) => {

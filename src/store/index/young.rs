@@ -1,16 +1,17 @@
-//! The ids of traces that are not in order yet: with the thread that adds, so that it need not look for them in the file.
+//! The ids of new traces, which are not sorted into the table `ids` yet. The writing thread keeps them in memory, so that it need not
+//! search the file.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::{Writer, failure};
+use super::connection::{self, failure};
 use crate::span::TraceId;
-use crate::store::Error;
+use crate::store::error::Error;
 
-/// So many are put in order together: about as many as need one page each in an index of three million traces. Who opens the
-/// index anew and asks for a trace reads up to twice as many rows.
+/// How many ids are sorted together: about as many as touch one page each in an index of three million traces. A reader that has just
+/// opened the index reads up to twice as many rows to find a trace.
 const TOGETHER: usize = 1 << 13;
 
 /// The index, for the one thread that adds to it.
@@ -23,7 +24,7 @@ pub(in crate::store) struct Index {
 impl Index {
     /// Opens the index, and makes it if it is not there.
     pub(in crate::store) fn open(directory: &Path) -> Result<Self, Error> {
-        let connection = super::open(directory)?;
+        let connection = connection::open(directory)?;
         let young = Young::load(&connection).map_err(failure("read"))?;
         Ok(Self { connection, young })
     }
@@ -38,12 +39,12 @@ impl Index {
         !self.young.ids.is_empty()
     }
 
-    /// Begins a transaction.
-    pub(in crate::store) fn begin(&mut self) -> Result<Writer<'_>, Error> {
+    /// The connection, and the ids that are not sorted yet. They are read again after a transaction that was rolled back.
+    pub(super) fn parts(&mut self) -> Result<(&Connection, &mut Young), Error> {
         if self.young.uncommitted {
             self.young = Young::load(&self.connection).map_err(failure("read"))?;
         }
-        Writer::begin(&self.connection, &mut self.young).map_err(failure("begin"))
+        Ok((&self.connection, &mut self.young))
     }
 }
 
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
     use crate::otlp::{encode, scan};
     use crate::span::{Signal, Span, SpanId};
-    use crate::store::index::Reading;
+    use crate::store::index::{IndexTransaction, Reading};
     use crate::store::log::Position;
     use crate::store::{Chunk, index};
 
@@ -153,9 +154,9 @@ mod tests {
         }
     }
 
-    fn add(writer: &mut Writer<'_>, numbers: std::ops::Range<usize>) {
+    fn add(transaction: &mut IndexTransaction<'_>, numbers: std::ops::Range<usize>) {
         for number in numbers {
-            writer.add(&chunk(number).listed(), at(number)).expect("adds");
+            transaction.add(&chunk(number).listed(), at(number)).expect("adds");
         }
     }
 
@@ -181,9 +182,9 @@ mod tests {
         let mut beside = Reading::new(index::open_beside(directory.path()).expect("opens"));
         let mut sorting = Vec::new();
         for count in (STEP..=9 * STEP).step_by(STEP) {
-            let mut writer = index.begin().expect("begins");
-            add(&mut writer, count - STEP..count);
-            writer.commit(at(count)).expect("commits");
+            let mut transaction = IndexTransaction::begin(&mut index).expect("begins");
+            add(&mut transaction, count - STEP..count);
+            transaction.commit(at(count)).expect("commits");
             sorting.push(index.young.sorting.is_some());
             holds(&mut beside, count);
             holds(&mut Reading::new(index::open_beside(directory.path()).expect("opens")), count);
@@ -207,24 +208,24 @@ mod tests {
         for given_up in [2, TOGETHER, 3 * TOGETHER] {
             let directory = tempfile::tempdir().expect("a directory");
             let mut index = Index::open(directory.path()).expect("opens");
-            let mut writer = index.begin().expect("begins");
-            add(&mut writer, 0..TOGETHER - 1);
-            writer.commit(at(TOGETHER)).expect("commits");
-            let mut writer = index.begin().expect("begins");
-            add(&mut writer, TOGETHER - 1..TOGETHER - 1 + given_up);
-            drop(writer);
+            let mut transaction = IndexTransaction::begin(&mut index).expect("begins");
+            add(&mut transaction, 0..TOGETHER - 1);
+            transaction.commit(at(TOGETHER)).expect("commits");
+            let mut transaction = IndexTransaction::begin(&mut index).expect("begins");
+            add(&mut transaction, TOGETHER - 1..TOGETHER - 1 + given_up);
+            drop(transaction);
             holds(
                 &mut Reading::new(index::open_beside(directory.path()).expect("opens")),
                 TOGETHER - 1,
             );
-            let mut writer = index.begin().expect("begins");
-            add(&mut writer, TOGETHER - 1..TOGETHER + 5);
-            writer.commit(at(TOGETHER + 5)).expect("commits");
+            let mut transaction = IndexTransaction::begin(&mut index).expect("begins");
+            add(&mut transaction, TOGETHER - 1..TOGETHER + 5);
+            transaction.commit(at(TOGETHER + 5)).expect("commits");
             let mut reading = Reading::new(index::open_beside(directory.path()).expect("opens"));
             holds(&mut reading, TOGETHER + 5);
-            let mut writer = index.begin().expect("begins");
-            writer.add(&chunk(0).listed(), at(TOGETHER + 6)).expect("adds");
-            writer.commit(at(TOGETHER + 6)).expect("commits");
+            let mut transaction = IndexTransaction::begin(&mut index).expect("begins");
+            transaction.add(&chunk(0).listed(), at(TOGETHER + 6)).expect("adds");
+            transaction.commit(at(TOGETHER + 6)).expect("commits");
             let places = reading.trace(id(0)).expect("reads").expect("is there").chunks;
             assert_eq!(places.len(), 2, "trace 0 was known after {given_up} were given up");
         }

@@ -2,9 +2,10 @@
 
 use std::io;
 
-use super::recovery::Scanned;
-use super::segment::{COMPRESSED, Row, Segment, table_bytes};
-use super::{file_name, segment_head};
+use super::files::{file_name, segment_head};
+use super::form::COMPRESSED;
+use super::segment::{Scanned, Segment};
+use super::table::{Row, table_bytes};
 use crate::store::disk::{Disk, DiskFile};
 
 /// What became of a segment.
@@ -63,7 +64,7 @@ pub(in crate::store) fn compress(
     let rows = out.rows.len();
     if records(file, segment.number)? != Some(rows) {
         let _ = disk.remove(&beside);
-        return Err(io::Error::other("what was written of a compressed segment is not what is read"));
+        return Err(io::Error::other("a compressed segment does not read back as it was written"));
     }
     disk.rename(&beside, &name)?;
     disk.sync_names()?;

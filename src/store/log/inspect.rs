@@ -4,11 +4,12 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::files::{SEGMENT_HEAD, file_name, segments_of};
+use super::form::{Form, form_of};
 use super::recovery::Damage;
-use super::segment::{Form, Segment, form_of};
-use super::{SEGMENT_HEAD, file_name, segments_of};
-use crate::store::Error;
+use super::segment::Segment;
 use crate::store::disk::{Directory, Disk as _};
+use crate::store::error::Error;
 
 /// One segment, read from its beginning to its end.
 #[derive(Debug, Clone, PartialEq, Eq)]

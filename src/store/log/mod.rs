@@ -26,58 +26,26 @@
 //! sync; a database writes them to a journal of its own first.
 
 mod compress;
+mod files;
+mod form;
 mod inspect;
 mod out;
+mod read;
 pub mod record;
 pub mod recovery;
 mod segment;
 mod sync;
+mod table;
 mod writer;
 
 pub(super) use compress::{Compressed, compress};
+pub(super) use files::segments_of;
+pub use files::{SEGMENT_HEAD, VERSION, file_name, segment_of};
+pub use form::Form;
+pub(super) use form::form_of;
 pub use inspect::{Inspected, inspect, segments};
 pub use record::{Head, Position, RecordKind};
-pub use recovery::{Damage, Recovery, Torn};
-pub use segment::{Form, Segment};
-pub(super) use segment::{form_of, has_footer};
+pub use recovery::{Damage, Fault, Lost, Recovery, Torn};
+pub use segment::Segment;
+pub(super) use table::has_footer;
 pub use writer::Log;
-
-use std::io;
-
-use super::disk::Disk;
-
-/// Bytes before the first record.
-pub const SEGMENT_HEAD: u64 = 16;
-/// What a segment begins with, before the version.
-pub(super) const MAGIC: &[u8; 7] = b"SPBRLOG";
-/// The version of raw segments; a compressed one has the next.
-pub const VERSION: u8 = 1;
-
-/// The file name of a segment.
-#[must_use]
-pub fn file_name(segment: u64) -> String {
-    format!("{segment:010}.log")
-}
-
-/// The segment that a file name means.
-#[must_use]
-pub fn segment_of(name: &str) -> Option<u64> {
-    let digits = name.strip_suffix(".log")?;
-    (digits.len() == 10 && digits.bytes().all(|digit| digit.is_ascii_digit()))
-        .then(|| digits.parse().ok())
-        .flatten()
-}
-
-/// The numbers of the segments of a disk, oldest first.
-pub(super) fn segments_of(disk: &dyn Disk) -> io::Result<Vec<u64>> {
-    let mut segments: Vec<u64> = disk.list()?.iter().filter_map(|name| segment_of(name)).collect();
-    segments.sort_unstable();
-    Ok(segments)
-}
-
-fn segment_head(segment: u64, version: u8) -> Vec<u8> {
-    let mut head = MAGIC.to_vec();
-    head.push(version);
-    head.extend(segment.to_le_bytes());
-    head
-}

@@ -6,14 +6,28 @@ use std::ops::Range;
 
 use super::record::{HEAD, Head, RecordKind};
 use crate::otlp::cut::Piece;
-use crate::store::Chunk;
+use crate::store::chunk::Chunk;
 use crate::store::disk::DiskFile;
 use crate::store::shared::Shared;
 
-/// So much is put together for one write.
+/// Small pieces are collected up to this many bytes before they are written.
 const WRITE: usize = 1 << 20;
 /// Pieces of this size are not copied.
 const LARGE: usize = 4 << 10;
+
+impl Head {
+    /// The head of a chunk; `None` if the chunk is too large.
+    #[must_use]
+    pub fn of(chunk: &Chunk, arrival: u64) -> Option<Self> {
+        Some(Self {
+            length: u32::try_from(chunk.length()).ok()?,
+            kind: chunk.kind().number(),
+            arrival,
+            trace_id: chunk.trace_id(),
+            checksum: chunk.checksum(),
+        })
+    }
+}
 
 /// Why a chunk was not written.
 pub(super) enum Refused {

@@ -1,7 +1,7 @@
 //! The head of a record.
 
 use crate::span::TraceId;
-use crate::store::{Chunk, ChunkKind};
+use crate::store::chunk::kind::ChunkKind;
 
 /// Size of a head in bytes.
 pub const HEAD: usize = 40;
@@ -73,18 +73,6 @@ pub struct Head {
 }
 
 impl Head {
-    /// The head of a chunk; `None` if the chunk is too large.
-    #[must_use]
-    pub fn of(chunk: &Chunk, arrival: u64) -> Option<Self> {
-        Some(Self {
-            length: u32::try_from(chunk.length()).ok()?,
-            kind: chunk.kind().number(),
-            arrival,
-            trace_id: chunk.trace_id(),
-            checksum: chunk.checksum(),
-        })
-    }
-
     /// The kind, if this version knows it.
     #[must_use]
     pub fn kind(&self) -> Option<RecordKind> {

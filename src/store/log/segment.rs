@@ -19,29 +19,15 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io;
 
-use super::record::{Head, RecordKind};
-use super::recovery::{Record, read_record};
-use super::{MAGIC, SEGMENT_HEAD, VERSION};
-use crate::store::Error;
+use super::files::SEGMENT_HEAD;
+use super::form::{Form, form_of};
+use super::read::{self, Record, next_whole, read_record};
+use super::record::{Head, Position, RecordKind};
+use super::recovery::Damage;
+use super::table::{Row, table};
 use crate::store::disk::DiskFile;
+use crate::store::error::Error;
 use crate::store::shared::Shared;
-
-/// The version of compressed segments.
-pub(super) const COMPRESSED: u8 = 2;
-/// Bytes of a compressed record behind the head, before the message.
-pub(super) const EXTENSION: usize = 16;
-const FOOTER: usize = 24;
-const TABLE_MAGIC: &[u8; 8] = b"SPBRTAB\x01";
-const ROW: usize = 16;
-
-/// How the records of a segment are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// As they came, while the segment is hot.
-    Raw,
-    /// Each compressed by itself.
-    Compressed,
-}
 
 /// A segment, open for reading.
 #[derive(Debug)]
@@ -54,40 +40,19 @@ pub struct Segment {
     pub(super) records_end: Option<u64>,
 }
 
-/// Where a record stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::store) struct Row {
-    /// In the raw segment.
-    pub(in crate::store) raw: u64,
-    /// In the file.
-    pub(super) here: u64,
-}
-
-/// How a segment begins; `None` if a crash left it without a whole head.
-pub(in crate::store) fn form_of(file: &dyn DiskFile, segment: u64) -> Result<io::Result<Option<Form>>, Error> {
-    let mut head = [0; SEGMENT_HEAD as usize];
-    match file.read_exact_at(&mut head, 0) {
-        Ok(()) => {}
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Ok(None)),
-        Err(error) => return Ok(Err(error)),
-    }
-    let Some([version, ..]) = head.strip_prefix(MAGIC) else {
-        return Ok(Ok(None));
-    };
-    match *version {
-        VERSION => Ok(Ok(Some(Form::Raw))),
-        COMPRESSED => Ok(Ok(Some(Form::Compressed))),
-        version => Err(Error::Version {
-            segment,
-            version,
-            known: COMPRESSED,
-        }),
-    }
+/// What reading one segment found.
+#[derive(Debug, Default)]
+pub(in crate::store) struct Scanned {
+    /// End of the last whole record.
+    pub(super) end: u64,
+    pub(super) damaged: Vec<Damage>,
+    /// Bytes behind `end` that are no whole record.
+    pub(super) rest: u64,
 }
 
 impl Segment {
-    /// Opens a segment. A compressed one whose table is damaged is read once to make it anew; if no record of it is compressed
-    /// and one is raw, it is taken for what it was.
+    /// Opens a segment. If the table of a compressed segment is damaged, it is rebuilt from the records. If the head says that the
+    /// segment is compressed but its records are raw, it is read as a raw segment.
     ///
     /// # Errors
     ///
@@ -136,12 +101,12 @@ impl Segment {
         self.number
     }
 
-    /// Where each whole record stands in the raw segment.
+    /// The offsets of all whole records in the raw segment.
     pub(in crate::store) fn places(&self) -> io::Result<Vec<u64>> {
         Ok(self.rows()?.into_iter().map(|row| row.raw).collect())
     }
 
-    /// Where each whole record stands.
+    /// The offsets of all whole records.
     fn rows(&self) -> io::Result<Vec<Row>> {
         let mut rows = Vec::new();
         let Ok(_) = self.scan(0, &mut |row, _, _| {
@@ -151,7 +116,7 @@ impl Segment {
         Ok(rows)
     }
 
-    /// Where the first record stands in the file of those at a place of the raw segment or behind it; `None`: there is none.
+    /// The offset in the file of the first record at or after an offset of the raw segment; `None` if there is none.
     pub(super) fn place_of_first(&self, from: u64) -> Option<u64> {
         if self.table.is_empty() {
             return Some(SEGMENT_HEAD);
@@ -217,76 +182,89 @@ impl Segment {
     }
 }
 
-/// Whether a file ends as a compressed segment does. What stands before the end is not looked at.
-pub(in crate::store) fn has_footer(file: &dyn DiskFile) -> io::Result<bool> {
-    Ok(footer(file)?.is_some())
-}
-
-/// The end of a compressed segment.
-fn footer(file: &dyn DiskFile) -> io::Result<Option<Footer>> {
-    let size = file.size()?;
-    let Some(footer_at) = size.checked_sub(FOOTER as u64) else {
-        return Ok(None);
-    };
-    let mut footer = [0; FOOTER];
-    file.read_exact_at(&mut footer, footer_at)?;
-    let footer = Footer::from_bytes(&footer);
-    let fits = |footer: &Footer| footer.place.checked_add(u64::from(footer.rows) * ROW as u64) == Some(footer_at);
-    Ok(footer.filter(fits))
-}
-
-/// The table at the end of a compressed segment, and where it begins; `None` if it is damaged.
-pub(super) fn table(file: &dyn DiskFile) -> io::Result<Option<(Vec<Row>, u64)>> {
-    let Some(footer) = footer(file)? else { return Ok(None) };
-    let mut bytes = vec![0; footer.rows as usize * ROW];
-    file.read_exact_at(&mut bytes, footer.place)?;
-    if crc32fast::hash(&bytes) != footer.checksum {
-        return Ok(None);
+impl Segment {
+    /// Reads the records from a place of the raw segment on, and gives each whole one to `visit`, with its place there.
+    pub(super) fn scan<E>(&self, from: u64, visit: &mut dyn FnMut(Row, Head, Vec<u8>) -> Result<(), E>) -> io::Result<Result<Scanned, E>> {
+        self.scan_until(from, u64::MAX, visit)
     }
-    let rows = bytes.chunks_exact(ROW).filter_map(Row::from_bytes).collect();
-    Ok(Some((rows, footer.place)))
-}
 
-impl Row {
-    fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (raw, here) = bytes.split_first_chunk::<8>()?;
-        Some(Self {
-            raw: u64::from_le_bytes(*raw),
-            here: u64::from_le_bytes(here.try_into().ok()?),
-        })
+    /// The same, up to a place: what is written behind it meanwhile is not looked at.
+    pub(in crate::store) fn scan_until<E>(
+        &self,
+        from: u64,
+        until: u64,
+        visit: &mut dyn FnMut(Row, Head, Vec<u8>) -> Result<(), E>,
+    ) -> io::Result<Result<Scanned, E>> {
+        let size = self.records_end.map_or_else(|| self.file.size(), Ok)?;
+        let (mut at, size) = match self.form {
+            Form::Raw => (from.max(SEGMENT_HEAD), size.min(until)),
+            Form::Compressed => (self.place_of_first(from).unwrap_or(size), size),
+        };
+        let mut scanned = Scanned {
+            end: at.min(size.max(SEGMENT_HEAD)),
+            ..Scanned::default()
+        };
+        // Damage is only damage if something whole follows; else it is the torn end.
+        let mut pending: Vec<Damage> = Vec::new();
+        while at < size {
+            match read_record(&*self.file, self.form, at, size)? {
+                Record::Whole { head, message, raw, next } => {
+                    scanned.damaged.append(&mut pending);
+                    if raw >= from
+                        && let Err(error) = visit(Row { raw, here: at }, head, message)
+                    {
+                        return Ok(Err(error));
+                    }
+                    at = next;
+                    scanned.end = at;
+                }
+                Record::BadMessage { next } => {
+                    pending.push(self.damage(at, next));
+                    at = next;
+                }
+                Record::CutOff => break,
+                Record::BadHead => {
+                    let Some(next) = next_whole(&*self.file, self.form, at + 1, size)? else {
+                        break;
+                    };
+                    pending.push(self.damage(at, next));
+                    at = next;
+                }
+            }
+        }
+        scanned.rest = size.saturating_sub(scanned.end);
+        Ok(Ok(scanned))
     }
-}
 
-struct Footer {
-    place: u64,
-    rows: u32,
-    checksum: u32,
-}
-
-impl Footer {
-    fn from_bytes(bytes: &[u8; FOOTER]) -> Option<Self> {
-        let rest = bytes.strip_suffix(TABLE_MAGIC)?;
-        let (place, rest) = rest.split_first_chunk::<8>()?;
-        let (rows, checksum) = rest.split_first_chunk::<4>()?;
-        Some(Self {
-            place: u64::from_le_bytes(*place),
-            rows: u32::from_le_bytes(*rows),
-            checksum: u32::from_le_bytes(checksum.try_into().ok()?),
-        })
+    /// The heads of all records, and whether none of it is damaged.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn heads(&self) -> io::Result<(Vec<Head>, bool)> {
+        let mut heads = Vec::new();
+        let scanned = self.scan(0, &mut |_, head, _| {
+            heads.push(head);
+            Ok::<(), std::convert::Infallible>(())
+        })?;
+        let whole = scanned.is_ok_and(|scanned| scanned.damaged.is_empty() && scanned.rest == 0);
+        Ok((heads, whole))
     }
-}
 
-/// The table and the footer as they stand on the disk.
-pub(super) fn table_bytes(rows: &[Row], place: u64) -> Option<Vec<u8>> {
-    let mut bytes: Vec<u8> = rows
-        .iter()
-        .flat_map(|row| [row.raw.to_le_bytes(), row.here.to_le_bytes()])
-        .flatten()
-        .collect();
-    let checksum = crc32fast::hash(&bytes);
-    bytes.extend(place.to_le_bytes());
-    bytes.extend(u32::try_from(rows.len()).ok()?.to_le_bytes());
-    bytes.extend(checksum.to_le_bytes());
-    bytes.extend(TABLE_MAGIC);
-    Some(bytes)
+    /// When the first record came, in nanoseconds since 1970; `None` if the segment has no record or the first one is damaged.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn first_arrival(&self) -> io::Result<Option<u64>> {
+        read::first_arrival(&*self.file)
+    }
+
+    fn damage(&self, from: u64, to: u64) -> Damage {
+        let at = Position {
+            segment: self.number,
+            offset: from,
+        };
+        Damage { at, bytes: to - from }
+    }
 }

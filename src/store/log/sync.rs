@@ -30,7 +30,7 @@ impl Syncer {
 
     /// Begins to sync a file. Every call is followed by one of [`Syncer::finish`].
     pub(super) fn begin(&self, file: &Arc<dyn DiskFile>) {
-        // A thread that is gone is told by `finish`.
+        // If the thread is gone, `finish` returns an error.
         let _ = self.files.send(Arc::clone(file));
     }
 

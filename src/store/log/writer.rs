@@ -4,18 +4,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::files::{SEGMENT_HEAD, VERSION, file_name, segment_head, segments_of};
+use super::form::{Form, form_of};
 use super::out::{Out, Refused};
+use super::read::first_arrival;
 use super::record::{Head, Position};
-use super::recovery::{Recovery, Torn, first_arrival};
-use super::segment::{Form, Row, Segment, form_of};
+use super::recovery::{Damage, Recovery, Torn};
+use super::segment::Segment;
 use super::sync::Syncer;
-use super::{SEGMENT_HEAD, VERSION, file_name, segment_head, segments_of};
+use super::table::Row;
+use crate::store::chunk::Chunk;
 use crate::store::disk::{Disk, DiskFile};
-use crate::store::error::of_io;
-use crate::store::{Chunk, Error};
+use crate::store::error::{Error, of_io};
 
-/// So many sealed segments stay in the system's memory until they are compressed. Where more comes than is compressed, those before
-/// them are left out of it: memory for them would be taken from other programs.
+/// How many sealed segments may stay in the page cache until they are compressed. Older ones are dropped from it, so that they do
+/// not take memory from other programs.
 const CACHED: u64 = 4;
 
 /// The log, open for appending.
@@ -105,7 +108,7 @@ impl Log {
                     acknowledged: false,
                 });
             } else if scanned.rest > 0 {
-                recovery.damaged.push(super::Damage { at, bytes: scanned.rest });
+                recovery.damaged.push(Damage { at, bytes: scanned.rest });
             }
             if open_for_more {
                 open = Some((file, scanned.end));
@@ -204,7 +207,7 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// Nobody knows whether it is: every further call fails.
+    /// The sync failed, so it is unknown whether the data is on disk. All further calls fail.
     pub fn finish(&mut self) -> Result<(), Error> {
         let Some(end) = self.syncing.take() else { return self.check() };
         if let Err(source) = self.syncer.finish() {

@@ -16,13 +16,14 @@ use crate::span::{Signal, Span, TraceId, UnixNanos};
 use crate::store::{self, Chunk, Read, Store, now};
 
 use super::super::reply::Problem;
+use super::name::Name;
+use super::post::Posted;
 use super::state::{Made, State};
-use super::{Name, Posted};
 
 /// Blocks of traces that nobody writes to just now are kept in memory up to so many; one takes about 300 bytes.
 const KEPT: usize = 200_000;
 
-/// Requests are stored together up to so many bytes.
+/// Requests are stored together up to this many bytes.
 const TOGETHER: usize = 4 << 20;
 
 /// More bytes than these are checked by a thread that may take its time.

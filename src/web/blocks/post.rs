@@ -9,7 +9,7 @@ use crate::redact::Rules;
 use crate::span::{Signal, Span, SpanId};
 
 use super::super::reply::Problem;
-use super::Name;
+use super::name::Name;
 
 /// Blocks that a client sent.
 #[derive(Debug)]
@@ -93,7 +93,7 @@ fn redacted(texts: Vec<String>, trace: &Name, rules: &Rules) -> Result<Vec<Strin
     let mut found = decoded.into_iter();
     let named = found.next();
     if named.as_ref().and_then(|span| span.attributes.text(TRACE)) != Some(trace.text.as_str()) {
-        let message = "a redaction rule matches the trace id: name the trace otherwise";
+        let message = "a redaction rule matches the trace id; use another id";
         return Err(Problem::validation(message, one("field", "trace_id")));
     }
     let count = texts.len();

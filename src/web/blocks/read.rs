@@ -2,14 +2,14 @@
 
 use std::io::Write as _;
 
-use super::super::Web;
 use super::super::answer::Answer;
 use super::super::cost::{self, Purpose};
 use super::super::readers::Refusal;
 use super::super::reply::{Outcome, Problem};
-use super::super::routes::Asked;
+use super::super::request::Asked;
+use super::super::service::Web;
 use super::super::single::{self, Wanted};
-use super::Name;
+use super::name::Name;
 use crate::documents;
 use crate::formats::openreward::document::Document;
 use crate::formats::openreward::stitch::stitch;

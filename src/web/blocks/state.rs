@@ -8,7 +8,8 @@ use crate::span::{Span, TraceId, UnixNanos};
 use crate::store::{ChunkKind, Error, Read};
 
 use super::super::reply::Problem;
-use super::{Name, Posted};
+use super::name::Name;
+use super::post::Posted;
 
 /// Times of blocks are in whole microseconds.
 const MICRO: u64 = 1_000;
@@ -80,7 +81,7 @@ impl State {
         }
         if let Some(name) = self.name.as_ref().filter(|name| **name != trace.text) {
             return Err(Problem::recorded(format!(
-                "the trace {} is {name}: write to it by that name",
+                "the trace {} was created as {name}; use that name",
                 trace.text
             )));
         }

@@ -1,7 +1,6 @@
-//! What was acknowledged and is gone: records that the index knows and the log no longer holds.
+//! Finds acknowledged records that are lost: the index knows them, and the log no longer holds them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,93 +8,47 @@ use std::sync::Arc;
 use rusqlite::Connection;
 
 use super::disk::{Directory, Disk};
+use super::error::{Error, of_io};
 use super::index::{self, Places};
-use super::log::{Form, Segment, file_name, form_of, has_footer, segments_of};
-use super::{Error, error};
+use super::log::{Fault, Form, Lost, Segment, file_name, form_of, has_footer, segments_of};
 
-/// Records of one segment that were acknowledged and are gone.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lost {
-    /// The segment that they stood in.
-    pub segment: u64,
-    /// What is wrong with it.
-    pub fault: Fault,
-    /// How many records.
-    pub records: u64,
-    /// Of how many traces.
-    pub traces: u64,
-}
-
-/// What is wrong with a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// There is no such file any more.
-    Gone,
-    /// The file has an end, but not its own.
-    Cut {
-        /// Its bytes now.
-        bytes: u64,
-    },
-    /// Parts of it are not what was written.
-    Damaged,
-}
-
-impl fmt::Display for Lost {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            segment, records, traces, ..
-        } = self;
-        match self.fault {
-            Fault::Gone => write!(f, "segment {segment}: the file is gone")?,
-            Fault::Cut { bytes } => write!(f, "segment {segment}: the file was cut off at byte {bytes}")?,
-            Fault::Damaged => write!(f, "segment {segment}: parts of the file are damaged")?,
-        }
-        match records {
-            0 => f.write_str("; all its records are there"),
-            _ => write!(f, "; {records} acknowledged records of {traces} traces are lost"),
-        }
-    }
-}
-
-impl Lost {
-    fn of(segment: u64, fault: Fault, places: &Places) -> Self {
-        let traces: BTreeSet<i64> = places.values().copied().flatten().collect();
-        Self {
-            segment,
-            fault,
-            records: places.len() as u64,
-            traces: traces.len() as u64,
-        }
+fn lost(segment: u64, fault: Fault, places: &Places) -> Lost {
+    let traces: BTreeSet<i64> = places.values().copied().flatten().collect();
+    Lost {
+        segment,
+        fault,
+        records: places.len() as u64,
+        traces: traces.len() as u64,
     }
 }
 
 /// The sealed segments that are shorter than they were. Of those that are not, only size and end are looked at.
 pub(super) fn cut_segments(disk: &dyn Disk, path: &Path, connection: &Connection, active: u64) -> Result<Vec<Lost>, Error> {
-    let present = segments_of(disk).map_err(|source| error::of_io("list", path, source))?;
+    let present = segments_of(disk).map_err(|source| of_io("list", path, source))?;
     let ends = index::ends(connection)?;
-    let mut lost = Vec::new();
+    let mut found = Vec::new();
     for number in present.iter().copied().filter(|number| *number < active) {
-        let io = |source| error::of_io("read a segment of", path, source);
+        let io = |source| of_io("read a segment of", path, source);
         let file = disk.open(&file_name(number)).map_err(io)?;
         let bytes = file.size().map_err(io)?;
         let whole = match form_of(&*file, number)?.map_err(io)? {
             Some(Form::Compressed) => has_footer(&*file).map_err(io)?,
-            // A compressed one whose head is damaged is not shorter than told by its end either.
+            // A compressed segment with a damaged head is whole too if it has its footer.
             Some(Form::Raw) | None => ends.get(&number).is_none_or(|end| *end <= bytes) || has_footer(&*file).map_err(io)?,
         };
         if !whole {
             let segment = Segment::open(file, number)?.map_err(io)?;
             let places = missing(&segment, connection).map_err(io)??;
-            lost.push(Lost::of(number, Fault::Cut { bytes }, &places));
+            found.push(lost(number, Fault::Cut { bytes }, &places));
         }
     }
     for number in ends.into_keys().filter(|number| !present.contains(number) && *number < active) {
         let places = index::places_in(connection, number)?;
         if !places.is_empty() {
-            lost.push(Lost::of(number, Fault::Gone, &places));
+            found.push(lost(number, Fault::Gone, &places));
         }
     }
-    Ok(lost)
+    Ok(found)
 }
 
 /// The records of a segment that the index knows and that are not whole.
@@ -107,7 +60,7 @@ fn missing(segment: &Segment, connection: &Connection) -> io::Result<Result<Plac
     }))
 }
 
-/// What an index that was made anew no longer knows of these records, by segment.
+/// The records of `known` that a rebuilt index no longer has, by segment.
 pub(super) fn gone(disk: &dyn Disk, mut known: Places, now: &Places) -> Vec<Lost> {
     known.retain(|at, _| !now.contains_key(at));
     let mut by_segment: BTreeMap<u64, Places> = BTreeMap::new();
@@ -120,7 +73,7 @@ pub(super) fn gone(disk: &dyn Disk, mut known: Places, now: &Places) -> Vec<Lost
     };
     by_segment
         .into_iter()
-        .map(|(number, places)| Lost::of(number, fault(number), &places))
+        .map(|(number, places)| lost(number, fault(number), &places))
         .collect()
 }
 
@@ -136,9 +89,9 @@ pub fn lost_in(directory: &Path, number: u64) -> Result<Option<Lost>, Error> {
         Ok(file) => file,
         Err(source) if source.kind() == io::ErrorKind::NotFound => {
             let places = index::places_in(&connection, number)?;
-            return Ok((!places.is_empty()).then(|| Lost::of(number, Fault::Gone, &places)));
+            return Ok((!places.is_empty()).then(|| lost(number, Fault::Gone, &places)));
         }
-        Err(source) => return Err(error::of_io("read", &directory.join(file_name(number)), source)),
+        Err(source) => return Err(of_io("read", &directory.join(file_name(number)), source)),
     };
     let io = |source| Error::Io {
         doing: "read",
@@ -147,5 +100,5 @@ pub fn lost_in(directory: &Path, number: u64) -> Result<Option<Lost>, Error> {
     };
     let segment = Segment::open(file, number)?.map_err(io)?;
     let places = missing(&segment, &connection).map_err(io)??;
-    Ok((!places.is_empty()).then(|| Lost::of(number, Fault::Damaged, &places)))
+    Ok((!places.is_empty()).then(|| lost(number, Fault::Damaged, &places)))
 }

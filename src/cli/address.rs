@@ -1,0 +1,23 @@
+//! Addresses to connect to.
+
+/// An address as this machine reaches it: `0.0.0.0` and `[::]` stand for all of its own, and none connects to them.
+pub(super) fn reached_here(address: &str) -> String {
+    for (all, own) in [("0.0.0.0:", "127.0.0.1:"), ("[::]:", "[::1]:")] {
+        if let Some(port) = address.strip_prefix(all) {
+            return format!("{own}{port}");
+        }
+    }
+    address.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::reached_here;
+
+    #[test]
+    fn all_addresses_are_reached_by_the_loopback_one() {
+        assert_eq!(reached_here("0.0.0.0:4318"), "127.0.0.1:4318");
+        assert_eq!(reached_here("[::]:4318"), "[::1]:4318");
+        assert_eq!(reached_here("10.0.0.0:4318"), "10.0.0.0:4318");
+    }
+}

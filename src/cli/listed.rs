@@ -1,0 +1,39 @@
+//! What is said of a trace in a list.
+
+use crate::operation::TokenCount;
+use crate::view::step;
+use crate::view::text::elapsed;
+use crate::web::listing::{Listed, Summary};
+
+/// The status as it is listed; `-` where no agent did anything.
+pub(super) fn status(summary: &Summary) -> &str {
+    if summary.agent_work || summary.status == "too_large" {
+        &summary.status
+    } else {
+        "-"
+    }
+}
+
+/// The agent; where none did anything, the root span or the service.
+pub(super) fn who(listed: &Listed) -> String {
+    let agent = listed.summary.agent.as_deref().filter(|_| listed.summary.agent_work);
+    let name = agent.or(listed.root.as_deref()).or(listed.service.as_deref());
+    name.unwrap_or("-").to_owned()
+}
+
+/// How long the trace took; `-` if it has no end.
+pub(super) fn took(listed: &Listed) -> String {
+    if listed.end_unix_nano == 0 {
+        return "-".to_owned();
+    }
+    elapsed(listed.end_unix_nano.saturating_sub(listed.start_unix_nano))
+}
+
+/// Tokens in and out, in words.
+pub(super) fn token_words(summary: &Summary) -> Option<String> {
+    step::tokens(&TokenCount {
+        input: summary.input_tokens,
+        output: summary.output_tokens,
+        ..TokenCount::default()
+    })
+}

@@ -1,0 +1,36 @@
+//! What of a file could not be read.
+
+use std::io;
+
+use super::out;
+use crate::formats::DisassembleError;
+use crate::receiver::limits::{Encoding, InflateError};
+use crate::span::Refused;
+use crate::span::json::JsonError;
+
+/// Something of a file that could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    #[error("{file}: cannot read it")]
+    Io { file: String, source: io::Error },
+    #[error("{file}: cannot decompress it as {encoding}; the file is truncated or damaged")]
+    Broken {
+        file: String,
+        encoding: Encoding,
+        source: InflateError,
+    },
+    #[error("{file}: larger than {limit} bytes after decompression; split the file or raise --max-bytes")]
+    TooLarge { file: String, limit: usize },
+    #[error("{file}: byte {offset}: {error}", error = out::with_causes(source))]
+    Json { file: String, offset: usize, source: JsonError },
+    #[error("{file}: byte {offset}: neither OTLP protobuf (an export request) nor OTLP/JSON: {detail}")]
+    Protobuf { file: String, offset: usize, detail: String },
+    #[error("{file}: byte {offset}: not UTF-8, which JSON has to be")]
+    Text { file: String, offset: usize },
+    #[error("{file}: {}", out::with_causes(source))]
+    Document { file: String, source: DisassembleError },
+    #[error("{file}: {refused}")]
+    Refused { file: String, refused: Refused },
+    #[error("{file}: and {more} more errors like this")]
+    More { file: String, more: usize },
+}

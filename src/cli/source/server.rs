@@ -1,0 +1,170 @@
+//! A running server, asked over its API.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use crate::cli::address::reached_here;
+use crate::cli::explain::explained;
+use crate::cli::failure::Failure;
+use crate::cli::out;
+use crate::server::SPEAKS_TLS;
+
+/// How long a busy server is asked again.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A token that does not show itself.
+#[derive(Clone)]
+pub(super) struct Token(String);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token(..)")
+    }
+}
+
+impl std::str::FromStr for Token {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.trim().to_owned()))
+    }
+}
+
+/// A running server.
+#[derive(Debug)]
+pub(super) struct Server {
+    agent: ureq::Agent,
+    pub(super) url: String,
+    token: Option<Token>,
+}
+
+impl Server {
+    /// Connects to the server at this URL, and sees that it is one of ours. `ca`: the authority of its certificate.
+    pub(super) fn connect(url: &str, token: Option<Token>, ca: Option<&Path>) -> Result<Self, Failure> {
+        let mut tls = ureq::tls::TlsConfig::builder();
+        if let Some(path) = ca {
+            tls = tls.root_certs(authorities(path)?);
+        }
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_connect(Some(Duration::from_secs(2)))
+            .proxy(None)
+            .tls_config(tls.build())
+            .build();
+        let server = Self {
+            agent: config.into(),
+            url: url.trim_end_matches('/').to_owned(),
+            token,
+        };
+        // Something else may listen on that port; it gets no token.
+        match server.get("/", None) {
+            Ok((200, front)) if front.starts_with(b"spanbridge ") => Ok(server),
+            Ok((status, said)) => Err(Failure::Server {
+                url: url.to_owned(),
+                message: match status {
+                    // What a port says to plain HTTP where it speaks TLS.
+                    400 if said.starts_with(SPEAKS_TLS.as_bytes()) => "the server speaks TLS on this port; write https:// in the URL",
+                    404 if is_receiver(&said) => "spanbridge receives OTLP on this port; its API is on another (4319 by default)",
+                    _ => "the server there is not spanbridge",
+                }
+                .to_owned(),
+            }),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Asks again for a while where the bridge says that it is busy.
+    fn get(&self, path: &str, token: Option<&Token>) -> Result<(u16, Vec<u8>), Failure> {
+        let begin = Instant::now();
+        loop {
+            match self.get_once(path, token)? {
+                (503, _) if begin.elapsed() < PATIENCE => std::thread::sleep(Duration::from_secs(1)),
+                answer => return Ok(answer),
+            }
+        }
+    }
+
+    fn get_once(&self, path: &str, token: Option<&Token>) -> Result<(u16, Vec<u8>), Failure> {
+        let Self { agent, url, .. } = self;
+        let fault = |source: ureq::Error| Failure::Server {
+            url: url.clone(),
+            message: explained(source.to_string()),
+        };
+        let mut request = agent.get(format!("{url}{path}"));
+        if let Some(Token(token)) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let mut response = request.call().map_err(fault)?;
+        let body = response.body_mut().with_config().limit(u64::MAX).read_to_vec().map_err(fault)?;
+        Ok((response.status().as_u16(), body))
+    }
+
+    pub(super) fn get_ok(&self, path: &str) -> Result<Option<Vec<u8>>, Failure> {
+        let Self { url, token, .. } = self;
+        match self.get(path, token.as_ref())? {
+            (200, body) => Ok(Some(body)),
+            (401, _) => Err(Failure::Server {
+                url: url.clone(),
+                message: match token {
+                    None => "it requires a token; set SPANBRIDGE_TOKEN to one with the right `read`",
+                    Some(_) => "the token is unknown",
+                }
+                .to_owned(),
+            }),
+            (403, _) => Err(Failure::Server {
+                url: url.clone(),
+                message: "the token lacks the right `read`: add it to the token's `rights` in the server's configuration file, or make \
+                          another token (spanbridge token new --right read)"
+                    .to_owned(),
+            }),
+            (404, _) => Ok(None),
+            (status, body) => Err(Failure::Answer {
+                url: url.clone(),
+                message: format!("{status}: {}", out::shown(&problem(&body), 500)),
+            }),
+        }
+    }
+
+    pub(super) fn unreadable(&self, message: String) -> Failure {
+        let url = self.url.clone();
+        Failure::Answer { url, message }
+    }
+}
+
+/// The words of a bridge that has no answer.
+fn problem(body: &[u8]) -> String {
+    let said: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let words = said.pointer("/error/message").and_then(serde_json::Value::as_str);
+    words.map_or_else(|| String::from_utf8_lossy(body).trim().to_owned(), str::to_owned)
+}
+
+/// Whether a spanbridge listens on this address, on whichever of its ports.
+pub(in crate::cli) fn is_spanbridge(address: &str) -> bool {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(2)))
+        .proxy(None)
+        .build();
+    let asked = ureq::Agent::from(config).get(format!("http://{}/", reached_here(address))).call();
+    let said = asked
+        .ok()
+        .and_then(|mut answer| answer.body_mut().with_config().limit(4_096).read_to_vec().ok());
+    said.is_some_and(|said| said.starts_with(b"spanbridge ") || said.starts_with(SPEAKS_TLS.as_bytes()) || is_receiver(&said))
+}
+
+/// Whether this is what the port for OTLP/HTTP says of a path that it does not have.
+fn is_receiver(said: &[u8]) -> bool {
+    String::from_utf8_lossy(said).contains("OTLP/HTTP takes /v1/traces")
+}
+
+fn authorities(path: &Path) -> Result<ureq::tls::RootCerts, Failure> {
+    let text = std::fs::read(path).map_err(|source| Failure::Read {
+        path: path.to_owned(),
+        source,
+    })?;
+    let found = ureq::tls::parse_pem(&text).filter_map(|item| match item {
+        Ok(ureq::tls::PemItem::Certificate(certificate)) => Some(certificate),
+        _ => None,
+    });
+    Ok(ureq::tls::RootCerts::from(found))
+}

@@ -1,0 +1,222 @@
+//! The parts of an expression, and whether it holds of a run.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use regex::Regex;
+
+use super::field::{self, Field, NumberField, TextField, moment_text};
+use super::quote::quoted;
+use crate::run::Run;
+use crate::span::UnixNanos;
+
+/// Which runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expression {
+    /// Each of these holds.
+    All(Vec<Expression>),
+    /// One of these holds.
+    Any(Vec<Expression>),
+    /// This does not hold.
+    Not(Box<Expression>),
+    /// The run says something of this field.
+    Has(Field),
+    /// The run's text is, or is not, this one.
+    Text(TextField, Sameness, String),
+    /// The run's text fits a pattern.
+    Like(TextField, Pattern),
+    /// The run's status is, or is not, this one.
+    Status(Sameness, Status),
+    /// The run's number stands so to this one.
+    Number(NumberField, Relation, f64),
+    /// The run took so long, in nanoseconds.
+    Duration(Relation, u64),
+    /// The run started then.
+    Start(Relation, UnixNanos),
+}
+
+/// Equal or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sameness {
+    /// `=`
+    Equal,
+    /// `!=`
+    Different,
+}
+
+/// How a number stands to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// `=`
+    Equal,
+    /// `!=`
+    Different,
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    More,
+    /// `>=`
+    AtLeast,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It ended, and its root says no failure.
+    Ok,
+    /// It failed.
+    Error,
+    /// It has not ended.
+    Running,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Self; 3] = [Self::Ok, Self::Error, Self::Running];
+
+    /// The status of a run.
+    #[must_use]
+    pub fn of(run: &Run) -> Self {
+        match (&run.failure, run.ended_at) {
+            (Some(_), _) => Self::Error,
+            (None, None) => Self::Running,
+            (None, Some(_)) => Self::Ok,
+        }
+    }
+
+    /// The word of expressions.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::Running => "running",
+        }
+    }
+}
+
+/// A pattern for whole texts.
+#[derive(Debug, Clone)]
+pub struct Pattern {
+    text: String,
+    regex: Regex,
+}
+
+impl Pattern {
+    /// `*` is any text, `?` is any letter; case does not matter. `None`: it is too large.
+    #[must_use]
+    pub fn new(text: &str) -> Option<Self> {
+        let regex = crate::redact::glob(&format!("(?i){text}")).ok()?;
+        let text = text.to_owned();
+        Some(Self { text, regex })
+    }
+}
+
+impl PartialEq for Pattern {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Expression {
+    /// Whether a run is one of these.
+    #[must_use]
+    pub fn holds(&self, run: &Run) -> bool {
+        match self {
+            Self::All(all) => all.iter().all(|one| one.holds(run)),
+            Self::Any(any) => any.iter().any(|one| one.holds(run)),
+            Self::Not(one) => !one.holds(run),
+            Self::Has(field) => field.is_said(run),
+            Self::Text(field, sameness, wanted) => sameness.holds(&field.values(run), &Cow::Borrowed(wanted.as_str())),
+            Self::Like(field, pattern) => field.values(run).iter().any(|text| pattern.regex.is_match(text)),
+            Self::Status(sameness, wanted) => sameness.holds(&[Status::of(run)], wanted),
+            Self::Number(field, relation, wanted) => relation.holds(&field.values(run), wanted),
+            Self::Duration(relation, wanted) => relation.holds(field::duration(run).as_slice(), wanted),
+            Self::Start(relation, wanted) => relation.holds(&[run.started_at], wanted),
+        }
+    }
+}
+
+impl Sameness {
+    fn holds<T: PartialEq>(self, said: &[T], wanted: &T) -> bool {
+        match self {
+            Self::Equal => said.contains(wanted),
+            Self::Different => !said.is_empty() && !said.contains(wanted),
+        }
+    }
+}
+
+impl Relation {
+    fn holds<T: PartialOrd>(self, said: &[T], wanted: &T) -> bool {
+        match self {
+            Self::Equal => said.contains(wanted),
+            Self::Different => !said.is_empty() && !said.contains(wanted),
+            Self::Less => said.iter().any(|value| value < wanted),
+            Self::AtMost => said.iter().any(|value| value <= wanted),
+            Self::More => said.iter().any(|value| value > wanted),
+            Self::AtLeast => said.iter().any(|value| value >= wanted),
+        }
+    }
+}
+
+impl fmt::Display for Sameness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Equal => "=",
+            Self::Different => "!=",
+        })
+    }
+}
+
+impl fmt::Display for Relation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Equal => "=",
+            Self::Different => "!=",
+            Self::Less => "<",
+            Self::AtMost => "<=",
+            Self::More => ">",
+            Self::AtLeast => ">=",
+        })
+    }
+}
+
+/// As it can be read again; a time that was given as how long ago is a moment.
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::All(list) => joined(f, list, " and "),
+            Self::Any(list) => joined(f, list, " or "),
+            Self::Not(one) => {
+                f.write_str("not ")?;
+                operand(f, one)
+            }
+            Self::Has(field) => write!(f, "has({field})"),
+            Self::Text(field, sameness, value) => write!(f, "{field} {sameness} {}", quoted(value)),
+            Self::Like(field, pattern) => write!(f, "{field} ~ {}", quoted(&pattern.text)),
+            Self::Status(sameness, status) => write!(f, "status {sameness} {}", status.name()),
+            Self::Number(field, relation, value) => write!(f, "{field} {relation} {value}"),
+            Self::Duration(relation, nanos) => write!(f, "duration {relation} {}", field::duration_text(*nanos)),
+            Self::Start(relation, at) => write!(f, "start {relation} {}", moment_text(*at)),
+        }
+    }
+}
+
+fn joined(f: &mut fmt::Formatter<'_>, list: &[Expression], between: &str) -> fmt::Result {
+    for (at, one) in list.iter().enumerate() {
+        if at > 0 {
+            f.write_str(between)?;
+        }
+        operand(f, one)?;
+    }
+    Ok(())
+}
+
+fn operand(f: &mut fmt::Formatter<'_>, one: &Expression) -> fmt::Result {
+    match one {
+        Expression::All(_) | Expression::Any(_) => write!(f, "({one})"),
+        _ => write!(f, "{one}"),
+    }
+}

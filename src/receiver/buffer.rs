@@ -1,0 +1,35 @@
+//! How a buffer grows whose length the sender announces.
+
+/// At most this much memory is taken for bytes that are announced but have not come; most requests are smaller.
+const TRUSTED: usize = 4 << 20;
+
+/// The new size of a buffer of `now` bytes that must hold `needed`. `told`: the announced number of bytes.
+pub(super) fn room(now: usize, needed: usize, told: Option<usize>) -> usize {
+    let doubled = now.saturating_mul(2);
+    match told {
+        Some(told) if told >= needed => needed.max(told.min(doubled.max(TRUSTED))),
+        _ => needed.max(doubled),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{TRUSTED, room};
+
+    #[test]
+    fn memory_for_what_is_announced_comes_with_the_bytes() {
+        const MIB: usize = 1 << 20;
+        assert_eq!(room(0, 100, Some(3 * MIB)), 3 * MIB);
+        assert_eq!(room(0, 100, Some(64 * MIB)), TRUSTED);
+        assert_eq!(room(TRUSTED, TRUSTED + 1, Some(64 * MIB)), 2 * TRUSTED);
+        assert_eq!(room(32 * MIB, 32 * MIB + 1, Some(40 * MIB)), 40 * MIB);
+    }
+
+    #[test]
+    fn memory_for_what_is_not_announced_doubles() {
+        assert_eq!(room(0, 100, None), 100);
+        assert_eq!(room(100, 150, None), 200);
+        assert_eq!(room(100, 150, Some(120)), 200, "more came than was told");
+        assert_eq!(room(100, 1_000, Some(120)), 1_000);
+    }
+}

@@ -1,0 +1,107 @@
+//! The receiver: the store that it writes to, and what all requests share.
+
+use std::num::NonZero;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use tokio::sync::{Semaphore, watch};
+
+use super::admission::Budget;
+use super::cors::Cors;
+use super::counters::Counters;
+use super::health::OpenWatches;
+use super::limits::Limits;
+use crate::redact::Redaction;
+use crate::store::Append;
+
+/// Takes export requests and puts them into a store.
+#[derive(Debug)]
+pub struct Receiver {
+    pub(super) store: Arc<dyn Append>,
+    pub(super) session_keys: Vec<String>,
+    /// Whether metrics are stored, because a destination takes them. Otherwise they are only counted.
+    pub(super) keeps_metrics: bool,
+    pub(super) limits: Limits,
+    pub(super) cors: Cors,
+    pub(super) budget: Arc<Budget>,
+    /// Limits the requests that are processed on other threads.
+    pub(super) aside: Arc<Semaphore>,
+    pub(super) counters: Arc<Counters>,
+    pub(super) redaction: Arc<Redaction>,
+    pub(super) serving: watch::Sender<bool>,
+    pub(super) watches: OpenWatches,
+}
+
+impl Receiver {
+    /// A receiver in front of a store. `session_keys` are the attribute keys that name a session, best first.
+    #[must_use]
+    pub fn new(store: Arc<dyn Append>, session_keys: Vec<String>, limits: Limits) -> Self {
+        Self {
+            store,
+            session_keys,
+            keeps_metrics: false,
+            limits,
+            cors: Cors::default(),
+            budget: Arc::new(Budget::new(limits.in_flight_bytes)),
+            aside: Arc::new(Semaphore::new(available_parallelism().map_or(2, NonZero::get).max(2))),
+            counters: Arc::default(),
+            redaction: Arc::default(),
+            serving: watch::Sender::new(true),
+            watches: OpenWatches::default(),
+        }
+    }
+
+    /// A receiver in front of another store of the same process. Limits, counters, redaction and the rest are shared.
+    #[must_use]
+    pub fn beside(&self, store: Arc<dyn Append>) -> Self {
+        Self {
+            store,
+            session_keys: self.session_keys.clone(),
+            keeps_metrics: false,
+            limits: self.limits,
+            cors: self.cors.clone(),
+            budget: Arc::clone(&self.budget),
+            aside: Arc::clone(&self.aside),
+            counters: Arc::clone(&self.counters),
+            redaction: Arc::clone(&self.redaction),
+            serving: self.serving.clone(),
+            watches: self.watches.clone(),
+        }
+    }
+
+    /// Stores metrics, or counts them only.
+    #[must_use]
+    pub fn keeping_metrics(self, keeps_metrics: bool) -> Self {
+        Self { keeps_metrics, ..self }
+    }
+
+    /// Allows these web pages to send.
+    #[must_use]
+    pub fn with_cors(self, cors: Cors) -> Self {
+        Self { cors, ..self }
+    }
+
+    /// The redaction of requests before they are stored.
+    #[must_use]
+    pub fn redaction(&self) -> &Redaction {
+        &self.redaction
+    }
+
+    /// What was counted since the start.
+    #[must_use]
+    pub fn counters(&self) -> Arc<Counters> {
+        Arc::clone(&self.counters)
+    }
+
+    /// Bytes of requests in work.
+    #[must_use]
+    pub fn in_flight_bytes(&self) -> usize {
+        self.budget.in_flight()
+    }
+
+    /// Rejects all further requests, with a hint to retry.
+    pub fn shut(&self) {
+        self.budget.shut();
+        self.serving.send_replace(false);
+    }
+}

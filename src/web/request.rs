@@ -1,0 +1,70 @@
+//! What a request says.
+
+use std::convert::Infallible;
+
+use axum::extract::{FromRequestParts, Path};
+use axum::response::Response;
+use http::request::Parts;
+use hyper::Uri;
+use hyper::header::ACCEPT;
+use serde::de::DeserializeOwned;
+
+use super::delivery::SlowClient;
+use super::reply::Problem;
+
+/// What a path says.
+#[derive(Debug)]
+pub struct Named<T>(
+    /// Its parts, decoded.
+    pub T,
+);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Named<T> {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Response> {
+        let Path(named) = Path::from_request_parts(parts, state)
+            .await
+            .map_err(|_| Problem::invalid("the path is not UTF-8").reply())?;
+        Ok(Self(named))
+    }
+}
+
+/// What is asked for.
+#[derive(Debug)]
+pub(super) struct Asked {
+    uri: Uri,
+    accept: Option<String>,
+    pub(super) slow: SlowClient,
+}
+
+impl<S: Sync> FromRequestParts<S> for Asked {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+        Ok(Self {
+            uri: parts.uri.clone(),
+            accept: accept.map(str::to_owned),
+            slow: parts.extensions.get().cloned().unwrap_or_default(),
+        })
+    }
+}
+
+impl Asked {
+    pub(super) fn query(&self) -> &str {
+        self.uri.query().unwrap_or_default()
+    }
+
+    /// Whether one document a line is asked for.
+    pub(super) fn accepts_lines(&self) -> bool {
+        let types = self.accept.iter().flat_map(|accept| accept.split(','));
+        let mut essences = types.map(|one| one.split(';').next().unwrap_or_default().trim().to_ascii_lowercase());
+        essences.any(|essence| {
+            matches!(
+                essence.as_str(),
+                "application/x-ndjson" | "application/ndjson" | "application/jsonl"
+            )
+        })
+    }
+}

@@ -1,0 +1,159 @@
+//! What answers questions about one store, by threads of its own.
+
+use std::fmt;
+use std::sync::Arc;
+
+use axum::body::Body;
+use hyper::Response;
+use tokio::sync::oneshot;
+
+use super::answer::Answer;
+use super::blocks::ledger::Ledger;
+use super::delivery::Delivery;
+use super::readers::{self, Readers};
+use super::reply::{Outcome, Problem};
+use super::request::Asked;
+use crate::access::Denied;
+use crate::documents::Vocabulary;
+use crate::formats::Options;
+use crate::formats::openreward::limits::Limits;
+use crate::store::Store;
+
+/// Answers questions about a store.
+pub struct Web {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) vocabulary: Arc<Vocabulary>,
+    pub(super) organization: String,
+    pub(super) metrics: Metrics,
+    pub(super) options: Options,
+    pub(super) readers: Arc<Readers>,
+    pub(super) ledger: Arc<Ledger>,
+}
+
+/// Gives the text of `/metrics`.
+pub type Metrics = Arc<dyn Fn() -> String + Send + Sync>;
+
+impl fmt::Debug for Web {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Web").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+impl Web {
+    /// The read side of the store of one project of this organization.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>, vocabulary: Arc<Vocabulary>, organization: &str, metrics: Metrics, readers: Arc<Readers>) -> Self {
+        Self {
+            ledger: Arc::new(Ledger::new(Arc::clone(&store), Limits::default())),
+            store,
+            vocabulary,
+            organization: organization.to_owned(),
+            metrics,
+            options: Options::default(),
+            readers,
+        }
+    }
+
+    /// Choices for documents that a request does not make itself.
+    #[must_use]
+    pub fn with_options(self, options: Options) -> Self {
+        let ledger = Ledger::new(Arc::clone(&self.store), Limits::from_options(&options));
+        Self {
+            options,
+            ledger: Arc::new(ledger),
+            ..self
+        }
+    }
+
+    pub(super) fn is_of(&self, organization: &str) -> Result<(), Problem> {
+        if organization == self.organization {
+            return Ok(());
+        }
+        Err(Problem::not_found(format!(
+            "there is no organization {organization}; spans belong to {}",
+            self.organization
+        )))
+    }
+
+    /// Refuses a request that may not have what it asks for.
+    #[must_use]
+    pub fn refuse(denied: &Denied) -> Response<Body> {
+        Problem::denied(denied).reply()
+    }
+
+    /// Refuses a request whose head is larger than allowed.
+    #[must_use]
+    pub fn too_large_head(message: String) -> Response<Body> {
+        Problem::head(message).reply()
+    }
+
+    /// Refuses a request for a name that is not this machine's.
+    #[must_use]
+    pub fn foreign_host(message: String) -> Response<Body> {
+        Problem::forbidden(message).reply()
+    }
+
+    /// Answers by a thread of those that read.
+    pub(super) async fn read(
+        self: Arc<Self>,
+        asked: Asked,
+        read: impl FnOnce(&Self, &Asked, &mut Answer) -> Outcome + Send + 'static,
+    ) -> Response<Body> {
+        self.answer(asked, read).await.unwrap_or_else(|problem| problem.reply())
+    }
+
+    async fn answer(
+        self: Arc<Self>,
+        asked: Asked,
+        read: impl FnOnce(&Self, &Asked, &mut Answer) -> Outcome + Send + 'static,
+    ) -> Result<Response<Body>, Problem> {
+        let slow = asked.slow.clone();
+        let readers = Arc::clone(&self.readers);
+        let permit = readers.thread().await?;
+        let delivery = Delivery::new(&readers);
+        let (head, answered) = oneshot::channel();
+        let mut answer = Answer::new(&readers, &delivery, head);
+        let making = Making(Arc::clone(&delivery));
+        let waiting = Waiting(Some(Arc::clone(&delivery)));
+        // A thread of its own: no reader may keep a receiver's thread, or the process at its end.
+        let thread = std::thread::Builder::new().name("read".to_owned()).spawn(move || {
+            let _held = (permit, making);
+            let outcome = read(&self, &asked, &mut answer);
+            answer.end(outcome);
+        });
+        thread.map_err(|_| Problem::refused(readers::Refusal::Busy))?;
+        let response = tokio::select! {
+            response = answered => response.map_err(|_| Problem::internal("the response could not be made"))?,
+            () = readers.stopping() => return Err(Problem::refused(readers::Refusal::Cancelled)),
+        };
+        waiting.end();
+        tokio::spawn(delivery.watch(slow));
+        Ok(response)
+    }
+}
+
+/// A thread that makes an answer: also where it ends in a panic, the answer ends.
+struct Making(Arc<Delivery>);
+
+impl Drop for Making {
+    fn drop(&mut self) {
+        self.0.abandon();
+    }
+}
+
+/// A client that waits for the head of an answer. Dropped: it is gone.
+struct Waiting(Option<Arc<Delivery>>);
+
+impl Waiting {
+    fn end(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        if let Some(delivery) = &self.0 {
+            delivery.leave();
+        }
+    }
+}
