@@ -5,8 +5,8 @@ use opentelemetry::{Array, Key, KeyValue, StringValue, Value};
 use serde_json::Value as Json;
 
 use super::convert;
-use super::plan::{List, Role};
 use super::record::Failed;
+use super::role::{List, Role};
 use super::words::{Meaning, key_of, kind_of_word};
 use super::write::plain;
 use crate::dialect::{Codec, Field, messages};
@@ -82,7 +82,7 @@ impl<F: FnMut(KeyValue)> Out<F> {
         }
     }
 
-    pub(super) fn push(&mut self, key: Key, value: Value) {
+    fn push(&mut self, key: Key, value: Value) {
         (self.push)(KeyValue::new(key, value));
     }
 
@@ -148,7 +148,7 @@ impl<F: FnMut(KeyValue)> Out<F> {
     }
 
     /// Under the key that a short word stands for.
-    pub(super) fn under(&mut self, target: &'static str, value: Value, codec: Codec) {
+    fn under(&mut self, target: &'static str, value: Value, codec: Codec) {
         if codec == Codec::Json && is_json(&value) {
             match target {
                 "input.value" => self.push("input.mime_type".into(), "application/json".into()),
