@@ -5,9 +5,9 @@ use opentelemetry::{Key, KeyValue};
 use serde_json::Value as Json;
 
 use super::convert;
-use super::out::{Ended, Out};
-use super::record::{Failed, Record};
+use super::record::{Outcome, Record};
 use super::role::List;
+use super::span_contents::SpanContents;
 use super::span_traits::{SpanTraits, dynamic_role};
 use super::words::words;
 use super::write::OpenInferenceWriter;
@@ -57,11 +57,7 @@ fn finish(mut record: Record) -> Finished {
     } else if let Some(word) = traits.unknown_kind {
         attributes.push(KeyValue::new("openinference.span.kind", word));
     }
-    let mut out = Out::new(
-        |pair| attributes.push(pair),
-        std::mem::take(&mut more.failure),
-        traits.kind.is_some(),
-    );
+    let mut contents = SpanContents::new(attributes, std::mem::take(&mut more.outcome), traits.kind.is_some());
     let only_declared = more.attributes.is_empty();
     let mut name = None;
     for (field, value) in plan.fields.iter().zip(record.values) {
@@ -69,14 +65,15 @@ fn finish(mut record: Record) -> Finished {
             if field.name == "otel.name" {
                 name = Some(value.as_str().into_owned());
             }
-            out.take(Key::from_static_str(field.name), field.role, value, kind);
+            contents.take(Key::from_static_str(field.name), field.role, value, kind);
         }
     }
     for pair in more.attributes {
         let role = dynamic_role(pair.key.as_str());
-        out.take(pair.key, role, pair.value, kind);
+        contents.take(pair.key, role, pair.value, kind);
     }
-    let Ended { lists, event, mut status } = out.end();
+    let (mut status, event) = contents.status();
+    let SpanContents { mut attributes, lists, .. } = contents;
     // Which declared fields may share a key is known; a short word and a key that was not declared may always.
     if plan.clash || traits.shorts && !only_declared {
         dedupe(&mut attributes);
@@ -143,7 +140,7 @@ fn dedupe(attributes: &mut Vec<KeyValue>) {
 }
 
 /// Reads a span of another dialect with the reader's tables and writes it in OpenInference, beside what it has.
-fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Option<Kind>, failure: &mut Failed) {
+fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Option<Kind>, outcome: &mut Outcome) {
     let operation = crate::dialect::read(words().registry(), span, &[]).operation;
     if kind.is_none() {
         let mut words = Vec::with_capacity(2);
@@ -153,8 +150,8 @@ fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Opt
     if matches!(operation.kind, Kind::Plain | Kind::Unknown) {
         return;
     }
-    if let (Some(why), Failed::NotSaid) = (&operation.failure, &*failure) {
-        failure.set(why.message.clone().or_else(|| why.error_type.clone()).unwrap_or_default());
+    if let (Some(why), Outcome::Unset) = (&operation.failure, &*outcome) {
+        outcome.fail(why.message.clone().or_else(|| why.error_type.clone()).unwrap_or_default());
     }
     OpenInferenceWriter::new(attributes).operation(*operation);
 }

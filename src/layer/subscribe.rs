@@ -154,7 +154,7 @@ where
                 record.event(name, attributes);
             }
             if exception || failed {
-                record.more().failure.set(error.or(message).unwrap_or_default());
+                record.more().outcome.fail(error.or(message).unwrap_or_default());
             }
         }
     }
