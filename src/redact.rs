@@ -112,13 +112,13 @@ pub enum RuleFault {
     /// The expression cannot be read.
     #[error("has a value that is not a regular expression: {what}")]
     Expression {
-        /// The last words of what the library says.
+        /// The end of the library's message.
         what: String,
     },
     /// It would put a mask between any two letters.
     #[error("has a value that matches the empty text")]
     Everywhere,
-    /// Counters are told apart by name.
+    /// Each rule has a counter of its name.
     #[error("has the name of another rule")]
     Name,
     /// A hash that anybody can compute of every phone number hides nothing.

@@ -3,15 +3,44 @@
 
 mod layer_support;
 
+use std::cell::RefCell;
+
 use layer_support::{Kept, provider, run, run_with};
 use opentelemetry::Value;
 use opentelemetry::trace::{Status, TracerProvider as _};
+use opentelemetry_sdk::trace::SdkTracerProvider;
 use serde_json::json;
 use spanbridge::layer::{Privacy, SpanExt as _};
 use spanbridge::operation::{Kind, Message, Role};
-use tracing::{Level, info_span, instrument};
+use tracing::{Dispatch, Level, Span, info_span, instrument};
 use tracing_subscriber::Registry;
 use tracing_subscriber::layer::SubscriberExt as _;
+
+/// A thread's values are dropped when it ends, the youngest first: a span in an old one closes after all others are gone.
+#[test]
+fn a_span_in_a_thread_local_keeps_what_was_recorded() {
+    thread_local! {
+        static RUN: RefCell<Option<Span>> = const { RefCell::new(None) };
+    }
+    let kept = Kept::default();
+    // The SDK's simple processor has such a value of its own, and panics without it.
+    let provider = SdkTracerProvider::builder().with_batch_exporter(kept.clone()).build();
+    let layer = spanbridge::layer().with_tracer(provider.tracer("test"));
+    let dispatch = Dispatch::new(Registry::default().with(layer));
+    let thread = std::thread::spawn(move || {
+        RUN.set(None);
+        tracing::dispatcher::with_default(&dispatch, || {
+            RUN.set(Some(info_span!("run", question = tracing::field::Empty)));
+            info_span!("step", detail = ?"first").in_scope(|| ());
+            RUN.with_borrow(|run| {
+                run.as_ref().unwrap().record("question", "Oslo?");
+            });
+        });
+    });
+    thread.join().unwrap();
+    provider.force_flush().unwrap();
+    assert_eq!(kept.span("run").text("question"), "Oslo?");
+}
 
 #[test]
 fn every_number_is_a_number() {

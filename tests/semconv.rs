@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use spanbridge::dialect::rule::{Condition, InverseRule, List, Text};
-use spanbridge::dialect::{Place, Rule, file};
+use spanbridge::dialect::{Location, Rule, file};
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -73,16 +73,16 @@ fn condition(when: &Condition) -> String {
     )
 }
 
-fn place(place: &Place) -> String {
-    match place {
-        Place::Span => "Place::Span".to_owned(),
-        Place::Suffix => "Place::Suffix".to_owned(),
-        Place::Resource => "Place::Resource".to_owned(),
-        Place::Name => "Place::Name".to_owned(),
-        Place::Event(name) => format!("Place::Event({name:?})"),
-        Place::Log(name) => format!("Place::Log({name:?})"),
-        Place::LogNear(name) => format!("Place::LogNear({name:?})"),
-        Place::LogScope(name) => format!("Place::LogScope({name:?})"),
+fn location(location: &Location) -> String {
+    match location {
+        Location::Span => "Location::Span".to_owned(),
+        Location::Suffix => "Location::Suffix".to_owned(),
+        Location::Resource => "Location::Resource".to_owned(),
+        Location::Name => "Location::Name".to_owned(),
+        Location::Event(name) => format!("Location::Event({name:?})"),
+        Location::Log(name) => format!("Location::Log({name:?})"),
+        Location::LogNear(name) => format!("Location::LogNear({name:?})"),
+        Location::LogScope(name) => format!("Location::LogScope({name:?})"),
     }
 }
 
@@ -93,11 +93,11 @@ fn table(rules: &[Rule]) -> String {
     for rule in rules {
         writeln!(
             out,
-            "    Rule {{ dialect: {:?}, key: {:?}, prefix: {}, place: {}, field: Field::{}, codec: Codec::{}, rank: {}, when: {}, paths: {}, values: {} }},",
+            "    Rule {{ dialect: {:?}, key: {:?}, prefix: {}, location: {}, field: Field::{}, codec: Codec::{}, rank: {}, when: {}, paths: {}, values: {} }},",
             rule.dialect,
             rule.key,
             rule.prefix,
-            place(&rule.place),
+            location(&rule.location),
             rule.field.variant(),
             rule.codec.variant(),
             rule.rank,
@@ -136,7 +136,7 @@ const PRELUDE: &str = "//! Rules of the dialects in `semconv/`, one file a diale
 // Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
 
 mod prelude {
-    pub(super) use crate::dialect::rule::{Codec, Condition, Field, InverseRule, Place, Rule};
+    pub(super) use crate::dialect::rule::{Codec, Condition, Field, InverseRule, Location, Rule};
     pub(super) use crate::operation::Kind;
 }
 

@@ -6,7 +6,7 @@ mod support;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 use spanbridge::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
-use spanbridge::dialect::{Place, Registry, Rule, read};
+use spanbridge::dialect::{Location, Registry, Rule, read};
 use spanbridge::operation::{Kind, Message, Operation, Part, Recorded, Role, ToolCall, ToolUse};
 use spanbridge::span::{Span, SpanId, TraceId};
 
@@ -33,7 +33,7 @@ fn written(writer: &AttributeWriter, original: &Span, operation: &Operation) -> 
 /// Attributes that no rule knows, whatever else stands on the span.
 fn without_known_keys(registry: &Registry, mut operation: Operation) -> Operation {
     let knows = |key: &str| {
-        let fits = |rule: &&Rule| rule.place == Place::Span && if rule.prefix { key.starts_with(rule.key) } else { key == rule.key };
+        let fits = |rule: &&Rule| rule.location == Location::Span && if rule.prefix { key.starts_with(rule.key) } else { key == rule.key };
         registry.rules().iter().any(|rule| fits(&rule))
     };
     operation.unmapped.retain(|key, _| !knows(key));

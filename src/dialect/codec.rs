@@ -1,6 +1,7 @@
 //! How values are written on the wire, opened.
 
-mod spoken;
+mod client_messages;
+mod empty;
 
 use serde_json::{Map, Value};
 
@@ -11,7 +12,8 @@ use super::texts::Opened;
 use super::{cut, flat, normalize, words};
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
-use spoken::{bracketed_texts, message_of_event, tool_marks, vercel_output};
+use client_messages::{bracketed_texts, message_of_event, tool_marks, vercel_output};
+use empty::is_empty;
 
 /// A value opened.
 #[derive(Debug, Clone)]
@@ -178,21 +180,7 @@ fn useful(rule: &Rule, mut value: Value) -> Option<Decoded> {
     if rule.field == super::rule::Field::Parameter && value.as_str() == Some("Not set") {
         return None;
     }
-    (!is_empty(&value) || keeps_empty(rule.field) && value.is_string()).then_some(Decoded::Value(value))
-}
-
-fn is_empty(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::String(text) => text.is_empty() || normalize::is_withheld(text),
-        _ => false,
-    }
-}
-
-/// Fields of which an empty text is a value like any other.
-pub(super) fn keeps_empty(field: super::rule::Field) -> bool {
-    use super::rule::Field;
-    matches!(field, Field::StateOldValue | Field::StateNewValue | Field::InterruptResponse)
+    (!is_empty(&value) || rule.field.keeps_empty() && value.is_string()).then_some(Decoded::Value(value))
 }
 
 fn text_of(raw: &Raw<'_>) -> Option<String> {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::band::Band;
 use super::registry::Registry;
-use super::rule::{Codec, Condition, Field, InverseRule, List, Place, Rule, Text};
+use super::rule::{Codec, Condition, Field, InverseRule, List, Location, Rule, Text};
 use crate::operation::Kind;
 
 /// Why a registry file cannot be used.
@@ -315,13 +315,13 @@ impl Source<'_> {
         let field = Field::from_word(&text.field).ok_or_else(|| format!("no such field: {}", text.field))?;
         let codec = text.codec.as_deref().unwrap_or("text");
         let codec = Codec::from_word(codec).ok_or_else(|| format!("no such codec: {codec}"))?;
-        let place = place(text.place.as_deref().unwrap_or("span"))?;
+        let location = location(text.place.as_deref().unwrap_or("span"))?;
         let key = text.key.unwrap_or_else(|| entry.to_owned());
         let (key, prefix) = key.strip_suffix('*').map_or((key.clone(), false), |start| (start.to_owned(), true));
-        let (key, place) = match key.strip_prefix("*.") {
-            Some(end) if place == Place::Span => (end.trim_end_matches('.').to_owned(), Place::Suffix),
+        let (key, location) = match key.strip_prefix("*.") {
+            Some(end) if location == Location::Span => (end.trim_end_matches('.').to_owned(), Location::Suffix),
             Some(_) => return Err(format!("only keys of span attributes begin with `*.`: {key}")),
-            None => (key, place),
+            None => (key, location),
         };
         let kinds = text
             .when
@@ -334,7 +334,7 @@ impl Source<'_> {
             dialect: leak(self.dialect.to_owned()),
             key: leak(key),
             prefix,
-            place,
+            location,
             field,
             codec,
             rank: self.rank(text.rank)?,
@@ -367,7 +367,7 @@ impl Registry {
 }
 
 fn inverse(rule: Rule, mark: WriteText) -> Result<Option<InverseRule>, String> {
-    if rule.place != Place::Span {
+    if rule.location != Location::Span {
         return Err("write: only attributes of spans are written".to_owned());
     }
     let of_name = |word: &String| Kind::from_name(word).ok_or_else(|| format!("no such kind: {word}"));
@@ -390,15 +390,15 @@ fn inverse(rule: Rule, mark: WriteText) -> Result<Option<InverseRule>, String> {
     }))
 }
 
-fn place(word: &str) -> Result<Place, String> {
+fn location(word: &str) -> Result<Location, String> {
     Ok(match word.split_once(':') {
-        None if word == "span" => Place::Span,
-        None if word == "resource" => Place::Resource,
-        None if word == "name" => Place::Name,
-        Some(("event", name)) => Place::Event(leak(name.to_owned())),
-        Some(("log", name)) => Place::Log(leak(name.to_owned())),
-        Some(("log_near", name)) => Place::LogNear(leak(name.to_owned())),
-        Some(("log_scope", name)) => Place::LogScope(leak(name.to_owned())),
+        None if word == "span" => Location::Span,
+        None if word == "resource" => Location::Resource,
+        None if word == "name" => Location::Name,
+        Some(("event", name)) => Location::Event(leak(name.to_owned())),
+        Some(("log", name)) => Location::Log(leak(name.to_owned())),
+        Some(("log_near", name)) => Location::LogNear(leak(name.to_owned())),
+        Some(("log_scope", name)) => Location::LogScope(leak(name.to_owned())),
         _ => return Err(format!("no such place: {word}")),
     })
 }

@@ -37,12 +37,15 @@ impl Node {
     }
 }
 
+/// Keys have a dozen segments at most. What comes behind so many stays one name: the tree is walked by recursion.
+const DEEPEST: usize = 64;
+
 /// The tree that these keys (after the prefix) span. Gaps between indices close up.
 pub(super) fn tree<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a AnyValue)>) -> Value {
     let mut root = Node::default();
     for (key, value) in pairs {
         let mut node = &mut root;
-        for segment in key.split('.') {
+        for segment in key.splitn(DEEPEST, '.') {
             node = node.children.get_or_insert_with(segment, Node::default);
         }
         node.value = Some(value.to_json());
@@ -69,5 +72,12 @@ mod tests {
         let value = tree([("10.message.role", &one), ("2.message.content", &two)]);
         assert_eq!(value.to_string(), r#"[{"message":{"content":2}},{"message":{"role":"a"}}]"#);
         assert_eq!(count(["0.a", "0.b", "7"]), 2);
+    }
+
+    #[test]
+    fn a_key_of_any_depth_is_read() {
+        let key = ".a".repeat(1_000_000);
+        let value = tree([(key.as_str(), &AnyValue::from("deep"))]);
+        assert!(value.to_string().contains(r#".a.a":"deep"}"#), "the rest of the key is one name");
     }
 }

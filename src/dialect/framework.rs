@@ -1,6 +1,5 @@
 //! Which framework an agent is built with, by the table of `semconv/frameworks.yaml`.
 
-use super::generated::frameworks::FRAMEWORKS;
 use super::rule::{List, Text, fits};
 use crate::span::Span;
 
@@ -20,12 +19,6 @@ pub struct Framework {
 }
 
 impl Framework {
-    /// The framework that recorded a span, or whose calls it records; `None` if no line of the table holds.
-    #[must_use]
-    pub fn of(span: &Span) -> Option<&'static Self> {
-        FRAMEWORKS.iter().find(|line| line.holds(span))
-    }
-
     /// Whether nothing but a provider's package is known.
     #[must_use]
     pub fn is_custom(&self) -> bool {
@@ -38,7 +31,7 @@ impl Framework {
         Some(span.scope.version.as_str()).filter(|version| self.has_version && !version.is_empty())
     }
 
-    fn holds(&self, span: &Span) -> bool {
+    pub(super) fn holds(&self, span: &Span) -> bool {
         let has_key = |pattern: &Text| span.attributes.iter().any(|(key, _)| fits(pattern, key));
         let has_value = |(key, pattern): &(Text, Text)| span.attributes.text(key).is_some_and(|value| fits(pattern, value));
         self.scopes.iter().any(|pattern| fits(pattern, &span.scope.name))

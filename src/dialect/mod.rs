@@ -6,6 +6,8 @@
 
 #[cfg(feature = "server")]
 pub mod band;
+mod built_in;
+mod child_result;
 mod codec;
 pub(crate) mod constructor;
 mod cut;
@@ -14,6 +16,7 @@ pub mod file;
 mod flat;
 pub mod framework;
 pub mod generated;
+mod interrupt;
 pub mod messages;
 mod normalize;
 mod plan;
@@ -23,14 +26,16 @@ mod read;
 mod registry;
 mod result;
 pub mod rule;
+mod rule_index;
 mod texts;
 mod words;
 pub mod write;
 mod write_field;
 
+pub use child_result::ChildResult;
 pub use framework::Framework;
+pub(crate) use interrupt::interrupt_prompt;
 pub(crate) use read::take;
-pub use read::{ChildResult, Read, kind, read};
+pub use read::{Read, kind, read};
 pub use registry::Registry;
-pub use rule::{Codec, Condition, Field, Place, Rule};
-pub(crate) use write_field::interrupt_prompt;
+pub use rule::{Codec, Condition, Field, Location, Rule};

@@ -5,9 +5,9 @@ use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use super::registry::Registry;
 use super::rule::{Codec, Condition, Field, Rule};
-use crate::hash::{HashMap, HashSet};
+use super::rule_index::RuleIndex;
+use crate::hash::{HashMap, HashSet, Keyed};
 use crate::operation::Kind;
 use crate::span::Span;
 
@@ -38,7 +38,7 @@ pub(super) struct Plan {
 pub(super) struct KindPlan {
     /// Numbers of the plan's looks.
     looks: Vec<u32>,
-    /// JSON texts that rules look into.
+    /// JSON texts that rules look into, by place.
     pub(super) texts: Vec<JsonText>,
     /// Places that no rule reads whatever the span's values and name are.
     pub(super) maybe_unmapped: Vec<usize>,
@@ -55,7 +55,7 @@ pub(super) struct JsonText {
 /// One rule that looks at one place.
 #[derive(Debug)]
 pub(super) struct Look {
-    /// The rule's number in the registry.
+    /// The rule's number in the [`RuleIndex`].
     pub(super) rule: usize,
     pub(super) source: Source,
     pub(super) turn: Turn,
@@ -110,8 +110,8 @@ impl Plan {
 
     /// What holds for this kind.
     #[expect(clippy::indexing_slicing, reason = "there is one for each kind")]
-    pub(super) fn of_kind(&self, registry: &Registry, kind: Kind, of_unknown: bool) -> &KindPlan {
-        self.of_kinds[usize::from(of_unknown)][kind as usize].get_or_init(|| KindPlan::new(self, registry, kind, of_unknown))
+    pub(super) fn of_kind(&self, rules: &RuleIndex, kind: Kind, of_unknown: bool) -> &KindPlan {
+        self.of_kinds[usize::from(of_unknown)][kind as usize].get_or_init(|| KindPlan::new(self, rules, kind, of_unknown))
     }
 
     /// What looks at an operation of this kind, by field and rank.
@@ -139,7 +139,7 @@ impl Plan {
             && self.keys.iter().zip(span.attributes.iter()).all(|(key, (have, _))| key == have)
     }
 
-    fn new(registry: &Registry, span: &Span) -> Self {
+    fn new(rules: &RuleIndex, span: &Span) -> Self {
         let keys: Vec<String> = span.attributes.iter().map(|(key, _)| key.clone()).collect();
         let mut turns: HashMap<&str, usize> = HashMap::default();
         let mut places: Vec<usize> = Vec::with_capacity(keys.len());
@@ -154,33 +154,31 @@ impl Plan {
         }
         let place_of = |key: &str| turns.get(key).and_then(|turn| places.get(*turn)).copied();
         let mut looks: Vec<Look> = Vec::new();
-        let mut groups: Vec<(usize, Option<&str>, Vec<Member>)> = Vec::new();
+        // The members of each rule for a prefix, and of each rule for a list's ending and that list.
+        let mut groups: Keyed<(usize, Option<&str>), Vec<Member>> = Keyed::default();
         for (place, key) in places.iter().filter_map(|place| Some((*place, keys.get(*place)?))) {
-            for (index, rule) in registry.exact(key) {
+            for (index, rule) in rules.exact(key) {
                 let mime = (rule.codec == Codec::ByMime)
                     .then(|| key.rsplit_once('.'))
                     .flatten()
                     .and_then(|(group, _)| place_of(&format!("{group}.mime_type")));
                 looks.push(Look::new(index, rule, Source::Attribute { place, mime }));
             }
-            for (index, rule) in registry.prefixed(key) {
+            for (index, rule) in rules.prefixed(key) {
                 let member = Member {
                     place,
                     prefix: rule.key.len(),
                 };
-                match groups.iter_mut().find(|(have, ..)| *have == index) {
-                    Some((.., members)) => members.push(member),
-                    None => groups.push((index, None, vec![member])),
-                }
+                groups.get_or_insert_with(&(index, None), Vec::new).push(member);
             }
-            let (suffixed, before_index) = registry.suffixed(key);
+            let (suffixed, before_index) = rules.suffixed(key);
             for (index, rule) in suffixed {
                 let Some(before) = before_index else {
                     // A dialect that asks this key for the kind has had its say.
                     let known = |(_, rule): (usize, &Rule)| rule.field == Field::Kind && rule.when.holds_for_keys(span);
-                    let foreign = !registry.knows_head(key);
+                    let foreign = !rules.knows_head(key);
                     // Its other keys make an operation of a span only where no dialect has such keys.
-                    let marks = rule.has_words() && !registry.exact(key).any(known) || foreign;
+                    let marks = rule.has_words() && !rules.exact(key).any(known) || foreign;
                     if rule.field != Field::Kind || marks {
                         let look = Look::new(index, rule, Source::Attribute { place, mime: None });
                         looks.push(look.with_foreign(foreign));
@@ -189,16 +187,13 @@ impl Plan {
                 };
                 let list = key.get(..before);
                 let member = Member { place, prefix: before + 1 };
-                match groups.iter_mut().find(|(have, of, _)| *have == index && *of == list) {
-                    Some((.., members)) => members.push(member),
-                    None => groups.push((index, list, vec![member])),
-                }
+                groups.get_or_insert_with(&(index, list), Vec::new).push(member);
             }
         }
         let mut members: Vec<Member> = Vec::new();
-        for (index, list, group) in groups {
-            let Some(rule) = registry.rule(index) else { continue };
-            let foreign = list.is_some_and(|list| !registry.knows_head(list));
+        for ((index, list), group) in groups.into_list() {
+            let Some(rule) = rules.rule(index) else { continue };
+            let foreign = list.is_some_and(|list| !rules.knows_head(list));
             if rule.is_of_unknown() && rule.field == Field::Kind && !foreign {
                 continue;
             }
@@ -207,13 +202,12 @@ impl Plan {
             let look = Look::new(index, rule, Source::Group(first..members.len()));
             looks.push(look.with_foreign(foreign));
         }
-        looks.extend(registry.name_rules().map(|(index, rule)| Look::new(index, rule, Source::Name)));
-        looks.extend(
-            registry
-                .resource_rules()
-                .map(|(index, rule)| Look::new(index, rule, Source::Resource)),
-        );
-        looks.retain(|look| registry.rule(look.rule).is_some_and(|rule| rule.when.holds_for_keys(span)));
+        looks.extend(rules.name_rules().map(|(index, rule)| Look::new(index, rule, Source::Name)));
+        looks.extend(rules.resource_rules().map(|(index, rule)| Look::new(index, rule, Source::Resource)));
+        // A rule for the ending of a key may look at every attribute, and its condition asks all of them.
+        let mut holding: HashMap<usize, bool> = HashMap::default();
+        let holds = |index| rules.rule(index).is_some_and(|rule| rule.when.holds_for_keys(span));
+        looks.retain(|look| *holding.entry(look.rule).or_insert_with(|| holds(look.rule)));
         // What is merged keeps the order of the span's attributes.
         let tie = |look: &Look| if look.turn.0.is_merged() { 0 } else { look.rule };
         looks.sort_by_key(|look| (look.turn, tie(look)));
@@ -229,15 +223,16 @@ impl Plan {
 }
 
 impl KindPlan {
-    fn new(plan: &Plan, registry: &Registry, kind: Kind, of_unknown: bool) -> Self {
+    fn new(plan: &Plan, rules: &RuleIndex, kind: Kind, of_unknown: bool) -> Self {
         let mut of_kind = Self {
             looks: Vec::new(),
             texts: Vec::new(),
             maybe_unmapped: plan.places.clone(),
         };
         let mut read: HashSet<usize> = HashSet::default();
+        let mut askers: Keyed<usize, usize> = Keyed::default();
         for (number, look) in (0_u32..).zip(&plan.looks) {
-            let Some(rule) = registry.rule(look.rule).filter(|rule| rule.when.holds_for_kind(kind)) else {
+            let Some(rule) = rules.rule(look.rule).filter(|rule| rule.when.holds_for_kind(kind)) else {
                 continue;
             };
             if look.of_unknown && (rule.field == Field::Kind || !look.foreign && !of_unknown) {
@@ -254,11 +249,11 @@ impl KindPlan {
             let Some(place) = look.text.filter(|_| look.opens_json) else {
                 continue;
             };
-            match of_kind.texts.iter_mut().find(|text| text.place == place) {
-                Some(text) => text.askers += 1,
-                None => of_kind.texts.push(JsonText { place, askers: 1 }),
-            }
+            *askers.get_or_insert_with(&place, || 0) += 1;
         }
+        let texts = askers.into_list().into_iter();
+        of_kind.texts = texts.map(|(place, askers)| JsonText { place, askers }).collect();
+        of_kind.texts.sort_unstable_by_key(|text| text.place);
         of_kind.maybe_unmapped.retain(|place| !read.contains(place));
         of_kind
     }
@@ -319,7 +314,7 @@ impl Made {
 
 impl Plans {
     /// The plan for a span.
-    pub(super) fn of(&self, registry: &Registry, span: &Span) -> Arc<Plan> {
+    pub(super) fn of(&self, rules: &RuleIndex, span: &Span) -> Arc<Plan> {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(span.scope.name.as_bytes());
         let mut length = span.scope.name.len();
@@ -335,7 +330,7 @@ impl Plans {
         }
         let old = made.old.get(&hash).filter(is_it).map(Arc::clone);
         drop(made);
-        let plan = old.unwrap_or_else(|| Arc::new(Plan::new(registry, span)));
+        let plan = old.unwrap_or_else(|| Arc::new(Plan::new(rules, span)));
         if length <= LONGEST {
             self.made.write().unwrap_or_else(PoisonError::into_inner).keep(hash, &plan);
         }
@@ -353,6 +348,7 @@ impl Clone for Plans {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialect::Registry;
     use crate::span::{SpanId, TraceId};
 
     #[test]

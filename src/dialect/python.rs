@@ -6,8 +6,6 @@
 
 use serde_json::{Map, Value};
 
-use super::normalize::{float, integer};
-
 /// How deep values may nest: hostile input stays cheap.
 const MAX_DEPTH: usize = 64;
 
@@ -72,6 +70,12 @@ fn whole(text: &str) -> Option<Value> {
     let mut parser = Parser::new(text);
     let value = parser.value()?;
     parser.rest.trim().is_empty().then_some(value)
+}
+
+/// An integer of at most 64 bits, else a finite float.
+fn number(text: &str) -> Option<Value> {
+    let integer = text.parse::<i64>().ok().map(Value::from);
+    integer.or_else(|| text.parse::<f64>().ok().and_then(serde_json::Number::from_f64).map(Value::Number))
 }
 
 struct Parser<'a> {
@@ -274,9 +278,9 @@ impl<'a> Parser<'a> {
             .rest
             .find(|char: char| matches!(char, ',' | '}' | ']' | ')' | ':') || char.is_whitespace())
             .unwrap_or(self.rest.len());
-        let (number, rest) = self.rest.split_at_checked(end)?;
+        let (text, rest) = self.rest.split_at_checked(end)?;
         self.rest = rest;
-        integer(number).filter(|_| !number.contains('.')).or_else(|| float(number))
+        number(text)
     }
 
     /// What stands between the brackets after a class's name.

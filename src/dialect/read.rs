@@ -1,9 +1,8 @@
 //! One span (and the log records that name it) into an operation.
 
-use serde_json::Value;
+mod event_matches;
 
-mod told;
-
+use super::child_result::ChildResult;
 use super::codec;
 use super::constructor;
 use super::cut;
@@ -11,11 +10,12 @@ use super::plan::{Look, Plan, Source, turn_of_event};
 use super::raw::{EventView, Group, Raw};
 use super::registry::Registry;
 use super::rule::{Condition, Field, Rule, fits};
+use super::rule_index::RuleIndex;
 use super::texts::Texts;
 use super::words;
-use super::write_field::Writer;
+use super::write_field::OperationBuilder;
 use crate::operation::{Kind, Operation, Recorded};
-use crate::span::{AnyValue, LogRecord, Span, UnixNanos};
+use crate::span::{AnyValue, LogRecord, Span};
 use crate::trace::{Finding, FindingKind};
 
 /// What a span says, and what was odd about it.
@@ -31,39 +31,26 @@ pub struct Read {
     pub sums_usage: bool,
 }
 
-/// A tool's result that stands on another span than the tool's.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ChildResult {
-    /// The tool's name.
-    pub tool: String,
-    /// The result, if the tool did not fail.
-    pub result: Option<Value>,
-    /// The error's text, if it did.
-    pub error: Option<String>,
-    /// When it was recorded.
-    pub at: UnixNanos,
-}
-
-/// What an event or a log record says to a rule.
-struct Told<'a> {
+/// A rule for events or log records, with what it found in one, or in several that belong together.
+struct EventMatch<'a> {
     rule: &'a Rule,
     raw: Raw<'a>,
 }
 
-/// What is read next: something where the plan says that a rule looks, or what an event told.
+/// What is read next: where the plan says that a rule looks, or what a rule found in an event.
 enum Next<'p, 'a> {
     Look(&'p Look),
-    Told(&'p Told<'a>),
+    Event(&'p EventMatch<'a>),
 }
 
-/// Both are in their turns already.
-fn in_turn<'p, 'a>(looks: impl Iterator<Item = &'p Look>, told: &'p [Told<'a>]) -> impl Iterator<Item = Next<'p, 'a>> {
+/// Merges the two lists, each of which is sorted by turn.
+fn in_turn<'p, 'a>(looks: impl Iterator<Item = &'p Look>, events: &'p [EventMatch<'a>]) -> impl Iterator<Item = Next<'p, 'a>> {
     let mut looks = looks.peekable();
-    let mut told = told.iter().peekable();
+    let mut events = events.iter().peekable();
     std::iter::from_fn(move || {
         let look = looks.peek().map(|look| look.turn);
-        match told.next_if(|told| look.is_none_or(|look| turn_of_event(told.rule) < look)) {
-            Some(told) => Some(Next::Told(told)),
+        match events.next_if(|event| look.is_none_or(|look| turn_of_event(event.rule) < look)) {
+            Some(event) => Some(Next::Event(event)),
             None => looks.next().map(Next::Look),
         }
     })
@@ -121,26 +108,26 @@ pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) ->
 
 fn read_but_whole(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> (Read, Whole) {
     let plan = registry.plan(span);
-    let reader = Reader::new(registry, &plan, span, logs);
-    let told = reader.told();
+    let reader = Reader::new(registry.index(), &plan, span, logs);
+    let events = reader.event_matches();
     let mut findings = Vec::new();
-    let marked = reader.kind(&told, &mut findings);
-    reader.read(marked, &told, findings)
+    let marked = reader.kind(&events, &mut findings);
+    reader.read(marked, &events, findings)
 }
 
 /// The kind of operation that a span alone says it is.
 #[must_use]
 pub fn kind(registry: &Registry, span: &Span) -> Kind {
     let plan = registry.plan(span);
-    let reader = Reader::new(registry, &plan, span, &[]);
-    reader.kind(&reader.told(), &mut Vec::new()).kind
+    let reader = Reader::new(registry.index(), &plan, span, &[]);
+    reader.kind(&reader.event_matches(), &mut Vec::new()).kind
 }
 
-/// The kind of an operation, and how it was told.
+/// The kind of an operation, and how it was recognized.
 #[derive(Debug, Clone, Copy)]
 struct Marked<'a> {
     kind: Kind,
-    /// Of no dialect: the key that was read for a marker.
+    /// The key that marks the kind, where no dialect knows it.
     unknown: Option<&'a str>,
 }
 
@@ -151,7 +138,7 @@ impl Marked<'_> {
 }
 
 struct Reader<'a> {
-    registry: &'a Registry,
+    rules: &'a RuleIndex,
     plan: &'a Plan,
     span: &'a Span,
     events: Vec<EventView<'a>>,
@@ -159,7 +146,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(registry: &'a Registry, plan: &'a Plan, span: &'a Span, logs: &[&'a LogRecord]) -> Self {
+    fn new(rules: &'a RuleIndex, plan: &'a Plan, span: &'a Span, logs: &[&'a LogRecord]) -> Self {
         let mut events: Vec<EventView<'_>> = span
             .events
             .iter()
@@ -184,7 +171,7 @@ impl<'a> Reader<'a> {
             })
             .collect();
         Self {
-            registry,
+            rules,
             plan,
             span,
             events,
@@ -214,28 +201,28 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn read(&self, marked: Marked<'a>, told: &[Told<'a>], mut findings: Vec<Finding>) -> (Read, Whole) {
+    fn read(&self, marked: Marked<'a>, events: &[EventMatch<'a>], mut findings: Vec<Finding>) -> (Read, Whole) {
         let kind = marked.kind;
         let mut by_shape: Vec<&str> = marked.unknown.into_iter().filter(|key| !key.is_empty()).collect();
-        let plan = self.plan.of_kind(self.registry, kind, marked.unknown.is_some());
-        let mut writer = Writer::new(self.span, kind);
+        let plan = self.plan.of_kind(self.rules, kind, marked.unknown.is_some());
+        let mut builder = OperationBuilder::new(self.span, kind);
         let mut texts = Texts::of(plan);
         // What is read because this span's values or name say so.
         let mut read_here: Vec<usize> = Vec::new();
         let mut whole = Whole::default();
         let mut done: Option<Field> = None;
-        for next in in_turn(self.plan.looks_of(plan), told) {
+        for next in in_turn(self.plan.looks_of(plan), events) {
             let here;
             let mut unknown = None;
             let (rule, raw, opened, place) = match next {
-                Next::Told(told) => {
-                    if !told.rule.when.holds_for_kind(kind) || !self.holds(&told.rule.when) {
+                Next::Event(event) => {
+                    if !event.rule.when.holds_for_kind(kind) || !self.holds(&event.rule.when) {
                         continue;
                     }
-                    (told.rule, &told.raw, None, None)
+                    (event.rule, &event.raw, None, None)
                 }
                 Next::Look(look) => {
-                    let Some(rule) = self.registry.rule(look.rule) else { continue };
+                    let Some(rule) = self.rules.rule(look.rule) else { continue };
                     let opened = texts.of_look(look);
                     unknown = look.of_unknown.then_some(look);
                     if look.conditional && !self.holds(&rule.when) {
@@ -270,7 +257,7 @@ impl<'a> Reader<'a> {
             // Looked at where it stands: it is large.
             let mut decoded = codec::decode(rule, raw, opened);
             if let Some(decoded) = &mut decoded
-                && writer.write(rule, raw, decoded)
+                && builder.write(rule, raw, decoded)
             {
                 if !rule.field.is_merged() {
                     done = Some(rule.field);
@@ -284,7 +271,7 @@ impl<'a> Reader<'a> {
         if !by_shape.is_empty() {
             findings.push(self.read_by_shape(by_shape));
         }
-        let (mut operation, child_results, sums_usage) = writer.finish();
+        let (mut operation, child_results, sums_usage) = builder.finish();
         for (key, value) in self.plan.places.iter().filter_map(|place| self.attribute(*place)) {
             if let AnyValue::String(text) = value
                 && cut::may_be_cut(text)
@@ -332,18 +319,18 @@ impl<'a> Reader<'a> {
         Finding::new(None, FindingKind::UnknownDialect, detail)
     }
 
-    fn kind(&self, told: &[Told<'a>], findings: &mut Vec<Finding>) -> Marked<'a> {
+    fn kind(&self, events: &[EventMatch<'a>], findings: &mut Vec<Finding>) -> Marked<'a> {
         let mut strange: Option<String> = None;
         // A kind is the first of all fields: what comes after it is of no use here.
-        let of_kind = told.iter().take_while(|told| told.rule.field == Field::Kind).count();
-        let told = told.get(..of_kind).unwrap_or(&[]);
-        for next in in_turn(self.plan.kinds(), told) {
+        let of_kind = events.iter().take_while(|event| event.rule.field == Field::Kind).count();
+        let events = events.get(..of_kind).unwrap_or(&[]);
+        for next in in_turn(self.plan.kinds(), events) {
             let here;
             let (rule, raw) = match next {
-                Next::Told(told) if self.holds(&told.rule.when) => (told.rule, &told.raw),
-                Next::Told(_) => continue,
+                Next::Event(event) if self.holds(&event.rule.when) => (event.rule, &event.raw),
+                Next::Event(_) => continue,
                 Next::Look(look) => {
-                    let Some(rule) = self.registry.rule(look.rule) else { continue };
+                    let Some(rule) = self.rules.rule(look.rule) else { continue };
                     if look.conditional && !self.holds(&rule.when) {
                         continue;
                     }

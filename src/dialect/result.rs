@@ -91,10 +91,10 @@ fn object(map: &Map<String, Value>, facts: &mut Unwrapped) -> Option<Value> {
         facts.is_error |= inner.get("status").and_then(Value::as_str) == Some("error");
         return inner.get("content").cloned();
     }
-    // LangGraph's Command: what the model is told is the last message of its update.
+    // LangGraph's Command: the model gets the last message of its update.
     if map.contains_key("graph")
-        && let Some(Value::Array(told)) = map.get("update").and_then(|update| update.get("messages"))
-        && let Some(Value::Object(last)) = told.last()
+        && let Some(Value::Array(list)) = map.get("update").and_then(|update| update.get("messages"))
+        && let Some(Value::Object(last)) = list.last()
     {
         let mut inner = Unwrapped::default();
         let content = object(last, &mut inner).filter(|_| inner.call_id.is_some())?;

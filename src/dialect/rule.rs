@@ -22,7 +22,7 @@ pub struct Rule {
     /// Whether `key` is the beginning of many keys.
     pub prefix: bool,
     /// Where the key stands.
-    pub place: Place,
+    pub location: Location,
     /// The field that it feeds.
     pub field: Field,
     /// How the value is written.
@@ -89,6 +89,11 @@ impl Field {
                 | Self::ToolResultOfChild
         )
     }
+
+    /// Whether an empty text is a value like any other.
+    pub(super) fn keeps_empty(self) -> bool {
+        matches!(self, Self::StateOldValue | Self::StateNewValue | Self::InterruptResponse)
+    }
 }
 
 /// One line of a dialect's table read the other way: the key and the codec that a field of an operation is written with. In
@@ -113,7 +118,7 @@ pub struct InverseRule {
 
 /// Where a key stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum Location {
     /// Among the span's attributes.
     Span,
     /// Among the span's attributes, whatever stands before these words of the key.

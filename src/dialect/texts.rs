@@ -19,7 +19,7 @@ impl Opened {
     }
 }
 
-/// The JSON texts of a span, by the places of their attributes.
+/// The JSON texts of a span, in the order of their attributes.
 pub(super) struct Texts(Vec<(usize, Opened)>);
 
 impl Texts {
@@ -37,7 +37,8 @@ impl Texts {
     /// The text that a rule looks into, whose turn it is.
     pub(super) fn of_look(&mut self, look: &Look) -> Option<&mut Opened> {
         let at = look.text?;
-        let (_, opened) = self.0.iter_mut().find(|(place, _)| *place == at)?;
+        let found = self.0.binary_search_by_key(&at, |(place, _)| *place).ok()?;
+        let (_, opened) = self.0.get_mut(found)?;
         if look.opens_json {
             opened.askers = opened.askers.saturating_sub(1);
         }

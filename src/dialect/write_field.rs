@@ -7,21 +7,20 @@ mod slot;
 
 use serde_json::Value;
 
+use super::child_result::ChildResult;
 use super::codec::Decoded;
 use super::constructor;
 use super::messages::{self, Direction};
 use super::raw::Raw;
-use super::read::ChildResult;
-use super::rule::{Codec, Field, Place, Rule};
+use super::rule::{Codec, Field, Location, Rule};
 use super::{normalize, result};
 use crate::operation::{Evaluation, Failure, Kind, Message, Operation, Recorded, Role, ToolUse};
 use crate::span::{Span, UnixNanos};
-pub(crate) use finish::interrupt_prompt;
 use lists::{documents, embedded_texts, evaluations, tool_definitions};
 use slot::{add, count, number, set, text};
 
-/// Fills an operation.
-pub(super) struct Writer<'a> {
+/// An operation that is filled field by field.
+pub(super) struct OperationBuilder<'a> {
     span: &'a Span,
     operation: Box<Operation>,
     system: Option<Message>,
@@ -36,7 +35,7 @@ pub(super) struct Writer<'a> {
     child_results: Vec<ChildResult>,
 }
 
-impl<'a> Writer<'a> {
+impl<'a> OperationBuilder<'a> {
     pub(super) fn new(span: &'a Span, kind: Kind) -> Self {
         let mut operation: Box<Operation> = Box::default();
         operation.kind = kind;
@@ -289,8 +288,8 @@ impl<'a> Writer<'a> {
             },
             Field::Parameter => {
                 let Raw::Value(key, _) = raw else { return false };
-                let name = match rule.place {
-                    Place::Suffix => rule.key.replace('.', "_"),
+                let name = match rule.location {
+                    Location::Suffix => rule.key.replace('.', "_"),
                     _ => rule
                         .values
                         .iter()

@@ -187,7 +187,11 @@ fn usage_of(usage: &Json) -> TokenCount {
     let mut input = count(&["/prompt_tokens", "/input_tokens", "/promptTokenCount"]);
     if usage.get("cache_read_input_tokens").is_some() || cache_write.is_some() {
         // Anthropic counts cached tokens beside the input, not in it.
-        input = input.map(|input| input + cache_read.unwrap_or(0) + cache_write.unwrap_or(0));
+        input = input.map(|input| {
+            input
+                .saturating_add(cache_read.unwrap_or(0))
+                .saturating_add(cache_write.unwrap_or(0))
+        });
     }
     TokenCount {
         input,
@@ -213,6 +217,8 @@ mod tests {
         assert_eq!((usage_of(&openai).input, usage_of(&openai).cache_read), (Some(10), Some(4)));
         let anthropic = serde_json::json!({"input_tokens": 3, "output_tokens": 2, "cache_read_input_tokens": 7});
         assert_eq!(usage_of(&anthropic).input, Some(10));
+        let absurd = serde_json::json!({"input_tokens": u64::MAX, "cache_read_input_tokens": u64::MAX});
+        assert_eq!(usage_of(&absurd).input, Some(u64::MAX));
         let gemini = serde_json::json!({"promptTokenCount": 5, "candidatesTokenCount": 1, "thoughtsTokenCount": 9});
         assert_eq!((usage_of(&gemini).input, usage_of(&gemini).reasoning), (Some(5), Some(9)));
     }

@@ -1,10 +1,10 @@
 //! Spans to finished runs, in bounded memory.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::sink::{Given, Sink};
+use super::sink::{NewDocument, Sink};
 use super::words::words;
 use crate::documents;
 use crate::formats::{AnyFormat, Options};
@@ -18,8 +18,8 @@ pub(super) struct Limits {
     pub(super) bytes: usize,
 }
 
-/// Traces whose documents are out stay for late spans, so many of them at most.
-const GIVEN_KEPT: usize = 64;
+/// How many traces whose documents are written are kept for late spans.
+const WRITTEN_KEPT: usize = 64;
 
 #[derive(Debug)]
 struct Trace {
@@ -28,8 +28,8 @@ struct Trace {
     last: Instant,
     /// The root is among the spans: they come when they end.
     finished: bool,
-    /// Documents of all these spans are out.
-    given: bool,
+    /// Documents of all these spans are written.
+    written: bool,
     revision: u32,
 }
 
@@ -40,11 +40,18 @@ impl Trace {
             bytes: 0,
             last: now,
             finished: false,
-            given: false,
+            written: false,
             revision: 0,
         }
     }
+
+    /// Where it stands among those that have to go when memory is short: written ones go first, then those quiet longest.
+    fn rank(&self, id: TraceId) -> Rank {
+        (!self.written, self.last, id)
+    }
 }
+
+type Rank = (bool, Instant, TraceId);
 
 /// A parent in another process (bit 9 of the flags) makes a root of ours.
 fn is_root(span: &Span) -> bool {
@@ -60,6 +67,7 @@ pub(super) struct Collector {
     pub(super) resource: Arc<Resource>,
     sink: Sink,
     traces: HashMap<TraceId, Trace>,
+    ranks: BTreeSet<Rank>,
     spans: usize,
     bytes: usize,
 }
@@ -77,6 +85,7 @@ impl Collector {
             resource: Arc::default(),
             sink,
             traces: HashMap::new(),
+            ranks: BTreeSet::new(),
             spans: 0,
             bytes: 0,
         }
@@ -84,29 +93,19 @@ impl Collector {
 
     pub(super) fn take(&mut self, spans: impl Iterator<Item = Span>, now: Instant) {
         for span in spans {
-            let bytes = size(&span);
-            let trace = self.traces.entry(span.trace_id).or_insert_with(|| Trace::new(now));
-            trace.finished |= is_root(&span);
-            trace.given = false;
-            trace.last = now;
-            trace.bytes += bytes;
-            trace.spans.push(span);
-            self.spans += 1;
-            self.bytes += bytes;
+            self.add(span, now, |trace, span| {
+                trace.finished |= is_root(span);
+                trace.last = now;
+            });
             while self.spans > self.limits.spans || self.bytes > self.limits.bytes {
-                let oldest = self
-                    .traces
-                    .iter()
-                    .min_by_key(|(_, trace)| (!trace.given, trace.last))
-                    .map(|(id, _)| *id);
-                let Some(oldest) = oldest else { break };
-                self.give(oldest);
+                let Some((.., oldest)) = self.ranks.first().copied() else { break };
+                self.write(oldest);
                 self.forget(oldest);
             }
         }
     }
 
-    /// Takes spans that are open although the program ends: those of runs that are not out, and of runs whose root is one
+    /// Takes spans that are open although the program ends: those of runs that are not written, and of runs whose root is one
     /// of them. One that ended meanwhile is left out.
     pub(super) fn take_open(&mut self, open: impl Iterator<Item = Span>, now: Instant) {
         let open: Vec<Span> = open.collect();
@@ -114,70 +113,85 @@ impl Collector {
         let spans = self.traces.values().flat_map(|trace| &trace.spans);
         let ended: HashSet<(TraceId, SpanId)> = spans.map(|span| (span.trace_id, span.span_id)).collect();
         for span in open {
-            let held = self.traces.get(&span.trace_id).is_some_and(|trace| !trace.given);
+            let held = self.traces.get(&span.trace_id).is_some_and(|trace| !trace.written);
             if ended.contains(&(span.trace_id, span.span_id)) || !held && !rooted.contains(&span.trace_id) {
                 continue;
             }
-            let trace = self.traces.entry(span.trace_id).or_insert_with(|| Trace::new(now));
-            trace.given = false;
-            trace.spans.push(span);
+            self.add(span, now, |_, _| ());
         }
     }
 
-    /// How long until documents are due.
-    pub(super) fn next_due(&self, now: Instant) -> Option<Duration> {
-        let due = self.traces.values().filter(|trace| trace.finished && !trace.given);
-        due.map(|trace| (trace.last + self.limits.quiet).saturating_duration_since(now))
-            .min()
+    /// Adds a span to its trace, whose documents are to be written again.
+    fn add(&mut self, span: Span, now: Instant, change: impl FnOnce(&mut Trace, &Span)) {
+        let (id, bytes) = (span.trace_id, size(&span));
+        let trace = self.traces.entry(id).or_insert_with(|| Trace::new(now));
+        let _ = self.ranks.remove(&trace.rank(id));
+        change(trace, &span);
+        trace.written = false;
+        trace.bytes += bytes;
+        trace.spans.push(span);
+        let _ = self.ranks.insert(trace.rank(id));
+        self.spans += 1;
+        self.bytes += bytes;
     }
 
-    pub(super) fn give_due(&mut self, now: Instant) {
+    /// How long until documents are due; `None`: no run is finished, or none is ever quiet for as long as it has to be.
+    pub(super) fn next_due(&self, now: Instant) -> Option<Duration> {
+        let due = self.traces.values().filter(|trace| trace.finished && !trace.written);
+        let due = due.filter_map(|trace| trace.last.checked_add(self.limits.quiet));
+        due.map(|due| due.saturating_duration_since(now)).min()
+    }
+
+    pub(super) fn write_due(&mut self, now: Instant) {
         let quiet = self.limits.quiet;
-        self.give_where(|trace| trace.finished && now.saturating_duration_since(trace.last) >= quiet);
-        let mut given: Vec<(Instant, TraceId)> = self
+        self.write_where(|trace| trace.finished && now.saturating_duration_since(trace.last) >= quiet);
+        let mut written: Vec<(Instant, TraceId)> = self
             .traces
             .iter()
-            .filter(|(_, trace)| trace.given)
+            .filter(|(_, trace)| trace.written)
             .map(|(id, trace)| (trace.last, *id))
             .collect();
-        if given.len() > GIVEN_KEPT {
-            given.sort_unstable();
-            let more = given.len() - GIVEN_KEPT;
-            given.into_iter().take(more).for_each(|(_, id)| self.forget(id));
+        if written.len() > WRITTEN_KEPT {
+            written.sort_unstable();
+            let more = written.len() - WRITTEN_KEPT;
+            written.into_iter().take(more).for_each(|(_, id)| self.forget(id));
         }
     }
 
-    pub(super) fn give_finished(&mut self) {
-        self.give_where(|trace| trace.finished);
+    pub(super) fn write_finished(&mut self) {
+        self.write_where(|trace| trace.finished);
     }
 
-    pub(super) fn give_all(&mut self) {
-        self.give_where(|_| true);
+    pub(super) fn write_all(&mut self) {
+        self.write_where(|_| true);
         self.traces.clear();
+        self.ranks.clear();
         (self.spans, self.bytes) = (0, 0);
     }
 
-    fn give_where(&mut self, due: impl Fn(&Trace) -> bool) {
-        let ready = self.traces.iter().filter(|(_, trace)| !trace.given && due(trace));
+    fn write_where(&mut self, due: impl Fn(&Trace) -> bool) {
+        let ready = self.traces.iter().filter(|(_, trace)| !trace.written && due(trace));
         let mut ready: Vec<(Instant, TraceId)> = ready.map(|(id, trace)| (trace.last, *id)).collect();
         ready.sort_unstable();
         for (_, id) in ready {
-            self.give(id);
+            self.write(id);
         }
     }
 
-    fn give(&mut self, id: TraceId) {
-        let Some(trace) = self.traces.get_mut(&id).filter(|trace| !trace.given) else {
+    fn write(&mut self, id: TraceId) {
+        let Some(trace) = self.traces.get_mut(&id).filter(|trace| !trace.written) else {
             return;
         };
-        trace.given = true;
+        let _ = self.ranks.remove(&trace.rank(id));
+        trace.written = true;
+        let _ = self.ranks.insert(trace.rank(id));
         let (finished, revision) = (trace.finished, trace.revision);
         trace.revision += 1;
         // One trace is one run.
         for run in &words().vocabulary.runs(trace.spans.clone(), Vec::new()) {
             for format in &self.formats {
                 for document in documents::of_run(run, format, &self.options).documents {
-                    self.sink.take(Given {
+                    self.sink.take(NewDocument {
                         trace_id: id,
                         document,
                         finished,
@@ -190,6 +204,7 @@ impl Collector {
 
     fn forget(&mut self, id: TraceId) {
         if let Some(trace) = self.traces.remove(&id) {
+            let _ = self.ranks.remove(&trace.rank(id));
             self.spans -= trace.spans.len();
             self.bytes -= trace.bytes;
         }
@@ -257,11 +272,14 @@ mod tests {
         collector.take([span(1, 2, Some(1))].into_iter(), start);
         assert_eq!(collector.next_due(start), None);
         collector.take([span(1, 1, None)].into_iter(), start);
-        collector.give_due(start);
+        collector.limits.quiet = Duration::MAX;
+        assert_eq!(collector.next_due(start), None, "a wait without an end");
+        collector.limits.quiet = Duration::from_millis(250);
+        collector.write_due(start);
         assert!(given.lock().expect("no panic").is_empty());
-        collector.give_due(start + Duration::from_millis(250));
+        collector.write_due(start + Duration::from_millis(250));
         collector.take([span(1, 3, Some(1))].into_iter(), start);
-        collector.give_all();
+        collector.write_all();
         let trace = "01".repeat(16);
         assert_eq!(*given.lock().expect("no panic"), [(trace.clone(), true, 0), (trace, true, 1)]);
     }
@@ -271,7 +289,7 @@ mod tests {
         let (mut collector, given) = collector();
         let now = Instant::now();
         collector.take([span(1, 1, None), span(2, 2, Some(1))].into_iter(), now);
-        collector.give_finished();
+        collector.write_finished();
         let open = |trace, id, parent| {
             let mut span = span(trace, id, parent);
             span.end = UnixNanos(0);
@@ -281,7 +299,8 @@ mod tests {
         let left = [open(1, 9, Some(1)), open(2, 1, None), open(2, 2, Some(1)), open(3, 1, None)];
         collector.take_open(left.into_iter(), now);
         assert_eq!(collector.traces.values().map(|trace| trace.spans.len()).sum::<usize>(), 4);
-        collector.give_all();
+        assert_eq!((collector.spans, collector.ranks.len()), (4, 3), "open spans count");
+        collector.write_all();
         let mut given = given.lock().expect("no panic").clone();
         given.sort();
         let trace = |number: &str| number.repeat(16);
@@ -296,8 +315,8 @@ mod tests {
         for trace in 1..=3 {
             collector.take([span(trace, 2, Some(1))].into_iter(), start + Duration::from_secs(trace.into()));
         }
-        assert_eq!((collector.spans, collector.traces.len()), (2, 2));
-        collector.give_all();
+        assert_eq!((collector.spans, collector.traces.len(), collector.ranks.len()), (2, 2, 2));
+        collector.write_all();
         assert_eq!((collector.spans, collector.bytes), (0, 0));
         assert!(given.lock().expect("no panic").iter().all(|(_, finished, _)| !finished));
         assert_eq!(given.lock().expect("no panic").len(), 3);

@@ -1,4 +1,4 @@
-//! Documents in the process: an exporter that reassembles finished runs and hands documents to a sink, without a server.
+//! Documents in the process: an exporter that reassembles finished runs and writes documents to a sink, without a server.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -11,30 +11,10 @@ use opentelemetry_sdk::trace::{SpanData, SpanExporter};
 
 use super::collect::{Collector, Limits};
 use super::convert;
+use super::run_document::RunDocument;
 use super::sink::{self, Sink};
 use crate::documents::{self, UnknownFormat};
-use crate::formats::{AnyFormat, Loss, Options};
-use crate::span::TraceId;
-
-/// A document that a run became.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct RunDocument {
-    /// The run's trace.
-    pub trace_id: TraceId,
-    /// The format's name, for example `openreward`.
-    pub format: &'static str,
-    /// 0 for the run's first document of this format; some formats give several.
-    pub index: usize,
-    /// JSON on one line.
-    pub text: String,
-    /// What the format could not hold.
-    pub losses: Vec<Loss>,
-    /// `false` if the run's root had not ended: the program stopped, or memory ran out.
-    pub finished: bool,
-    /// 0 at first; a span that comes late makes the next one.
-    pub revision: u32,
-}
+use crate::formats::{AnyFormat, Options};
 
 /// Why a [`Documents`] exporter cannot be made.
 #[derive(Debug)]
@@ -73,7 +53,7 @@ impl std::error::Error for DocumentsError {
 ///
 /// A run is finished when its root has ended and no span of it came for a while ([`with_quiet`](Self::with_quiet)).
 /// [`flush`](opentelemetry_sdk::trace::SdkTracerProvider::force_flush) does not wait for that. At shutdown every run is
-/// given out, unfinished ones marked as such; where [`Setup::with_documents`](super::Setup::with_documents) has it, with
+/// written, unfinished ones marked as such; where [`Setup::with_documents`](super::Setup::with_documents) has it, with
 /// the spans that are still open as far as they are known.
 pub struct Documents {
     inbox: Inbox,
@@ -193,7 +173,7 @@ impl Documents {
     }
 
     /// How many spans and about how many bytes of them are kept at most (100,000 and 256 MiB unless said otherwise).
-    /// Beyond that the run that was quiet longest is given out, unfinished if its root has not ended.
+    /// Beyond that the run that was quiet longest is written, unfinished if its root has not ended.
     #[must_use]
     pub fn with_memory(self, spans: usize, bytes: usize) -> Self {
         self.tuned(move |collector| {
@@ -255,20 +235,20 @@ fn work(orders: &Receiver<Order>, collector: &mut Collector) {
             }
             Ok(Order::Tune(change)) => change(collector),
             Ok(Order::Flush(done)) => {
-                collector.give_finished();
+                collector.write_finished();
                 let _ = done.send(());
             }
             Ok(Order::Stop(done)) => {
-                collector.give_all();
+                collector.write_all();
                 let _ = done.send(());
                 return;
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
-                collector.give_all();
+                collector.write_all();
                 return;
             }
         }
-        collector.give_due(Instant::now());
+        collector.write_due(Instant::now());
     }
 }

@@ -5,88 +5,16 @@ use opentelemetry::{Key, KeyValue};
 use serde_json::Value as Json;
 
 use super::convert;
-use super::out::{Ended, Out};
-use super::plan::List;
-use super::record::{Failed, Record};
+use super::record::{Outcome, Record};
+use super::role::List;
+use super::span_contents::SpanContents;
 use super::span_traits::{SpanTraits, dynamic_role};
-use super::way::Way;
-use super::words::{words, words_of_kind};
-use super::write::AttributeWriter;
+use super::words::words;
+use super::write::OpenInferenceWriter;
 use crate::operation::Kind;
 
-/// Writes what was recorded on a span that ends, and tells about how many attributes that were. Most spans need no list:
-/// each value goes where it belongs at once.
+/// Writes what was recorded on a span that ends; returns how many attributes that were.
 pub(super) fn write(record: Record, span: &mut impl Span) -> usize {
-    let plan = record.plan;
-    if plan.direct && record.more.is_none() {
-        direct(record, span)
-    } else {
-        whole(record, span)
-    }
-}
-
-/// The kind, which is written first.
-fn kind_of(record: &Record, span: &mut impl Span) -> (Option<Kind>, bool) {
-    let by_word = SpanTraits::kind_by_word(record);
-    let kind = by_word.or_else(|| {
-        let told = SpanTraits::of(record.plan, record, None);
-        if let (None, Some(word)) = (told.hint, told.strange_kind) {
-            span.set_attribute(KeyValue::new("openinference.span.kind", word));
-        }
-        told.hint
-    });
-    if let Some((word, own)) = kind.and_then(words_of_kind) {
-        span.set_attribute(KeyValue::new("openinference.span.kind", word));
-        if let Some(own) = own {
-            span.set_attribute(KeyValue::new("spanbridge.step_type", own));
-        }
-    }
-    (kind, by_word.is_some())
-}
-
-fn direct(record: Record, span: &mut impl Span) -> usize {
-    let mut count = record.values.len();
-    if count == 0 {
-        return 0;
-    }
-    let plan = record.plan;
-    let (kind, by_word) = kind_of(&record, span);
-    let mut out = Out::new(|pair| span.set_attribute(pair), Failed::NotSaid, by_word);
-    for ((field, way), value) in plan.fields.iter().zip(plan.ways(kind)).zip(record.values) {
-        let Some(value) = value else { continue };
-        match way {
-            Way::Nowhere => {}
-            Way::AsItIs => out.push(Key::from_static_str(field.name), value),
-            Way::Under(key, codec) => out.under(key, value, *codec),
-            Way::Look => out.take(Key::from_static_str(field.name), field.role, value, kind),
-        }
-    }
-    let Ended { lists, event, status } = out.end();
-    if !lists.is_empty() {
-        let mut attributes = Vec::new();
-        write_lists(lists, &mut attributes);
-        count += attributes.len();
-        attributes.into_iter().for_each(|attribute| span.set_attribute(attribute));
-    }
-    if let Some(event) = event {
-        span.add_event_with_timestamp(event.name, event.timestamp, event.attributes);
-    }
-    if let Some(status) = status.into_status() {
-        span.set_status(status);
-    }
-    count
-}
-
-fn write_lists(lists: Vec<(List, Json)>, attributes: &mut Vec<KeyValue>) {
-    let mut writer = AttributeWriter::new(attributes);
-    for (list, value) in lists {
-        if !writer.list(list, &value) {
-            writer.put(format_args!("{}", list.prefix()), super::write::plain(&value));
-        }
-    }
-}
-
-fn whole(record: Record, span: &mut impl Span) -> usize {
     let finished = finish(record);
     let count = finished.attributes.len();
     if let Some(name) = finished.name {
@@ -118,33 +46,36 @@ struct Finished {
 fn finish(mut record: Record) -> Finished {
     let plan = record.plan;
     let mut more = record.more.take().map_or_else(Default::default, |more| *more);
-    let told = SpanTraits::of(plan, &record, Some(&more.attributes));
-    let mut kind = told.kind.or(more.kind);
-    if kind.is_none() && !told.foreign {
-        kind = told.hint;
+    let traits = SpanTraits::of(&record, &more.attributes);
+    let mut kind = traits.kind.or(more.kind);
+    if kind.is_none() && !traits.foreign {
+        kind = traits.hint;
     }
     let mut attributes = Vec::with_capacity(record.values.len() + more.attributes.len() + 2);
     if let Some(kind) = kind {
-        AttributeWriter::new(&mut attributes).kind(kind);
-    } else if let Some(word) = told.strange_kind {
+        OpenInferenceWriter::new(&mut attributes).kind(kind);
+    } else if let Some(word) = traits.unknown_kind {
         attributes.push(KeyValue::new("openinference.span.kind", word));
     }
-    let mut out = Out::new(|pair| attributes.push(pair), std::mem::take(&mut more.failure), told.kind.is_some());
+    let mut contents = SpanContents::new(attributes, std::mem::take(&mut more.outcome), traits.kind.is_some());
+    let only_declared = more.attributes.is_empty();
     let mut name = None;
     for (field, value) in plan.fields.iter().zip(record.values) {
         if let Some(value) = value {
             if field.name == "otel.name" {
                 name = Some(value.as_str().into_owned());
             }
-            out.take(Key::from_static_str(field.name), field.role, value, kind);
+            contents.take(Key::from_static_str(field.name), field.role, value, kind);
         }
     }
     for pair in more.attributes {
         let role = dynamic_role(pair.key.as_str());
-        out.take(pair.key, role, pair.value, kind);
+        contents.take(pair.key, role, pair.value, kind);
     }
-    let Ended { lists, event, mut status } = out.end();
-    if plan.clash || told.shorts {
+    let (mut status, event) = contents.status();
+    let SpanContents { mut attributes, lists, .. } = contents;
+    // Which declared fields may share a key is known; a short word and a key that was not declared may always.
+    if plan.clash || traits.shorts && !only_declared {
         dedupe(&mut attributes);
     }
     if plan.known_target {
@@ -152,7 +83,7 @@ fn finish(mut record: Record) -> Finished {
     }
     more.events.extend(event);
     write_lists(lists, &mut attributes);
-    if told.foreign {
+    if traits.foreign {
         let name = name.as_deref().unwrap_or(plan.metadata.name());
         if let Some(span) = convert::for_reading(plan.metadata, name, &attributes, &more.events) {
             translate(&span, &mut attributes, kind, &mut status);
@@ -163,6 +94,15 @@ fn finish(mut record: Record) -> Finished {
         attributes,
         events: more.events,
         status: status.into_status(),
+    }
+}
+
+fn write_lists(lists: Vec<(List, Json)>, attributes: &mut Vec<KeyValue>) {
+    let mut writer = OpenInferenceWriter::new(attributes);
+    for (list, value) in lists {
+        if !writer.list(list, &value) {
+            writer.put(format_args!("{}", list.prefix()), super::write::plain(&value));
+        }
     }
 }
 
@@ -200,18 +140,18 @@ fn dedupe(attributes: &mut Vec<KeyValue>) {
 }
 
 /// Reads a span of another dialect with the reader's tables and writes it in OpenInference, beside what it has.
-fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Option<Kind>, failure: &mut Failed) {
+fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Option<Kind>, outcome: &mut Outcome) {
     let operation = crate::dialect::read(words().registry(), span, &[]).operation;
     if kind.is_none() {
         let mut words = Vec::with_capacity(2);
-        AttributeWriter::new(&mut words).kind(operation.kind);
+        OpenInferenceWriter::new(&mut words).kind(operation.kind);
         attributes.splice(0..0, words);
     }
     if matches!(operation.kind, Kind::Plain | Kind::Unknown) {
         return;
     }
-    if let (Some(why), Failed::NotSaid) = (&operation.failure, &*failure) {
-        failure.set(why.message.clone().or_else(|| why.error_type.clone()).unwrap_or_default());
+    if let (Some(why), Outcome::Unset) = (&operation.failure, &*outcome) {
+        outcome.fail(why.message.clone().or_else(|| why.error_type.clone()).unwrap_or_default());
     }
-    AttributeWriter::new(attributes).operation(*operation);
+    OpenInferenceWriter::new(attributes).operation(*operation);
 }

@@ -11,9 +11,10 @@ use opentelemetry_sdk::trace::SdkTracerProvider;
 use super::documents::{Inbox, Order};
 use super::open::OpenSpans;
 use super::privacy::Privacy;
+use super::snapshot;
 use super::undelivered::Undelivered;
 
-/// What has to be told that the program ends.
+/// What has to know that the program ends.
 #[derive(Clone)]
 pub(super) struct Exit {
     pub(super) provider: SdkTracerProvider,
@@ -51,7 +52,7 @@ impl Exit {
         }
     }
 
-    /// A list for the open spans of one more layer, if anybody wants to know them.
+    /// A list for the open spans of one more layer, if there are documents.
     pub(super) fn watch(&self, list: impl FnOnce() -> OpenSpans) -> Option<Arc<OpenSpans>> {
         if self.documents.is_empty() {
             return None;
@@ -71,19 +72,22 @@ impl Exit {
     pub(super) fn shut_down(&self) -> bool {
         let is_sent = self.within_bound("spanbridge-exit", |exit| {
             // What has ended leaves even if a panic has poisoned the registry's lock of an open span.
-            let _ = catch_unwind(AssertUnwindSafe(|| exit.tell_open()));
+            let _ = catch_unwind(AssertUnwindSafe(|| exit.send_open()));
             exit.provider.shutdown_with_timeout(exit.bound).is_ok()
         });
         self.undelivered.report();
         is_sent
     }
 
-    fn tell_open(&self) {
+    fn send_open(&self) {
         if self.documents.is_empty() {
             return;
         }
         let layers = self.layers.lock().unwrap_or_else(PoisonError::into_inner);
-        let open: Vec<_> = layers.iter().flat_map(|layer| layer.now(self.privacy.as_ref())).collect();
+        let open: Vec<_> = layers
+            .iter()
+            .flat_map(|layer| snapshot::of_open(layer, self.privacy.as_ref()))
+            .collect();
         drop(layers);
         for inbox in &self.documents {
             let _ = inbox.send(Order::Open(open.clone()));

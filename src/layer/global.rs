@@ -12,7 +12,7 @@ use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
 
 use super::env::Env;
-use super::own_scope;
+use super::scope::own_scope;
 
 /// The global provider is one of ours.
 static OURS: AtomicBool = AtomicBool::new(false);

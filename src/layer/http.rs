@@ -26,12 +26,12 @@ impl Client {
         let timeout = env
             .millis(&["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "OTEL_EXPORTER_OTLP_TIMEOUT"])
             .unwrap_or(Duration::from_secs(10));
-        let told = Tls::of(env)?;
+        let files = Tls::of(env)?;
         let mut tls = TlsConfig::builder();
-        if let Some(pem) = told.authorities {
+        if let Some(pem) = files.authorities {
             tls = tls.root_certs(RootCerts::new_with_certs(&certificates(&pem)?));
         }
-        if let Some((chain, key)) = told.client {
+        if let Some((chain, key)) = files.client {
             let key_read = PrivateKey::from_pem(&key.bytes).map_err(|source| bad(&key.path, source))?;
             tls = tls.client_cert(Some(ClientCert::new_with_certs(&certificates(&chain)?, key_read)));
         }

@@ -24,8 +24,11 @@ use super::env::{Env, bad};
 use super::error::InitError;
 use super::exit::Exit;
 use super::open::OpenSpans;
+use super::privacy::Privacy;
+use super::scope::own_scope;
+use super::span_layer::Layer;
 use super::undelivered::{Counting, Undelivered};
-use super::{Layer, Privacy, console, global as shared, otlp, own_scope, panics, signal, spool};
+use super::{console, global as shared, otlp, panics, signal, spool};
 
 /// Sends the spans of this program where the environment says, until the guard is dropped.
 ///
@@ -202,10 +205,10 @@ impl Setup {
     /// A provider that nothing in the process knows yet.
     fn prepare(self) -> Result<(Guard, Env, bool), InitError> {
         let env = self.env;
-        let told = Privacy::of(&env);
+        let from_env = Privacy::of(&env);
         let privacy = match self.privacy {
-            Some(privacy) => privacy.limited_as(Some(&told)),
-            None => told,
+            Some(privacy) => privacy.limited_as(Some(&from_env)),
+            None => from_env,
         };
         if env.flag("OTEL_SDK_DISABLED") {
             return Ok((Guard { exit: None, privacy }, env, false));
@@ -308,7 +311,7 @@ fn spooling(folder: &Path, exporter: otlp::Exporter, env: &Env) -> Result<spool:
     let left = std::thread::Builder::new().name("spanbridge-spool".to_owned());
     let (done, wait) = std::sync::mpsc::channel();
     let left = left.spawn(move || {
-        earlier.send_left(|| otlp::exporter(&env).ok());
+        earlier.send_leftovers(|| otlp::exporter(&env).ok());
         let _ = done.send(());
     });
     left.map_err(failed)?;
@@ -331,7 +334,7 @@ fn propagate(env: &Env) {
 }
 
 fn targets(env: &Env) -> Targets {
-    let told = env.text("RUST_LOG").and_then(|text| {
+    let from_env = env.text("RUST_LOG").and_then(|text| {
         let targets = text.parse::<Targets>();
         if targets.is_err() {
             bad("RUST_LOG", &text);
@@ -352,7 +355,7 @@ fn targets(env: &Env) -> Targets {
     ]
     .iter()
     .fold(
-        told.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO)),
+        from_env.unwrap_or_else(|| Targets::new().with_default(LevelFilter::INFO)),
         |targets, name| targets.with_target(*name, LevelFilter::OFF),
     )
 }

@@ -1,4 +1,4 @@
-//! Limits of providers that were built elsewhere: what they drop is said once.
+//! Limits of providers that were built elsewhere: what they drop is reported once.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use opentelemetry_sdk::trace::Span as SdkSpan;
 use super::global;
 
 /// The SDK's own limit of attributes a span.
-pub(super) const USUAL: usize = 128;
+pub(super) const SDK_DEFAULT: usize = 128;
 
 /// Who built the provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,15 +22,15 @@ pub(super) enum Provider {
     Theirs,
 }
 
-/// Says once that spans with many attributes may lose some.
+/// Warns once that spans with many attributes may lose some.
 pub(super) fn check(provider: Provider, span: &dyn Any, attributes: usize) {
-    static LARGEST: AtomicUsize = AtomicUsize::new(USUAL);
-    static SAID: AtomicBool = AtomicBool::new(false);
+    static LARGEST: AtomicUsize = AtomicUsize::new(SDK_DEFAULT);
+    static WARNED: AtomicBool = AtomicBool::new(false);
     if provider == Provider::Ours || provider == Provider::Global && global::is_ours() {
         return;
     }
     // Looking into a span copies it: only one that is larger than all before can tell more.
-    if SAID.load(Ordering::Relaxed) || LARGEST.fetch_max(attributes, Ordering::Relaxed) >= attributes {
+    if WARNED.load(Ordering::Relaxed) || LARGEST.fetch_max(attributes, Ordering::Relaxed) >= attributes {
         return;
     }
     let dropped = match span.downcast_ref::<SdkSpan>() {
@@ -38,7 +38,7 @@ pub(super) fn check(provider: Provider, span: &dyn Any, attributes: usize) {
         // Nobody can look into these.
         None => span.is::<BoxedSpan>(),
     };
-    if dropped && !SAID.swap(true, Ordering::Relaxed) {
+    if dropped && !WARNED.swap(true, Ordering::Relaxed) {
         tracing::warn!(
             target: "spanbridge",
             "a span has {attributes} attributes, and its provider has limits of its own that may drop some: \

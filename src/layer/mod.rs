@@ -153,14 +153,19 @@ mod init;
 mod limits;
 mod open;
 mod otlp;
-mod out;
 mod panics;
 mod plan;
 pub mod privacy;
 mod record;
+mod role;
+mod run_document;
+mod scope;
 mod signal;
 mod sink;
+mod snapshot;
+mod span_contents;
 mod span_ext;
+mod span_layer;
 mod span_traits;
 mod spool;
 mod stream;
@@ -169,196 +174,19 @@ mod tls;
 mod tracer;
 mod undelivered;
 mod visit;
-mod way;
 mod words;
 mod write;
 
-use std::fmt;
-use std::marker::PhantomData;
-use std::sync::Arc;
-
-use opentelemetry::InstrumentationScope;
-use opentelemetry::trace::Tracer;
-use tracing::Subscriber;
-use tracing_opentelemetry::OpenTelemetryLayer;
-use tracing_subscriber::registry::LookupSpan;
-
 pub use block_log::BlockLog;
 pub use call::ModelCall;
-pub use documents::{Documents, DocumentsError, RunDocument};
+pub use documents::{Documents, DocumentsError};
 pub use error::InitError;
 pub use global::GlobalTracer;
 pub use init::{Guard, Setup, init, span_limits};
 pub use privacy::Privacy;
+pub use run_document::RunDocument;
+pub use scope::SCOPE;
 pub use span_ext::{FieldValue, SpanExt};
+pub use span_layer::{Layer, layer};
 pub use stream::{Traced, TracedEach, TracedExt};
 pub use tracer::{LayerSpan, LayerTracer};
-
-use access::Access;
-use limits::Provider;
-use open::OpenSpans;
-
-/// The instrumentation scope of spans that come through the Layer.
-pub const SCOPE: &str = "spanbridge";
-
-fn own_scope() -> InstrumentationScope {
-    InstrumentationScope::builder(SCOPE).with_version(env!("CARGO_PKG_VERSION")).build()
-}
-
-/// A [`tracing_subscriber::Layer`] that makes OpenInference spans. See the [module's page](self).
-pub struct Layer<S, T = GlobalTracer> {
-    inner: OpenTelemetryLayer<S, LayerTracer<T>>,
-    tracer: T,
-    privacy: Option<Arc<Privacy>>,
-    flags: Flags,
-    access: Access,
-    provider: Provider,
-    open: Option<Arc<OpenSpans>>,
-    subscriber: PhantomData<fn(S)>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Flags {
-    location: bool,
-    threads: bool,
-    target: bool,
-    level: bool,
-    busy: bool,
-    activate: bool,
-    events: bool,
-}
-
-impl Default for Flags {
-    fn default() -> Self {
-        Self {
-            location: false,
-            threads: false,
-            target: false,
-            level: false,
-            busy: false,
-            activate: true,
-            events: true,
-        }
-    }
-}
-
-impl<S, T> fmt::Debug for Layer<S, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Layer")
-            .field("flags", &self.flags)
-            .field("privacy", &self.privacy)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A layer on the global tracer provider, with the privacy rules of the environment.
-#[must_use]
-pub fn layer<S>() -> Layer<S>
-where
-    S: Subscriber + for<'span> LookupSpan<'span>,
-{
-    let tracer = GlobalTracer::default();
-    Layer::assemble(tracer, Provider::Global, Privacy::from_env().shared(), Flags::default(), None)
-}
-
-impl<S, T> Layer<S, T>
-where
-    S: Subscriber + for<'span> LookupSpan<'span>,
-    T: Tracer + Clone + 'static,
-    T::Span: Send + Sync + 'static,
-{
-    /// A layer on a provider of [`Setup`], which may want to know the spans that are open.
-    fn ours(tracer: T, privacy: Option<Arc<Privacy>>, open: Option<Arc<OpenSpans>>) -> Self {
-        Self::assemble(tracer, Provider::Ours, privacy, Flags::default(), open)
-    }
-
-    fn assemble(tracer: T, provider: Provider, privacy: Option<Arc<Privacy>>, flags: Flags, open: Option<Arc<OpenSpans>>) -> Self {
-        let inner = tracing_opentelemetry::layer()
-            .with_tracer(LayerTracer::new(tracer.clone(), provider, privacy.clone(), open.clone()))
-            .with_location(flags.location)
-            .with_threads(flags.threads)
-            .with_target(flags.target)
-            .with_level(flags.level)
-            .with_tracked_inactivity(flags.busy)
-            .with_context_activation(flags.activate);
-        Self {
-            inner,
-            tracer,
-            privacy,
-            flags,
-            access: Access::of::<S>(),
-            provider,
-            open,
-            subscriber: PhantomData,
-        }
-    }
-
-    fn flagged(self, change: impl FnOnce(&mut Flags)) -> Self {
-        let mut flags = self.flags;
-        change(&mut flags);
-        Self::assemble(self.tracer, self.provider, self.privacy, flags, self.open)
-    }
-
-    /// Makes spans with this tracer.
-    ///
-    /// A provider that was built elsewhere keeps its own limits: the SDK's default is 128 attributes a span. The Layer
-    /// writes small values first, so that messages are dropped and not the model's name, and warns once when that happens.
-    #[must_use]
-    pub fn with_tracer<U>(self, tracer: U) -> Layer<S, U>
-    where
-        U: Tracer + Clone + 'static,
-        U::Span: Send + Sync + 'static,
-    {
-        Layer::assemble(tracer, Provider::Theirs, self.privacy, self.flags, None)
-    }
-
-    /// Hides what these rules say, in place of what the environment says.
-    #[must_use]
-    pub fn with_privacy(self, privacy: Privacy) -> Self {
-        let privacy = privacy.limited_as(self.privacy.as_deref());
-        Self::assemble(self.tracer, self.provider, privacy.shared(), self.flags, self.open)
-    }
-
-    /// Whether spans have `code.file.path`, `code.module.name` and `code.line.number`. Off unless asked for.
-    #[must_use]
-    pub fn with_location(self, location: bool) -> Self {
-        self.flagged(|flags| flags.location = location)
-    }
-
-    /// Whether spans have `thread.id` and `thread.name`. Off unless asked for.
-    #[must_use]
-    pub fn with_threads(self, threads: bool) -> Self {
-        self.flagged(|flags| flags.threads = threads)
-    }
-
-    /// Whether spans have `target`. Off unless asked for, but for crates that are told by it (adk-rust).
-    #[must_use]
-    pub fn with_target(self, target: bool) -> Self {
-        self.flagged(|flags| flags.target = target)
-    }
-
-    /// Whether spans have `level`. Off unless asked for.
-    #[must_use]
-    pub fn with_level(self, level: bool) -> Self {
-        self.flagged(|flags| flags.level = level)
-    }
-
-    /// Whether spans have `busy_ns` and `idle_ns`. Off unless asked for.
-    #[must_use]
-    pub fn with_tracked_inactivity(self, busy: bool) -> Self {
-        self.flagged(|flags| flags.busy = busy)
-    }
-
-    /// Whether an entered span is OpenTelemetry's current context too. On unless said otherwise: clients that inject
-    /// `traceparent` from there need it.
-    #[must_use]
-    pub fn with_context_activation(self, activate: bool) -> Self {
-        self.flagged(|flags| flags.activate = activate)
-    }
-
-    /// Whether `tracing` events become span events. On unless said otherwise. Errors set the span's status either way.
-    #[must_use]
-    pub fn with_events(self, events: bool) -> Self {
-        self.flagged(|flags| flags.events = events)
-    }
-}

@@ -24,8 +24,8 @@ pub(super) fn exporter(env: &Env) -> Result<Exporter, InitError> {
         .with_http()
         .with_protocol(protocol)
         .with_http_client(Client::of(env)?);
-    let told = env.first(&["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"]);
-    if let (None, Some(phoenix)) = (told, env.text("PHOENIX_COLLECTOR_ENDPOINT")) {
+    let configured = env.first(&["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"]);
+    if let (None, Some(phoenix)) = (configured, env.text("PHOENIX_COLLECTOR_ENDPOINT")) {
         let base = phoenix.trim_end_matches('/');
         let path = if base.ends_with("/v1/traces") { "" } else { "/v1/traces" };
         builder = builder.with_endpoint(format!("{base}{path}"));
@@ -46,12 +46,12 @@ fn grpc(env: &Env) -> Result<Exporter, InitError> {
     use opentelemetry_otlp::WithTonicConfig as _;
     use opentelemetry_otlp::tonic_types::transport::{Certificate, ClientTlsConfig, Identity};
 
-    let told = super::tls::Tls::of(env)?;
-    let mut tls = match told.authorities {
+    let configured = super::tls::Tls::of(env)?;
+    let mut tls = match configured.authorities {
         Some(pem) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(pem.bytes)),
         None => ClientTlsConfig::new().with_enabled_roots(),
     };
-    if let Some((chain, key)) = told.client {
+    if let Some((chain, key)) = configured.client {
         tls = tls.identity(Identity::from_pem(chain.bytes, key.bytes));
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -243,8 +243,7 @@ impl Privacy {
             if self.input_images && rest.contains("message_content.image") {
                 return None;
             }
-            let text = rest.ends_with("message.content") || rest.ends_with("message_content.text");
-            if self.input_text && text {
+            if self.input_text && holds_words(rest) {
                 return redacted(pair);
             }
             if let (Some(longest), Value::String(url)) = (self.base64_image_max_length, &pair.value)
@@ -260,8 +259,11 @@ impl Privacy {
             if self.outputs || self.output_messages {
                 return None;
             }
-            let text = rest.ends_with("message.content") || rest.ends_with("message_content.text");
-            return if self.output_text && text { redacted(pair) } else { Some(pair) };
+            return if self.output_text && holds_words(rest) {
+                redacted(pair)
+            } else {
+                Some(pair)
+            };
         }
         let hidden = self.tools && key.starts_with("llm.tools")
             || self.prompts && key.starts_with("llm.prompts")
@@ -284,6 +286,13 @@ impl Privacy {
     fn is_foreign(&self, key: &str) -> bool {
         words().is_foreign(key)
     }
+}
+
+/// Whether a key of a list of messages, after the list's name, holds words of a message, or all of them.
+fn holds_words(rest: &str) -> bool {
+    // The last two are our own, for results that are no text.
+    let members = ["message.content", "message_content.text", "message.result_json", "tool_call.answer"];
+    rest.is_empty() || members.iter().any(|member| rest.ends_with(member))
 }
 
 fn cut(value: Value, longest: usize) -> Value {
@@ -329,6 +338,14 @@ mod tests {
         assert!(text.contains(&("llm.input_messages.0.message.content".into(), REDACTED.into())));
         assert!(text.contains(&("llm.input_messages.0.message.role".into(), "user".into())));
         assert!(!text.iter().any(|(key, _)| key == "gen_ai.prompt"));
+        for key in [
+            "llm.input_messages",
+            "llm.input_messages.1.message.result_json",
+            "llm.input_messages.1.message.tool_calls.0.tool_call.answer",
+        ] {
+            let words = left(&[("OPENINFERENCE_HIDE_INPUT_TEXT", "true")], &[(key, "secret")]);
+            assert_eq!(words, [(key.to_owned(), REDACTED.to_owned())]);
+        }
         let none = left(&[("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "False")], &pairs);
         assert_eq!(
             none,

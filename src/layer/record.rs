@@ -25,7 +25,7 @@ pub(super) struct Record {
 /// What fields cannot say. Most spans have none of it: it is no part of the record, so that records stay small.
 #[derive(Debug, Default, Clone)]
 pub(super) struct More {
-    pub(super) failure: Failed,
+    pub(super) outcome: Outcome,
     pub(super) events: Vec<Event>,
     pub(super) kind: Option<Kind>,
     pub(super) attributes: Vec<KeyValue>,
@@ -36,31 +36,32 @@ pub(super) struct More {
     pub(super) first_token: bool,
 }
 
-/// Whether and why the operation failed.
+/// How the operation ended, as far as it was recorded.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(super) enum Failed {
+pub(super) enum Outcome {
+    /// Nothing was recorded.
     #[default]
-    NotSaid,
-    /// It went well, somebody says.
+    Unset,
+    /// It succeeded.
     Ok,
-    /// It failed; empty where nobody says why.
-    Because(Cow<'static, str>),
+    /// It failed, with the reason; empty where none was recorded.
+    Error(Cow<'static, str>),
 }
 
-impl Failed {
-    /// The last reason that is a reason holds.
-    pub(super) fn set(&mut self, message: impl Into<Cow<'static, str>>) {
+impl Outcome {
+    /// Records a failure. The last reason that is not empty holds.
+    pub(super) fn fail(&mut self, message: impl Into<Cow<'static, str>>) {
         let message = message.into();
-        if !message.is_empty() || !matches!(self, Self::Because(_)) {
-            *self = Self::Because(message);
+        if !message.is_empty() || !matches!(self, Self::Error(_)) {
+            *self = Self::Error(message);
         }
     }
 
     pub(super) fn into_status(self) -> Option<Status> {
         match self {
-            Self::NotSaid => None,
+            Self::Unset => None,
             Self::Ok => Some(Status::Ok),
-            Self::Because(description) => Some(Status::Error { description }),
+            Self::Error(description) => Some(Status::Error { description }),
         }
     }
 }
@@ -117,8 +118,8 @@ impl Record {
         if let Some(changes) = changes.more {
             let more = self.more();
             more.events.extend(changes.events);
-            if changes.failure != Failed::NotSaid {
-                more.failure = changes.failure;
+            if changes.outcome != Outcome::Unset {
+                more.outcome = changes.outcome;
             }
         }
     }
@@ -151,7 +152,7 @@ impl Record {
             attributes.push(KeyValue::new("exception.stacktrace", stacktrace));
         }
         self.event("exception", attributes);
-        self.more().failure.set(message);
+        self.more().outcome.fail(message);
     }
 }
 

@@ -5,13 +5,13 @@ use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use super::documents::RunDocument;
+use super::run_document::RunDocument;
 use crate::documents::Document;
 use crate::formats::Layout;
 use crate::span::TraceId;
 
 /// A document of a run, before it is turned into text.
-pub(super) struct Given<'a> {
+pub(super) struct NewDocument<'a> {
     pub(super) trace_id: TraceId,
     pub(super) document: Document<'a>,
     pub(super) finished: bool,
@@ -19,23 +19,23 @@ pub(super) struct Given<'a> {
 }
 
 /// Takes documents, one after the other.
-pub(super) struct Sink(Box<dyn FnMut(Given<'_>) + Send>);
+pub(super) struct Sink(Box<dyn FnMut(NewDocument<'_>) + Send>);
 
 impl Sink {
-    pub(super) fn take(&mut self, given: Given<'_>) {
-        (self.0)(given);
+    pub(super) fn take(&mut self, new: NewDocument<'_>) {
+        (self.0)(new);
     }
 }
 
 /// A program's own function: when it panics, the documents after that are not lost.
 pub(super) fn callback(mut callback: impl FnMut(&RunDocument) + Send + 'static) -> Sink {
-    Sink(Box::new(move |given| {
-        let Given {
+    Sink(Box::new(move |new| {
+        let NewDocument {
             trace_id,
             document,
             finished,
             revision,
-        } = given;
+        } = new;
         let text = match document.text(Layout::Compact) {
             Ok(text) => text,
             Err(error) => return lost(&format_args!("trace {trace_id}"), &error),
@@ -57,7 +57,7 @@ pub(super) fn callback(mut callback: impl FnMut(&RunDocument) + Send + 'static) 
 }
 
 pub(super) fn lines(path: PathBuf, mut file: File) -> Sink {
-    Sink(Box::new(move |Given { document, .. }| {
+    Sink(Box::new(move |NewDocument { document, .. }| {
         // One write a line: another process may append to the same file.
         let written = document.text(Layout::Compact).and_then(|mut line| {
             line.push('\n');
@@ -70,7 +70,7 @@ pub(super) fn lines(path: PathBuf, mut file: File) -> Sink {
 }
 
 pub(super) fn directory(folder: PathBuf) -> Sink {
-    Sink(Box::new(move |Given { trace_id, document, .. }| {
+    Sink(Box::new(move |NewDocument { trace_id, document, .. }| {
         let name = document.file_name(&trace_id.to_string(), None);
         let path = folder.join(&name);
         let half = folder.join(format!(".{name}.part"));

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use tracing::Span;
 
 use super::record::Record;
-use super::write::{AttributeWriter, plain};
+use super::write::{OpenInferenceWriter, plain};
 use super::{access, visit};
 use crate::dialect::messages::{self, Direction};
 use crate::operation::{Cost, Document, Kind, Message, TokenCount, ToolDefinition};
@@ -164,7 +164,7 @@ fn add_messages(record: &mut Record, output: bool, list: &[Message]) {
     } else {
         ("llm.input_messages", &mut more.inputs)
     };
-    AttributeWriter::new(&mut more.attributes).messages(prefix, *count, list);
+    OpenInferenceWriter::new(&mut more.attributes).messages(prefix, *count, list);
     *count += list.len();
 }
 
@@ -296,7 +296,7 @@ impl SpanExt for Span {
     fn set_tools(&self, tools: &[ToolDefinition]) -> &Self {
         access::with(self, |record| {
             let more = record.more();
-            AttributeWriter::new(&mut more.attributes).tools(more.tools, tools);
+            OpenInferenceWriter::new(&mut more.attributes).tools(more.tools, tools);
             more.tools += tools.len();
         });
         self
@@ -366,7 +366,7 @@ impl SpanExt for Span {
     fn add_document(&self, document: &Document) -> &Self {
         access::with(self, |record| {
             let more = record.more();
-            AttributeWriter::new(&mut more.attributes).documents("retrieval.documents", more.documents, std::slice::from_ref(document));
+            OpenInferenceWriter::new(&mut more.attributes).documents("retrieval.documents", more.documents, std::slice::from_ref(document));
             more.documents += 1;
         });
         self

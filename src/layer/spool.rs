@@ -142,8 +142,12 @@ impl Spool {
         let mut record = Vec::with_capacity(bytes.len() + 4);
         record.extend_from_slice(&length.to_le_bytes());
         record.extend_from_slice(bytes);
-        if let Some(journal) = &mut state.journal {
-            journal.write_all(&record)?;
+        if let Some(journal) = &mut state.journal
+            && let Err(error) = journal.write_all(&record)
+        {
+            // A part of the record may be there: what came behind it could not be read.
+            state.size = JOURNAL_BYTES;
+            return Err(error);
         }
         state.size += added;
         state.total += added;
@@ -276,7 +280,7 @@ impl<E: SpanExporter> SpanExporter for Acknowledging<E> {
 
 impl Spool {
     /// Sends what processes that are no more have left beside this one; what does not go out stays for the next start.
-    pub(super) fn send_left<E: SpanExporter>(&self, exporter: impl Fn() -> Option<E>) {
+    pub(super) fn send_leftovers<E: SpanExporter>(&self, exporter: impl Fn() -> Option<E>) {
         let Some(root) = self.folder.parent() else { return };
         for folder in folders(root) {
             let Ok(lock) = File::options().read(true).write(true).open(folder.join("lock")) else {
@@ -293,12 +297,21 @@ impl Spool {
     }
 
     fn send_journal<E: SpanExporter>(&self, journal: &Path, exporter: &impl Fn() -> Option<E>) -> bool {
-        let spans = read(journal).unwrap_or_default();
+        let (spans, unreadable) = match read(journal) {
+            Ok(read) => read,
+            Err(error) => {
+                tracing::warn!(target: "spanbridge", "{}: cannot be read, and stays: {error}", journal.display());
+                return false;
+            }
+        };
         let (count, bytes) = (spans.len(), size(journal));
         if !send(spans, exporter) {
             return false;
         }
         tracing::info!(target: "spanbridge", "{count} spans that an earlier process left went out");
+        if unreadable > 0 {
+            tracing::warn!(target: "spanbridge", "{}: {unreadable} records are not OTLP, and are lost", journal.display());
+        }
         let mut state = self.state();
         state.left = state.left.saturating_sub(bytes);
         fs::remove_file(journal).is_ok()
@@ -314,10 +327,10 @@ fn journals(folder: &Path) -> Vec<PathBuf> {
     listed(folder, |path| path.extension().is_some_and(|extension| extension == "spool"))
 }
 
-fn listed(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+fn listed(folder: &Path, keep: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    paths.retain(|path| wanted(path));
+    paths.retain(|path| keep(path));
     paths.sort();
     paths
 }
@@ -326,22 +339,26 @@ fn size(file: &Path) -> u64 {
     fs::metadata(file).map_or(0, |metadata| metadata.len())
 }
 
-fn read(file: &Path) -> io::Result<Vec<Span>> {
-    let mut spans = Vec::new();
+/// The spans of a journal, and how many records are no OTLP. A torn record at the end is cut.
+fn read(file: &Path) -> io::Result<(Vec<Span>, usize)> {
+    let (mut spans, mut unreadable) = (Vec::new(), 0);
     let mut reader = io::BufReader::new(File::open(file)?);
-    let mut length = [0; 4];
-    while reader.read_exact(&mut length).is_ok() {
-        let wanted = u64::from(u32::from_le_bytes(length));
+    loop {
+        let mut length = Vec::with_capacity(4);
+        reader.by_ref().take(4).read_to_end(&mut length)?;
+        let Ok(length) = <[u8; 4]>::try_from(length) else { break };
+        let length = u64::from(u32::from_le_bytes(length));
         let mut record = Vec::new();
-        reader.by_ref().take(wanted).read_to_end(&mut record)?;
-        if record.len() as u64 != wanted {
+        reader.by_ref().take(length).read_to_end(&mut record)?;
+        if record.len() as u64 != length {
             break;
         }
-        if let Ok(decoded) = otlp::decode::traces(&record) {
-            spans.extend(decoded.items);
+        match otlp::decode::traces(&record) {
+            Ok(decoded) => spans.extend(decoded.items),
+            Err(_) => unreadable += 1,
         }
     }
-    Ok(spans)
+    Ok((spans, unreadable))
 }
 
 fn send<E: SpanExporter>(spans: Vec<Span>, exporter: &impl Fn() -> Option<E>) -> bool {
@@ -416,13 +433,13 @@ mod tests {
         let second = Spool::open(root.path(), 1000)?;
         keep(&second, 100);
         assert!(second.state().waiting.len() < 2, "the first process's spans fill it");
-        second.send_left(|| Some(Taker::default()));
+        second.send_leftovers(|| Some(Taker::default()));
         assert_eq!(folders(root.path()).len(), 2);
         let taker = Taker {
             takes: true,
             ..Taker::default()
         };
-        second.send_left(|| Some(taker.clone()));
+        second.send_leftovers(|| Some(taker.clone()));
         assert_eq!(*taker.taken.lock().unwrap_or_else(PoisonError::into_inner), kept);
         assert_eq!((folders(root.path()).len(), second.state().left), (1, 0));
         keep(&second, 100);
@@ -438,7 +455,29 @@ mod tests {
         let journal = spool.path(0);
         let bytes = fs::read(&journal)?;
         fs::write(&journal, bytes.get(..bytes.len() - 1).unwrap_or_default())?;
-        assert_eq!(read(&journal)?.len(), 2);
+        assert_eq!(read(&journal)?.0.len(), 2);
+        Ok(())
+    }
+
+    #[test]
+    fn what_cannot_be_read_stays_and_what_is_no_otlp_is_counted() -> io::Result<()> {
+        let root = tempfile::tempdir()?;
+        let spool = Spool::open(root.path(), 1_000_000)?;
+        keep(&spool, 1);
+        let mut journal = File::options().append(true).open(spool.path(0))?;
+        journal.write_all(&[1, 0, 0, 0, 0xff])?;
+        let (spans, unreadable) = read(&spool.path(0))?;
+        assert_eq!((spans.len(), unreadable), (1, 1));
+
+        let folder = root.path().join("a folder where a journal should be");
+        fs::create_dir(&folder)?;
+        assert!(read(&folder).is_err());
+        let taker = Taker {
+            takes: true,
+            ..Taker::default()
+        };
+        assert!(!spool.send_journal(&folder, &|| Some(taker.clone())));
+        assert!(folder.exists());
         Ok(())
     }
 }

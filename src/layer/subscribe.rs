@@ -15,8 +15,9 @@ use tracing_subscriber::registry::LookupSpan;
 use super::access::Access;
 use super::plan::Plan;
 use super::record::Record;
+use super::span_layer::Layer;
 use super::visit::{EventFields, Fields};
-use super::{Layer, panics, tracer};
+use super::{panics, tracer};
 
 thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
@@ -153,7 +154,7 @@ where
                 record.event(name, attributes);
             }
             if exception || failed {
-                record.more().failure.set(error.or(message).unwrap_or_default());
+                record.more().outcome.fail(error.or(message).unwrap_or_default());
             }
         }
     }

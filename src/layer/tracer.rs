@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -19,19 +20,20 @@ use super::record::Record;
 use super::{emit, global};
 
 thread_local! {
-    static CLOSING: Cell<Option<Record>> = const { Cell::new(None) };
+    /// Without a destructor: spans may close in the destructors of other thread-locals, after this one's would have run.
+    static CLOSING: Cell<Option<ManuallyDrop<Record>>> = const { Cell::new(None) };
 }
 
 /// Ends a span within `close`, which gets what was recorded.
 pub(super) fn finish_with(record: Option<Record>, close: impl FnOnce()) {
     /// What an outer span has, which ends meanwhile: a span processor may open and close spans of its own.
-    struct Outer(Option<Record>);
+    struct Outer(Option<ManuallyDrop<Record>>);
     impl Drop for Outer {
         fn drop(&mut self) {
-            CLOSING.set(self.0.take());
+            drop(CLOSING.replace(self.0.take()).map(ManuallyDrop::into_inner));
         }
     }
-    let _outer = Outer(CLOSING.replace(record));
+    let _outer = Outer(CLOSING.replace(record.map(ManuallyDrop::new)));
     close();
 }
 
@@ -73,7 +75,7 @@ where
         let watched = self.open.as_ref().map(|open| (open, builder.clone()));
         let inner = self.inner.build_with_context(builder, parent);
         if let Some((open, builder)) = watched.filter(|_| inner.is_recording()) {
-            open.begun(open::data(&builder, parent, inner.span_context().clone()));
+            open.started(open::started_data(&builder, parent, inner.span_context().clone()));
         }
         LayerSpan {
             inner,
@@ -113,7 +115,9 @@ impl<S: Span + 'static> LayerSpan<S> {
         if let Some(open) = &self.open {
             open.ended(self.inner.span_context());
         }
-        let Some(record) = CLOSING.take() else { return };
+        let Some(record) = CLOSING.take().map(ManuallyDrop::into_inner) else {
+            return;
+        };
         if !self.inner.is_recording() {
             return;
         }
@@ -122,7 +126,7 @@ impl<S: Span + 'static> LayerSpan<S> {
         } else {
             emit::write(record, &mut self.inner)
         };
-        if attributes > limits::USUAL {
+        if attributes > limits::SDK_DEFAULT {
             limits::check(self.provider, &self.inner, attributes);
         }
     }

@@ -7,8 +7,8 @@ use std::fmt::{self, Write as _};
 use opentelemetry::{KeyValue, Value};
 use tracing::field::{Field, Visit};
 
-use super::plan::Role;
 use super::record::Record;
+use super::role::Role;
 use super::words::kind_of_word;
 
 /// Whole numbers beyond OTLP's 64 bits become doubles, as they do in JSON.
@@ -27,17 +27,16 @@ fn format_debug(value: &dyn fmt::Debug) -> String {
     thread_local! {
         static BUFFER: RefCell<String> = const { RefCell::new(String::new()) };
     }
-    BUFFER.with(|buffer| match buffer.try_borrow_mut() {
-        Ok(mut buffer) => {
-            buffer.clear();
-            let _ = write!(buffer, "{value:?}");
-            let text = buffer.as_str().to_owned();
-            buffer.shrink_to(16 * 1024);
-            text
-        }
-        // A value that records another span while it is formatted.
-        Err(_) => format!("{value:?}"),
-    })
+    let formatted = BUFFER.try_with(|buffer| {
+        let mut buffer = buffer.try_borrow_mut().ok()?;
+        buffer.clear();
+        let _ = write!(buffer, "{value:?}");
+        let text = buffer.as_str().to_owned();
+        buffer.shrink_to(16 * 1024);
+        Some(text)
+    });
+    // The buffer is in use if a value records another span while it is formatted, and gone at the end of a thread.
+    formatted.ok().flatten().unwrap_or_else(|| format!("{value:?}"))
 }
 
 /// The causes of an error, one a line.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::OnceLock;
 
 use crate::dialect::write::{self, AttributeWriter};
-use crate::dialect::{Codec, Field, Place, Registry, Rule};
+use crate::dialect::{Codec, Field, Location, Registry, Rule};
 use crate::documents::Vocabulary;
 use crate::operation::Kind;
 
@@ -100,7 +100,7 @@ impl Words {
                 self.content.entry(rule.key).or_insert(content);
             }
         }
-        if rule.place != Place::Span {
+        if rule.location != Location::Span {
             return;
         }
         if rule.dialect == "short" && !rule.prefix && rule.paths.is_empty() && rule.field != Field::Kind {

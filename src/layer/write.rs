@@ -7,7 +7,7 @@ use opentelemetry::{Array, Key, KeyValue, Value};
 use serde_json::Value as Json;
 
 use super::convert::sdk_value;
-use super::plan::List;
+use super::role::List;
 use super::words::{words, words_of_kind};
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::write::openinference;
@@ -29,14 +29,14 @@ const PREFIXES: [&str; 8] = [
 /// The kind has been written before the other attributes.
 const WRITTEN: [&str; 2] = ["openinference.span.kind", "spanbridge.step_type"];
 
-/// Appends attributes with composed keys.
+/// Appends attributes with OpenInference's keys.
 #[derive(Debug)]
-pub(super) struct AttributeWriter<'a> {
+pub(super) struct OpenInferenceWriter<'a> {
     out: &'a mut Vec<KeyValue>,
     key: String,
 }
 
-impl<'a> AttributeWriter<'a> {
+impl<'a> OpenInferenceWriter<'a> {
     pub(super) fn new(out: &'a mut Vec<KeyValue>) -> Self {
         Self { out, key: String::new() }
     }
@@ -106,7 +106,11 @@ impl<'a> AttributeWriter<'a> {
                 List::Embeddings => match item.as_array() {
                     Some(vector) => self.put(
                         format_args!("{prefix}.{index}.embedding.vector"),
-                        Value::Array(Array::F64(vector.iter().filter_map(Json::as_f64).collect())),
+                        match vector.iter().map(Json::as_f64).collect() {
+                            Some(numbers) => Value::Array(Array::F64(numbers)),
+                            // A vector with anything but numbers is not made shorter.
+                            None => item.to_string().into(),
+                        },
                     ),
                     None => self.flatten(prefix, index, item),
                 },

@@ -8,10 +8,10 @@ use serde_json::Value;
 #[derive(Debug, Clone)]
 pub struct Rare<T>(Option<Box<T>>);
 
-/// Facts of which nothing may be said.
-pub trait Unsaid: Default + 'static {
-    /// Nothing.
-    const UNSAID: &'static Self;
+/// Facts that most spans lack.
+pub trait Sparse: Default + 'static {
+    /// None of them.
+    const EMPTY: &'static Self;
 }
 
 impl<T> Default for Rare<T> {
@@ -20,22 +20,22 @@ impl<T> Default for Rare<T> {
     }
 }
 
-impl<T: Unsaid> Deref for Rare<T> {
+impl<T: Sparse> Deref for Rare<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.0.as_deref().unwrap_or(T::UNSAID)
+        self.0.as_deref().unwrap_or(T::EMPTY)
     }
 }
 
-impl<T: Unsaid> DerefMut for Rare<T> {
+impl<T: Sparse> DerefMut for Rare<T> {
     fn deref_mut(&mut self) -> &mut T {
         self.0.get_or_insert_default()
     }
 }
 
 /// As the facts are.
-impl<T: Unsaid + PartialEq> PartialEq for Rare<T> {
+impl<T: Sparse + PartialEq> PartialEq for Rare<T> {
     fn eq(&self, other: &Self) -> bool {
         **self == **other
     }
@@ -173,8 +173,8 @@ pub struct Task {
     pub input: Option<Value>,
 }
 
-impl Unsaid for Training {
-    const UNSAID: &'static Self = &Self {
+impl Sparse for Training {
+    const EMPTY: &'static Self = &Self {
         reward: None,
         terminated: None,
         truncated: None,
@@ -187,12 +187,12 @@ impl Unsaid for Training {
     };
 }
 
-impl Unsaid for ContentType {
-    const UNSAID: &'static Self = &Self { input: None, output: None };
+impl Sparse for ContentType {
+    const EMPTY: &'static Self = &Self { input: None, output: None };
 }
 
-impl Unsaid for Prompt {
-    const UNSAID: &'static Self = &Self {
+impl Sparse for Prompt {
+    const EMPTY: &'static Self = &Self {
         id: None,
         version: None,
         template: None,
@@ -200,8 +200,8 @@ impl Unsaid for Prompt {
     };
 }
 
-impl Unsaid for Task {
-    const UNSAID: &'static Self = &Self {
+impl Sparse for Task {
+    const EMPTY: &'static Self = &Self {
         description: None,
         goal: None,
         input: None,

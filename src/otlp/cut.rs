@@ -1,5 +1,5 @@
 //! A request as one valid message a part, with its resources and scopes, without decoding: each message is pieces of the
-//! request with new lengths between them, told one after the other when they are asked for.
+//! request with new lengths between them, made one after the other when they are asked for.
 
 use super::layout::{Found, Layout, NONE};
 use super::scan::{Part, Scan};
@@ -30,7 +30,7 @@ pub struct Header {
     length: u8,
 }
 
-/// What a part has in a request, outermost first. Envelopes are told by number, and their bytes by [`Cuts::envelope`].
+/// What a part has in a request, outermost first. Envelopes are numbered; [`Cuts::envelope`] has their bytes.
 #[derive(Debug, Clone)]
 pub enum Entry<'a> {
     /// Whole resources, fields of the request.
@@ -173,36 +173,36 @@ impl Cuts {
         self.layout.size(resource) + by_scope.sum::<usize>()
     }
 
-    /// Tells a part's message, piece by piece.
-    pub fn pieces<'a>(&'a self, part: usize, request: &'a [u8], tell: &mut dyn FnMut(Piece<'a>)) {
+    /// Hands out a part's message, piece by piece.
+    pub fn pieces<'a>(&'a self, part: usize, request: &'a [u8], emit: &mut dyn FnMut(Piece<'a>)) {
         if self.whole.is_some() {
-            return tell(Piece::Bytes(request));
+            return emit(Piece::Bytes(request));
         }
         for found in self.found(part).chunk_by(|a, b| a.resource == b.resource) {
             match found.first() {
                 Some(first) if first.resource != NONE => {
-                    tell(Piece::Header(Header::new(1, self.resource_length(first.resource, found))));
+                    emit(Piece::Header(Header::new(1, self.resource_length(first.resource, found))));
                     let [before, behind] = self.layout.envelope(first.resource, request);
-                    before.for_each(|bytes| tell(Piece::Bytes(bytes)));
-                    self.scopes(found, request, tell);
-                    behind.for_each(|bytes| tell(Piece::Bytes(bytes)));
+                    before.for_each(|bytes| emit(Piece::Bytes(bytes)));
+                    self.scopes(found, request, emit);
+                    behind.for_each(|bytes| emit(Piece::Bytes(bytes)));
                 }
-                _ => tell_found(found, request, tell),
+                _ => emit_found(found, request, emit),
             }
         }
     }
 
-    fn scopes<'a>(&'a self, found: &[Found], request: &'a [u8], tell: &mut dyn FnMut(Piece<'a>)) {
+    fn scopes<'a>(&'a self, found: &[Found], request: &'a [u8], emit: &mut dyn FnMut(Piece<'a>)) {
         for found in found.chunk_by(|a, b| a.scope == b.scope) {
             match found.first() {
                 Some(first) if first.scope != NONE => {
-                    tell(Piece::Header(Header::new(2, self.layout.size(first.scope) + length_of(found))));
+                    emit(Piece::Header(Header::new(2, self.layout.size(first.scope) + length_of(found))));
                     let [before, behind] = self.layout.envelope(first.scope, request);
-                    before.for_each(|bytes| tell(Piece::Bytes(bytes)));
-                    tell_found(found, request, tell);
-                    behind.for_each(|bytes| tell(Piece::Bytes(bytes)));
+                    before.for_each(|bytes| emit(Piece::Bytes(bytes)));
+                    emit_found(found, request, emit);
+                    behind.for_each(|bytes| emit(Piece::Bytes(bytes)));
                 }
-                _ => tell_found(found, request, tell),
+                _ => emit_found(found, request, emit),
             }
         }
     }
@@ -263,15 +263,15 @@ impl Cuts {
         self.layout.envelope(envelope, request).into_iter().flatten()
     }
 
-    /// Tells the envelopes that a part needs: true for those of resources. And how many bytes it has without them.
-    pub fn needs(&self, part: usize, tell: &mut dyn FnMut(bool, u32)) -> usize {
+    /// Hands out the envelopes that a part needs (true for those of resources); returns how many bytes it has without them.
+    pub fn needs(&self, part: usize, emit: &mut dyn FnMut(bool, u32)) -> usize {
         let mut length = 0;
         for of_resource in self.found(part).chunk_by(|a, b| a.resource == b.resource) {
             if let Some(first) = of_resource.first().filter(|first| first.resource != NONE) {
-                tell(true, first.resource);
+                emit(true, first.resource);
                 let of_scopes = of_resource.chunk_by(|a, b| a.scope == b.scope).filter_map(<[Found]>::first);
                 for first in of_scopes.filter(|first| first.scope != NONE) {
-                    tell(false, first.scope);
+                    emit(false, first.scope);
                 }
             }
             length += length_of(of_resource);
@@ -284,8 +284,8 @@ fn length_of(found: &[Found]) -> usize {
     found.iter().map(Found::length).sum()
 }
 
-fn tell_found<'a>(found: &[Found], request: &'a [u8], tell: &mut dyn FnMut(Piece<'a>)) {
+fn emit_found<'a>(found: &[Found], request: &'a [u8], emit: &mut dyn FnMut(Piece<'a>)) {
     for found in found {
-        tell(Piece::Bytes(request.get(found.range()).unwrap_or_default()));
+        emit(Piece::Bytes(request.get(found.range()).unwrap_or_default()));
     }
 }

@@ -12,10 +12,12 @@ use opentelemetry_proto::tonic::resource::v1 as resource;
 use opentelemetry_proto::tonic::trace::v1 as trace;
 use prost::Message as _;
 
+use super::scan;
+use super::wire::Fault;
 use crate::span::decoded::id_fault;
 use crate::span::{
-    AnyValue, Attributes, Decoded, Event, Link, LogRecord, Place, Refused, RefusedReason, Resource, Scope, Signal, Span, SpanId, SpanKind,
-    Status, TraceId, UnixNanos,
+    AnyValue, Attributes, Decoded, Event, ItemPath, Link, LogRecord, Refused, RefusedReason, Resource, Scope, Signal, Span, SpanId,
+    SpanKind, Status, TraceId, UnixNanos,
 };
 
 /// Bytes that are not an OTLP message.
@@ -34,9 +36,9 @@ pub enum DecodeError {
 impl DecodeError {
     /// Where these bytes, whose decoding failed, break.
     #[must_use]
-    pub fn fault(&self, bytes: &[u8]) -> Option<super::Fault> {
+    pub fn fault(&self, bytes: &[u8]) -> Option<Fault> {
         let Self::Protobuf { signal, .. } = self;
-        super::scan::check(bytes, *signal).err()
+        scan::check(bytes, *signal).err()
     }
 }
 
@@ -75,7 +77,7 @@ pub fn traces(bytes: &[u8]) -> Result<Decoded<Span>, DecodeError> {
                 match span_from(span, &resource, &scope) {
                     Ok(span) => decoded.items.push(span),
                     Err(reason) => decoded.refused.push(Refused {
-                        place: Place {
+                        path: ItemPath {
                             signal: Signal::Traces,
                             resource: resource_index,
                             scope: scope_index,

@@ -3,10 +3,10 @@
 use super::cut::Header;
 use super::encode::{around_items, around_scopes, put_record, put_span};
 use crate::span::json::{Items, JsonError, MessageOf, OfResource};
-use crate::span::{IdFault, LogRecord, Place, Refused, RefusedReason, Signal, Span};
+use crate::span::{IdFault, ItemPath, LogRecord, Refused, RefusedReason, Signal, Span};
 
-/// How many refused items are told one by one; the rest is counted.
-const TOLD: usize = 100;
+/// How many refused items are listed; the rest is counted.
+const LISTED: usize = 100;
 
 /// A message that was JSON.
 #[derive(Debug, Default)]
@@ -38,7 +38,7 @@ impl Encoded {
     fn refuse(&mut self, reason: RefusedReason) {
         self.otherwise |= reason.fault() != IdFault::Base64;
         self.refused_count += 1;
-        if self.refused.len() < TOLD {
+        if self.refused.len() < LISTED {
             self.refused.push((self.items, reason));
         }
     }
@@ -91,11 +91,11 @@ fn put_together(resources: impl Iterator<Item = OfResource<Encoded>>, signal: Si
             whole.items += encoded.items;
             whole.refused_count += encoded.refused_count;
             whole.refused_as_base64 &= !encoded.otherwise;
-            let left = TOLD.saturating_sub(whole.refused.len());
+            let left = LISTED.saturating_sub(whole.refused.len());
             whole
                 .refused
                 .extend(encoded.refused.into_iter().take(left).map(|(item, reason)| Refused {
-                    place: Place {
+                    path: ItemPath {
                         signal,
                         resource,
                         scope,

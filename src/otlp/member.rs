@@ -56,13 +56,13 @@ impl<'de> Visitor<'de> for Member<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        let wanted = self
+        let next = self
             .0
             .split_first()
             .and_then(|(name, rest)| Some((name.parse::<usize>().ok()?, rest)));
         let mut found = None;
         for number in 0_usize.. {
-            match wanted {
+            match next {
                 Some((at, rest)) if at == number => match items.next_element_seed(Member(rest))? {
                     Some(member) => found = member,
                     None => break,
@@ -78,10 +78,10 @@ impl<'de> Visitor<'de> for Member<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
-        let wanted = self.0.split_first();
+        let next = self.0.split_first();
         let mut found = None;
         while let Some(name) = members.next_key::<std::borrow::Cow<'_, str>>()? {
-            match wanted {
+            match next {
                 Some((first, rest)) if *first == name => found = members.next_value_seed(Member(rest))?,
                 _ => {
                     let IgnoredAny = members.next_value()?;

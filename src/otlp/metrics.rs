@@ -6,7 +6,7 @@ use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use prost::Message as _;
 use serde::de::Error as _;
 
-use super::DecodeError;
+use super::decode::DecodeError;
 use super::signal::count_points;
 use crate::span::Signal;
 

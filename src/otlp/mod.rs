@@ -25,7 +25,4 @@ mod wire;
 
 pub use cut::Cuts;
 pub use decode::DecodeError;
-pub use wire::{Fault, FaultKind};
-
-/// How deep messages may nest, the limit of prost's decoder.
-pub const DEPTH_LIMIT: usize = 100;
+pub use wire::{DEPTH_LIMIT, Fault, FaultKind};

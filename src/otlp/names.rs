@@ -87,7 +87,7 @@ fn key_and_text<'a>(around: &Cursor<'a>, field: &Field) -> Result<(&'a [u8], Opt
 pub(super) struct SessionKeys<'a> {
     /// Each key, with its pointer.
     keys: Vec<(&'a [u8], Option<&'a str>)>,
-    /// One bit for each length that a key has: most attributes are told apart by it.
+    /// One bit for each length that a key has: it tells most attributes apart.
     lengths: u64,
 }
 
@@ -104,8 +104,8 @@ impl<'a> SessionKeys<'a> {
         if self.lengths & length_bit(key) == 0 {
             return None;
         }
-        let mine = self.keys.iter().enumerate().filter(|(_, (wanted, _))| *wanted == key);
-        let mut named = mine.filter_map(|(rank, (_, pointer))| match pointer {
+        let matching = self.keys.iter().enumerate().filter(|(_, (have, _))| *have == key);
+        let mut named = matching.filter_map(|(rank, (_, pointer))| match pointer {
             Some(pointer) => Some((rank, text_at(text, pointer)?.into())),
             None => Some((rank, String::from_utf8_lossy(text))),
         });

@@ -36,7 +36,7 @@ pub struct Part {
     pub session: Option<Arc<str>>,
     /// Whether it is a span without a parent that names it.
     pub session_of_root: bool,
-    /// When the item began that names it; 0 if it does not say, or the resource names it.
+    /// When the item began that names it, by itself or through its resource; 0 if it does not say.
     pub(super) session_start: u64,
 }
 

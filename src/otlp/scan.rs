@@ -17,10 +17,10 @@ pub use super::part::{Key, Part};
 use super::schema::{Kind, Type};
 use super::wire::{Cursor, Fault, FaultKind, LEN, Payload, fault};
 use crate::span::decoded::id_fault;
-use crate::span::{Place, Refused, RefusedReason, Signal, SpanId, TraceId};
+use crate::span::{ItemPath, Refused, RefusedReason, Signal, SpanId, TraceId};
 
-/// How many refused items are told one by one; the rest is counted.
-const TOLD: usize = 100;
+/// How many refused items are listed; the rest is counted.
+const LISTED: usize = 100;
 
 /// Bytes of memory that a part takes at most, here and in the store until it is written: itself, its place in the map of
 /// parts, its row among the chunks.
@@ -230,7 +230,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
         mut cursor: Cursor<'_>,
         of_scope: Type,
         context: &mut Context,
-        place: (usize, usize),
+        of: (usize, usize),
         whole: &Range<usize>,
     ) -> Result<(), Fault> {
         let (open, envelope) = self.scan.layout.open(self.scan.refused_count, whole.start, &mut self.meter)?;
@@ -242,17 +242,17 @@ impl<'k, 'm> Scanner<'k, 'm> {
                 self.scan.layout.field(items > 0, &field.whole, &mut self.meter)?;
                 continue;
             }
-            let place = Place {
+            let path = ItemPath {
                 signal: self.scan.signal,
-                resource: place.0,
-                scope: place.1,
+                resource: of.0,
+                scope: of.1,
                 item: items,
             };
             items += 1;
             self.scan.items += 1;
             let inside = cursor.enter(&field)?;
             match self.scan.signal {
-                Signal::Traces => self.span(inside, context, place, &field.whole)?,
+                Signal::Traces => self.span(inside, context, path, &field.whole)?,
                 _ => self.record(inside, context, &field.whole)?,
             }
         }
@@ -261,7 +261,7 @@ impl<'k, 'm> Scanner<'k, 'm> {
         self.scan.layout.close(&open, refused, whole, context.resource, &mut self.meter)
     }
 
-    fn span(&mut self, mut cursor: Cursor<'_>, context: &Context, place: Place, whole: &Range<usize>) -> Result<(), Fault> {
+    fn span(&mut self, mut cursor: Cursor<'_>, context: &Context, path: ItemPath, whole: &Range<usize>) -> Result<(), Fault> {
         let (mut trace_id, mut span_id, mut parent): (&[u8], &[u8], &[u8]) = (&[], &[], &[]);
         let (mut start, mut end, mut failed) = (0, 0, false);
         let mut name = "";
@@ -313,8 +313,8 @@ impl<'k, 'm> Scanner<'k, 'm> {
             (_, None) => RefusedReason::SpanId(id_fault(span_id, 8)),
         };
         self.scan.refused_count += 1;
-        if self.scan.refused.len() < TOLD {
-            self.scan.refused.push(Refused { place, reason: fault });
+        if self.scan.refused.len() < LISTED {
+            self.scan.refused.push(Refused { path, reason: fault });
         }
         Ok(())
     }

@@ -1,11 +1,10 @@
-//! What an OTLP message carries, told by its content.
+//! What an OTLP message carries, recognized by its content.
 //!
 //! Traces, logs and metrics have the same envelope (field 1: resource, field 2: scope, field 2: item), and a body of one
 //! signal often decodes "successfully" as another with empty ids. The items tell: the wire types of their fields differ.
 
-use super::Fault;
 use super::schema::{Kind, Type};
-use super::wire::{Cursor, Field, I32, I64, LEN, VARINT};
+use super::wire::{Cursor, Fault, Field, I32, I64, LEN, VARINT};
 use crate::span::Signal;
 
 /// What the message carries; `None` if it has no items, or if they fit none of the three signals.
@@ -124,8 +123,8 @@ fn wire_of_metric(number: u32) -> Option<u8> {
 }
 
 /// The length-delimited fields with this number, until the end or the first broken one.
-fn messages<'a>(cursor: Cursor<'a>, wanted: u32) -> impl Iterator<Item = Cursor<'a>> {
-    fields(cursor).filter_map(move |(cursor, field)| (field.number == wanted && field.wire == LEN).then(|| cursor.enter(&field).ok())?)
+fn messages<'a>(cursor: Cursor<'a>, number: u32) -> impl Iterator<Item = Cursor<'a>> {
+    fields(cursor).filter_map(move |(cursor, field)| (field.number == number && field.wire == LEN).then(|| cursor.enter(&field).ok())?)
 }
 
 fn fields(mut cursor: Cursor<'_>) -> impl Iterator<Item = (Cursor<'_>, Field)> {

@@ -327,7 +327,7 @@ impl Rejection {
             Self::Protobuf { fault, .. } => Some(format!("byte {}", fault.offset)),
             Self::Json { .. } | Self::Hollow { .. } => Some("body".to_owned()),
             Self::WrongSignal { found, .. } => Some(format!("resource_{found}")),
-            Self::Base64Ids { first, .. } => Some(first.place.to_string()),
+            Self::Base64Ids { first, .. } => Some(first.path.to_string()),
             _ => None,
         }
     }

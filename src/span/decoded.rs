@@ -1,4 +1,4 @@
-//! What a reader of OTLP gives back: the items, and beside them what it had to refuse.
+//! What a reader of OTLP returns: the items, and those that it had to refuse.
 
 use std::fmt;
 
@@ -64,20 +64,20 @@ impl<T> Default for Decoded<T> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refused {
     /// Where it stands.
-    pub place: Place,
+    pub path: ItemPath,
     /// Why.
     pub reason: RefusedReason,
 }
 
 impl fmt::Display for Refused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.place, self.reason)
+        write!(f, "{}: {}", self.path, self.reason)
     }
 }
 
 /// Where an item stands in its message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct ItemPath {
     /// The kind of message.
     pub signal: Signal,
     /// Index of the resource.
@@ -88,7 +88,7 @@ pub struct Place {
     pub item: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ItemPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { resource, scope, item, .. } = self;
         match self.signal {

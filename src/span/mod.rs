@@ -11,7 +11,7 @@ pub mod value;
 
 use std::sync::Arc;
 
-pub use decoded::{Decoded, IdFault, Place, Refused, RefusedReason, Signal};
+pub use decoded::{Decoded, IdFault, ItemPath, Refused, RefusedReason, Signal};
 pub(crate) use ids::hex;
 pub use ids::{SpanId, TraceId};
 pub use time::UnixNanos;
@@ -140,7 +140,7 @@ pub struct Link {
     pub flags: u32,
 }
 
-/// One operation of a program, as OTLP says it.
+/// One operation of a program, as OTLP records it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Span {
     /// The trace it belongs to.

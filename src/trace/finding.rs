@@ -49,9 +49,9 @@ pub enum FindingKind {
     ClockSkew,
     /// A value could not be read as its key demands.
     UnreadableValue,
-    /// Two spans tell of one operation; one is kept.
+    /// Two spans record one operation; one is kept.
     SameOperation,
-    /// The same model call is told in another trace.
+    /// The same model call is recorded in another trace.
     SameCallAs,
     /// A log record names a span that is not there.
     StrayLogRecord,

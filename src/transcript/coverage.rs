@@ -9,11 +9,11 @@ use crate::operation::Kind;
 use crate::run::{EntryKind, IdVec, Run, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 
-/// A run, indexed for being told.
+/// A run with the indexes that formats need.
 #[derive(Debug)]
 pub(crate) struct Transcript<'a> {
     pub(super) run: &'a Run,
-    /// For each step, whether an entry of a conversation tells of it.
+    /// For each step, whether an entry of a conversation shows it.
     in_conversation: IdVec<StepId, bool>,
     /// For each step, whether a tool stands around it.
     inside_tool: IdVec<StepId, bool>,
@@ -28,7 +28,7 @@ pub(crate) struct Transcript<'a> {
     handoffs: HandoffCalls<'a>,
 }
 
-/// How an operation is told that no conversation tells of.
+/// How an operation is presented that no conversation shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Uncovered<'a> {
     /// As a call and its result, both made of the operation.
@@ -70,7 +70,7 @@ impl<'a> Transcript<'a> {
     }
 
     fn read(&mut self, kind: &'a EntryKind, step: Option<StepId>) {
-        let told = match kind {
+        let shown = match kind {
             EntryKind::Turn(message) => {
                 if let Some(step) = step {
                     let most = self.asked.entry(step).or_default();
@@ -87,15 +87,15 @@ impl<'a> Transcript<'a> {
                 }
                 result.tool.or(step)
             }
-            // A message stands in a model call's input: its turn tells of that call, the message does not.
+            // A message stands in a model call's input: its turn shows that call, the message does not.
             EntryKind::Message(_) => step.filter(|step| self.run.steps.get(*step).is_some_and(|step| !is_model_call(step))),
         };
-        if let Some(told) = told {
-            self.in_conversation.set(told, true);
+        if let Some(shown) = shown {
+            self.in_conversation.set(shown, true);
         }
     }
 
-    /// Whether an entry of a conversation tells of this step.
+    /// Whether an entry of a conversation shows this step.
     pub(crate) fn is_in_conversation(&self, step: StepId) -> bool {
         self.in_conversation.is_set(step)
     }
@@ -149,7 +149,7 @@ impl<'a> Transcript<'a> {
         self.answers.get(&call).copied()
     }
 
-    /// How this step is told; `None` where a conversation or another operation tells of it, or it says nothing of its own.
+    /// How this step is presented; `None` where a conversation or another operation shows it, or it says nothing of its own.
     pub(crate) fn uncovered(&self, id: StepId) -> Option<Uncovered<'a>> {
         let step = id.of(self.run).filter(|_| !self.is_in_conversation(id))?;
         match step.operation.kind {
@@ -160,7 +160,7 @@ impl<'a> Transcript<'a> {
                 Some(call) => (!self.answered.contains(call)).then_some(Uncovered::HandoffResult(call)),
                 None => Some(Uncovered::CallAndResult),
             },
-            // While it runs there is no more to tell than its call.
+            // While it runs there is no more to show than its call.
             Kind::Tool if self.is_asked(step) => step.ended_at.map(|_| Uncovered::Result),
             Kind::Tool => Some(Uncovered::CallAndResult),
             Kind::Interrupt | Kind::UserInput => Some(Uncovered::UserWords),

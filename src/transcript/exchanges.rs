@@ -13,7 +13,7 @@ use crate::span::UnixNanos;
 #[derive(Debug)]
 pub(crate) struct Exchange<'a> {
     pub(crate) kind: ExchangeKind<'a>,
-    /// The operation that the piece tells of, or whose input a message stands in.
+    /// The operation that the piece shows, or whose input a message stands in.
     pub(crate) step: Option<StepId>,
     pub(crate) at: UnixNanos,
     /// The history was edited or cut before it.
@@ -34,9 +34,9 @@ pub(crate) enum ExchangeKind<'a> {
     /// Work that no model asked for: a call and its result, both made of the operation; without a step, a result whose call
     /// nobody knows.
     Unasked,
-    /// A person's words that an operation alone tells.
+    /// A person's words that only an operation has.
     UserWords,
-    /// The agent's words that an operation alone tells.
+    /// The agent's words that only an operation has.
     AgentWords,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct ExchangeCall<'a> {
 /// A result.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallResult<'a> {
-    /// The conversation's entry; `None`: the tool's step alone tells it.
+    /// The conversation's entry; `None`: only the tool's step has it.
     pub(crate) entry: Option<&'a ResultEntry>,
     pub(crate) tool: Option<StepId>,
     pub(crate) at: UnixNanos,
@@ -70,7 +70,7 @@ pub(crate) struct CallResult<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Exchanges<'a> {
     pub(crate) list: Vec<Exchange<'a>>,
-    /// Operations that no piece tells of, but for those that say nothing of agents.
+    /// Operations that no piece shows, but for those that say nothing of agents.
     pub(crate) rest: Vec<StepId>,
     by_place: HashMap<CallPlace, (usize, usize)>,
     by_id: HashMap<Cow<'a, str>, (usize, usize)>,
@@ -79,7 +79,7 @@ pub(crate) struct Exchanges<'a> {
 }
 
 impl<'a> Transcript<'a> {
-    /// The conversation of a scope, and in it the operations that it does not tell of.
+    /// The conversation of a scope, and in it the operations that it does not show.
     pub(crate) fn exchanges(&self, scope: ScopeId) -> Exchanges<'a> {
         let mut out = Exchanges::default();
         let conversation = self.run.scopes.get(scope).map_or(&[][..], |scope| &scope.conversation);
@@ -160,22 +160,23 @@ impl<'a> Exchanges<'a> {
     }
 
     fn result(&mut self, entry: &'a Entry, result: &'a ResultEntry) {
-        let given = CallResult {
+        let new_result = CallResult {
             entry: Some(result),
             tool: result.tool,
             at: entry.at,
             branch: entry.branch,
         };
         if let Some(asked) = self.call(&result.call_id, None) {
-            asked.give(given);
-        } else if given.tool.is_some() {
-            let mut asked = ExchangeCall::made((&result.call_id).into(), given.tool);
-            asked.results.push(given);
-            self.push(Exchange::new(ExchangeKind::Unasked, given.tool, given.at, vec![asked]));
+            asked.add_result(new_result);
+        } else if new_result.tool.is_some() {
+            let mut asked = ExchangeCall::made((&result.call_id).into(), new_result.tool);
+            asked.results.push(new_result);
+            self.push(Exchange::new(ExchangeKind::Unasked, new_result.tool, new_result.at, vec![asked]));
         } else {
             let mut asked = ExchangeCall::made((&result.call_id).into(), None);
-            asked.results.push(given);
-            self.stray.push(Exchange::new(ExchangeKind::Unasked, None, given.at, vec![asked]));
+            asked.results.push(new_result);
+            self.stray
+                .push(Exchange::new(ExchangeKind::Unasked, None, new_result.at, vec![asked]));
         }
     }
 
@@ -185,10 +186,10 @@ impl<'a> Exchanges<'a> {
         self.list.get_mut(piece)?.calls.get_mut(at)
     }
 
-    /// What no entry tells of. Whether it is told now.
+    /// Adds what no entry shows; whether it was added.
     fn add_uncovered(&mut self, transcript: &Transcript<'a>, id: StepId, step: &'a Step, between: &mut Vec<Exchange<'a>>) -> bool {
         let Some(uncovered) = transcript.uncovered(id) else { return false };
-        let given = CallResult {
+        let new_result = CallResult {
             entry: None,
             tool: Some(id),
             at: step.end_or_start(),
@@ -200,7 +201,7 @@ impl<'a> Exchanges<'a> {
             _ => None,
         };
         if let Some(asked) = call {
-            asked.give(given);
+            asked.add_result(new_result);
             return true;
         }
         let kind = match uncovered {
@@ -214,10 +215,10 @@ impl<'a> Exchanges<'a> {
         let mut calls = Vec::new();
         if kind == ExchangeKind::Unasked {
             let mut asked = ExchangeCall::made((&step.id).into(), Some(id));
-            asked.results.extend(step.ended_at.map(|_| given));
+            asked.results.extend(step.ended_at.map(|_| new_result));
             calls.push(asked);
         }
-        between.push(Exchange::new(kind, Some(id), given.at, calls));
+        between.push(Exchange::new(kind, Some(id), new_result.at, calls));
         true
     }
 
@@ -228,10 +229,10 @@ impl<'a> Exchanges<'a> {
         }
         between.sort_by_key(|piece| piece.at);
         let mut between = between.into_iter().peekable();
-        let mut begun = false;
+        let mut has_begun = false;
         for piece in std::mem::take(&mut self.list) {
-            begun |= !matches!(piece.kind, ExchangeKind::Message(_));
-            while begun && let Some(earlier) = between.next_if(|earlier| earlier.at <= piece.at) {
+            has_begun |= !matches!(piece.kind, ExchangeKind::Message(_));
+            while has_begun && let Some(earlier) = between.next_if(|earlier| earlier.at <= piece.at) {
                 self.list.push(earlier);
             }
             self.list.push(piece);
@@ -263,8 +264,8 @@ impl<'a> ExchangeCall<'a> {
         }
     }
 
-    fn give(&mut self, given: CallResult<'a>) {
-        self.tool = given.tool.or(self.tool);
-        self.results.push(given);
+    fn add_result(&mut self, new_result: CallResult<'a>) {
+        self.tool = new_result.tool.or(self.tool);
+        self.results.push(new_result);
     }
 }

@@ -1,4 +1,4 @@
-//! Calls by which models passed the run on, so that a handoff that a call tells of is not told again.
+//! Calls by which models passed the run on: a handoff that such a call shows is not presented again.
 
 use crate::hash::HashMap;
 use crate::operation::Kind;
@@ -56,8 +56,8 @@ impl<'a> HandoffCalls<'a> {
         let target = target.or(operation.agent.name.as_deref()).map(plain_name);
         // The arguments of such a call name the agent, not the tool's name.
         let unnamed = target.is_some().then(|| Some(String::new()));
-        let wanted = std::iter::once(target).chain(unnamed);
-        let calls = wanted.filter_map(|target| self.0.get(&(handoff.scope, target))?.before(handoff.end_or_start()));
+        let targets = std::iter::once(target).chain(unnamed);
+        let calls = targets.filter_map(|target| self.0.get(&(handoff.scope, target))?.before(handoff.end_or_start()));
         calls
             .max_by_key(|call| (call.entry, std::cmp::Reverse(call.place)))
             .map(|call| call.call_id)

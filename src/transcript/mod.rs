@@ -1,4 +1,4 @@
-//! What was said, called and returned in a run, as formats tell it: which operations the conversations cover, how to present the
+//! What was said, called and returned in a run, as formats present it: which operations the conversations cover, how to present the
 //! others, and which calls were answered under which ids.
 //!
 //! A [`Transcript`] borrows a [`Run`](crate::run::Run); it is made once a run and asked by every list of a document.
@@ -18,5 +18,5 @@ pub(crate) use exchanges::{CallResult, Exchange, ExchangeCall, ExchangeKind, Exc
 pub(crate) use history::{first_input, history};
 
 /// How deep called agents stand in one another in a document: JSON readers stop at 128 levels, and an agent takes five. Those
-/// below are told after the others.
+/// below are written after the others.
 pub(crate) const NESTING_LIMIT: usize = 16;

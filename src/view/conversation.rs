@@ -1,5 +1,5 @@
 //! What was said in a run, in full: the conversation of each agent, and what went into and came out of the operations that
-//! no conversation tells of.
+//! no conversation shows.
 
 use std::borrow::Cow;
 
@@ -61,7 +61,7 @@ pub(crate) enum Words<'a> {
     Failure(Cow<'a, str>),
 }
 
-/// What went into an operation and came out, where no conversation tells it.
+/// What went into an operation and came out, where no conversation shows it.
 #[derive(Debug)]
 pub(crate) struct Beside {
     /// Index into [`Run::steps`].
@@ -156,7 +156,7 @@ fn words(message: &Message) -> Vec<Words<'_>> {
     parts.chain(result).chain(calls).collect()
 }
 
-/// What went in and came out of the operations that no conversation tells of. Agents and chains often record the whole state
+/// What went in and came out of the operations that no conversation shows. Agents and chains often record the whole state
 /// again at each step: theirs is here only where their scope has no conversation.
 pub(crate) fn beside(run: &Run) -> Vec<Beside> {
     let (transcript, told, results) = (Transcript::of(run), ConversationWords::of(run), Results::of(run));

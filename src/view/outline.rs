@@ -23,7 +23,7 @@ fn is_told(step: &Step) -> bool {
 pub(crate) fn rows(run: &Run) -> Vec<Row> {
     let mut children: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), run.steps.len());
     let mut tops = Vec::new();
-    // The nearest ancestor that is told; a parent stands before its children.
+    // The nearest ancestor that is shown; a parent stands before its children.
     let mut nearest: IdVec<StepId, Option<StepId>> = IdVec::with_capacity(run.steps.len());
     for (index, step) in run.steps.enumerate() {
         let parent = step.parent.filter(|parent| *parent < index);

@@ -284,3 +284,82 @@ fn members_of_what_an_agent_says() {
         )
     });
 }
+
+#[test]
+fn lists_that_no_dialect_knows() {
+    grows_evenly(|count| {
+        one(
+            &[],
+            (0..count).map(|number| (format!("acme{number}.messages.0.role"), "user".to_owned())),
+        )
+    });
+}
+
+#[test]
+fn kinds_that_no_dialect_knows() {
+    grows_evenly(|count| one(&[], (0..count).map(|number| (format!("acme{number}.span.kind"), "step".to_owned()))));
+}
+
+#[test]
+fn json_texts_that_no_dialect_knows() {
+    grows_evenly(|count| {
+        let text = json!([{"role": "user", "content": "hello"}]).to_string();
+        one(&[], (0..count).map(|number| (format!("acme{number}.messages"), text.clone())))
+    });
+}
+
+#[test]
+fn server_tools_of_one_answer() {
+    grows_evenly(|count| {
+        let calls = (0..count).map(|number| json!({"type": "tool_use", "id": format!("c{number}"), "name": "search", "input": {}}));
+        let results = (0..count).map(|number| json!({"type": "tool_result", "tool_use_id": format!("c{number}"), "content": "found"}));
+        let text = json!([{"role": "assistant", "content": calls.chain(results).collect::<Vec<_>>()}]).to_string();
+        one(&[CHAT, ("gen_ai.output.messages", &text)], std::iter::empty())
+    });
+}
+
+#[test]
+fn calls_of_one_answer_with_ids_in_the_response() {
+    grows_evenly(|count| {
+        let calls: Vec<_> = (0..count)
+            .map(|number| json!({"id": format!("item{number}"), "function": {"name": "f", "arguments": "{}"}}))
+            .collect();
+        let items: Vec<_> = (0..count)
+            .map(|number| json!({"type": "function_call", "id": format!("item{number}"), "call_id": format!("c{number}"), "name": "f", "arguments": "{}"}))
+            .collect();
+        let (answer, response) = (
+            json!([{"role": "assistant", "tool_calls": calls}]).to_string(),
+            json!({"output": items}).to_string(),
+        );
+        one(
+            &[
+                ("openinference.span.kind", "LLM"),
+                ("gen_ai.output.messages", &answer),
+                ("output.value", &response),
+                ("output.mime_type", "application/json"),
+            ],
+            std::iter::empty(),
+        )
+    });
+}
+
+#[test]
+fn segments_of_one_key() {
+    grows_evenly(|count| {
+        let key = format!("llm.input_messages.0{}", ".a".repeat(usize::try_from(100 * count).unwrap()));
+        one(&[("openinference.span.kind", "LLM")], std::iter::once((key, "deep".to_owned())))
+    });
+}
+
+/// JSON text in JSON text: each level may nest as deep as the parser allows.
+#[test]
+fn lists_in_texts_in_lists() {
+    grows_evenly(|count| {
+        let levels = count.ilog2();
+        let mut text = "hello".to_owned();
+        for _ in 0..levels {
+            text = format!("{}{}{}", "[".repeat(120), json!(text), "]".repeat(120));
+        }
+        one(&[CHAT, ("gen_ai.input.messages", &text)], std::iter::empty())
+    });
+}

@@ -2,7 +2,7 @@
 // Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
 
 mod prelude {
-    pub(super) use crate::dialect::rule::{Codec, Condition, Field, InverseRule, Place, Rule};
+    pub(super) use crate::dialect::rule::{Codec, Condition, Field, InverseRule, Location, Rule};
     pub(super) use crate::operation::Kind;
 }
 

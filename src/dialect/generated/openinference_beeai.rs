@@ -4,6 +4,6 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { dialect: "openinference_beeai", key: "input.value", prefix: false, place: Place::Span, field: Field::ToolArguments, codec: Codec::ByMime, rank: 4040, when: Condition { scope: &["openinference.instrumentation.beeai"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &["input"], values: &[] },
-    Rule { dialect: "openinference_beeai", key: "openinference.span.kind", prefix: false, place: Place::Span, field: Field::Kind, codec: Codec::Text, rank: 1040, when: Condition { scope: &["openinference.instrumentation.beeai"], name: &["error"], has: &[], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[("TOOL", "detail")] },
+    Rule { dialect: "openinference_beeai", key: "input.value", prefix: false, location: Location::Span, field: Field::ToolArguments, codec: Codec::ByMime, rank: 4040, when: Condition { scope: &["openinference.instrumentation.beeai"], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &["input"], values: &[] },
+    Rule { dialect: "openinference_beeai", key: "openinference.span.kind", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 1040, when: Condition { scope: &["openinference.instrumentation.beeai"], name: &["error"], has: &[], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[("TOOL", "detail")] },
 ];

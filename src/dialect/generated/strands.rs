@@ -4,12 +4,12 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { dialect: "strands", key: "gen_ai.usage.cache_write_input_tokens", prefix: false, place: Place::Span, field: Field::UsageCacheWrite, codec: Codec::Int, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[] },
-    Rule { dialect: "strands", key: "gen_ai.tool.json_schema", prefix: false, place: Place::Span, field: Field::ToolParameters, codec: Codec::Json, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[] },
-    Rule { dialect: "strands", key: "gen_ai.input.messages", prefix: false, place: Place::Event("gen_ai.client.inference.operation.details"), field: Field::ToolArguments, codec: Codec::Json, rank: 2130, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff], attribute: &[] }, paths: &["0.parts.0.arguments"], values: &[] },
-    Rule { dialect: "strands", key: "gen_ai.agent.tools", prefix: false, place: Place::Span, field: Field::ToolDefinitions, codec: Codec::Json, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[] },
-    Rule { dialect: "strands", key: "gen_ai.agent.tools", prefix: false, place: Place::Span, field: Field::Beside, codec: Codec::Json, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[] },
-    Rule { dialect: "strands", key: "gen_ai.operation.name", prefix: false, place: Place::Span, field: Field::Kind, codec: Codec::Text, rank: 3130, when: Condition::ALWAYS, paths: &[], values: &[("execute_event_loop_cycle", "chain")] },
-    Rule { dialect: "strands", key: "gen_ai.server.time_to_first_token", prefix: false, place: Place::Span, field: Field::FirstTokenMillis, codec: Codec::Float, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[] },
-    Rule { dialect: "strands", key: "gen_ai.tool.status", prefix: false, place: Place::Span, field: Field::FailureFlag, codec: Codec::Text, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[("error", "error")] },
+    Rule { dialect: "strands", key: "gen_ai.usage.cache_write_input_tokens", prefix: false, location: Location::Span, field: Field::UsageCacheWrite, codec: Codec::Int, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "strands", key: "gen_ai.tool.json_schema", prefix: false, location: Location::Span, field: Field::ToolParameters, codec: Codec::Json, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "strands", key: "gen_ai.input.messages", prefix: false, location: Location::Event("gen_ai.client.inference.operation.details"), field: Field::ToolArguments, codec: Codec::Json, rank: 2130, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff], attribute: &[] }, paths: &["0.parts.0.arguments"], values: &[] },
+    Rule { dialect: "strands", key: "gen_ai.agent.tools", prefix: false, location: Location::Span, field: Field::ToolDefinitions, codec: Codec::Json, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "strands", key: "gen_ai.agent.tools", prefix: false, location: Location::Span, field: Field::Beside, codec: Codec::Json, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "strands", key: "gen_ai.operation.name", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 3130, when: Condition::ALWAYS, paths: &[], values: &[("execute_event_loop_cycle", "chain")] },
+    Rule { dialect: "strands", key: "gen_ai.server.time_to_first_token", prefix: false, location: Location::Span, field: Field::FirstTokenMillis, codec: Codec::Float, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[] },
+    Rule { dialect: "strands", key: "gen_ai.tool.status", prefix: false, location: Location::Span, field: Field::FailureFlag, codec: Codec::Text, rank: 2130, when: Condition::ALWAYS, paths: &[], values: &[("error", "error")] },
 ];

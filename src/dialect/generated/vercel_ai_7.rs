@@ -4,5 +4,5 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
-    Rule { dialect: "vercel_ai_7", key: "gen_ai.operation.name", prefix: false, place: Place::Span, field: Field::Kind, codec: Codec::Text, rank: 3090, when: Condition::ALWAYS, paths: &[], values: &[("agent_step", "chain")] },
+    Rule { dialect: "vercel_ai_7", key: "gen_ai.operation.name", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 3090, when: Condition::ALWAYS, paths: &[], values: &[("agent_step", "chain")] },
 ];

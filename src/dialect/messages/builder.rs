@@ -1,9 +1,11 @@
 //! One message, put together of its contents.
 
+use std::collections::VecDeque;
+
 use serde_json::Value;
 
 use super::{parts, python_repr};
-use crate::hash::HashSet;
+use crate::hash::HashMap;
 use crate::operation::{Message, Part, Role, ToolCall};
 
 /// Takes pieces in order; tool results split the message.
@@ -11,8 +13,10 @@ pub(super) struct Builder {
     pub(super) message: Message,
     pub(super) results: Vec<Message>,
     pub(super) results_first: bool,
-    /// The ids of its calls.
-    ids: HashSet<String>,
+    /// The places of its calls by id.
+    by_id: HashMap<String, usize>,
+    /// The places of its calls without an id that have no result yet.
+    without_id: VecDeque<usize>,
 }
 
 impl Builder {
@@ -24,7 +28,8 @@ impl Builder {
             },
             results: Vec::new(),
             results_first: false,
-            ids: HashSet::default(),
+            by_id: HashMap::default(),
+            without_id: VecDeque::new(),
         }
     }
 
@@ -95,9 +100,12 @@ impl Builder {
         if self.message.role != Role::Assistant {
             return Some(result);
         }
-        let mut calls = self.message.tool_calls.iter_mut();
-        let call = calls.find(|call| call.answered.is_none() && call.id == result.tool_call_id);
-        match call {
+        let place = match &result.tool_call_id {
+            Some(id) => self.by_id.get(id).copied(),
+            None => self.without_id.pop_front(),
+        };
+        let call = place.and_then(|place| self.message.tool_calls.get_mut(place));
+        match call.filter(|call| call.answered.is_none()) {
             Some(call) => {
                 call.answered = Some(result);
                 None
@@ -114,10 +122,16 @@ impl Builder {
     }
 
     pub(super) fn call(&mut self, call: ToolCall) {
-        let is_new = call.id.as_ref().is_none_or(|id| self.ids.insert(id.clone()));
-        if is_new {
-            self.message.tool_calls.push(call);
+        let place = self.message.tool_calls.len();
+        match call.id.as_deref() {
+            Some(id) if self.by_id.contains_key(id) => return,
+            Some(id) => {
+                let _ = self.by_id.insert(id.to_owned(), place);
+            }
+            None if call.answered.is_none() => self.without_id.push_back(place),
+            None => {}
         }
+        self.message.tool_calls.push(call);
     }
 
     /// A tool's answer: result pieces inside it name their own calls; anything else is the answer.

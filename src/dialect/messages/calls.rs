@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{parts, text};
+use super::arguments::{self, parse_deep};
+use super::member::text;
+use super::parts;
 use crate::operation::{Message, ToolCall};
 
 /// Reads a list of calls: native, or JSON text of one.
@@ -38,11 +40,11 @@ pub(super) fn read(value: &Value) -> Option<ToolCall> {
         let answered = map.get("answer").and_then(answer);
         return Some(ToolCall {
             answered,
-            ..of(id(map), name, arguments(function))
+            ..arguments::call(id(map), name, arguments_of(function))
         });
     }
     let name = text(map, &["name", "toolName", "tool_name"])?;
-    Some(of(id(map), name, arguments(map)))
+    Some(arguments::call(id(map), name, arguments_of(map)))
 }
 
 /// The answer of a tool that the provider ran, as `dialect::write` puts it beside the call.
@@ -57,65 +59,8 @@ fn id(map: &Map<String, Value>) -> Option<String> {
     text(map, &["call_id", "callId", "toolCallId", "tool_call_id", "toolUseId", "ref", "id"])
 }
 
-fn arguments(map: &Map<String, Value>) -> Option<&Value> {
+fn arguments_of(map: &Map<String, Value>) -> Option<&Value> {
     ["arguments", "args", "input", "tool_kwargs", "parameters"]
         .into_iter()
         .find_map(|key| map.get(key))
-}
-
-/// A call with arguments as recorded: an object, or text of one, quoted once or more.
-pub(super) fn of(id: Option<String>, name: String, arguments: Option<&Value>) -> ToolCall {
-    match arguments {
-        Some(Value::String(text)) => of_written(id, name, text),
-        other => ToolCall {
-            id,
-            name,
-            arguments: other.filter(|value| !value.is_null()).cloned(),
-            arguments_text: None,
-            answered: None,
-        },
-    }
-}
-
-/// A call with arguments as the model wrote them. That is JSON, also where it is a bare number.
-pub(super) fn of_written(id: Option<String>, name: String, text: &str) -> ToolCall {
-    let written = serde_json::from_str(text).unwrap_or_else(|_| {
-        let one = first_of_several(text);
-        one.unwrap_or_else(|| Value::String(text.to_owned()))
-    });
-    ToolCall {
-        id,
-        name,
-        arguments: Some(parse_deep(written)).filter(|value| !value.is_null() && value.as_str() != Some("")),
-        arguments_text: Some(text.to_owned()),
-        answered: None,
-    }
-}
-
-/// The first of several objects that stand one after the other: a client put parallel calls into one (BeeAI). The others
-/// are told by the next request.
-fn first_of_several(text: &str) -> Option<Value> {
-    let several: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
-    let several = several
-        .ok()
-        .filter(|values| values.len() > 1 && values.iter().all(Value::is_object))?;
-    several.into_iter().next()
-}
-
-/// JSON text opened until it is no text of JSON any more; other values as they are.
-pub(crate) fn parse_deep(value: Value) -> Value {
-    let mut current = value;
-    // Seen: twice. The bound keeps hostile input cheap.
-    for _ in 0..4 {
-        let Value::String(text) = &current else { break };
-        match text.trim_start().as_bytes().first() {
-            Some(b'{' | b'[' | b'"') => {}
-            _ => break,
-        }
-        match serde_json::from_str::<Value>(text) {
-            Ok(inner) => current = inner,
-            Err(_) => break,
-        }
-    }
-    current
 }

@@ -2,29 +2,72 @@
 
 use serde_json::{Map, Value};
 
-use super::{Direction, from_object, of_text, parts, served, system};
+use super::direction::Direction;
+use super::member::text;
+use super::object::{from_object, is_written_call};
+use super::system::system;
+use super::{parts, server_tools};
 use crate::dialect::python;
 use crate::hash::HashMap;
 use crate::operation::{Message, Part, Role};
 
+/// How deep lists, objects and JSON texts may stand in one another. Seen: a dozen. A JSON text in a JSON text begins anew to nest
+/// as deep as the parser allows, and the stack has to hold all of it.
+const DEEPEST: u8 = 128;
+
+/// Where a value stands.
+#[derive(Clone, Copy)]
+struct Context {
+    direction: Direction,
+    depth: u8,
+}
+
+impl Context {
+    /// One level deeper; `None` below the deepest.
+    fn inside(self) -> Option<Self> {
+        let depth = self.depth.checked_add(1).filter(|depth| *depth <= DEEPEST)?;
+        Some(Self { depth, ..self })
+    }
+
+    fn output(self) -> Self {
+        Self {
+            direction: Direction::Output,
+            ..self
+        }
+    }
+}
+
 /// The messages in a value; `None` if nothing in it looks like a message.
 pub(super) fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
+    any(value, Context { direction, depth: 0 })
+}
+
+fn any(value: &Value, context: Context) -> Option<Vec<Message>> {
+    let direction = context.direction;
     match value {
-        Value::Array(items) => list(items, direction),
-        Value::Object(map) => object(map, direction),
+        Value::Array(items) => list(items, context),
+        Value::Object(map) => object(map, context),
         Value::String(text) => {
-            if let Ok(inner @ (Value::Array(_) | Value::Object(_) | Value::String(_))) = serde_json::from_str::<Value>(text)
-                && let Some(messages) = read(&inner, direction)
-            {
-                return Some(messages);
-            }
-            if let Some(printed) = is_repr(text).then(|| python::read(text)).flatten() {
-                return read(&printed, direction);
+            if let Some(inside) = context.inside() {
+                if let Ok(inner @ (Value::Array(_) | Value::Object(_) | Value::String(_))) = serde_json::from_str::<Value>(text)
+                    && let Some(messages) = any(&inner, inside)
+                {
+                    return Some(messages);
+                }
+                if let Some(printed) = is_repr(text).then(|| python::read(text)).flatten() {
+                    return any(&printed, inside);
+                }
             }
             (!text.trim().is_empty() && !is_repr(text)).then(|| of_text(text, direction))
         }
         _ => None,
     }
+}
+
+/// A bare text as one message.
+#[must_use]
+pub fn of_text(text: &str, direction: Direction) -> Vec<Message> {
+    vec![Message::text(direction.role(), text)]
 }
 
 /// Whether a text is what Python prints of an object: `ChatMessage(role=..)`.
@@ -59,7 +102,9 @@ fn chunks(items: &[Value], direction: Direction) -> Option<Map<String, Value>> {
 }
 
 /// A list of messages, of items of the Responses API, of blocks of one message, or of JSON texts of these.
-fn list(items: &[Value], direction: Direction) -> Option<Vec<Message>> {
+fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
+    let context = context.inside()?;
+    let direction = context.direction;
     if let Some(whole) = chunks(items, direction) {
         return from_object(&whole, direction);
     }
@@ -81,7 +126,7 @@ fn list(items: &[Value], direction: Direction) -> Option<Vec<Message>> {
                     continue;
                 }
                 if let Some(messages) = from_object(map, direction) {
-                    let goes_on = super::is_written_call(map) && out.last().is_some_and(|last| last.role == Role::Assistant);
+                    let goes_on = is_written_call(map) && out.last().is_some_and(|last| last.role == Role::Assistant);
                     open_turn |= goes_on;
                     let merge = open_turn || map.contains_key("status") && direction == Direction::Input;
                     for message in messages {
@@ -105,12 +150,12 @@ fn list(items: &[Value], direction: Direction) -> Option<Vec<Message>> {
                             append_turn(&mut out, message, open);
                         }
                     }
-                } else if let Some(messages) = object(map, direction) {
+                } else if let Some(messages) = object(map, context) {
                     out.extend(messages);
                 }
             }
-            Value::Array(inner) => out.extend(list(inner, direction).unwrap_or_default()),
-            Value::String(_) => out.extend(read(item, direction).unwrap_or_default()),
+            Value::Array(inner) => out.extend(list(inner, context).unwrap_or_default()),
+            Value::String(_) => out.extend(any(item, context).unwrap_or_default()),
             _ => {}
         }
     }
@@ -136,7 +181,7 @@ fn response_item(map: &Map<String, Value>) -> Option<Vec<Message>> {
     match kind {
         "item_reference" => Some(Vec::new()),
         kind if matches!(kind, "reasoning" | "function_call" | "custom_tool_call")
-            || served::is_item(kind)
+            || server_tools::is_call_item(kind)
             || kind.ends_with("_call_output") =>
         {
             match parts::of_object(map) {
@@ -172,30 +217,32 @@ fn append_turn(out: &mut Vec<Message>, piece: Message, open: bool) {
     out.push(piece);
 }
 
-fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>> {
+fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
+    let context = context.inside()?;
+    let direction = context.direction;
     if let Some(messages) = map.get("messages").filter(|value| value.is_array() || value.is_string()) {
-        return with_system(map, read(messages, direction));
+        return with_system(map, any(messages, context));
     }
     if let Some(contents) = map.get("contents")
         && !map.contains_key("role")
     {
-        return with_system(map, read(contents, direction));
+        return with_system(map, any(contents, context));
     }
     if direction == Direction::Input
         && !map.contains_key("role")
         && !map.contains_key("type")
         && let Some(input) = map.get("input").filter(|value| value.is_array() || value.is_string())
     {
-        return with_system(map, read(input, direction));
+        return with_system(map, any(input, context));
     }
     if let Some(Value::Array(choices)) = map.get("choices") {
-        return numbered(choices, |choice| list(std::slice::from_ref(choice), Direction::Output));
+        return numbered(choices, |choice| list(std::slice::from_ref(choice), context.output()));
     }
     if let Some(Value::Array(candidates)) = map.get("candidates") {
         return numbered(candidates, |candidate| {
             let candidate = candidate.as_object()?;
-            let mut messages = read(candidate.get("content")?, Direction::Output)?;
-            if let (Some(last), Some(reason)) = (messages.last_mut(), super::text(candidate, &["finishReason", "finish_reason"])) {
+            let mut messages = any(candidate.get("content")?, context.output())?;
+            if let (Some(last), Some(reason)) = (messages.last_mut(), text(candidate, &["finishReason", "finish_reason"])) {
                 last.finish_reason.get_or_insert(reason);
             }
             Some(messages)
@@ -206,19 +253,19 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
         return match generations {
             Value::Array(prompts) if prompts.iter().all(Value::is_array) => {
                 let of_prompt =
-                    |prompt: &Value| numbered(prompt.as_array()?, |choice| list(std::slice::from_ref(choice), Direction::Output));
+                    |prompt: &Value| numbered(prompt.as_array()?, |choice| list(std::slice::from_ref(choice), context.output()));
                 let messages: Vec<Message> = prompts.iter().filter_map(of_prompt).flatten().collect();
                 (!messages.is_empty()).then_some(messages)
             }
-            Value::Array(choices) => numbered(choices, |choice| list(std::slice::from_ref(choice), Direction::Output)),
-            other => read(other, Direction::Output),
+            Value::Array(choices) => numbered(choices, |choice| list(std::slice::from_ref(choice), context.output())),
+            other => any(other, context.output()),
         };
     }
     if direction == Direction::Output
         && let Some(output @ Value::Array(_)) = map.get("output")
         && !map.contains_key("role")
     {
-        return read(output, Direction::Output).map(|messages| answers(messages, false));
+        return any(output, context.output()).map(|messages| answers(messages, false));
     }
     if let Some(messages) = from_object(map, direction) {
         return Some(messages);
@@ -228,12 +275,12 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
         && map.contains_key("type")
         && let Some(value) = map.get("value")
     {
-        return read(value, direction);
+        return any(value, context);
     }
     if map.get("type").and_then(Value::as_str) == Some("message")
         && let Some(content) = map.get("content")
     {
-        return read(content, direction);
+        return any(content, context);
     }
     if direction == Direction::Input
         && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.get(*key))
@@ -242,7 +289,7 @@ fn object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>
     }
     for key in ["kwargs", "message", "response", "content"] {
         if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.get(key)
-            && let Some(messages) = read(inner, direction)
+            && let Some(messages) = any(inner, context)
         {
             return Some(messages);
         }

@@ -1,7 +1,8 @@
 //! Messages that stand in flattened keys (`0.message.role`, `0.message.content`, `0.message.tool_calls.0.tool_call.id`),
 //! read without a tree in between. Only the members that nearly every message has; a group with any other is left to the tree.
 
-use super::{Builder, calls};
+use super::arguments;
+use super::builder::Builder;
 use crate::hash::Keyed;
 use crate::operation::{Message, Role, ToolCall};
 use crate::span::AnyValue;
@@ -130,8 +131,8 @@ impl Call<'_> {
     fn build(self) -> Option<ToolCall> {
         let name = said(self.name)?;
         Some(match self.arguments {
-            Some(arguments) => calls::of_written(said(self.id), name, arguments),
-            None => calls::of(said(self.id), name, None),
+            Some(arguments) => arguments::call_as_written(said(self.id), name, arguments),
+            None => arguments::call(said(self.id), name, None),
         })
     }
 }

@@ -4,40 +4,30 @@
 //!
 //! The shape is told by the members of the JSON value, never by the client: the same shape comes from many clients.
 
+mod arguments;
 mod builder;
 mod calls;
 mod containers;
+mod direction;
 mod flattened;
+mod member;
+mod object;
 mod parts;
 mod python_repr;
-mod served;
+mod server_tools;
+mod system;
 
 use serde_json::{Map, Value};
 
-use super::normalize;
-use crate::operation::{Message, Part, Role, ToolCall};
+use crate::operation::{Message, Part, Role};
 use crate::span::AnyValue;
+use crate::withheld::is_withheld;
 
-use builder::Builder;
-pub(crate) use calls::parse_deep;
-
-/// Which way the messages go.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// Into the model: bare text is the user's.
-    Input,
-    /// Out of the model: bare text is the model's.
-    Output,
-}
-
-impl Direction {
-    fn role(self) -> Role {
-        match self {
-            Self::Input => Role::User,
-            Self::Output => Role::Assistant,
-        }
-    }
-}
+pub(crate) use arguments::parse_deep;
+pub use containers::of_text;
+pub(in crate::dialect) use containers::{answers, merge_thinking};
+pub use direction::Direction;
+pub use system::system;
 
 /// The messages in a value; `None` if nothing in it looks like a message.
 #[must_use]
@@ -57,291 +47,24 @@ pub(super) fn flattened<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>
 
 /// Whether anything is left of a message without what its client withheld.
 fn says_something(message: &mut Message) -> bool {
-    message
-        .parts
-        .retain(|part| !matches!(part, Part::Text(text) if normalize::is_withheld(text)));
+    message.parts.retain(|part| !matches!(part, Part::Text(text) if is_withheld(text)));
     !message.is_blank() || message.role == Role::Tool && message.tool_call_id.is_some()
 }
 
-/// Whether a provider's body tells of tools that it ran itself.
+/// Whether a provider's body has calls of server tools.
 #[must_use]
-pub(super) fn holds_served_calls(body: &Value) -> bool {
-    let is_served = |item: &Value| {
+pub(super) fn has_server_tool_calls(body: &Value) -> bool {
+    let is_call = |item: &Value| {
         let kind = item.get("type").and_then(Value::as_str).unwrap_or_default();
-        served::is_item(kind) || matches!(kind, "server_tool_use" | "mcp_tool_use")
+        server_tools::is_call_item(kind) || matches!(kind, "server_tool_use" | "mcp_tool_use")
     };
     let lists = ["output", "content"]
         .iter()
         .filter_map(|key| body.get(key).and_then(Value::as_array));
-    lists.flatten().any(is_served)
+    lists.flatten().any(is_call)
 }
 
-/// A bare text as one message.
-#[must_use]
-pub fn of_text(text: &str, direction: Direction) -> Vec<Message> {
-    vec![Message::text(direction.role(), text)]
+/// The messages in an object that has a role.
+pub(in crate::dialect) fn of_object(map: &Map<String, Value>) -> Vec<Message> {
+    object::from_object(map, Direction::Input).unwrap_or_default()
 }
-
-/// The system prompt in a value: plain text, a list of parts, a message or an object with `parts`.
-#[must_use]
-pub fn system(value: &Value) -> Option<Message> {
-    let mut message = Message {
-        role: Role::System,
-        ..Message::default()
-    };
-    match value {
-        Value::String(text) => match serde_json::from_str::<Value>(text) {
-            Ok(inner @ (Value::Array(_) | Value::Object(_) | Value::String(_))) => return system(&inner),
-            _ => message.parts.push(Part::Text(text.clone())),
-        },
-        Value::Array(items) => items.iter().for_each(|item| push_content(item, &mut message)),
-        Value::Object(map) => {
-            let inner = map.get("parts").or_else(|| map.get("content")).unwrap_or(value);
-            match inner {
-                Value::Array(items) => items.iter().for_each(|item| push_content(item, &mut message)),
-                other => push_content(other, &mut message),
-            }
-        }
-        _ => return None,
-    }
-    message.tool_calls.clear();
-    (!message.is_blank()).then_some(message)
-}
-
-fn push_content(item: &Value, message: &mut Message) {
-    if let Value::Object(map) = item
-        && (map.contains_key("role") || map.contains_key("parts"))
-        && let Some(inner) = map.get("content").or_else(|| map.get("parts"))
-    {
-        match inner {
-            Value::Array(items) => items.iter().for_each(|part| push_content(part, message)),
-            other => push_content(other, message),
-        }
-        return;
-    }
-    match parts::read(item) {
-        parts::Piece::Part(part) => message.parts.push(part),
-        parts::Piece::Nothing | parts::Piece::Call(_) | parts::Piece::Result(_) => {}
-    }
-}
-
-/// One recorded message object into messages: tool results inside a message become messages of their own.
-pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Option<Vec<Message>> {
-    if let Some(Value::Object(inner)) = map.get("message")
-        && !map.contains_key("content")
-    {
-        let mut out = from_object(inner, direction)?;
-        if let (Some(last), Some(reason)) = (out.last_mut(), text(map, &["finish_reason", "finishReason"])) {
-            last.finish_reason.get_or_insert(reason);
-        }
-        return Some(out);
-    }
-    if map.contains_key("lc")
-        && let Some(Value::Object(kwargs)) = map.get("kwargs")
-    {
-        let mut inner = kwargs.clone();
-        if !inner.contains_key("type")
-            && let Some(Value::String(class)) = map.get("id").and_then(Value::as_array).and_then(|path| path.last())
-        {
-            let _ = inner.insert("type".to_owned(), class.as_str().into());
-        }
-        return from_object(&inner, direction);
-    }
-    if let (Some(Value::String(kind)), Some(Value::Object(data))) = (map.get("type"), map.get("data"))
-        && langchain_role(kind).is_some()
-    {
-        let mut inner = data.clone();
-        let _ = inner.insert("type".to_owned(), kind.as_str().into());
-        return from_object(&inner, direction);
-    }
-    let role = role_of(map, direction)?;
-    Some(build(map, role))
-}
-
-fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
-    if let Some(Value::String(word)) = map.get("role").or_else(|| map.get("_role")) {
-        return Some(Role::from_recorded(word));
-    }
-    if let Some(Value::String(kind)) = map.get("type")
-        && let Some(role) = langchain_role(kind)
-    {
-        return Some(role);
-    }
-    if map.contains_key("tool_call_id") && map.contains_key("content") {
-        return Some(Role::Tool);
-    }
-    if map.contains_key("tool_calls") || map.contains_key("toolCalls") {
-        return Some(Role::Assistant);
-    }
-    if map.get("parts").is_some_and(Value::is_array) {
-        return Some(direction.role());
-    }
-    let typed = map.contains_key("type");
-    (!typed && map.get("content").is_some_and(|content| content.is_string() || content.is_array())).then(|| direction.role())
-}
-
-fn langchain_role(word: &str) -> Option<Role> {
-    match word
-        .strip_suffix("MessageChunk")
-        .or_else(|| word.strip_suffix("Message"))
-        .unwrap_or(word)
-    {
-        "human" | "Human" | "HumanMessage" => Some(Role::User),
-        "ai" | "AI" | "AIMessageChunk" => Some(Role::Assistant),
-        "system" | "System" => Some(Role::System),
-        "tool" | "Tool" => Some(Role::Tool),
-        _ => None,
-    }
-}
-
-/// A tool's definition in a message's clothes: a client lists them behind the messages.
-fn is_definition(map: &Map<String, Value>, role: &Role) -> bool {
-    let function = || map.get("content")?.as_object()?.get("function")?.as_object();
-    *role == Role::Tool
-        && !map.contains_key("tool_call_id")
-        && function().is_some_and(|function| function.contains_key("name") && function.contains_key("parameters"))
-}
-
-/// A call written as an assistant's words: `{"name": "f", "arguments": "{..}"}`, its id as the message's (Netra).
-pub(super) fn is_written_call(map: &Map<String, Value>) -> bool {
-    written_call(map).is_some()
-}
-
-fn written_call(map: &Map<String, Value>) -> Option<ToolCall> {
-    let words = map.get("content")?.as_str().filter(|words| words.starts_with('{'))?;
-    if map.get("role")?.as_str()? != "assistant" || map.contains_key("tool_calls") {
-        return None;
-    }
-    let Ok(Value::Object(call)) = serde_json::from_str(words) else {
-        return None;
-    };
-    let (name, arguments) = (text(&call, &["name"])?, call.get("arguments")?);
-    (call.len() == 2 && arguments.is_string()).then(|| calls::of(text(map, &["tool_call_id"]), name, Some(arguments)))
-}
-
-fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
-    if is_definition(map, &role) {
-        return Vec::new();
-    }
-    if let Some(call) = written_call(map) {
-        let mut builder = Builder::new(role);
-        builder.call(call);
-        return vec![builder.message];
-    }
-    // A person's decision stands in a message of role tool (Vercel AI SDK): it is no tool's answer.
-    let decides = |item: &Value| item.get("type").and_then(Value::as_str) == Some("tool-approval-response");
-    let decision = map.get("content").and_then(Value::as_array);
-    let role = match decision {
-        Some(items) if role == Role::Tool && !items.is_empty() && items.iter().all(decides) => Role::User,
-        _ => role,
-    };
-    let mut builder = Builder::new(role);
-    builder.message.name = text(map, &["name", "author_name"]);
-    builder.message.tool_call_id = text(map, &["tool_call_id", "toolCallId"]);
-    if builder.message.role == Role::Tool && builder.message.tool_call_id.is_none() {
-        // LlamaIndex keeps it among what it has no place for.
-        builder.message.tool_call_id = map
-            .get("additional_kwargs")
-            .and_then(Value::as_object)
-            .and_then(|more| text(more, &["tool_call_id"]))
-            .or_else(|| text(map, &["id"]));
-    }
-    builder.message.finish_reason = text(map, &["finish_reason", "finishReason", "stop_reason"]);
-    if map.get("status").and_then(Value::as_str) == Some("error") {
-        builder.message.is_error = true;
-    }
-    for key in ["reasoning_content", "reasoning", "thinking"] {
-        if let Some(Value::String(thought)) = map.get(key)
-            && !thought.trim().is_empty()
-        {
-            builder.message.parts.push(Part::Reasoning {
-                text: Some(thought.clone()),
-                opaque: Map::new(),
-            });
-            break;
-        }
-    }
-    if let Some(thought) = map
-        .get("additional_kwargs")
-        .and_then(|more| more.get("reasoning_content"))
-        .and_then(Value::as_str)
-        && builder.message.parts.is_empty()
-        && !thought.is_empty()
-    {
-        builder.message.parts.push(Part::Reasoning {
-            text: Some(thought.to_owned()),
-            opaque: Map::new(),
-        });
-    }
-    // Our own member beside OpenInference's: an answer that was recorded as a value, which `message.content` holds as text.
-    if let Some(result) = text(map, &["result_json"]).and_then(|text| serde_json::from_str(&text).ok())
-        && builder.message.role == Role::Tool
-    {
-        builder.message.result = Some(result);
-        return vec![builder.message];
-    }
-    let holder = ["contents", "parts", "content", "blocks", "_content", "text"]
-        .into_iter()
-        .find_map(|key| map.get(key).filter(|value| !is_nothing(value)));
-    if let Some(content) = holder {
-        builder.content(content);
-    }
-    for key in ["tool_calls", "toolCalls", "function_calls"] {
-        if let Some(list) = map.get(key).filter(|value| !is_nothing(value)) {
-            calls::each(list, |call| builder.call(call));
-            break;
-        }
-    }
-    if builder.message.tool_calls.is_empty() {
-        if let Some(call) = map.get("function_call").and_then(calls::read) {
-            builder.call(call);
-        } else if let (Some(name), arguments) = (text(map, &["function_call_name"]), map.get("function_call_arguments_json")) {
-            builder.call(calls::of(None, name, arguments));
-        }
-    }
-    // AutoGen keeps the words beside the calls in a member of their own.
-    if let Some(words) = map.get("thought").and_then(Value::as_str)
-        && !words.trim().is_empty()
-        && !builder.message.has_words()
-    {
-        builder.message.parts.push(Part::Text(words.to_owned()));
-    }
-    if let Some(Value::Object(audio)) = map.get("audio")
-        && let Some(words) = parts::transcript(audio)
-        && !builder.message.has_words()
-    {
-        builder.message.parts.push(Part::Text(words));
-    }
-    if let Some(refusal) = map.get("refusal").and_then(Value::as_str)
-        && builder.message.is_blank()
-    {
-        builder.message.parts.push(Part::Text(refusal.to_owned()));
-    }
-    let mut out = Vec::new();
-    builder.finish(&mut out);
-    out
-}
-
-fn is_nothing(value: &Value) -> bool {
-    match value {
-        Value::Null => true,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(map) => map.is_empty(),
-        _ => false,
-    }
-}
-
-/// The first of these members that is non-empty text.
-pub(super) fn text(map: &Map<String, Value>, keys: &[&str]) -> Option<String> {
-    keys.iter()
-        .find_map(|key| map.get(*key).and_then(Value::as_str))
-        .filter(|text| !text.is_empty())
-        .map(str::to_owned)
-}
-
-/// A message object whose role is known.
-pub(in crate::dialect) fn from_object_public(map: &Map<String, Value>) -> Vec<Message> {
-    from_object(map, Direction::Input).unwrap_or_default()
-}
-
-pub(in crate::dialect) use containers::{answers, merge_thinking};

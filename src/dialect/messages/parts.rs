@@ -1,8 +1,12 @@
 //! Content blocks of every recorded shape: text, thought, tool call, tool result, media.
+//!
+//! This file, `calls` and `server_tools` use one another because the values nest in one another: a block may be a call, a call
+//! may hold its result, and a result is made of blocks.
 
 use serde_json::{Map, Value};
 
-use super::{calls, served, text};
+use super::member::text;
+use super::{calls, server_tools};
 use crate::dialect::python;
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role, ToolCall};
@@ -125,13 +129,13 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         .and_then(Value::as_str)
         .unwrap_or("");
     match kind {
-        "server_tool_call" => served::part(map).map_or(Piece::Nothing, Piece::Call),
+        "server_tool_call" => server_tools::part(map).map_or(Piece::Nothing, Piece::Call),
         "text" | "input_text" | "output_text" | "summary_text" | "TextContent" | "TextBlock" => spoken(map),
         "ReasoningContent" | "ThinkingBlock" | "reasoning" | "thinking" | "redacted_thinking" | "reasoning_content" | "reasoning_text"
         | "thought" => thought(thought_text(map), map),
         "tool_call" | "tool_use" | "tool-call" | "function_call" | "toolUse" | "server_tool_use" | "mcp_tool_use" | "custom_tool_call"
         | "ToolCall" | "ToolCallBlock" => calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call),
-        kind if served::is_item(kind) => served::item(kind, map).map_or(Piece::Nothing, Piece::Call),
+        kind if server_tools::is_call_item(kind) => server_tools::item(kind, map).map_or(Piece::Nothing, Piece::Call),
         "tool_call_response"
         | "ToolCallResult"
         | "tool_result"
@@ -173,12 +177,12 @@ fn untyped(map: &Map<String, Value>) -> Piece {
     if map.contains_key("text") {
         return spoken(map);
     }
-    if let Some(call) = served::code(map) {
+    if let Some(call) = server_tools::code(map) {
         return Piece::Call(call);
     }
     for wrapper in ["codeExecutionResult", "code_execution_result"] {
         if let Some(Value::Object(inner)) = map.get(wrapper) {
-            return Piece::Result(Box::new(served::code_result(inner)));
+            return Piece::Result(Box::new(server_tools::code_result(inner)));
         }
     }
     if map.contains_key("name") && (map.contains_key("args") || map.contains_key("arguments")) {

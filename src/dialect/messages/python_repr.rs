@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::calls;
+use super::arguments;
 use crate::operation::ToolCall;
 
 /// The call in such a text; `None` for any other text.
@@ -13,7 +13,7 @@ pub(super) fn tool_call(text: &str) -> Option<ToolCall> {
     let inside = text.trim().strip_prefix("ResponseFunctionToolCall(")?.strip_suffix(')')?;
     let name = argument(inside, "name")?;
     let arguments = argument(inside, "arguments").map(Value::String);
-    Some(calls::of(argument(inside, "call_id"), name, arguments.as_ref()))
+    Some(arguments::call(argument(inside, "call_id"), name, arguments.as_ref()))
 }
 
 /// The text of a keyword argument, with Python's escapes opened.

@@ -1,4 +1,6 @@
-use crate::dialect::rule::{Codec, Place};
+use serde_json::Value;
+
+use crate::dialect::rule::{Codec, Location};
 use proptest::prelude::*;
 use proptest::sample::select;
 
@@ -20,7 +22,7 @@ fn a_part_of_the_name_tells_the_kind() {
         dialect: "own",
         key: "name",
         prefix: false,
-        place: Place::Name,
+        location: Location::Name,
         field: Field::Kind,
         codec: Codec::LastWord,
         rank: 1,
@@ -88,7 +90,7 @@ fn json_rule(field: Field, paths: &'static [&'static str]) -> Rule {
         dialect: "own",
         key: "value",
         prefix: false,
-        place: Place::Span,
+        location: Location::Span,
         field,
         codec: Codec::Json,
         rank: 1,

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::fact::Fact;
 use super::{gen_ai, openinference};
-use crate::dialect::codec::keeps_empty;
 use crate::dialect::rule::{Codec, InverseRule};
 use crate::span::AnyValue;
 
@@ -23,7 +22,7 @@ pub(super) enum Encoded {
 pub(super) fn encode(rule: &InverseRule, fact: &Fact<'_>) -> Option<Encoded> {
     if let Fact::Value(Value::String(text)) = fact
         && text.is_empty()
-        && !keeps_empty(rule.field)
+        && !rule.field.keeps_empty()
     {
         // An attribute without text says nothing; the whole output, which may hold the empty result, comes later.
         return None;

@@ -14,7 +14,7 @@ mod failure;
 mod gen_ai;
 pub(crate) mod openinference;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ pub use failure::status_and_exception;
 
 use super::codec;
 use super::generated::{INVERSE_TABLES, TABLES};
-use super::rule::{Codec, Field, InverseRule, Place, Rule};
+use super::rule::{Codec, Field, InverseRule, Location, Rule};
 use crate::operation::{Kind, Operation};
 use crate::span::{AnyValue, Attributes};
 use encode::Encoded;
@@ -71,8 +71,9 @@ impl AttributeWriter {
             rules.entry(rule.field).or_default().push(rule);
         }
         let mut further: HashMap<&'static str, Vec<&'static Rule>> = HashMap::new();
-        let reads_more =
-            |rule: &&Rule| rule.place == Place::Span && rule.field != Field::Kind && !(rule.paths.is_empty() && rule.values.is_empty());
+        let reads_more = |rule: &&Rule| {
+            rule.location == Location::Span && rule.field != Field::Kind && !(rule.paths.is_empty() && rule.values.is_empty())
+        };
         for rule in TABLES.iter().flat_map(|table| table.iter()).filter(reads_more) {
             further.entry(rule.key).or_default().push(rule);
         }
@@ -99,11 +100,10 @@ impl AttributeWriter {
                 pass.field(field);
             }
         }
-        for (key, value) in &operation.unmapped {
-            if out.get(key).is_none() {
-                out.push(key.clone(), AnyValue::from_json(value));
-            }
-        }
+        let written: HashSet<&str> = out.iter().map(|(key, _)| key.as_str()).collect();
+        let unmapped = operation.unmapped.iter().filter(|(key, _)| !written.contains(key.as_str()));
+        let unmapped: Vec<_> = unmapped.map(|(key, value)| (key.clone(), AnyValue::from_json(value))).collect();
+        out.0.extend(unmapped);
         out
     }
 }

@@ -2,13 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use super::Writer;
+use super::OperationBuilder;
+use crate::dialect::child_result::ChildResult;
+use crate::dialect::interrupt::interrupt_prompt;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
-use crate::dialect::read::ChildResult;
-use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolUse};
+use crate::hash::HashMap;
+use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolCall, ToolUse};
 
-impl Writer<'_> {
+impl OperationBuilder<'_> {
     /// The operation, with what several fields say together.
     pub(in crate::dialect) fn finish(mut self) -> (Box<Operation>, Vec<ChildResult>, bool) {
         self.finish_usage();
@@ -16,7 +18,7 @@ impl Writer<'_> {
         self.finish_answers();
         self.finish_thoughts();
         self.finish_call_ids();
-        self.finish_served_calls();
+        self.finish_server_tool_calls();
         let operation = &mut self.operation;
         if let (Some(system), Some(list)) = (self.system, &mut operation.input_messages)
             && !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer))
@@ -73,12 +75,12 @@ impl Writer<'_> {
 
     /// Calls without an id, or with their item's, where the provider's body holds the call's own.
     fn finish_call_ids(&mut self) {
-        fn pairs(value: &Value, depth: usize, out: &mut Vec<(String, String)>) {
+        fn pairs<'v>(value: &'v Value, depth: usize, out: &mut HashMap<&'v str, &'v str>) {
             match value {
                 Value::Array(items) if depth < 8 => items.iter().for_each(|item| pairs(item, depth + 1, out)),
                 Value::Object(map) => {
                     if let (Some(Value::String(item)), Some(Value::String(call))) = (map.get("id"), map.get("call_id")) {
-                        out.push((item.clone(), call.clone()));
+                        let _ = out.entry(item).or_insert(call);
                     } else if depth < 8 {
                         map.values().for_each(|inner| pairs(inner, depth + 1, out));
                     }
@@ -93,30 +95,30 @@ impl Writer<'_> {
         if first.tool_calls.is_empty() {
             return;
         }
-        let mut known = Vec::new();
+        let mut known = HashMap::default();
         pairs(body, 0, &mut known);
         for call in &mut first.tool_calls {
-            if let Some((_, id)) = known.iter().find(|(item, _)| call.id.as_ref() == Some(item)) {
-                call.id = Some(id.clone());
+            if let Some(id) = call.id.as_deref().and_then(|item| known.get(item)) {
+                call.id = Some((*id).to_owned());
             }
         }
         if first.tool_calls.iter().all(|call| call.id.is_some()) {
             return;
         }
         let several = asks_for_several(&self.operation.parameters);
-        if let Some(told) = messages::read(body, Direction::Output).and_then(|told| messages::answers(told, several).into_iter().next())
-            && told.tool_calls.len() == first.tool_calls.len()
+        if let Some(read) = messages::read(body, Direction::Output).and_then(|list| messages::answers(list, several).into_iter().next())
+            && read.tool_calls.len() == first.tool_calls.len()
         {
-            for (call, told) in first.tool_calls.iter_mut().zip(told.tool_calls) {
-                if call.id.is_none() && call.name == told.name {
-                    call.id = told.id;
+            for (call, other) in first.tool_calls.iter_mut().zip(read.tool_calls) {
+                if call.id.is_none() && call.name == other.name {
+                    call.id = other.id;
                 }
             }
         }
     }
 
-    /// Tools that the provider ran, where only its body tells of them or of what they gave.
-    fn finish_served_calls(&mut self) {
+    /// Calls of server tools, and their results, that only the provider's body has.
+    fn finish_server_tool_calls(&mut self) {
         let Some(first) = self.operation.output_messages.as_mut().and_then(|list| list.first_mut()) else {
             return;
         };
@@ -124,15 +126,20 @@ impl Writer<'_> {
             .operation
             .raw_response
             .as_ref()
-            .filter(|body| messages::holds_served_calls(body));
-        let Some(told) = body.and_then(|body| messages::read(body, Direction::Output)) else {
+            .filter(|body| messages::has_server_tool_calls(body));
+        let Some(read) = body.and_then(|body| messages::read(body, Direction::Output)) else {
             return;
         };
-        for call in told.into_iter().flat_map(|message| message.tool_calls) {
+        let key = |call: &ToolCall| call.id.as_deref().map(str::to_owned);
+        let mut places: HashMap<Option<String>, usize> = HashMap::default();
+        for (place, call) in first.tool_calls.iter().enumerate() {
+            let _ = places.entry(key(call)).or_insert(place);
+        }
+        for call in read.into_iter().flat_map(|message| message.tool_calls) {
             if call.answered.is_none() {
                 continue;
             }
-            match first.tool_calls.iter_mut().find(|known| known.id == call.id) {
+            match places.get(&key(&call)).and_then(|place| first.tool_calls.get_mut(*place)) {
                 Some(known) => {
                     known.answered = known.answered.take().or(call.answered);
                     // OpenInference names the item, not the tool.
@@ -143,7 +150,10 @@ impl Writer<'_> {
                         (known.arguments, known.arguments_text) = (call.arguments, call.arguments_text);
                     }
                 }
-                None => first.tool_calls.push(call),
+                None => {
+                    let _ = places.insert(key(&call), first.tool_calls.len());
+                    first.tool_calls.push(call);
+                }
             }
         }
     }
@@ -167,12 +177,12 @@ impl Writer<'_> {
             return;
         };
         let several = asks_for_several(&self.operation.parameters);
-        if let Some(told) = messages::answers(messages::merge_thinking(body), several).into_iter().next() {
-            let (thoughts, rest): (Vec<Part>, Vec<Part>) = told
+        if let Some(read) = messages::answers(messages::merge_thinking(body), several).into_iter().next() {
+            let (thoughts, rest): (Vec<Part>, Vec<Part>) = read
                 .parts
                 .into_iter()
                 .partition(|part| matches!(part, Part::Reasoning { text: Some(_), .. }));
-            if silent && !first.tool_calls.is_empty() && told.role == Role::Assistant {
+            if silent && !first.tool_calls.is_empty() && read.role == Role::Assistant {
                 first
                     .parts
                     .extend(rest.into_iter().filter(|part| matches!(part, Part::Text(text) if !text.is_empty())));
@@ -180,8 +190,8 @@ impl Writer<'_> {
             if thoughtless {
                 let _ = first.parts.splice(0..0, thoughts);
             }
-            if first.tool_calls.is_empty() && told.role == Role::Assistant {
-                first.tool_calls = told.tool_calls;
+            if first.tool_calls.is_empty() && read.role == Role::Assistant {
+                first.tool_calls = read.tool_calls;
             }
         }
     }
@@ -274,20 +284,4 @@ fn target_in_name(operation: &Operation) -> Option<&str> {
     let name = (operation.kind == Kind::Handoff).then_some(operation.name.as_str())?;
     let target = name.strip_prefix("handoff to ").or_else(|| name.strip_prefix("transfer to "))?;
     (!target.is_empty()).then_some(target)
-}
-
-/// What a person is asked, in the text of LangGraph's exception: `(Interrupt(value='Go?', id='..'),)`. Any other text is
-/// the question itself.
-pub(crate) fn interrupt_prompt(text: &str) -> String {
-    let Some((_, inside)) = text.split_once("Interrupt(value=") else {
-        return text.to_owned();
-    };
-    let end = [", id=", ", resumable=", ", when=", ", ns="]
-        .iter()
-        .filter_map(|member| inside.rfind(member))
-        .min()
-        .unwrap_or(inside.len());
-    let value = inside.get(..end).unwrap_or(inside).trim_end_matches([')', ',', '(']);
-    let bare = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
-    bare('\'').or_else(|| bare('"')).unwrap_or(value).to_owned()
 }

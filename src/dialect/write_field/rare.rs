@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::Writer;
+use super::OperationBuilder;
 use super::slot::{count, flag, number, set, text};
 use crate::dialect::rule::Field;
 use crate::operation::{Interrupt, Memory, ResourceImpact, StateChange};
 
-impl Writer<'_> {
+impl OperationBuilder<'_> {
     pub(super) fn training(&mut self, field: Field, value: &mut Value) -> bool {
         let training = &mut self.operation.training;
         match field {

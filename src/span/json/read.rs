@@ -8,7 +8,7 @@ use super::error::JsonError;
 use super::fields::{
     Around, RecordText, ResourceText, ScopeText, SnakeCase, SpanText, message, record_from, resource_from, scope_from, span_from,
 };
-use crate::span::{Decoded, LogRecord, Place, Refused, RefusedReason, Resource, Scope, Signal, Span};
+use crate::span::{Decoded, ItemPath, LogRecord, Refused, RefusedReason, Resource, Scope, Signal, Span};
 
 /// How deep JSON may nest. The protobuf decoders take 100 levels of messages, and a list of lists has two messages a level and
 /// three levels of JSON: 150, and those of the envelope.
@@ -221,8 +221,8 @@ fn each(resources: impl Iterator<Item = OfResource<Kept>>, mut tell: impl FnMut(
     }
 }
 
-fn at(signal: Signal, (resource, scope): (usize, usize), item: usize) -> Place {
-    Place {
+fn at(signal: Signal, (resource, scope): (usize, usize), item: usize) -> ItemPath {
+    ItemPath {
         signal,
         resource,
         scope,
@@ -283,10 +283,10 @@ impl<'de, I: Items> Deserialize<'de> for Records<I> {
     }
 }
 
-fn sort_in<T>(decoded: &mut Decoded<T>, place: Place, item: Result<T, RefusedReason>) {
+fn sort_in<T>(decoded: &mut Decoded<T>, path: ItemPath, item: Result<T, RefusedReason>) {
     match item {
         Ok(item) => decoded.items.push(item),
-        Err(reason) => decoded.refused.push(Refused { place, reason }),
+        Err(reason) => decoded.refused.push(Refused { path, reason }),
     }
 }
 

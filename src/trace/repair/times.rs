@@ -22,7 +22,7 @@ pub(super) fn clamp(trace: &mut Trace) {
     }
 }
 
-/// A child that begins before its parent is said so; nothing is moved.
+/// Reports a child that begins before its parent; nothing is moved.
 pub(super) fn report_skew(trace: &mut Trace) {
     for (span, parent) in trace.spans.iter().zip(&trace.parents) {
         let Some(parent) = parent.and_then(|index| trace.spans.get(index)) else {

@@ -174,7 +174,7 @@ fn entry(said: &ConversationEntry<'_>) -> Markup {
     }
 }
 
-/// What went in and came out where no conversation tells it.
+/// What went in and came out where no conversation shows it.
 pub(super) fn beside(run: &Run, beside: &Beside) -> Markup {
     html! {
         @if let Some(of) = run.steps.get(beside.step) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arbitrary::{Result, Unstructured};
-use spanbridge::dialect::{Place, Rule};
+use spanbridge::dialect::{Location, Rule};
 use spanbridge::formats::Options;
 use spanbridge::span::{AnyValue, Attributes, Event, LogRecord, Resource, Scope, Span, SpanId, SpanKind, TraceId, UnixNanos};
 
@@ -199,7 +199,7 @@ fn fulfil(u: &mut Unstructured<'_>, rule: &Rule, attributes: &mut Attributes) ->
         let key = *u.choose(rule.when.has)?;
         attributes.push(key.replace('*', "0"), value(u, 3)?);
     }
-    if rule.place == Place::Span {
+    if rule.location == Location::Span {
         let value = if rule.values.is_empty() {
             value(u, 4)?
         } else {
@@ -259,7 +259,7 @@ fn attributes(u: &mut Unstructured<'_>, most: u8) -> Result<Attributes> {
         };
         last = Some(rule);
         fulfil(u, rule, &mut attributes)?;
-        if rule.place != Place::Span {
+        if rule.location != Location::Span {
             attributes.push(key(u, rule)?, value(u, 3)?);
         }
     }
@@ -279,8 +279,8 @@ fn event_name(u: &mut Unstructured<'_>) -> Result<String> {
     let names: Vec<&str> = registry()
         .rules()
         .iter()
-        .filter_map(|rule| match rule.place {
-            Place::Event(name) | Place::Log(name) | Place::LogNear(name) => Some(name),
+        .filter_map(|rule| match rule.location {
+            Location::Event(name) | Location::Log(name) | Location::LogNear(name) => Some(name),
             _ => None,
         })
         .collect();
@@ -292,7 +292,12 @@ fn event_attributes(u: &mut Unstructured<'_>) -> Result<Attributes> {
     let rules: Vec<&Rule> = registry()
         .rules()
         .iter()
-        .filter(|rule| matches!(rule.place, Place::Event(_) | Place::Log(_) | Place::LogNear(_) | Place::LogScope(_)))
+        .filter(|rule| {
+            matches!(
+                rule.location,
+                Location::Event(_) | Location::Log(_) | Location::LogNear(_) | Location::LogScope(_)
+            )
+        })
         .collect();
     let mut attributes = Attributes::default();
     for _ in 0..u.int_in_range(0..=5u8)? {

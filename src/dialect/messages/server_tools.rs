@@ -1,14 +1,15 @@
-//! Tools that the provider runs while the model answers: the items of OpenAI's Responses, OTel GenAI's `server_tool_call`,
-//! Gemini's code. One item tells of the call and of what came out.
+//! Server tools: the provider runs them while the model answers. Items of OpenAI's Responses, OTel GenAI's `server_tool_call`,
+//! Gemini's code. One item holds the call and its result.
 
 use serde_json::{Map, Value};
 
-use super::{calls, parts, text};
+use super::member::text;
+use super::{arguments, calls, parts};
 use crate::operation::{Message, Part, Role, ToolCall};
 
 /// Whether an item of the Responses API with this type is a call: of a tool that the provider runs, or of one that the
 /// caller runs without it being a function (a computer, a shell).
-pub(super) fn is_item(kind: &str) -> bool {
+pub(super) fn is_call_item(kind: &str) -> bool {
     kind.strip_suffix("_call").is_some_and(|tool| {
         matches!(
             tool,
@@ -72,13 +73,13 @@ fn call(id: Option<String>, name: String, map: &Map<String, Value>) -> ToolCall 
         Some(Value::Object(action)) => action.remove("sources"),
         _ => None,
     };
-    let arguments = action.unwrap_or_else(|| {
+    let given_arguments = action.unwrap_or_else(|| {
         let own = map
             .iter()
             .filter(|(key, value)| !ABOUT.contains(&key.as_str()) && !OUTCOME.contains(&key.as_str()) && !value.is_null());
         Value::Object(own.map(|(key, value)| (key.clone(), value.clone())).collect())
     });
-    let mut call = calls::of(id, name, Some(&arguments));
+    let mut call = arguments::call(id, name, Some(&given_arguments));
     call.answered = outcome(map, sources).map(|mut answer| {
         answer.tool_call_id.clone_from(&call.id);
         answer.name = Some(call.name.clone());
@@ -95,8 +96,8 @@ fn outcome(map: &Map<String, Value>, sources: Option<Value>) -> Option<Message> 
     };
     let status = map.get("status").and_then(Value::as_str);
     answer.is_error = status == Some("failed") || map.get("error").is_some_and(|error| !error.is_null());
-    let told = OUTCOME.iter().find_map(|key| map.get(*key).filter(|value| !value.is_null()));
-    match (told, sources, status) {
+    let recorded = OUTCOME.iter().find_map(|key| map.get(*key).filter(|value| !value.is_null()));
+    match (recorded, sources, status) {
         (Some(Value::Array(items)), ..) => match logs(items) {
             Some(logs) => answer.parts.push(Part::Text(logs)),
             None => answer.result = Some(Value::Array(items.clone())),
@@ -130,12 +131,12 @@ fn logs(items: &[Value]) -> Option<String> {
 pub(super) fn code(map: &Map<String, Value>) -> Option<ToolCall> {
     let inner = ["executableCode", "executable_code"].iter().find_map(|key| map.get(*key))?;
     let code = inner.as_object()?;
-    let mut arguments = code.clone();
-    let _ = arguments.remove("id");
-    Some(calls::of(
+    let mut code_arguments = code.clone();
+    let _ = code_arguments.remove("id");
+    Some(arguments::call(
         text(code, &["id"]),
         "code_execution".to_owned(),
-        Some(&Value::Object(arguments)),
+        Some(&Value::Object(code_arguments)),
     ))
 }
 

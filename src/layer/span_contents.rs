@@ -1,69 +1,61 @@
-//! Values one by one to where they belong: attributes, lists, the status.
+//! Sorts the recorded values of a span: attributes, lists that become indexed keys, the status.
 
 use opentelemetry::trace::Event;
 use opentelemetry::{Array, Key, KeyValue, StringValue, Value};
 use serde_json::Value as Json;
 
 use super::convert;
-use super::plan::{List, Role};
-use super::record::Failed;
+use super::record::Outcome;
+use super::role::{List, Role};
 use super::words::{Meaning, key_of, kind_of_word};
 use super::write::plain;
 use crate::dialect::{Codec, Field, messages};
 use crate::operation::Kind;
 
-/// Puts values where they belong.
-pub(super) struct Out<F> {
-    push: F,
-    lists: Vec<(List, Json)>,
-    failure: Failed,
-    /// `otel.status_code`.
-    status_code: Failed,
-    /// A failure told by `error` or `success`.
-    said: Option<String>,
-    /// The kind is told by a word.
-    step_word: bool,
-}
-
-/// What stands at the end.
-pub(super) struct Ended {
+/// What the values of a span become.
+pub(super) struct SpanContents {
+    pub(super) attributes: Vec<KeyValue>,
     pub(super) lists: Vec<(List, Json)>,
-    pub(super) event: Option<Event>,
-    pub(super) status: Failed,
+    outcome: Outcome,
+    /// `otel.status_code`.
+    status_code: Outcome,
+    /// The failure that `error` or `success` says.
+    failure: Option<String>,
+    /// Whether a word says the kind.
+    kind_by_word: bool,
 }
 
-impl<F: FnMut(KeyValue)> Out<F> {
-    pub(super) fn new(push: F, failure: Failed, step_word: bool) -> Self {
+impl SpanContents {
+    pub(super) fn new(attributes: Vec<KeyValue>, outcome: Outcome, kind_by_word: bool) -> Self {
         Self {
-            push,
+            attributes,
             lists: Vec::new(),
-            failure,
-            status_code: Failed::NotSaid,
-            said: None,
-            step_word,
+            outcome,
+            status_code: Outcome::Unset,
+            failure: None,
+            kind_by_word,
         }
     }
 
-    pub(super) fn end(mut self) -> Ended {
-        let event = self.said.as_ref().map(|message| exception(message.clone()));
-        if let Some(message) = self.said {
-            self.failure.set(message);
+    /// The status, and the event of a failure that a field says.
+    pub(super) fn status(&mut self) -> (Outcome, Option<Event>) {
+        let event = self.failure.as_ref().map(|message| exception(message.clone()));
+        let mut outcome = std::mem::take(&mut self.outcome);
+        if let Some(message) = self.failure.take() {
+            outcome.fail(message);
         }
-        Ended {
-            lists: self.lists,
-            event,
-            status: match (self.status_code, self.failure) {
-                (Failed::Ok, _) => Failed::Ok,
-                (code, Failed::NotSaid) => code,
-                (_, failure) => failure,
-            },
-        }
+        let status = match (std::mem::take(&mut self.status_code), outcome) {
+            (Outcome::Ok, _) => Outcome::Ok,
+            (code, Outcome::Unset) => code,
+            (_, outcome) => outcome,
+        };
+        (status, event)
     }
 
     pub(super) fn take(&mut self, key: Key, role: Role, value: Value, kind: Option<Kind>) {
         match role {
             Role::Forwarded | Role::Kind => {}
-            Role::StepType if self.step_word && kind_of_word(&value.as_str()).is_some() => {}
+            Role::StepType if self.kind_by_word && kind_of_word(&value.as_str()).is_some() => {}
             Role::Short(meanings) => match kind {
                 Some(kind) => self.short(key, value, meanings, kind),
                 None => self.push(key, value),
@@ -72,18 +64,18 @@ impl<F: FnMut(KeyValue)> Out<F> {
             Role::StatusCode => {
                 let word = value.as_str();
                 if word.eq_ignore_ascii_case("ok") {
-                    self.status_code = Failed::Ok;
+                    self.status_code = Outcome::Ok;
                 } else if word.eq_ignore_ascii_case("error") {
-                    self.status_code = Failed::Because("".into());
+                    self.status_code = Outcome::Error("".into());
                 }
             }
-            Role::StatusText => self.failure.set(value.as_str().into_owned()),
+            Role::StatusText => self.outcome.fail(value.as_str().into_owned()),
             Role::Plain | Role::Hint(_) | Role::Foreign | Role::StepType => self.push(key, value),
         }
     }
 
-    pub(super) fn push(&mut self, key: Key, value: Value) {
-        (self.push)(KeyValue::new(key, value));
+    fn push(&mut self, key: Key, value: Value) {
+        self.attributes.push(KeyValue::new(key, value));
     }
 
     fn list(&mut self, list: List, key: Key, value: Value) {
@@ -148,7 +140,7 @@ impl<F: FnMut(KeyValue)> Out<F> {
     }
 
     /// Under the key that a short word stands for.
-    pub(super) fn under(&mut self, target: &'static str, value: Value, codec: Codec) {
+    fn under(&mut self, target: &'static str, value: Value, codec: Codec) {
         if codec == Codec::Json && is_json(&value) {
             match target {
                 "input.value" => self.push("input.mime_type".into(), "application/json".into()),
@@ -160,9 +152,9 @@ impl<F: FnMut(KeyValue)> Out<F> {
     }
 
     fn failed(&mut self, message: String) {
-        match &mut self.said {
-            Some(said) if message.is_empty() || !said.is_empty() => {}
-            said => *said = Some(message),
+        match &mut self.failure {
+            Some(known) if message.is_empty() || !known.is_empty() => {}
+            failure => *failure = Some(message),
         }
     }
 }

@@ -1,18 +1,20 @@
-//! What events and log records say, in the order of their rules.
+//! What rules find in events and log records, in the order of the rules.
 
-use super::{EventView, Raw, Reader, Told, turn_of_event};
-use crate::dialect::rule::{Codec, Field, Place, Rule, fits};
+use super::{EventMatch, Reader};
+use crate::dialect::plan::turn_of_event;
+use crate::dialect::raw::{EventView, Raw};
+use crate::dialect::rule::{Codec, Field, Location, Rule, fits};
 use crate::span::AnyValue;
 
 impl<'a> Reader<'a> {
-    /// What events and log records say, each in its turn.
-    pub(super) fn told(&self) -> Vec<Told<'a>> {
-        let mut list: Vec<Told<'a>> = Vec::new();
+    /// What rules find in events and log records, each in its turn.
+    pub(super) fn event_matches(&self) -> Vec<EventMatch<'a>> {
+        let mut list: Vec<EventMatch<'a>> = Vec::new();
         if self.events.is_empty() && self.logs.is_empty() {
             return list;
         }
         let mut messages: Vec<(&'a Rule, Vec<EventView<'a>>)> = Vec::new();
-        let mut take = |rule: &'a Rule, event: EventView<'a>, list: &mut Vec<Told<'a>>| {
+        let mut take = |rule: &'a Rule, event: EventView<'a>, list: &mut Vec<EventMatch<'a>>| {
             if !rule.when.holds_for_keys(self.span) {
                 return;
             }
@@ -28,11 +30,11 @@ impl<'a> Reader<'a> {
                 "" => Some(Raw::Event(event)),
                 key => body.or_else(|| member(&event, key)).map(|value| Raw::Value("", value)),
             };
-            list.extend(raw.map(|raw| Told { rule, raw }));
+            list.extend(raw.map(|raw| EventMatch { rule, raw }));
         };
         // Of several events the last one holds, but the first token is the first.
-        for rule in self.registry.event_rules() {
-            let Place::Event(pattern) = &rule.place else { continue };
+        for rule in self.rules.event_rules() {
+            let Location::Event(pattern) = &rule.location else { continue };
             let matching = self.events.iter().filter(|event| fits(pattern, event.name));
             if matches!(rule.codec, Codec::Time | Codec::MessageEvent) || rule.field == Field::ToolResultOfChild {
                 matching.for_each(|event| take(rule, *event, &mut list));
@@ -40,11 +42,11 @@ impl<'a> Reader<'a> {
                 matching.rev().for_each(|event| take(rule, *event, &mut list));
             }
         }
-        for rule in self.registry.log_rules() {
+        for rule in self.rules.log_rules() {
             for (event, scope) in &self.logs {
-                let matches = match &rule.place {
-                    Place::Log(pattern) | Place::LogNear(pattern) => fits(pattern, event.name),
-                    Place::LogScope(pattern) => fits(pattern, scope),
+                let matches = match &rule.location {
+                    Location::Log(pattern) | Location::LogNear(pattern) => fits(pattern, event.name),
+                    Location::LogScope(pattern) => fits(pattern, scope),
                     _ => false,
                 };
                 if matches {
@@ -54,12 +56,12 @@ impl<'a> Reader<'a> {
         }
         for (rule, mut events) in messages {
             events.sort_by_key(|event| event.time);
-            list.push(Told {
+            list.push(EventMatch {
                 rule,
                 raw: Raw::Events(events),
             });
         }
-        list.sort_by_key(|told| turn_of_event(told.rule));
+        list.sort_by_key(|event| turn_of_event(event.rule));
         list
     }
 }

@@ -1,8 +1,8 @@
-//! Messages whose parts stand in an event, in fixed places or in text with brackets.
+//! Messages in the shapes of single clients: an event a message, an attribute a part, words and calls in one text.
 
 use serde_json::{Map, Value};
 
-use super::is_empty;
+use super::empty::is_empty;
 use crate::dialect::messages::{self, Direction, parse_deep};
 use crate::dialect::normalize;
 use crate::dialect::raw::{EventView, Group};
@@ -59,7 +59,7 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
     let has_content = map
         .keys()
         .any(|key| matches!(key.as_str(), "content" | "tool_calls" | "parts" | "contents"));
-    let mut messages = messages::from_object_public(&map);
+    let mut messages = messages::of_object(&map);
     if !has_content && role != "tool" {
         messages.retain(|message| !message.is_blank());
     }
@@ -97,7 +97,7 @@ pub(super) fn vercel_output(group: Group<'_>) -> Option<Message> {
                 ("role".to_owned(), "assistant".into()),
                 ("tool_calls".to_owned(), Value::Array(items.clone())),
             ]);
-            let read: Vec<ToolCall> = messages::from_object_public(&chat)
+            let read: Vec<ToolCall> = messages::of_object(&chat)
                 .into_iter()
                 .flat_map(|message| message.tool_calls)
                 .collect();

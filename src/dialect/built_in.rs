@@ -1,0 +1,22 @@
+//! The tables that are generated from `semconv/`, behind the types that read them.
+
+use super::framework::Framework;
+use super::generated;
+use super::registry::Registry;
+use crate::span::Span;
+
+impl Registry {
+    /// The dialects of `semconv/`.
+    #[must_use]
+    pub fn built_in() -> Self {
+        Self::of(generated::TABLES.iter().flat_map(|table| table.iter().cloned()).collect())
+    }
+}
+
+impl Framework {
+    /// The framework that recorded a span, or whose calls it records; `None` if no line of the table holds.
+    #[must_use]
+    pub fn of(span: &Span) -> Option<&'static Self> {
+        generated::frameworks::FRAMEWORKS.iter().find(|line| line.holds(span))
+    }
+}

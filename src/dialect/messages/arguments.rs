@@ -1,0 +1,62 @@
+//! Arguments of a tool call, as an object or as the text that the model wrote.
+
+use serde_json::Value;
+
+use crate::operation::ToolCall;
+
+/// A call with arguments as recorded: an object, or text of one, quoted once or more.
+pub(super) fn call(id: Option<String>, name: String, arguments: Option<&Value>) -> ToolCall {
+    match arguments {
+        Some(Value::String(text)) => call_as_written(id, name, text),
+        other => ToolCall {
+            id,
+            name,
+            arguments: other.filter(|value| !value.is_null()).cloned(),
+            arguments_text: None,
+            answered: None,
+        },
+    }
+}
+
+/// A call with arguments as the model wrote them. That is JSON, also where it is a bare number.
+pub(super) fn call_as_written(id: Option<String>, name: String, text: &str) -> ToolCall {
+    let written = serde_json::from_str(text).unwrap_or_else(|_| {
+        let one = first_of_several(text);
+        one.unwrap_or_else(|| Value::String(text.to_owned()))
+    });
+    ToolCall {
+        id,
+        name,
+        arguments: Some(parse_deep(written)).filter(|value| !value.is_null() && value.as_str() != Some("")),
+        arguments_text: Some(text.to_owned()),
+        answered: None,
+    }
+}
+
+/// The first of several objects that stand one after the other: a client put parallel calls into one (BeeAI). The others
+/// are told by the next request.
+fn first_of_several(text: &str) -> Option<Value> {
+    let several: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
+    let several = several
+        .ok()
+        .filter(|values| values.len() > 1 && values.iter().all(Value::is_object))?;
+    several.into_iter().next()
+}
+
+/// JSON text opened, also where it was quoted several times; other values as they are.
+pub(crate) fn parse_deep(value: Value) -> Value {
+    let mut current = value;
+    // Seen: twice. The bound keeps hostile input cheap.
+    for _ in 0..4 {
+        let Value::String(text) = &current else { break };
+        match text.trim_start().as_bytes().first() {
+            Some(b'{' | b'[' | b'"') => {}
+            _ => break,
+        }
+        match serde_json::from_str::<Value>(text) {
+            Ok(inner) => current = inner,
+            Err(_) => break,
+        }
+    }
+    current
+}

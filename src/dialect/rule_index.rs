@@ -1,0 +1,101 @@
+//! The rules of all dialects, found by the key, the event or the log record that they read.
+
+use super::rule::{Location, Rule};
+use super::words;
+use crate::hash::{HashMap, HashSet};
+
+/// Rules by what they read.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RuleIndex {
+    rules: Vec<Rule>,
+    exact: HashMap<String, Vec<usize>>,
+    prefixes: HashMap<String, Vec<usize>>,
+    /// By the last words of a key; `true`: of keys with an index behind these words.
+    suffixes: HashMap<(String, bool), Vec<usize>>,
+    /// First parts of the keys that dialects know.
+    heads: HashSet<String>,
+    name_rules: Vec<usize>,
+    event_rules: Vec<usize>,
+    log_rules: Vec<usize>,
+    resource_rules: Vec<usize>,
+}
+
+impl RuleIndex {
+    pub(super) fn new(rules: Vec<Rule>) -> Self {
+        let mut made = Self::default();
+        for (index, rule) in rules.iter().enumerate() {
+            if rule.location == Location::Span {
+                let _ = made.heads.insert(head(rule.key).to_owned());
+            }
+            match rule.location {
+                Location::Suffix => made.suffixes.entry((words::of(rule.key), rule.prefix)).or_default().push(index),
+                Location::Span if rule.prefix => made.prefixes.entry(head(rule.key).to_owned()).or_default().push(index),
+                Location::Span => made.exact.entry(rule.key.to_owned()).or_default().push(index),
+                Location::Resource => made.resource_rules.push(index),
+                Location::Event(_) => made.event_rules.push(index),
+                Location::Log(_) | Location::LogNear(_) | Location::LogScope(_) => made.log_rules.push(index),
+                Location::Name => made.name_rules.push(index),
+            }
+        }
+        made.rules = rules;
+        made
+    }
+
+    pub(super) fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    pub(super) fn rule(&self, index: usize) -> Option<&Rule> {
+        self.rules.get(index)
+    }
+
+    /// Rules for a span attribute with exactly this key, with their numbers.
+    pub(super) fn exact(&self, key: &str) -> impl Iterator<Item = (usize, &Rule)> {
+        self.numbered(self.exact.get(key).map_or(&[], Vec::as_slice))
+    }
+
+    /// Rules whose prefix this key has.
+    pub(super) fn prefixed<'a>(&'a self, key: &'a str) -> impl Iterator<Item = (usize, &'a Rule)> {
+        let list = self.prefixes.get(head(key)).map_or(&[][..], Vec::as_slice);
+        self.numbered(list).filter(move |(_, rule)| key.starts_with(rule.key))
+    }
+
+    /// Rules for the last words of this key, with their numbers: of all the endings that rules name, the longest. Where the
+    /// key has an index, the words before it count, and with them comes how much of the key stands before the index.
+    pub(super) fn suffixed(&self, key: &str) -> (impl Iterator<Item = (usize, &Rule)>, Option<usize>) {
+        let before = words::before_index(key);
+        let all = words::of(before.and_then(|end| key.get(..end)).unwrap_or(key));
+        let list = words::endings(&all).find_map(|ending| self.suffixes.get(&(ending.to_owned(), before.is_some())));
+        (self.numbered(list.map_or(&[], Vec::as_slice)), before)
+    }
+
+    /// Whether a dialect has keys with this one's first part.
+    pub(super) fn knows_head(&self, key: &str) -> bool {
+        self.heads.contains(head(key))
+    }
+
+    pub(super) fn name_rules(&self) -> impl Iterator<Item = (usize, &Rule)> {
+        self.numbered(&self.name_rules)
+    }
+
+    pub(super) fn event_rules(&self) -> impl Iterator<Item = &Rule> {
+        self.numbered(&self.event_rules).map(|(_, rule)| rule)
+    }
+
+    pub(super) fn log_rules(&self) -> impl Iterator<Item = &Rule> {
+        self.numbered(&self.log_rules).map(|(_, rule)| rule)
+    }
+
+    pub(super) fn resource_rules(&self) -> impl Iterator<Item = (usize, &Rule)> {
+        self.numbered(&self.resource_rules)
+    }
+
+    fn numbered<'a>(&'a self, list: &'a [usize]) -> impl Iterator<Item = (usize, &'a Rule)> {
+        list.iter().filter_map(|index| Some((*index, self.rule(*index)?)))
+    }
+}
+
+/// The part of a key before the first dot or colon: every rule for a prefix is filed under it.
+fn head(key: &str) -> &str {
+    key.split(['.', ':']).next().unwrap_or(key)
+}

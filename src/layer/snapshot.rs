@@ -1,0 +1,79 @@
+//! Open spans as they stand when the program ends, with what was recorded on them so far.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use opentelemetry::KeyValue;
+use opentelemetry::trace::{Event, Link, Span, SpanContext, Status, TraceContextExt as _};
+use opentelemetry_sdk::trace::SpanData;
+use tracing::span::Id;
+use tracing::{Dispatch, dispatcher};
+
+use super::emit;
+use super::open::OpenSpans;
+use super::privacy::Privacy;
+use super::tracer::LayerSpan;
+
+/// The open spans of a layer, through the privacy rules. They have no end yet: it is 0.
+pub(super) fn of_open(spans: &OpenSpans, privacy: Option<&Arc<Privacy>>) -> Vec<SpanData> {
+    let Some((subscriber, ids)) = spans.open_ids() else {
+        return Vec::new();
+    };
+    // What happens here is about spans and makes none.
+    dispatcher::with_default(&Dispatch::none(), || {
+        ids.iter().filter_map(|id| one(spans, &subscriber, id, privacy)).collect()
+    })
+}
+
+fn one(spans: &OpenSpans, subscriber: &Dispatch, id: &Id, privacy: Option<&Arc<Privacy>>) -> Option<SpanData> {
+    // Begins a span that nobody has entered yet.
+    let context = tracing_opentelemetry::get_otel_context(id, subscriber)?;
+    let data = spans.started_as(context.span().span_context().span_id())?;
+    let record = spans.record(subscriber, id)?;
+    let mut span = LayerSpan::around(Snapshot(data), privacy.cloned());
+    emit::write(record, &mut span);
+    Some(span.into_inner().0)
+}
+
+/// A span that takes what a finished one would, and stays open.
+#[derive(Debug)]
+struct Snapshot(SpanData);
+
+impl Span for Snapshot {
+    fn add_event_with_timestamp<T>(&mut self, name: T, timestamp: SystemTime, attributes: Vec<KeyValue>)
+    where
+        T: Into<Cow<'static, str>>,
+    {
+        self.0.events.events.push(Event::new(name, timestamp, attributes, 0));
+    }
+
+    fn span_context(&self) -> &SpanContext {
+        &self.0.span_context
+    }
+
+    fn is_recording(&self) -> bool {
+        true
+    }
+
+    fn set_attribute(&mut self, attribute: KeyValue) {
+        self.0.attributes.push(attribute);
+    }
+
+    fn set_status(&mut self, status: Status) {
+        self.0.status = status;
+    }
+
+    fn update_name<T>(&mut self, new_name: T)
+    where
+        T: Into<Cow<'static, str>>,
+    {
+        self.0.name = new_name.into();
+    }
+
+    fn add_link(&mut self, span_context: SpanContext, attributes: Vec<KeyValue>) {
+        self.0.links.links.push(Link::new(span_context, attributes, 0));
+    }
+
+    fn end_with_timestamp(&mut self, _: SystemTime) {}
+}
