@@ -229,7 +229,7 @@ fn told_by_messages(steps: &DraftSteps, draft: &DraftCall, (by, caller): (StepId
         name: draft.call.name.clone(),
         tool: Some(Box::new(ToolUse {
             name: Some(draft.call.name.clone()),
-            call_id: draft.call.id.clone(),
+            call_id: draft.call.id.as_deref().map(str::to_owned),
             arguments: draft.call.arguments.clone(),
             result: if failed { None } else { result },
             ..ToolUse::default()
@@ -237,7 +237,7 @@ fn told_by_messages(steps: &DraftSteps, draft: &DraftCall, (by, caller): (StepId
         failure,
         ..Operation::default()
     };
-    let call_id = draft.call.id.clone().unwrap_or_else(|| draft.index.to_string());
+    let call_id = draft.call.id.as_deref().map_or_else(|| draft.index.to_string(), str::to_owned);
     Step {
         parent: caller.parent,
         observed: Observed::Messages,

@@ -96,7 +96,7 @@ impl Builder {
             return Some(result);
         }
         let mut calls = self.message.tool_calls.iter_mut();
-        let call = calls.find(|call| call.answered.is_none() && call.id == result.tool_call_id);
+        let call = calls.find(|call| call.answered.is_none() && call.id.as_deref() == result.tool_call_id.as_deref());
         match call {
             Some(call) => {
                 call.answered = Some(result);
@@ -114,7 +114,7 @@ impl Builder {
     }
 
     pub(super) fn call(&mut self, call: ToolCall) {
-        let is_new = call.id.as_ref().is_none_or(|id| self.ids.insert(id.clone()));
+        let is_new = call.id.as_deref().is_none_or(|id| self.ids.insert(id.to_owned()));
         if is_new {
             self.message.tool_calls.push(call);
         }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{parts, text};
-use crate::operation::{Message, ToolCall};
+use crate::operation::{Message, ToolCall, ToolCallId};
 
 /// Reads a list of calls: native, or JSON text of one.
 pub(super) fn each(list: &Value, mut take: impl FnMut(ToolCall)) {
@@ -29,7 +29,7 @@ pub(super) fn read(value: &Value) -> Option<ToolCall> {
     for wrapper in ["tool_call", "toolCall", "toolUse", "functionCall", "function_call", "toolRequest"] {
         if let Some(inner @ Value::Object(_)) = map.get(wrapper) {
             let mut call = read(inner)?;
-            call.id = call.id.or_else(|| id(map));
+            call.id = call.id.or_else(|| id(map).map(ToolCallId::Recorded));
             return Some(call);
         }
     }
@@ -68,7 +68,7 @@ pub(super) fn of(id: Option<String>, name: String, arguments: Option<&Value>) ->
     match arguments {
         Some(Value::String(text)) => of_written(id, name, text),
         other => ToolCall {
-            id,
+            id: id.map(ToolCallId::Recorded),
             name,
             arguments: other.filter(|value| !value.is_null()).cloned(),
             arguments_text: None,
@@ -84,7 +84,7 @@ pub(super) fn of_written(id: Option<String>, name: String, text: &str) -> ToolCa
         one.unwrap_or_else(|| Value::String(text.to_owned()))
     });
     ToolCall {
-        id,
+        id: id.map(ToolCallId::Recorded),
         name,
         arguments: Some(parse_deep(written)).filter(|value| !value.is_null() && value.as_str() != Some("")),
         arguments_text: Some(text.to_owned()),

@@ -6,7 +6,7 @@ use super::Writer;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::dialect::read::ChildResult;
-use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolUse};
+use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolCallId, ToolUse};
 
 impl Writer<'_> {
     /// The operation, with what several fields say together.
@@ -96,8 +96,8 @@ impl Writer<'_> {
         let mut known = Vec::new();
         pairs(body, 0, &mut known);
         for call in &mut first.tool_calls {
-            if let Some((_, id)) = known.iter().find(|(item, _)| call.id.as_ref() == Some(item)) {
-                call.id = Some(id.clone());
+            if let Some((_, id)) = known.iter().find(|(item, _)| call.id.as_deref() == Some(item)) {
+                call.id = Some(ToolCallId::Recorded(id.clone()));
             }
         }
         if first.tool_calls.iter().all(|call| call.id.is_some()) {

@@ -177,7 +177,7 @@ impl<'a> Assembly<'a, '_> {
         if id != asked.id {
             self.lost.add(span, format!("id of {}", asked.id), LossReason::Coerced);
         }
-        if asked.is_made && asked.call.is_some() {
+        if asked.id_is_derived && asked.call.is_some() {
             self.lost.add(span, format!("id of {}", asked.id), LossReason::Synthesized);
         }
         let name = exchange::name(run, asked);

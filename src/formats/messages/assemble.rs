@@ -373,7 +373,7 @@ impl<'a, 'o> Talk<'a, 'o> {
                 self.row
                     .lose(span, format!("tool_calls[{}].function.arguments", asked.id), LossReason::Coerced);
             }
-            if asked.is_made {
+            if asked.id_is_derived {
                 self.row.lose(span, format!("tool_calls[{}].id", asked.id), LossReason::Synthesized);
             }
             if asked.results.iter().any(|given| given.branch) {
