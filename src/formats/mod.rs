@@ -11,6 +11,7 @@ pub mod contextforge;
 pub(crate) mod conversation_words;
 pub mod deepeval;
 mod exchange;
+mod fact_groups;
 pub(crate) mod facts;
 mod ids;
 pub mod inspect;

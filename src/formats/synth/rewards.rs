@@ -5,6 +5,7 @@ use super::events::{Events, Happened, blocks, described, time};
 use super::facts;
 use super::turns::Turns;
 use crate::formats::LossReason;
+use crate::formats::fact_groups::FactGroup as _;
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
 use crate::operation::{Kind, Operation};
@@ -41,7 +42,7 @@ impl<'a> Events<'a> {
             judge.insert_filled("output", recorded(&operation.output));
         }
         for evaluation in &operation.evaluations {
-            let told = facts::evaluation(evaluation);
+            let told = evaluation.filled_facts();
             if whole {
                 let mut entry = Object::new();
                 entry.insert("type", "evaluation");
