@@ -23,6 +23,7 @@ mod read;
 mod registry;
 mod result;
 pub mod rule;
+pub(crate) mod span_names;
 mod texts;
 mod words;
 pub mod write;

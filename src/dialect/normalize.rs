@@ -4,6 +4,7 @@ use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::Offset;
 use serde_json::{Map, Value};
 
+use super::generated::providers;
 use crate::span::UnixNanos;
 
 /// An integer from decimal text, also when written as `12.0`.
@@ -39,25 +40,19 @@ pub(super) fn open_json(text: &str) -> Value {
     }
 }
 
-/// A provider's name: lower case, one spelling; `None` for names of frameworks that stand in this slot.
+/// A provider's name: lower case, one spelling; `None` for a word that names no provider.
 pub(super) fn provider(word: &str) -> Option<String> {
-    let lower = word.trim().to_ascii_lowercase();
-    Some(match lower.as_str() {
-        "" | "langchain" | "strands-agents" | "spring_ai" | "koog" | "gcp.vertex.agent" | "unknown" | "_other" | "none" => return None,
-        "az.ai.openai" | "azure.ai.openai" | "azure_openai" | "azure-openai" => "azure.openai".to_owned(),
-        "x_ai" => "xai".to_owned(),
-        "gemini" | "gcp.gen_ai" | "gcp_gemini" => "gcp.gemini".to_owned(),
-        "vertex_ai" | "vertexai" | "google_vertexai" => "gcp.vertex_ai".to_owned(),
-        other => {
-            // `openai.chat`, `openai.responses`, `anthropic.messages`: the provider and the API it offers.
-            let head = other.split('.').next().unwrap_or(other);
-            if matches!(head, "openai" | "anthropic" | "mistral" | "cohere" | "groq" | "xai") {
-                head.to_owned()
-            } else {
-                other.to_owned()
-            }
-        }
-    })
+    let word = word.trim().to_ascii_lowercase();
+    if providers::NONE.contains(&word.as_str()) {
+        return None;
+    }
+    let spelling = providers::SPELLINGS.iter().find(|(other, _)| *other == word);
+    if let Some((_, provider)) = spelling {
+        return Some((*provider).to_owned());
+    }
+    // `openai.chat`, `openai.responses`, `anthropic.messages`: the provider and the API it offers.
+    let head = word.split('.').next().filter(|head| providers::WITH_API.contains(head));
+    Some(head.unwrap_or(&word).to_owned())
 }
 
 /// One word for why a model stopped; `None` for "unknown".

@@ -11,6 +11,7 @@ use super::names;
 use super::node::Nodes;
 use super::results::result_text;
 use super::scopes::Scopes;
+use crate::dialect::span_names;
 use crate::hash::HashMap;
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 use crate::span::{UnixNanos, hex};
@@ -73,12 +74,12 @@ fn from_nodes(nodes: Nodes, scopes: &Scopes) -> DraftSteps {
         }
         let mut operation = node.operation;
         if operation.kind == Kind::Agent && operation.agent.name.is_none() {
-            operation.agent.name = names::agent_of_span(&operation.name);
+            operation.agent.name = span_names::agent(&operation.name).map(str::to_owned);
         }
         if operation.kind == Kind::Tool
             && let Some(tool) = operation.tool.as_mut().filter(|tool| tool.name.is_none())
         {
-            tool.name = names::tool_of_span(&operation.name).map(str::to_owned);
+            tool.name = span_names::tool(&operation.name).map(str::to_owned);
         }
         list.push(Step {
             span_id: Some(node.span_id),
