@@ -299,7 +299,6 @@ impl<'s> Reader<'s> {
         Ok(index)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one event")]
     fn run(
         &mut self,
         event: &At<'_>,
