@@ -218,6 +218,17 @@ pub(crate) fn instrumentation(run: &Run) -> Object<'_> {
     out
 }
 
+/// Why the run failed, and where.
+pub(in crate::formats) fn run_failure(run: &Run) -> Option<Object<'_>> {
+    let failed = run.failure.as_ref()?;
+    Some(filled([
+        ("message", failed.failure.text().into()),
+        ("type", failed.failure.error_type.as_ref().into()),
+        ("stacktrace", failed.failure.stacktrace.as_ref().into()),
+        ("span_id", failed.span_id.to_string().into()),
+    ]))
+}
+
 /// Facts of the run itself: trace, session, person, resource, what the run floor collected.
 pub(crate) fn of_run(run: &Run) -> Object<'_> {
     let mut out = Object::new();

@@ -168,14 +168,19 @@ fn failure(value: &Value, operation: &mut Operation) -> bool {
             true
         }
         Value::Object(_) => {
-            let word = |name: &str| value.get(name).and_then(text);
-            operation.failure = Some(Failure {
-                message: word("message"),
-                error_type: word("type"),
-                stacktrace: word("stacktrace"),
-            });
+            operation.failure = Some(failure_of(value));
             true
         }
         _ => false,
+    }
+}
+
+/// A failure as `{type, message, stacktrace}`; a text is its message.
+pub(in crate::formats) fn failure_of(value: &Value) -> Failure {
+    let word = |name: &str| value.get(name).and_then(text);
+    Failure {
+        message: word("message").or_else(|| text(value)),
+        error_type: word("type"),
+        stacktrace: word("stacktrace"),
     }
 }

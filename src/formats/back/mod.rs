@@ -28,7 +28,7 @@ pub use note::{Note, NoteKind};
 pub use recognise::is_document;
 
 pub(in crate::formats) use at::{At, kind_of, time};
-pub(in crate::formats) use facts::{definition as tool_definition, definitions as tool_definitions, read as read_facts};
+pub(in crate::formats) use facts::{definition as tool_definition, definitions as tool_definitions, failure_of, read as read_facts};
 pub(in crate::formats) use model_output::{read as read_model_output, read_thoughts};
 pub(in crate::formats) use numbers::{Exact, Numbers};
 pub(in crate::formats) use operations::{exact_times, read as read_operations, searched};

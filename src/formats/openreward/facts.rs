@@ -1,8 +1,8 @@
 //! What a block's metadata say of the operation behind it.
 
 use crate::formats::fact_groups::FactGroup as _;
-use crate::formats::facts::strings;
 pub(super) use crate::formats::facts::{documents, filled};
+use crate::formats::facts::{run_failure, strings};
 use crate::formats::json::{Json, Object};
 use crate::operation::{Kind, Operation, ToolDefinition, Training};
 use crate::run::{Observed, Run, Step};
@@ -115,14 +115,6 @@ pub(super) fn training(training: &Training) -> Object<'_> {
 
 /// The run as a whole.
 pub(super) fn run(run: &Run) -> Object<'_> {
-    let failure = run.failure.as_ref().map(|failed| {
-        filled([
-            ("message", failed.failure.text().into()),
-            ("type", failed.failure.error_type.as_ref().into()),
-            ("stacktrace", failed.failure.stacktrace.as_ref().into()),
-            ("span_id", failed.span_id.to_string().into()),
-        ])
-    });
     filled([
         ("trace_id", run.trace_id.to_string().into()),
         ("session_id", run.session_id.as_ref().into()),
@@ -133,7 +125,7 @@ pub(super) fn run(run: &Run) -> Object<'_> {
         ("framework_version", run.agent.framework_version.as_ref().into()),
         ("instrumentation", crate::formats::facts::instrumentation(run).into()),
         ("time", time(run.started_at, run.ended_at).into()),
-        ("failure", failure.into()),
+        ("failure", run_failure(run).into()),
         ("root", run.root.and_then(|root| run.steps.get(root)).map(root).into()),
         ("resource", (&run.resource).into()),
         ("metadata", (&run.metadata).into()),

@@ -2,7 +2,7 @@
 
 use crate::formats::fact_groups::FactGroup as _;
 pub(super) use crate::formats::facts::{documents, filled};
-use crate::formats::facts::{instrumentation, strings};
+use crate::formats::facts::{instrumentation, run_failure, strings};
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
 use crate::operation::{Kind, Operation, Training};
@@ -113,15 +113,7 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
     if let Some(end) = run.ended_at {
         map.insert("spanbridge.ended_at_unix_nano", end.0.to_string());
     }
-    if let Some(failed) = &run.failure {
-        let told = filled([
-            ("message", failed.failure.text().into()),
-            ("type", failed.failure.error_type.as_ref().into()),
-            ("stacktrace", failed.failure.stacktrace.as_ref().into()),
-            ("span_id", failed.span_id.to_string().into()),
-        ]);
-        map.insert("error", told);
-    }
+    map.insert_filled("error", run_failure(run));
     if let Some(root) = run.root.and_then(|root| run.steps.get(root)) {
         let mut told = Object::new();
         told.insert("kind", root.operation.kind.name());
