@@ -181,9 +181,7 @@ fn tables_are_fresh() {
         writeln!(index, "#[rustfmt::skip]\nmod {name};").unwrap();
         writeln!(list, "    {name}::RULES,").unwrap();
     }
-    for table in ["frameworks", "providers", "span_names"] {
-        writeln!(index, "#[rustfmt::skip]\npub(super) mod {table};").unwrap();
-    }
+    writeln!(index, "#[rustfmt::skip]\npub(super) mod frameworks;").unwrap();
     writeln!(
         index,
         "\n/// The rules, by dialect.\n#[rustfmt::skip]\npub static TABLES: &[&[crate::dialect::Rule]] = &[\n{list}];\n\n/// The inverse rules, of the dialects that are written.\n#[rustfmt::skip]\npub(crate) static INVERSE_TABLES: &[&[crate::dialect::rule::InverseRule]] = &[\n{inverse_list}];"
@@ -429,13 +427,13 @@ struct Named {
     nameless: Vec<String>,
 }
 
-/// A file of Rust tables: name, type of an item and the items of each.
-fn lists(file: &str, tables: &[(&str, &str, String)]) {
+/// The Rust tables of a module of `dialect`: name, type of an item and the items of each.
+fn lists(module: &str, tables: &[(&str, &str, String)]) {
     let mut out = String::from("// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.\n\n");
     for (name, item, items) in tables {
-        writeln!(out, "pub(in crate::dialect) static {name}: &[{item}] = &{items};").unwrap();
+        writeln!(out, "pub(super) static {name}: &[{item}] = &{items};").unwrap();
     }
-    check(&root().join("src/dialect/generated").join(file), &out);
+    check(&root().join("src/dialect").join(module).join("table.rs"), &out);
 }
 
 #[test]
@@ -447,7 +445,7 @@ fn the_tables_of_providers_and_span_names_are_fresh() {
         .flat_map(|(one, others)| others.iter().map(move |other| (other, one)))
         .collect();
     lists(
-        "providers.rs",
+        "providers",
         &[
             ("NONE", "&str", format!("{:?}", providers.none)),
             ("SPELLINGS", "(&str, &str)", format!("{spellings:?}")),
@@ -468,7 +466,7 @@ fn the_tables_of_providers_and_span_names_are_fresh() {
         .iter()
         .map(|(name, item, items)| (name.as_str(), *item, items.clone()))
         .collect();
-    lists("span_names.rs", &tables);
+    lists("span_names", &tables);
 }
 
 #[test]

@@ -17,6 +17,7 @@ pub mod generated;
 pub mod messages;
 mod normalize;
 mod plan;
+mod providers;
 mod python;
 mod raw;
 mod read;

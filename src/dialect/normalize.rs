@@ -4,7 +4,6 @@ use jiff::fmt::temporal::DateTimeParser;
 use jiff::tz::Offset;
 use serde_json::{Map, Value};
 
-use super::generated::providers;
 use crate::span::UnixNanos;
 
 /// An integer from decimal text, also when written as `12.0`.
@@ -38,21 +37,6 @@ pub(super) fn open_json(text: &str) -> Value {
         }
         _ => Value::String(text.to_owned()),
     }
-}
-
-/// A provider's name: lower case, one spelling; `None` for a word that names no provider.
-pub(super) fn provider(word: &str) -> Option<String> {
-    let word = word.trim().to_ascii_lowercase();
-    if providers::NONE.contains(&word.as_str()) {
-        return None;
-    }
-    let spelling = providers::SPELLINGS.iter().find(|(other, _)| *other == word);
-    if let Some((_, provider)) = spelling {
-        return Some((*provider).to_owned());
-    }
-    // `openai.chat`, `openai.responses`, `anthropic.messages`: the provider and the API it offers.
-    let head = word.split('.').next().filter(|head| providers::WITH_API.contains(head));
-    Some(head.unwrap_or(&word).to_owned())
 }
 
 /// One word for why a model stopped; `None` for "unknown".
@@ -205,8 +189,6 @@ mod tests {
 
     #[test]
     fn words() {
-        assert_eq!(provider("openai.chat").as_deref(), Some("openai"));
-        assert_eq!(provider("LangChain"), None);
         assert_eq!(finish_reason("FinishReason.STOP").as_deref(), Some("stop"));
     }
 }

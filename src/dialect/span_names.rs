@@ -1,7 +1,10 @@
 //! Names of agents and tools in the names of spans, by the table of `semconv/span_names.yaml`.
 
-use super::generated::span_names::{AGENT_ENDS, AGENT_FORMS, AGENT_NAMELESS, TOOL_ENDS, TOOL_FORMS, TOOL_NAMELESS};
+#[rustfmt::skip]
+mod table;
+
 use super::rule::fits;
+use table::{AGENT_ENDS, AGENT_FORMS, AGENT_NAMELESS, TOOL_ENDS, TOOL_FORMS, TOOL_NAMELESS};
 
 /// The agent's name in a span name such as `invoke_agent planner` or `planner.run`.
 pub(crate) fn agent(span_name: &str) -> Option<&str> {

@@ -116,10 +116,6 @@ mod vercel_ai_7;
 mod voltagent;
 #[rustfmt::skip]
 pub(super) mod frameworks;
-#[rustfmt::skip]
-pub(super) mod providers;
-#[rustfmt::skip]
-pub(super) mod span_names;
 
 /// The rules, by dialect.
 #[rustfmt::skip]

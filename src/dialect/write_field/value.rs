@@ -9,7 +9,7 @@ use crate::dialect::messages::{self, Direction};
 use crate::dialect::raw::Raw;
 use crate::dialect::read::ChildResult;
 use crate::dialect::rule::{Field, Place, Rule};
-use crate::dialect::{constructor, normalize, result};
+use crate::dialect::{constructor, normalize, providers, result};
 use crate::operation::{Interrupt, Kind, Memory, ResourceImpact, Search, StateChange, ToolUse};
 use crate::span::UnixNanos;
 
@@ -38,7 +38,7 @@ impl Writer<'_> {
             Field::ModelRequested => text(&mut operation.model.requested, value),
             Field::ModelResponse => value.as_str() != Some("none") && text(&mut operation.model.response, value),
             Field::Provider => {
-                operation.model.provider = value.as_str().and_then(normalize::provider);
+                operation.model.provider = value.as_str().and_then(providers::name);
                 operation.model.provider.is_some()
             }
             Field::UsageInput => count(&mut operation.usage.input, value),

@@ -1,8 +1,0 @@
-// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
-
-pub(in crate::dialect) static AGENT_FORMS: &[(&str, &str)] = &[("invoke_agent ", ""), ("agent_run [", "]")];
-pub(in crate::dialect) static AGENT_ENDS: &[&str] = &[".agent", ".workflow", ".run", "._execute_core"];
-pub(in crate::dialect) static AGENT_NAMELESS: &[&str] = &["", "invoke_agent", "agent", "agent run", "agent.execute", "Agent workflow", "ai.*", "spring_ai chat_client", "anthropic.messages.tool_runner"];
-pub(in crate::dialect) static TOOL_FORMS: &[(&str, &str)] = &[("execute_tool ", ""), ("running tool: ", ""), ("tool_call ", ""), ("tool call ", ""), ("tools/call ", ""), ("Tool: ", ""), ("Function: ", ""), ("tool ", "")];
-pub(in crate::dialect) static TOOL_ENDS: &[&str] = &[".tool"];
-pub(in crate::dialect) static TOOL_NAMELESS: &[&str] = &["", "execute_tool", "tool", "tools", "tool_call", "tools/call", "running tool", "running tools", "ai.*", "claude_code"];
