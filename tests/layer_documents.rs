@@ -89,11 +89,11 @@ fn documents_in_the_process_equal_those_of_a_receiver() {
                     message.tool_calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>()
                 ),
             ),
-            EntryKind::Call(call) => ("call".to_owned(), call.call_id.clone()),
+            EntryKind::Call(call) => ("call".to_owned(), call.call_id.to_string()),
             EntryKind::Result(result) => {
                 let failure = result.failure.as_ref().map(|failure| failure.text());
                 let said = failure.or(result.result.as_str()).unwrap_or_default();
-                (result.call_id.clone(), said.to_owned())
+                (result.call_id.to_string(), said.to_owned())
             }
         })
         .collect();

@@ -2,6 +2,7 @@
 #![cfg(feature = "server")]
 #![expect(clippy::unwrap_used, reason = "a test may")]
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -401,6 +402,71 @@ fn the_table_of_frameworks_is_fresh() {
     }
     out.push_str("];\n");
     check(&root().join("src/dialect/generated/frameworks.rs"), &out);
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Providers {
+    none: Vec<String>,
+    spellings: BTreeMap<String, Vec<String>>,
+    with_api: Vec<String>,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SpanNames {
+    agents: Named,
+    tools: Named,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Named {
+    forms: Vec<String>,
+    ends: Vec<String>,
+    nameless: Vec<String>,
+}
+
+/// The Rust tables of a module of `dialect`: name, type of an item and the items of each.
+fn lists(module: &str, tables: &[(&str, &str, String)]) {
+    let mut out = String::from("// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.\n\n");
+    for (name, item, items) in tables {
+        writeln!(out, "pub(super) static {name}: &[{item}] = &{items};").unwrap();
+    }
+    check(&root().join("src/dialect").join(module).join("table.rs"), &out);
+}
+
+#[test]
+fn the_tables_of_providers_and_span_names_are_fresh() {
+    let read = |file: &str| std::fs::read_to_string(root().join("semconv").join(file)).unwrap();
+    let providers: Providers = serde_saphyr::from_str(&read("providers.yaml")).unwrap();
+    let spellings = providers.spellings.iter();
+    let spellings: Vec<(&String, &String)> = spellings
+        .flat_map(|(one, others)| others.iter().map(move |other| (other, one)))
+        .collect();
+    lists(
+        "providers",
+        &[
+            ("NONE", "&str", format!("{:?}", providers.none)),
+            ("SPELLINGS", "(&str, &str)", format!("{spellings:?}")),
+            ("WITH_API", "&str", format!("{:?}", providers.with_api)),
+        ],
+    );
+    let names: SpanNames = serde_saphyr::from_str(&read("span_names.yaml")).unwrap();
+    let mut tables = Vec::new();
+    for (what, named) in [("AGENT", &names.agents), ("TOOL", &names.tools)] {
+        let form = |form: &String| form.split_once('*').map(|(before, behind)| (before.to_owned(), behind.to_owned()));
+        let forms: Option<Vec<(String, String)>> = named.forms.iter().map(form).collect();
+        let forms = forms.expect("each form has a `*` for the name");
+        tables.push((format!("{what}_FORMS"), "(&str, &str)", format!("{forms:?}")));
+        tables.push((format!("{what}_ENDS"), "&str", format!("{:?}", named.ends)));
+        tables.push((format!("{what}_NAMELESS"), "&str", format!("{:?}", named.nameless)));
+    }
+    let tables: Vec<(&str, &str, String)> = tables
+        .iter()
+        .map(|(name, item, items)| (name.as_str(), *item, items.clone()))
+        .collect();
+    lists("span_names", &tables);
 }
 
 #[test]

@@ -78,7 +78,9 @@ fn facts(operation: &Operation) -> Vec<(&'static str, Value)> {
             add("input messages", spoken(&operation.input_messages));
             add("output messages", spoken(&operation.output_messages));
             let calls = operation.output_messages.iter().flatten().flat_map(|message| &message.tool_calls);
-            let calls: Vec<Value> = calls.map(|call| serde_json::json!([call.id, call.name, call.arguments])).collect();
+            let calls: Vec<Value> = calls
+                .map(|call| serde_json::json!([call.id.as_deref(), call.name, call.arguments]))
+                .collect();
             add("calls", Some(calls).filter(|calls| !calls.is_empty()).map(Value::from));
         }
         Kind::Tool => {

@@ -161,6 +161,25 @@ fn other_forms_come_back_in_the_form_that_is_written() {
 }
 
 #[test]
+fn calls_without_an_id_come_back_without_one() {
+    let case = root().join("corpus").join("made-no-call-ids");
+    for (id, mark) in [
+        ("invariant", "synthesized_call_ids"),
+        ("openreward", "call_id_derived"),
+        ("synth", "call_id_derived"),
+    ] {
+        for path in files(&case, &format!(".{id}.json")) {
+            let text = fs::read_to_string(&path).unwrap();
+            let read = formats::disassemble(Some(format(id)), &text).unwrap();
+            let (documents, _) = written(id, bare(id, read.spans));
+            let marks = |text: &str| text.matches(mark).count();
+            let have: usize = documents.iter().map(|document| marks(&document.to_string())).sum();
+            assert!(have > 0 && have == marks(&text), "{}: {have} of {}", name(&path), marks(&text));
+        }
+    }
+}
+
+#[test]
 fn invalid_documents_are_refused_with_their_place() {
     for id in READ {
         let list = files(&root().join("documents").join(id).join("invalid"), ".json");

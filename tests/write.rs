@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 use spanbridge::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
 use spanbridge::dialect::{Location, Registry, Rule, read};
-use spanbridge::operation::{Kind, Message, Operation, Part, Recorded, Role, ToolCall, ToolUse};
+use spanbridge::operation::{Kind, Message, Operation, Part, Recorded, Role, ToolCall, ToolCallId, ToolUse};
 use spanbridge::span::{Span, SpanId, TraceId};
 
 /// Recordings with JSON inside of JSON (a result in a framework's message, blocks in a text): it is opened one level further
@@ -188,7 +188,7 @@ fn message() -> impl Strategy<Value = Message> {
                 opaque: Map::new(),
             });
             let calls = calls.into_iter().enumerate().map(|(at, (id, name, arguments))| ToolCall {
-                id: id.map(|id| format!("{id}{at}")),
+                id: id.map(|id| ToolCallId::Recorded(format!("{id}{at}"))),
                 name,
                 arguments,
                 arguments_text: None,

@@ -12,7 +12,7 @@ use super::texts::Opened;
 use super::{cut, flat, normalize, words};
 use crate::operation::{Kind, Message, Recorded, Role};
 use crate::span::{AnyValue, UnixNanos};
-use client_messages::{bracketed_texts, message_of_event, tool_marks, vercel_output};
+use client_messages::{bracketed_texts, message_members, message_of_event, tool_marks};
 use empty::is_empty;
 
 /// A value opened.
@@ -44,9 +44,9 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>) ->
                 return (!messages.is_empty()).then_some(Decoded::Messages(messages));
             }
         }
-        Codec::VercelOutput => {
+        Codec::MessageMembers => {
             let Raw::Group(group) = raw else { return None };
-            return vercel_output(*group).map(|message| Decoded::Messages(vec![message]));
+            return message_members(*group).map(|message| Decoded::Messages(vec![message]));
         }
         Codec::ToolMarks => {
             let list = at_paths_or_whole(rule, json(raw)?)?;
@@ -276,7 +276,7 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         },
         // Opened before.
         Codec::Json | Codec::ByMime => None,
-        Codec::MessageEvent | Codec::VercelOutput | Codec::BracketedTexts | Codec::ToolMarks | Codec::PlainText | Codec::Time => None,
+        Codec::MessageEvent | Codec::MessageMembers | Codec::BracketedTexts | Codec::ToolMarks | Codec::PlainText | Codec::Time => None,
     }
 }
 

@@ -39,27 +39,6 @@ pub(super) fn open_json(text: &str) -> Value {
     }
 }
 
-/// A provider's name: lower case, one spelling; `None` for names of frameworks that stand in this slot.
-pub(super) fn provider(word: &str) -> Option<String> {
-    let lower = word.trim().to_ascii_lowercase();
-    Some(match lower.as_str() {
-        "" | "langchain" | "strands-agents" | "spring_ai" | "koog" | "gcp.vertex.agent" | "unknown" | "_other" | "none" => return None,
-        "az.ai.openai" | "azure.ai.openai" | "azure_openai" | "azure-openai" => "azure.openai".to_owned(),
-        "x_ai" => "xai".to_owned(),
-        "gemini" | "gcp.gen_ai" | "gcp_gemini" => "gcp.gemini".to_owned(),
-        "vertex_ai" | "vertexai" | "google_vertexai" => "gcp.vertex_ai".to_owned(),
-        other => {
-            // `openai.chat`, `openai.responses`, `anthropic.messages`: the provider and the API it offers.
-            let head = other.split('.').next().unwrap_or(other);
-            if matches!(head, "openai" | "anthropic" | "mistral" | "cohere" | "groq" | "xai") {
-                head.to_owned()
-            } else {
-                other.to_owned()
-            }
-        }
-    })
-}
-
 /// One word for why a model stopped; `None` for "unknown".
 pub(super) fn finish_reason(word: &str) -> Option<String> {
     let lower = word.trim().trim_matches('"').to_ascii_lowercase();
@@ -210,8 +189,6 @@ mod tests {
 
     #[test]
     fn words() {
-        assert_eq!(provider("openai.chat").as_deref(), Some("openai"));
-        assert_eq!(provider("LangChain"), None);
         assert_eq!(finish_reason("FinishReason.STOP").as_deref(), Some("stop"));
     }
 }

@@ -3,9 +3,10 @@
 //! A format takes everything and removes what it has written in fields of its own: so nothing is forgotten.
 
 use super::calls::Results;
+use super::fact_groups::FactGroup as _;
 use super::io;
 use super::json::{Json, Object};
-use crate::operation::{Evaluation, Failure, Operation};
+use crate::operation::{Document, Evaluation, Failure, Operation, ToolDefinition};
 use crate::run::{Observed, Run, Step};
 
 /// Most of what an operation may say it does not say: nothing is made of that.
@@ -37,7 +38,8 @@ pub(crate) fn all<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     model(operation, &mut out);
     tool(operation, &mut out);
     state_and_memory(operation, &mut out);
-    training(operation, &mut out);
+    out.extend(operation.training.facts());
+    put_map(&mut out, "task", operation.task.facts());
     put(&mut out, "workflow", operation.workflow.as_deref());
     put(&mut out, "graph_node", operation.graph_node.as_deref());
     if !operation.tags.is_empty() {
@@ -114,37 +116,15 @@ fn model<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     put(out, "finish_reason", operation.finish_reason.as_deref());
     put_map(out, "parameters", &operation.parameters);
     if !operation.tool_definitions.is_empty() {
-        let tools = operation.tool_definitions.iter().map(|tool| {
-            let mut shown = Object::with_capacity(3);
-            shown.add("name", &tool.name);
-            put(&mut shown, "description", tool.description.as_deref());
-            put(&mut shown, "parameters", tool.parameters.as_ref());
-            shown
-        });
-        out.add("tool_definitions", tools.collect::<Json<'_>>());
+        out.add(
+            "tool_definitions",
+            operation.tool_definitions.iter().map(tool_definition).collect::<Json<'_>>(),
+        );
     }
-    let usage = &operation.usage;
-    let mut tokens = Object::new();
-    put(&mut tokens, "input", usage.input);
-    put(&mut tokens, "output", usage.output);
-    put(&mut tokens, "total", usage.total);
-    put(&mut tokens, "cache_read", usage.cache_read);
-    put(&mut tokens, "cache_write", usage.cache_write);
-    put(&mut tokens, "reasoning", usage.reasoning);
-    put_map(out, "usage", tokens);
-    let mut cost = Object::new();
-    put(&mut cost, "total", operation.cost.total);
-    put(&mut cost, "input", operation.cost.input);
-    put(&mut cost, "output", operation.cost.output);
-    put_map(out, "cost", cost);
+    put_map(out, "usage", operation.usage.facts());
+    put_map(out, "cost", operation.cost.facts());
     put(out, "time_to_first_token", operation.time_to_first_token);
-    let prompt = &operation.prompt;
-    let mut shown = Object::new();
-    put(&mut shown, "id", prompt.id.as_deref());
-    put(&mut shown, "version", prompt.version.as_deref());
-    put(&mut shown, "template", prompt.template.as_deref());
-    put(&mut shown, "variables", prompt.variables.as_ref());
-    put_map(out, "prompt", shown);
+    put_map(out, "prompt", operation.prompt.facts());
 }
 
 fn tool<'a>(operation: &'a Operation, out: &mut Object<'a>) {
@@ -159,64 +139,42 @@ fn tool<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     }
     put(out, "vector_count", operation.vector_count);
     if let Some(impact) = &operation.resource_impact {
-        let mut shown = Object::new();
-        put(&mut shown, "amount", impact.amount);
-        put(&mut shown, "unit", impact.unit.as_deref());
-        put(&mut shown, "breakdown", impact.breakdown.as_ref());
-        put_map(out, "resource_impact", shown);
+        put_map(out, "resource_impact", impact.facts());
     }
 }
 
 fn state_and_memory<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     if let Some(memory) = &operation.memory {
-        let mut shown = Object::new();
-        put(&mut shown, "entity_type", memory.entity_type.as_deref());
-        put(&mut shown, "entity_id", memory.entity_id.as_deref());
-        put(&mut shown, "namespace", memory.namespace.as_ref());
-        put(&mut shown, "key", memory.key.as_deref());
-        put(&mut shown, "operation", memory.operation.as_deref());
-        put(&mut shown, "data", memory.data.as_ref());
-        put(&mut shown, "changes", memory.changes.as_ref());
-        put(&mut shown, "query", memory.query.as_ref());
-        put(&mut shown, "results", memory.results.as_ref());
-        put(&mut shown, "scores", memory.scores.as_ref());
-        put(&mut shown, "total_available", memory.total_available);
-        put_map(out, "memory", shown);
+        put_map(out, "memory", memory.facts());
     }
     if let Some(state) = &operation.state {
-        let mut shown = Object::new();
-        put(&mut shown, "key", state.key.as_deref());
-        put(&mut shown, "old_value", state.old_value.as_ref());
-        put(&mut shown, "new_value", state.new_value.as_ref());
-        put(&mut shown, "reason", state.reason.as_deref());
-        put_map(out, "state", shown);
+        put_map(out, "state", state.facts());
     }
     if let Some(interrupt) = &operation.interrupt {
-        let mut shown = Object::new();
-        put(&mut shown, "prompt", interrupt.prompt.as_deref());
-        put(&mut shown, "response", interrupt.response.as_ref());
-        put(&mut shown, "wait_ms", interrupt.wait_ms);
-        put_map(out, "interrupt", shown);
+        put_map(out, "interrupt", interrupt.facts());
     }
 }
 
-fn training<'a>(operation: &'a Operation, out: &mut Object<'a>) {
-    let training = &operation.training;
-    put(out, "reward", training.reward);
-    put(out, "terminated", training.terminated);
-    put(out, "truncated", training.truncated);
-    put(out, "prompt_token_ids", training.prompt_token_ids.as_ref());
-    put(out, "completion_token_ids", training.completion_token_ids.as_ref());
-    put(out, "logprobs", training.logprobs.as_ref());
-    put(out, "optimize", training.optimize);
-    put(out, "ideal", training.ideal.as_ref());
-    put(out, "step", training.step);
-    let task = &operation.task;
-    let mut shown = Object::new();
-    put(&mut shown, "description", task.description.as_deref());
-    put(&mut shown, "goal", task.goal.as_deref());
-    put(&mut shown, "input", task.input.as_ref());
-    put_map(out, "task", shown);
+/// A tool offered to a model.
+fn tool_definition(tool: &ToolDefinition) -> Object<'_> {
+    let mut out = Object::with_capacity(3);
+    out.add("name", &tool.name);
+    put(&mut out, "description", tool.description.as_deref());
+    put(&mut out, "parameters", tool.parameters.as_ref());
+    out
+}
+
+/// Documents that were found.
+pub(in crate::formats) fn documents(documents: &[Document]) -> Json<'_> {
+    let told = documents.iter().map(|document| {
+        filled([
+            ("id", document.id.as_ref().into()),
+            ("content", document.content.as_ref().into()),
+            ("score", document.score.into()),
+            ("metadata", (&document.metadata).into()),
+        ])
+    });
+    told.collect()
 }
 
 /// A failure as `{type, message, stacktrace}`.
@@ -230,13 +188,7 @@ pub(crate) fn error(failure: &Failure) -> Object<'_> {
 
 /// A judgement as an object.
 pub(crate) fn evaluation(evaluation: &Evaluation) -> Object<'_> {
-    let mut out = Object::new();
-    put(&mut out, "name", evaluation.name.as_deref());
-    put(&mut out, "score", evaluation.score);
-    put(&mut out, "label", evaluation.label.as_deref());
-    put(&mut out, "explanation", evaluation.explanation.as_deref());
-    put(&mut out, "annotator_kind", evaluation.annotator_kind.as_deref());
-    out
+    evaluation.facts()
 }
 
 /// Which operation, of what kind, when: for one that has no place of its own in a document.
@@ -264,6 +216,17 @@ pub(crate) fn instrumentation(run: &Run) -> Object<'_> {
     put(&mut out, "name", run.agent.instrumentation.as_deref());
     put(&mut out, "version", run.agent.instrumentation_version.as_deref());
     out
+}
+
+/// Why the run failed, and where.
+pub(in crate::formats) fn run_failure(run: &Run) -> Option<Object<'_>> {
+    let failed = run.failure.as_ref()?;
+    Some(filled([
+        ("message", failed.failure.text().into()),
+        ("type", failed.failure.error_type.as_ref().into()),
+        ("stacktrace", failed.failure.stacktrace.as_ref().into()),
+        ("span_id", failed.span_id.to_string().into()),
+    ]))
 }
 
 /// Facts of the run itself: trace, session, person, resource, what the run floor collected.

@@ -66,7 +66,7 @@ fn chat_with<'a>(message: &'a Message, reasoning: Option<Text<'a>>) -> Object<'a
         let calls = message.tool_calls.iter().map(|call| {
             let mut object = Object::with_capacity(3);
             if let Some(id) = &call.id {
-                object.add("id", id);
+                object.add("id", id.as_str());
             }
             object.add("type", "function");
             let arguments = calls::arguments_json(call).into();

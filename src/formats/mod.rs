@@ -14,6 +14,7 @@ pub mod contextforge;
 pub(crate) mod conversation_words;
 pub mod deepeval;
 mod disassemble;
+mod fact_groups;
 pub(crate) mod facts;
 mod format;
 mod ids;

@@ -6,7 +6,7 @@ pub(crate) mod samples;
 
 use serde_json::{Map, Value};
 
-use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolUse};
+use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolCallId, ToolUse};
 use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, Id, IdVec, ResultEntry, Run, Scope, ScopeId, Step, StepId, Utterance, testing};
 use crate::span::{SpanId, TraceId, UnixNanos};
 
@@ -30,7 +30,7 @@ pub(crate) fn assistant(text: &str) -> Message {
 
 pub(crate) fn call(id: &str, name: &str, arguments: Value) -> ToolCall {
     ToolCall {
-        id: (!id.is_empty()).then(|| id.to_owned()),
+        id: (!id.is_empty()).then(|| ToolCallId::Recorded(id.to_owned())),
         name: name.to_owned(),
         arguments: Some(arguments),
         arguments_text: None,
@@ -178,12 +178,12 @@ impl Build {
         step.operation.failure = result.clone().err();
         step.operation.tool = Some(Box::new(ToolUse {
             name: Some(wanted.name),
-            call_id: wanted.id.clone(),
+            call_id: wanted.id.as_deref().map(str::to_owned),
             arguments: wanted.arguments,
             result: result.clone().ok(),
             ..ToolUse::default()
         }));
-        let call_id = wanted.id.unwrap_or_else(|| span(index as u64).to_string());
+        let call_id = wanted.id.unwrap_or_else(|| ToolCallId::Derived(span(index as u64).to_string()));
         let told = self.run.scopes[scope.index()].conversation.iter();
         let attempt = told
             .filter(|entry| matches!(&entry.kind, EntryKind::Result(told) if told.call_id == call_id))
@@ -210,7 +210,7 @@ impl Build {
             result: Some(result.clone()),
             ..ToolUse::default()
         }));
-        let call_id = span(index as u64).to_string();
+        let call_id = ToolCallId::Derived(span(index as u64).to_string());
         let made = CallEntry {
             call_id: call_id.clone(),
             tool: StepId::new(index),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::formats::Options;
-use crate::operation::{Failure, Kind, Message, Part, Role, ToolCall, ToolUse};
+use crate::operation::{Failure, Kind, Message, Part, Role, ToolCall, ToolCallId, ToolUse};
 use crate::run::{AgentInfo, CallEntry, Entry, EntryKind, Id, IdVec, ResultEntry, Run, Scope, ScopeId, Step, StepId, Utterance, testing};
 use crate::span::{SpanId, TraceId, UnixNanos};
 
@@ -92,7 +92,7 @@ pub(crate) fn tool(number: u64, start: u64, end: u64, name: &str, call: &str, ar
 
 pub(crate) fn call(id: &str, name: &str, arguments: Value) -> ToolCall {
     ToolCall {
-        id: (!id.is_empty()).then(|| id.to_owned()),
+        id: (!id.is_empty()).then(|| ToolCallId::Recorded(id.to_owned())),
         name: name.into(),
         arguments: Some(arguments),
         arguments_text: None,
@@ -141,7 +141,7 @@ pub(crate) fn turn(message: Message, step: usize, at: u64) -> Entry {
 
 pub(crate) fn lone_call(id: &str, tool: usize, at: u64) -> Entry {
     let kind = EntryKind::Call(CallEntry {
-        call_id: id.into(),
+        call_id: ToolCallId::Recorded(id.to_owned()),
         tool: StepId::new(tool),
     });
     entry(kind, Some(tool), at)
@@ -150,7 +150,7 @@ pub(crate) fn lone_call(id: &str, tool: usize, at: u64) -> Entry {
 pub(crate) fn result(id: &str, tool: Option<usize>, value: Value, at: u64) -> Entry {
     entry(
         EntryKind::Result(ResultEntry {
-            call_id: id.into(),
+            call_id: ToolCallId::Recorded(id.to_owned()),
             tool: tool.map(StepId::new),
             result: value,
             failure: None,
@@ -164,7 +164,7 @@ pub(crate) fn result(id: &str, tool: Option<usize>, value: Value, at: u64) -> En
 pub(crate) fn failed(id: &str, tool: Option<usize>, text: &str, at: u64) -> Entry {
     entry(
         EntryKind::Result(ResultEntry {
-            call_id: id.into(),
+            call_id: ToolCallId::Recorded(id.to_owned()),
             tool: tool.map(StepId::new),
             result: Value::Null,
             failure: Some(failure(text)),

@@ -164,7 +164,7 @@ impl<'a> Thread<'a> {
         let is_nameless = asked.call.is_none() && asked.tool.is_none();
         for (happened, what, reason) in [
             (id != asked.id, "id", LossReason::Coerced),
-            (asked.is_made && asked.call.is_some(), "id", LossReason::Synthesized),
+            (asked.id_is_derived && asked.call.is_some(), "id", LossReason::Synthesized),
             (is_nameless, "function", LossReason::Synthesized),
         ] {
             if happened {

@@ -7,7 +7,7 @@ use tracing::Span;
 
 use super::span_ext::SpanExt as _;
 use crate::dialect::messages::{self, Direction};
-use crate::operation::{Kind, Message, Part, Role, ToolCall};
+use crate::operation::{Kind, Message, Part, Role, ToolCall, ToolCallId};
 
 /// Logs an agent's run in OpenReward's words, as spans.
 ///
@@ -89,7 +89,7 @@ impl BlockLog {
         let arguments = arguments.into();
         self.calls.insert(call_id.to_owned(), (name.to_owned(), arguments.clone()));
         self.turn().message.tool_calls.push(ToolCall {
-            id: Some(call_id.to_owned()),
+            id: Some(ToolCallId::Recorded(call_id.to_owned())),
             name: name.to_owned(),
             arguments: Some(arguments),
             ..ToolCall::default()

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
+use super::tool_call_id::ToolCallId;
+
 /// Who speaks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
@@ -64,8 +66,8 @@ impl Role {
 /// A model's request to run a tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolCall {
-    /// The call's id; several clients give none.
-    pub id: Option<String>,
+    /// The call's id; several clients give none. In the conversations of a run every call has one.
+    pub id: Option<ToolCallId>,
     /// The tool's name.
     pub name: String,
     /// Parsed arguments; the text itself where it is no JSON; `None` where the client recorded none.
@@ -78,6 +80,12 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    /// The id that the client gave the call.
+    #[must_use]
+    pub fn recorded_id(&self) -> Option<&str> {
+        self.id.as_ref().filter(|id| !id.is_derived()).map(ToolCallId::as_str)
+    }
+
     /// The arguments as JSON text: as sent where known, else compact JSON, `{}` where none were recorded.
     #[must_use]
     pub fn arguments_json(&self) -> String {

@@ -4,6 +4,7 @@ pub mod document;
 pub mod message;
 pub mod rare;
 pub mod recorded;
+pub mod tool_call_id;
 pub mod usage;
 
 use serde_json::{Map, Value};
@@ -12,6 +13,7 @@ pub use document::Document;
 pub use message::{Message, Part, Role, ToolCall, arguments_text};
 pub use rare::{ContentType, Interrupt, Memory, Prompt, Rare, ResourceImpact, StateChange, Task, Training};
 pub use recorded::{Form, Recorded};
+pub use tool_call_id::ToolCallId;
 pub use usage::{Cost, TokenCount};
 
 /// The kind of an operation. The words are OpenInference's and OTel GenAI's.

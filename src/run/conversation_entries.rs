@@ -12,7 +12,7 @@ use super::results::{result_of, result_text};
 use super::steps::DraftSteps;
 use super::tool_calls::UnaskedTools;
 use crate::hash::{HashMap, HashSet};
-use crate::operation::Kind;
+use crate::operation::{Kind, ToolCallId};
 use crate::span::{SpanId, UnixNanos};
 
 /// The conversation of each scope.
@@ -96,7 +96,8 @@ fn of_conversation(id: ConversationId, conversation: Conversation, steps: &Draft
         if answer.tool_call_id.is_none() && known.contains(result_text(&answer.result_value()).as_str()) {
             continue;
         }
-        let call_id = answer.tool_call_id.clone().unwrap_or_else(|| "unknown".to_owned());
+        let recorded = answer.tool_call_id.clone().map(ToolCallId::Recorded);
+        let call_id = recorded.unwrap_or_else(|| ToolCallId::Derived("unknown".to_owned()));
         out.push(seen_result(call_id, seen, steps));
     }
     out
@@ -112,7 +113,7 @@ fn results_of_tools(stray: &[SeenResult], steps: &DraftSteps) -> HashSet<String>
 }
 
 /// A result that only a model's input holds.
-fn seen_result(call_id: String, seen: &SeenResult, steps: &DraftSteps) -> Entry {
+fn seen_result(call_id: ToolCallId, seen: &SeenResult, steps: &DraftSteps) -> Entry {
     let reader = steps.step_of(seen.node);
     let result = ResultEntry {
         call_id,
@@ -129,18 +130,21 @@ fn seen_result(call_id: String, seen: &SeenResult, steps: &DraftSteps) -> Entry 
     }
 }
 
-/// The recorded id of a call, else its tool span's, else one made of the call's span and place.
-fn call_id(draft: &DraftCall, steps: &DraftSteps) -> String {
-    let of_tool = |tool: &NodeId| steps.step_of(*tool)?.1.operation.tool.as_ref()?.call_id.clone();
-    let recorded = draft.call.id.clone().or_else(|| draft.tools.iter().find_map(of_tool));
-    recorded.unwrap_or_else(|| {
+/// The recorded id of a call, else its tool span's, else one derived from the call's span and place.
+fn call_id(draft: &DraftCall, steps: &DraftSteps) -> ToolCallId {
+    let of_tool = |tool: &NodeId| recorded_id(steps.step_of(*tool)?.1);
+    let recorded = draft.call.id.clone().filter(|id| !id.is_empty());
+    recorded.or_else(|| draft.tools.iter().find_map(of_tool)).unwrap_or_else(|| {
         let by = draft.by.and_then(|by| steps.step_of(by)).map(|(_, step)| step.id.clone());
-        format!(
-            "{}:{}",
-            by.unwrap_or_else(|| format!("message{}", draft.message.index())),
-            draft.index
-        )
+        let by = by.unwrap_or_else(|| format!("message{}", draft.message.index()));
+        ToolCallId::Derived(format!("{by}:{}", draft.index))
     })
+}
+
+/// The call id that a tool's span has.
+fn recorded_id(tool: &Step) -> Option<ToolCallId> {
+    let id = tool.operation.tool.as_ref()?.call_id.clone();
+    id.map(ToolCallId::Recorded)
 }
 
 fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
@@ -163,7 +167,7 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
     out
 }
 
-fn result_entry(call_id: &str, (id, step): (StepId, &Step), attempt: usize) -> Option<Entry> {
+fn result_entry(call_id: &ToolCallId, (id, step): (StepId, &Step), attempt: usize) -> Option<Entry> {
     let has_result = step.operation.tool.as_ref().is_some_and(|tool| tool.result.is_some());
     let unfinished = step.ended_at.is_none() || step.operation.interrupt.is_some();
     if unfinished && !has_result && step.operation.failure.is_none() {
@@ -181,7 +185,7 @@ fn result_entry(call_id: &str, (id, step): (StepId, &Step), attempt: usize) -> O
         _ => result_of(step),
     };
     let result = ResultEntry {
-        call_id: call_id.to_owned(),
+        call_id: call_id.clone(),
         tool: Some(id),
         result,
         failure: step.operation.failure.clone(),
@@ -207,7 +211,7 @@ fn place(tools: Vec<StepId>, steps: &DraftSteps, entries: &mut Vec<Entry>) {
     }
     tools.sort_by_key(|(_, step, span)| (step.started_at, *span));
     let mut rest = std::mem::take(entries).into_iter();
-    let mut attempts: HashMap<String, usize> = HashMap::default();
+    let mut attempts: HashMap<ToolCallId, usize> = HashMap::default();
     for (id, step, span_id) in tools {
         // A tool may begin before the answer that asks for it has ended.
         let asked_by = step.dispatched_by;
@@ -229,8 +233,7 @@ fn place(tools: Vec<StepId>, steps: &DraftSteps, entries: &mut Vec<Entry>) {
         {
             entries.extend(rest.next());
         }
-        let recorded = step.operation.tool.as_ref().and_then(|tool| tool.call_id.clone());
-        let call_id = recorded.unwrap_or_else(|| span_id.to_string());
+        let call_id = recorded_id(step).unwrap_or_else(|| ToolCallId::Derived(span_id.to_string()));
         let attempt = attempts.entry(call_id.clone()).or_default();
         if *attempt == 0 {
             let call = CallEntry {

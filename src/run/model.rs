@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::id::{Id, IdVec, ScopeId, StepId};
-use crate::operation::{Failure, Message, Operation};
+use crate::operation::{Failure, Message, Operation, ToolCallId};
 use crate::span::{SpanId, TraceId, UnixNanos};
 use crate::trace::Finding;
 
@@ -260,7 +260,7 @@ pub enum EntryKind {
 #[derive(Debug, Clone)]
 pub struct CallEntry {
     /// Id of the call: the recorded one, else the tool's span id.
-    pub call_id: String,
+    pub call_id: ToolCallId,
     /// The tool's step.
     pub tool: StepId,
 }
@@ -269,7 +269,7 @@ pub struct CallEntry {
 #[derive(Debug, Clone)]
 pub struct ResultEntry {
     /// Id of the call it answers, as used by the turn or call entry before it.
-    pub call_id: String,
+    pub call_id: ToolCallId,
     /// The tool's step; it also holds the failure.
     pub tool: Option<StepId>,
     /// The result's value.

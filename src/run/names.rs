@@ -1,6 +1,7 @@
 //! When two names mean the same tool or agent.
 
 use super::node::Node;
+use crate::dialect::span_names;
 use crate::operation::Kind;
 
 /// Letters and digits in lower case, everything else `_`.
@@ -10,63 +11,16 @@ pub(crate) fn plain(name: &str) -> String {
         .collect()
 }
 
-/// The agent's name in a span name such as `invoke_agent planner` or `planner.run`.
-pub(super) fn agent_of_span(name: &str) -> Option<String> {
-    let bare = name.strip_prefix("invoke_agent ").unwrap_or(name);
-    let bare = bare
-        .strip_prefix("agent_run [")
-        .and_then(|bare| bare.strip_suffix(']'))
-        .unwrap_or(bare);
-    let bare = [".agent", ".workflow", ".run", "._execute_core"]
-        .iter()
-        .find_map(|end| bare.strip_suffix(end))
-        .unwrap_or(bare);
-    let says_nothing = bare.is_empty()
-        || bare.starts_with("ai.")
-        || matches!(
-            bare,
-            "invoke_agent"
-                | "agent run"
-                | "agent"
-                | "Agent workflow"
-                | "agent.execute"
-                | "spring_ai chat_client"
-                | "anthropic.messages.tool_runner"
-        );
-    (!says_nothing).then(|| bare.to_owned())
-}
-
 /// The name of a node's tool: the recorded one, else the span's.
 pub(super) fn tool(node: &Node) -> Option<&str> {
     let used = node.operation.tool.as_deref()?;
-    used.name.as_deref().or_else(|| tool_of_span(&node.operation.name))
+    used.name.as_deref().or_else(|| span_names::tool(&node.operation.name))
 }
 
 /// The agent that a handoff passes the run to.
 pub(super) fn handed_to(node: &Node) -> Option<&str> {
     let state = node.operation.state.as_ref().filter(|_| node.kind() == Kind::Handoff)?;
     state.new_value.as_ref()?.as_str()
-}
-
-/// The tool's name in a span name such as `execute_tool search` or `search`.
-pub(super) fn tool_of_span(name: &str) -> Option<&str> {
-    const VERBS: &[&str] = &[
-        "execute_tool ",
-        "running tool: ",
-        "tool_call ",
-        "tool call ",
-        "tools/call ",
-        "Tool: ",
-        "Function: ",
-        "tool ",
-    ];
-    let bare = VERBS.iter().find_map(|verb| name.strip_prefix(verb)).unwrap_or(name).trim();
-    let bare = bare.strip_suffix(".tool").unwrap_or(bare);
-    let says_nothing = matches!(
-        bare,
-        "" | "execute_tool" | "tool" | "tools" | "tool_call" | "tools/call" | "running tool" | "running tools" | "claude_code"
-    ) || bare.starts_with("ai.");
-    (!says_nothing).then_some(bare)
 }
 
 /// Whether two names are of one tool: equal, or one is the other behind a server's or class's name.

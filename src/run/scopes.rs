@@ -8,8 +8,8 @@ mod separate_calls;
 use std::ops::Range;
 
 use super::id::{Id, IdVec, NodeId, ScopeId};
-use super::names;
 use super::node::Nodes;
+use crate::dialect::span_names;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
 
@@ -152,7 +152,13 @@ fn draft(nodes: &Nodes, owner: Owner, parent: Option<ScopeId>, aside: bool) -> D
     };
     let operation = node.and_then(|node| nodes.get(node)).map(|node| &node.operation);
     DraftScope {
-        agent: operation.and_then(|operation| operation.agent.name.clone().or_else(|| names::agent_of_span(&operation.name))),
+        agent: operation.and_then(|operation| {
+            operation
+                .agent
+                .name
+                .clone()
+                .or_else(|| span_names::agent(&operation.name).map(str::to_owned))
+        }),
         node,
         parent,
         tool,

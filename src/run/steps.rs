@@ -11,6 +11,7 @@ use super::names;
 use super::node::Nodes;
 use super::results::result_text;
 use super::scopes::Scopes;
+use crate::dialect::span_names;
 use crate::hash::HashMap;
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 use crate::span::{UnixNanos, hex};
@@ -73,12 +74,12 @@ fn from_nodes(nodes: Nodes, scopes: &Scopes) -> DraftSteps {
         }
         let mut operation = node.operation;
         if operation.kind == Kind::Agent && operation.agent.name.is_none() {
-            operation.agent.name = names::agent_of_span(&operation.name);
+            operation.agent.name = span_names::agent(&operation.name).map(str::to_owned);
         }
         if operation.kind == Kind::Tool
             && let Some(tool) = operation.tool.as_mut().filter(|tool| tool.name.is_none())
         {
-            tool.name = names::tool_of_span(&operation.name).map(str::to_owned);
+            tool.name = span_names::tool(&operation.name).map(str::to_owned);
         }
         list.push(Step {
             span_id: Some(node.span_id),
@@ -229,7 +230,7 @@ fn told_by_messages(steps: &DraftSteps, draft: &DraftCall, (by, caller): (StepId
         name: draft.call.name.clone(),
         tool: Some(Box::new(ToolUse {
             name: Some(draft.call.name.clone()),
-            call_id: draft.call.id.clone(),
+            call_id: draft.call.id.as_deref().map(str::to_owned),
             arguments: draft.call.arguments.clone(),
             result: if failed { None } else { result },
             ..ToolUse::default()
@@ -237,7 +238,7 @@ fn told_by_messages(steps: &DraftSteps, draft: &DraftCall, (by, caller): (StepId
         failure,
         ..Operation::default()
     };
-    let call_id = draft.call.id.clone().unwrap_or_else(|| draft.index.to_string());
+    let call_id = draft.call.id.as_deref().map_or_else(|| draft.index.to_string(), str::to_owned);
     Step {
         parent: caller.parent,
         observed: Observed::Messages,

@@ -22,7 +22,7 @@ use super::id::{ConversationId, IdVec, NodeId};
 use super::node::Nodes;
 use super::results::result_text;
 use super::scopes::Scopes;
-use crate::operation::{Failure, Kind, ToolUse};
+use crate::operation::{Failure, Kind, ToolCallId, ToolUse};
 use crate::trace::{Finding, FindingKind};
 use by_id::CallsById;
 use other_scopes::OtherScopes;
@@ -124,11 +124,11 @@ fn by_name(
 
 /// A model's output takes the call's id where its span lacks it.
 fn name_call(nodes: &mut Nodes, call: &DraftCall) {
-    let known = call
-        .call
-        .id
-        .clone()
-        .or_else(|| call.tools.iter().find_map(|tool| self::tool(nodes, *tool)?.call_id.clone()));
+    let known = call.call.id.clone().or_else(|| {
+        call.tools
+            .iter()
+            .find_map(|tool| self::tool(nodes, *tool)?.call_id.clone().map(ToolCallId::Recorded))
+    });
     let output = call
         .by
         .and_then(|by| nodes.get_mut(by))
@@ -147,7 +147,7 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     let failed = node.operation.failure.is_some();
     let Some(tool) = node.operation.tool.as_mut() else { return };
     if tool.call_id.is_none() {
-        tool.call_id.clone_from(&call.call.id);
+        tool.call_id = call.call.id.as_deref().map(str::to_owned);
     }
     if tool.name.is_none() {
         tool.name = Some(call.call.name.clone());
@@ -191,7 +191,7 @@ mod tests {
     fn asking(number: u64, calls: &[(&str, i64)]) -> Node {
         let mut node = reading(number, Kind::Llm, 10..20);
         let call = |(id, number): &(&str, i64)| ToolCall {
-            id: Some((*id).to_owned()),
+            id: Some(ToolCallId::Recorded((*id).to_owned())),
             name: "look".to_owned(),
             arguments: Some(json!({"at": number})),
             ..ToolCall::default()

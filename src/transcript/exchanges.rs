@@ -43,10 +43,10 @@ pub(crate) enum ExchangeKind<'a> {
 /// A call and what came back.
 #[derive(Debug)]
 pub(crate) struct ExchangeCall<'a> {
-    /// The recorded id, else one made of the model call's.
+    /// The recorded id, else one derived from the model call's.
     pub(crate) id: Cow<'a, str>,
-    /// Whether no message has the id.
-    pub(crate) is_made: bool,
+    /// Whether no span has the id.
+    pub(crate) id_is_derived: bool,
     /// The call in the model's words; `None` where no model asked.
     pub(crate) call: Option<&'a ToolCall>,
     /// The tool's step, where one is known.
@@ -121,7 +121,7 @@ impl<'a> Exchanges<'a> {
             piece.step = Some(call.tool);
             piece.calls.push(ExchangeCall {
                 id: (&call.call_id).into(),
-                is_made: false,
+                id_is_derived: call.call_id.is_derived(),
                 call: None,
                 tool: piece.step,
                 results: Vec::new(),
@@ -143,7 +143,7 @@ impl<'a> Exchanges<'a> {
             }
             piece.calls.push(ExchangeCall {
                 id,
-                is_made: recorded.is_none(),
+                id_is_derived: call.recorded_id().is_none(),
                 call: Some(call),
                 tool: None,
                 results: Vec::new(),
@@ -169,11 +169,11 @@ impl<'a> Exchanges<'a> {
         if let Some(asked) = self.call(&result.call_id, None) {
             asked.add_result(new_result);
         } else if new_result.tool.is_some() {
-            let mut asked = ExchangeCall::made((&result.call_id).into(), new_result.tool);
+            let mut asked = ExchangeCall::unasked((&result.call_id).into(), result.call_id.is_derived(), new_result.tool);
             asked.results.push(new_result);
             self.push(Exchange::new(ExchangeKind::Unasked, new_result.tool, new_result.at, vec![asked]));
         } else {
-            let mut asked = ExchangeCall::made((&result.call_id).into(), None);
+            let mut asked = ExchangeCall::unasked((&result.call_id).into(), result.call_id.is_derived(), None);
             asked.results.push(new_result);
             self.stray
                 .push(Exchange::new(ExchangeKind::Unasked, None, new_result.at, vec![asked]));
@@ -214,7 +214,7 @@ impl<'a> Exchanges<'a> {
         };
         let mut calls = Vec::new();
         if kind == ExchangeKind::Unasked {
-            let mut asked = ExchangeCall::made((&step.id).into(), Some(id));
+            let mut asked = ExchangeCall::unasked((&step.id).into(), true, Some(id));
             asked.results.extend(step.ended_at.map(|_| new_result));
             calls.push(asked);
         }
@@ -254,10 +254,10 @@ impl<'a> Exchange<'a> {
 }
 
 impl<'a> ExchangeCall<'a> {
-    fn made(id: Cow<'a, str>, tool: Option<StepId>) -> Self {
+    fn unasked(id: Cow<'a, str>, id_is_derived: bool, tool: Option<StepId>) -> Self {
         Self {
             id,
-            is_made: true,
+            id_is_derived,
             call: None,
             tool,
             results: Vec::new(),

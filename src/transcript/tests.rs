@@ -1,7 +1,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests stop where data is not as built")]
 
 use super::*;
-use crate::operation::{Kind, Message, Role};
+use crate::operation::{Kind, Message, Role, ToolCallId};
 use crate::run::{CallEntry, Entry, EntryKind, Id, ResultEntry, Run, Scope, Step, testing};
 use crate::span::{TraceId, UnixNanos};
 
@@ -22,7 +22,7 @@ fn calling(id: &str, name: &str) -> Message {
     Message {
         role: Role::Assistant,
         tool_calls: vec![crate::operation::ToolCall {
-            id: Some(id.to_owned()),
+            id: Some(ToolCallId::Recorded(id.to_owned())),
             name: name.to_owned(),
             arguments: None,
             arguments_text: None,
@@ -34,7 +34,7 @@ fn calling(id: &str, name: &str) -> Message {
 
 fn result(id: &str, tool: usize) -> EntryKind {
     EntryKind::Result(ResultEntry {
-        call_id: id.to_owned(),
+        call_id: ToolCallId::Recorded(id.to_owned()),
         tool: Some(StepId::new(tool)),
         result: "done".into(),
         failure: None,
@@ -102,7 +102,7 @@ fn each_operation_is_told_once() {
         step(Kind::Llm, "chat", 5),
     ];
     let call = EntryKind::Call(CallEntry {
-        call_id: "m".to_owned(),
+        call_id: ToolCallId::Recorded("m".to_owned()),
         tool: StepId::new(4),
     });
     let turn = || entry(EntryKind::Turn(calling("c", "search")), Some(0), 1);

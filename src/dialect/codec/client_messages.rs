@@ -70,7 +70,7 @@ pub(super) fn message_of_event(event: &EventView<'_>) -> Vec<Message> {
 }
 
 /// `ai.response.text`, `.toolCalls`, `.reasoning`, `.object` as one message.
-pub(super) fn vercel_output(group: Group<'_>) -> Option<Message> {
+pub(super) fn message_members(group: Group<'_>) -> Option<Message> {
     let get = |name: &str| group.iter().rev().find(|(key, _)| *key == name).map(|(_, value)| value.to_json());
     let mut message = Message {
         role: Role::Assistant,

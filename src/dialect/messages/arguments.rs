@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::operation::ToolCall;
+use crate::operation::{ToolCall, ToolCallId};
 
 /// A call with arguments as recorded: an object, or text of one, quoted once or more.
 pub(super) fn call(id: Option<String>, name: String, arguments: Option<&Value>) -> ToolCall {
     match arguments {
         Some(Value::String(text)) => call_as_written(id, name, text),
         other => ToolCall {
-            id,
+            id: id.map(ToolCallId::Recorded),
             name,
             arguments: other.filter(|value| !value.is_null()).cloned(),
             arguments_text: None,
@@ -25,7 +25,7 @@ pub(super) fn call_as_written(id: Option<String>, name: String, text: &str) -> T
         one.unwrap_or_else(|| Value::String(text.to_owned()))
     });
     ToolCall {
-        id,
+        id: id.map(ToolCallId::Recorded),
         name,
         arguments: Some(parse_deep(written)).filter(|value| !value.is_null() && value.as_str() != Some("")),
         arguments_text: Some(text.to_owned()),

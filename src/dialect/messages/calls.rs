@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::arguments::{self, parse_deep};
 use super::member::text;
 use super::parts;
-use crate::operation::{Message, ToolCall};
+use crate::operation::{Message, ToolCall, ToolCallId};
 
 /// Reads a list of calls: native, or JSON text of one.
 pub(super) fn each(list: &Value, mut take: impl FnMut(ToolCall)) {
@@ -31,7 +31,7 @@ pub(super) fn read(value: &Value) -> Option<ToolCall> {
     for wrapper in ["tool_call", "toolCall", "toolUse", "functionCall", "function_call", "toolRequest"] {
         if let Some(inner @ Value::Object(_)) = map.get(wrapper) {
             let mut call = read(inner)?;
-            call.id = call.id.or_else(|| id(map));
+            call.id = call.id.or_else(|| id(map).map(ToolCallId::Recorded));
             return Some(call);
         }
     }

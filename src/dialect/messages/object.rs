@@ -31,7 +31,7 @@ pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Opt
         return from_object(&inner, direction);
     }
     if let (Some(Value::String(kind)), Some(Value::Object(data))) = (map.get("type"), map.get("data"))
-        && langchain_role(kind).is_some()
+        && role_of_type(kind).is_some()
     {
         let mut inner = data.clone();
         let _ = inner.insert("type".to_owned(), kind.as_str().into());
@@ -46,7 +46,7 @@ fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
         return Some(Role::from_recorded(word));
     }
     if let Some(Value::String(kind)) = map.get("type")
-        && let Some(role) = langchain_role(kind)
+        && let Some(role) = role_of_type(kind)
     {
         return Some(role);
     }
@@ -63,7 +63,7 @@ fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
     (!typed && map.get("content").is_some_and(|content| content.is_string() || content.is_array())).then(|| direction.role())
 }
 
-fn langchain_role(word: &str) -> Option<Role> {
+fn role_of_type(word: &str) -> Option<Role> {
     match word
         .strip_suffix("MessageChunk")
         .or_else(|| word.strip_suffix("Message"))

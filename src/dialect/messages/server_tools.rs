@@ -81,7 +81,7 @@ fn call(id: Option<String>, name: String, map: &Map<String, Value>) -> ToolCall 
     });
     let mut call = arguments::call(id, name, Some(&given_arguments));
     call.answered = outcome(map, sources).map(|mut answer| {
-        answer.tool_call_id.clone_from(&call.id);
+        answer.tool_call_id = call.id.as_deref().map(str::to_owned);
         answer.name = Some(call.name.clone());
         Box::new(answer)
     });

@@ -277,8 +277,8 @@ named! {
         Python = "python",
         /// A list of JSON texts.
         ListOfJson = "list_of_json",
-        /// Several values in fixed places: text, tool calls, reasoning, object (Vercel AI SDK).
-        VercelOutput = "vercel_output",
+        /// The members of one message, a key each: text, tool calls, reasoning, object (Vercel AI SDK).
+        MessageMembers = "message_members",
         /// One message an event; the role is in the event's name.
         MessageEvent = "message_event",
         /// Messages whose calls and results stand in their texts as `[tool: name]` and `[tool-result: name]` (Mastra).

@@ -92,8 +92,8 @@ fn media(media: &Media) -> Value {
 
 fn call(call: &ToolCall) -> Value {
     let mut out = Map::from_iter([("type".to_owned(), Value::from("tool_call"))]);
-    if let Some(id) = &call.id {
-        let _ = out.insert("id".to_owned(), id.as_str().into());
+    if let Some(id) = call.recorded_id() {
+        let _ = out.insert("id".to_owned(), id.into());
     }
     let _ = out.insert("name".to_owned(), call.name.as_str().into());
     // The text where it says more than the value.

@@ -90,7 +90,9 @@ fn message(keys: &mut Keys, index: usize, message: &Message) {
     }
     for (place, call) in message.tool_calls.iter().enumerate() {
         let at = format!("{at}.tool_calls.{place}.tool_call");
-        keys.put_some(format_args!("{at}.id"), call.id.as_ref());
+        if let Some(id) = call.recorded_id() {
+            keys.put(format_args!("{at}.id"), id);
+        }
         keys.put(format_args!("{at}.function.name"), call.name.as_str());
         if let Some(text) = arguments_text(call) {
             keys.put(format_args!("{at}.function.arguments"), text);

@@ -8,7 +8,7 @@ use crate::dialect::interrupt::interrupt_prompt;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::hash::HashMap;
-use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolCall, ToolUse};
+use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 
 impl OperationBuilder<'_> {
     /// The operation, with what several fields say together.
@@ -99,7 +99,7 @@ impl OperationBuilder<'_> {
         pairs(body, 0, &mut known);
         for call in &mut first.tool_calls {
             if let Some(id) = call.id.as_deref().and_then(|item| known.get(item)) {
-                call.id = Some((*id).to_owned());
+                call.id = Some(ToolCallId::Recorded((*id).to_owned()));
             }
         }
         if first.tool_calls.iter().all(|call| call.id.is_some()) {

@@ -178,7 +178,7 @@ impl<'a> Assembly<'a, '_> {
         if id != asked.id {
             self.losses.add(span, format!("id of {}", asked.id), LossReason::Coerced);
         }
-        if asked.is_made && asked.call.is_some() {
+        if asked.id_is_derived && asked.call.is_some() {
             self.losses.add(span, format!("id of {}", asked.id), LossReason::Synthesized);
         }
         let name = chat::name(run, asked);

@@ -111,7 +111,7 @@ impl<'a> Assembly<'a, '_> {
             let span = own.and_then(|own| own.span_id);
             for (happened, what, reason) in [
                 (id != asked.id, "tool_call_id", LossReason::Coerced),
-                (asked.is_made && asked.call.is_some(), "tool_call_id", LossReason::Synthesized),
+                (asked.id_is_derived && asked.call.is_some(), "tool_call_id", LossReason::Synthesized),
                 (wrapped, "arguments", LossReason::Coerced),
                 (
                     asked.call.is_none() && asked.tool.is_none(),

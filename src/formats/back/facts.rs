@@ -5,9 +5,8 @@ use serde_json::{Map, Value};
 
 use super::at::At;
 use super::error::DisassembleError;
-use crate::operation::{
-    Cost, Evaluation, Failure, Interrupt, Kind, Memory, Operation, Prompt, ResourceImpact, StateChange, Task, ToolDefinition,
-};
+use crate::formats::fact_groups::FactGroup;
+use crate::operation::{Cost, Evaluation, Failure, Kind, Operation, TokenCount, ToolDefinition, Training};
 
 /// Reads what it knows; what it does not know, or what has another type, stays in the map.
 pub(in crate::formats) fn read(facts: &mut Map<String, Value>, operation: &mut Operation) {
@@ -42,6 +41,8 @@ fn known(key: &str, value: &Value, operation: &mut Operation, is_tool: bool) -> 
         "provider" => put(&mut operation.model.provider, text(value)),
         "response_id" => put(&mut operation.response_id, text(value)),
         "finish_reason" => put(&mut operation.finish_reason, text(value)),
+        "input_type" => put(&mut operation.content_type.input, text(value)),
+        "format" => put(&mut operation.content_type.output, text(value)),
         "workflow" => put(&mut operation.workflow, text(value)),
         "graph_node" => put(&mut operation.graph_node, text(value)),
         "time_to_first_token" => put(&mut operation.time_to_first_token, value.as_f64()),
@@ -88,84 +89,23 @@ fn known(key: &str, value: &Value, operation: &mut Operation, is_tool: bool) -> 
 
 /// Facts of few operations.
 fn rare(key: &str, value: &Value, operation: &mut Operation) -> bool {
-    let word = |name: &str| value.get(name).and_then(text);
-    let any = |name: &str| value.get(name).cloned();
     match key {
         "top_k" => put(&mut operation.search.get_or_insert_default().top_k, value.as_u64()),
-        "reward" => put(&mut operation.training.reward, value.as_f64()),
-        "terminated" => put(&mut operation.training.terminated, value.as_bool()),
-        "truncated" => put(&mut operation.training.truncated, value.as_bool()),
-        "prompt_token_ids" => put(&mut operation.training.prompt_token_ids, Some(value.clone())),
-        "completion_token_ids" => put(&mut operation.training.completion_token_ids, Some(value.clone())),
-        "logprobs" => put(&mut operation.training.logprobs, Some(value.clone())),
-        "optimize" => put(&mut operation.training.optimize, value.as_bool()),
-        "ideal" => put(&mut operation.training.ideal, Some(value.clone())),
-        "step" => put(&mut operation.training.step, value.as_i64()),
+        name if Training::NAMES.contains(&name) => operation.training.read_fact(name, value),
         _ if !value.is_object() => false,
-        "prompt" => {
-            let prompt: &mut Prompt = &mut operation.prompt;
-            fill(&mut prompt.id, word("id"));
-            fill(&mut prompt.version, word("version"));
-            fill(&mut prompt.template, word("template"));
-            fill(&mut prompt.variables, any("variables"));
-            true
-        }
-        "task" => {
-            operation.task = Task {
-                description: word("description"),
-                goal: word("goal"),
-                input: any("input"),
-            }
-            .into();
-            true
-        }
-        "resource_impact" => {
-            let impact: &mut ResourceImpact = operation.resource_impact.get_or_insert_default();
-            fill(&mut impact.amount, value.get("amount").and_then(Value::as_f64));
-            fill(&mut impact.unit, word("unit"));
-            fill(&mut impact.breakdown, any("breakdown"));
-            true
-        }
-        "state" => {
-            operation.state = Some(Box::new(StateChange {
-                key: word("key"),
-                old_value: any("old_value"),
-                new_value: any("new_value"),
-                reason: word("reason"),
-            }));
-            true
-        }
-        "interrupt" => {
-            let asked: &mut Interrupt = operation.interrupt.get_or_insert_default();
-            fill(&mut asked.prompt, word("prompt"));
-            fill(&mut asked.response, any("response"));
-            fill(&mut asked.wait_ms, value.get("wait_ms").and_then(Value::as_u64));
-            true
-        }
-        "memory" => {
-            let memory: &mut Memory = operation.memory.get_or_insert_default();
-            fill(&mut memory.entity_type, word("entity_type"));
-            fill(&mut memory.entity_id, word("entity_id"));
-            fill(&mut memory.namespace, any("namespace"));
-            fill(&mut memory.key, word("key"));
-            fill(&mut memory.operation, word("operation"));
-            fill(&mut memory.data, any("data"));
-            fill(&mut memory.changes, any("changes"));
-            fill(&mut memory.query, any("query"));
-            fill(&mut memory.results, any("results"));
-            fill(&mut memory.scores, any("scores"));
-            fill(&mut memory.total_available, value.get("total_available").and_then(Value::as_i64));
-            true
-        }
+        "prompt" => told(&mut *operation.prompt, value),
+        "task" => told(&mut *operation.task, value),
+        "resource_impact" => told(operation.resource_impact.get_or_insert_default().as_mut(), value),
+        "state" => told(operation.state.get_or_insert_default().as_mut(), value),
+        "interrupt" => told(operation.interrupt.get_or_insert_default().as_mut(), value),
+        "memory" => told(operation.memory.get_or_insert_default().as_mut(), value),
         _ => false,
     }
 }
 
-/// What was said before stays where this says nothing.
-fn fill<T>(slot: &mut Option<T>, value: Option<T>) {
-    if value.is_some() {
-        *slot = value;
-    }
+fn told(group: &mut impl FactGroup, said: &Value) -> bool {
+    group.read_facts(said);
+    true
 }
 
 fn map_into(slot: &mut Map<String, Value>, value: &Value) -> bool {
@@ -179,29 +119,14 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 }
 
 fn usage(value: &Value, operation: &mut Operation) -> bool {
-    const NAMES: [&str; 6] = ["input", "output", "total", "cache_read", "cache_write", "reasoning"];
     let Some(map) = value.as_object() else { return false };
-    if !map.iter().all(|(key, count)| NAMES.contains(&key.as_str()) && count.is_u64()) {
-        return false;
-    }
-    let count = |name: &str| map.get(name).and_then(Value::as_u64);
-    let usage = &mut operation.usage;
-    fill(&mut usage.input, count("input"));
-    fill(&mut usage.output, count("output"));
-    fill(&mut usage.total, count("total"));
-    fill(&mut usage.cache_read, count("cache_read"));
-    fill(&mut usage.cache_write, count("cache_write"));
-    fill(&mut usage.reasoning, count("reasoning"));
-    true
+    let is_count = |(key, count): (&String, &Value)| TokenCount::NAMES.contains(&key.as_str()) && count.is_u64();
+    map.iter().all(is_count) && told(&mut operation.usage, value)
 }
 
 fn cost(value: &Value, operation: &mut Operation) -> bool {
-    let Some(map) = value.as_object() else { return false };
-    let money = |name: &str| map.get(name).and_then(Value::as_f64);
-    fill(&mut operation.cost.total, money("total"));
-    fill(&mut operation.cost.input, money("input"));
-    fill(&mut operation.cost.output, money("output"));
-    operation.cost != Cost::default()
+    operation.cost.read_facts(value);
+    value.is_object() && operation.cost != Cost::default()
 }
 
 /// Tools in OpenAI's function form, or bare.
@@ -230,14 +155,9 @@ pub(in crate::formats) fn definition(value: &Value) -> Option<ToolDefinition> {
 }
 
 fn evaluation(value: &Value) -> Evaluation {
-    let word = |name: &str| value.get(name).and_then(text);
-    Evaluation {
-        name: word("name"),
-        score: value.get("score").and_then(Value::as_f64),
-        label: word("label"),
-        explanation: word("explanation"),
-        annotator_kind: word("annotator_kind"),
-    }
+    let mut evaluation = Evaluation::default();
+    evaluation.read_facts(value);
+    evaluation
 }
 
 /// A failure as text, or as `{type, message, stacktrace}`.
@@ -248,14 +168,19 @@ fn failure(value: &Value, operation: &mut Operation) -> bool {
             true
         }
         Value::Object(_) => {
-            let word = |name: &str| value.get(name).and_then(text);
-            operation.failure = Some(Failure {
-                message: word("message"),
-                error_type: word("type"),
-                stacktrace: word("stacktrace"),
-            });
+            operation.failure = Some(failure_of(value));
             true
         }
         _ => false,
+    }
+}
+
+/// A failure as `{type, message, stacktrace}`; a text is its message.
+pub(in crate::formats) fn failure_of(value: &Value) -> Failure {
+    let word = |name: &str| value.get(name).and_then(text);
+    Failure {
+        message: word("message").or_else(|| text(value)),
+        error_type: word("type"),
+        stacktrace: word("stacktrace"),
     }
 }

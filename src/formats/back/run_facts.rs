@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::facts::read as read_facts;
+use super::facts::{failure_of, read as read_facts};
 use super::story::Story;
-use crate::operation::{Failure, Kind, Operation};
+use crate::operation::{Kind, Operation};
 use crate::span::SpanId;
 
 /// Gives what a document's metadata say to the root and the resource. Why the run failed is what its span says, where that is a
@@ -27,11 +27,6 @@ pub(in crate::formats) fn read(mut facts: Map<String, Value>, story: &mut Story)
     read_facts(&mut facts, root);
     root.metadata.extend(facts);
     if let Some(failed) = failed {
-        let word = |key: &str| failed.get(key).and_then(Value::as_str).map(str::to_owned);
-        root.failure = Some(Failure {
-            message: word("message").or_else(|| failed.as_str().map(str::to_owned)),
-            error_type: word("type"),
-            stacktrace: word("stacktrace"),
-        });
+        root.failure = Some(failure_of(&failed));
     }
 }

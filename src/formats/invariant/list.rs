@@ -1,7 +1,5 @@
 //! A list of events under construction: call ids once, each call one output, every event with the steps it tells of.
 
-use std::cell::OnceCell;
-
 use super::content;
 use super::document::{Function, Message, ToolCall};
 use super::nearest::Added;
@@ -264,7 +262,6 @@ impl<'a, 'o> List<'a, 'o> {
         let mut renamed = Object::new();
         let step = self.step(caller);
         let span = step.and_then(|step| step.span_id);
-        let ids = OnceCell::new();
         for (index, wanted) in message.tool_calls.iter().enumerate() {
             let (arguments, wrapped) = calls::arguments_object(wanted.arguments.as_ref());
             let id = wanted.id.as_deref().filter(|id| !id.is_empty());
@@ -272,12 +269,11 @@ impl<'a, 'o> List<'a, 'o> {
                 Some(id) => id.into(),
                 None => format!("{}:{index}", step.map_or("call", |step| step.id.as_str())).into(),
             };
-            let is_made = id.is_none() || has_made_shape(&recorded, index) && !ids.get_or_init(|| recorded_ids(step)).contains(&*recorded);
             if self.stands(&recorded, &wanted.name, &arguments) {
                 repeated.push(recorded.into());
                 continue;
             }
-            if is_made {
+            if wanted.recorded_id().is_none() {
                 self.lose(span, format!("tool_calls[{recorded}].id"), LossReason::Synthesized);
                 made.push(recorded.clone().into());
             }
@@ -419,23 +415,4 @@ impl<'a, 'o> List<'a, 'o> {
         let drafts = self.drafts.into_iter().filter(|draft| !draft.gone).collect();
         (drafts, self.losses)
     }
-}
-
-/// Whether a call id has the shape of those that the run makes where no span has one: `<span id or message>:<place of the call>`.
-fn has_made_shape(id: &str, index: usize) -> bool {
-    let Some(of) = id.strip_suffix(&format!(":{index}")) else {
-        return false;
-    };
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (of.len() == 16 && digits(of)) || of.strip_prefix("message").is_some_and(digits)
-}
-
-/// The call ids in a step's messages.
-fn recorded_ids(step: Option<&Step>) -> HashSet<&str> {
-    let messages = step.into_iter().flat_map(|step| {
-        let operation = &step.operation;
-        operation.output_messages.iter().chain(&operation.input_messages).flatten()
-    });
-    let calls = messages.flat_map(|message| &message.tool_calls);
-    calls.filter_map(|call| call.id.as_deref()).collect()
 }

@@ -376,7 +376,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
                 self.row
                     .lose(span, format!("tool_calls[{}].function.arguments", asked.id), LossReason::Coerced);
             }
-            if asked.is_made {
+            if asked.id_is_derived {
                 self.row.lose(span, format!("tool_calls[{}].id", asked.id), LossReason::Synthesized);
             }
             if asked.results.iter().any(|given| given.branch) {

@@ -4,6 +4,7 @@ use super::document::SubType;
 use super::facts;
 use super::list::{Draft, List};
 use super::write::BlockWriter;
+use crate::formats::fact_groups::FactGroup as _;
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
 use crate::formats::loss::LossReason;
@@ -158,7 +159,7 @@ impl<'a> BlockWriter<'a, '_> {
             }
         }
         for evaluation in &operation.evaluations {
-            let mut evaluation_facts = facts::evaluation(evaluation);
+            let mut evaluation_facts = evaluation.filled_facts();
             if let Some(span) = step.span_id {
                 evaluation_facts.insert("span_id", span.to_string());
             }
@@ -290,21 +291,8 @@ fn described(step: &Step) -> String {
 /// What a step is about, by kind.
 fn own_facts(operation: &Operation) -> Object<'_> {
     let search = operation.search.as_ref();
-    let state = operation.state.as_ref().map(|state| {
-        facts::filled([
-            ("key", state.key.as_ref().into()),
-            ("old_value", state.old_value.as_ref().into()),
-            ("new_value", state.new_value.as_ref().into()),
-            ("reason", state.reason.as_ref().into()),
-        ])
-    });
-    let interrupt = operation.interrupt.as_ref().map(|interrupt| {
-        facts::filled([
-            ("prompt", interrupt.prompt.as_ref().into()),
-            ("response", interrupt.response.as_ref().into()),
-            ("wait_ms", interrupt.wait_ms.into()),
-        ])
-    });
+    let state = operation.state.as_ref().map(|state| state.filled_facts());
+    let interrupt = operation.interrupt.as_ref().map(|interrupt| interrupt.filled_facts());
     let documents = search.and_then(|search| search.documents.as_deref());
     facts::filled([
         ("state", state.into()),

@@ -63,7 +63,6 @@ impl<'a> BlockWriter<'a, '_> {
                 return None;
             }
         }
-        let derived = asked.is_some_and(|(step, index)| self.id_is_derived(step, index));
         let wanted: Text<'a> = match recorded {
             Some(id) => id.into(),
             None => {
@@ -71,7 +70,7 @@ impl<'a> BlockWriter<'a, '_> {
                 format!("{}:{index}", self.span_text(step)).into()
             }
         };
-        if recorded.is_none() || derived {
+        if call.recorded_id().is_none() {
             metadata.insert("call_id_derived", true);
             self.lose(span, format!("tool_call {name}: call_id"), LossReason::Synthesized);
         }
@@ -116,7 +115,7 @@ impl<'a> BlockWriter<'a, '_> {
         metadata.insert("parent_reason", "no model call asks for it");
         let tool = step.operation.tool.as_ref();
         let name = tool_name(step);
-        if tool.and_then(|tool| tool.call_id.as_deref()) != Some(entry.call_id.as_str()) {
+        if entry.call_id.is_derived() {
             metadata.insert("call_id_derived", true);
         }
         self.lose(
@@ -224,13 +223,6 @@ impl<'a> BlockWriter<'a, '_> {
             .map(Text::from)
             .or_else(|| self.scope_span(scope).map(|span| span.to_string().into()))
             .unwrap_or_else(|| format!("conversation-{scope}").into())
-    }
-
-    /// Whether the model's output had no id where the conversation has one.
-    pub(super) fn id_is_derived(&self, step: StepId, index: usize) -> bool {
-        self.step(step)
-            .and_then(|step| step.operation.output_messages.as_ref()?.first()?.tool_calls.get(index))
-            .is_some_and(|call| call.id.is_none())
     }
 }
 

@@ -1,9 +1,10 @@
 //! What a block's metadata say of the operation behind it.
 
-pub(super) use crate::formats::facts::filled;
-use crate::formats::facts::strings;
+use crate::formats::fact_groups::FactGroup as _;
+pub(super) use crate::formats::facts::{documents, filled};
+use crate::formats::facts::{run_failure, strings};
 use crate::formats::json::{Json, Object};
-use crate::operation::{Document, Evaluation, Kind, Operation, Task, TokenCount, ToolDefinition, Training};
+use crate::operation::{Kind, Operation, ToolDefinition, Training};
 use crate::run::{Observed, Run, Step};
 use crate::span::UnixNanos;
 
@@ -35,22 +36,9 @@ pub(super) fn details(step: &Step) -> Object<'_> {
         map.insert("evidence", strings(&step.evidence));
     }
     if let Some(impact) = &operation.resource_impact {
-        map.insert(
-            "resource_impact",
-            filled([
-                ("amount", number(impact.amount)),
-                ("unit", impact.unit.as_ref().into()),
-                ("breakdown", impact.breakdown.as_ref().into()),
-            ]),
-        );
+        map.insert("resource_impact", impact.filled_facts());
     }
-    let prompt = filled([
-        ("id", operation.prompt.id.as_ref().into()),
-        ("version", operation.prompt.version.as_ref().into()),
-        ("template", operation.prompt.template.as_ref().into()),
-        ("variables", operation.prompt.variables.as_ref().into()),
-    ]);
-    map.add_filled("prompt", prompt);
+    map.add_filled("prompt", operation.prompt.filled_facts());
     if let Some(tool) = &operation.tool {
         let described = filled([
             ("description", tool.description.as_ref().into()),
@@ -58,7 +46,7 @@ pub(super) fn details(step: &Step) -> Object<'_> {
         ]);
         map.add_filled("tool", described);
     }
-    map.add_filled("task", task(&operation.task));
+    map.add_filled("task", operation.task.filled_facts());
     map.add_filled("agent_id", operation.agent.id.as_ref());
     map.add_filled("agent_description", operation.agent.description.as_ref());
     map.add_filled("agent_version", operation.agent.version.as_ref());
@@ -72,15 +60,6 @@ pub(super) fn details(step: &Step) -> Object<'_> {
     map.add_filled("attributes", &operation.unmapped);
     map.add_filled("format_extras", &operation.format_extras);
     map
-}
-
-/// What the agent was to do.
-fn task(task: &Task) -> Object<'_> {
-    filled([
-        ("description", task.description.as_ref().into()),
-        ("goal", task.goal.as_ref().into()),
-        ("input", task.input.as_ref().into()),
-    ])
 }
 
 /// Whether a step has facts beside its times, its input and its output.
@@ -106,29 +85,10 @@ pub(super) fn model_call(operation: &Operation) -> Object<'_> {
         ("provider", operation.model.provider.as_ref().into()),
         ("response_id", operation.response_id.as_ref().into()),
         ("finish_reason", operation.finish_reason.as_ref().into()),
-        ("usage", usage(&operation.usage).into()),
-        (
-            "cost_usd",
-            filled([
-                ("total", number(operation.cost.total)),
-                ("input", number(operation.cost.input)),
-                ("output", number(operation.cost.output)),
-            ])
-            .into(),
-        ),
+        ("usage", operation.usage.filled_facts().into()),
+        ("cost_usd", operation.cost.filled_facts().into()),
         ("parameters", (&operation.parameters).into()),
         ("time_to_first_token", number(operation.time_to_first_token)),
-    ])
-}
-
-fn usage(usage: &TokenCount) -> Object<'static> {
-    filled([
-        ("input", usage.input.into()),
-        ("output", usage.output.into()),
-        ("total", usage.total.into()),
-        ("cache_read", usage.cache_read.into()),
-        ("cache_write", usage.cache_write.into()),
-        ("reasoning", usage.reasoning.into()),
     ])
 }
 
@@ -146,56 +106,15 @@ pub(super) fn tools(definitions: &[ToolDefinition]) -> Json<'_> {
         .collect()
 }
 
-/// A judgement.
-pub(super) fn evaluation(evaluation: &Evaluation) -> Object<'_> {
-    filled([
-        ("name", evaluation.name.as_ref().into()),
-        ("score", number(evaluation.score)),
-        ("label", evaluation.label.as_ref().into()),
-        ("explanation", evaluation.explanation.as_ref().into()),
-        ("annotator_kind", evaluation.annotator_kind.as_ref().into()),
-    ])
-}
-
 /// What training tools ask for, but for the reward.
 pub(super) fn training(training: &Training) -> Object<'_> {
-    filled([
-        ("terminated", training.terminated.into()),
-        ("truncated", training.truncated.into()),
-        ("prompt_token_ids", training.prompt_token_ids.as_ref().into()),
-        ("completion_token_ids", training.completion_token_ids.as_ref().into()),
-        ("logprobs", training.logprobs.as_ref().into()),
-        ("optimize", training.optimize.into()),
-        ("ideal", training.ideal.as_ref().into()),
-        ("step", training.step.into()),
-    ])
-}
-
-/// Documents that were found.
-pub(super) fn documents(documents: &[Document]) -> Json<'_> {
-    documents
-        .iter()
-        .map(|document| {
-            filled([
-                ("id", document.id.as_ref().into()),
-                ("content", document.content.as_ref().into()),
-                ("score", number(document.score)),
-                ("metadata", (&document.metadata).into()),
-            ])
-        })
-        .collect()
+    let mut told = training.filled_facts();
+    let _ = told.remove("reward");
+    told
 }
 
 /// The run as a whole.
 pub(super) fn run(run: &Run) -> Object<'_> {
-    let failure = run.failure.as_ref().map(|failed| {
-        filled([
-            ("message", failed.failure.text().into()),
-            ("type", failed.failure.error_type.as_ref().into()),
-            ("stacktrace", failed.failure.stacktrace.as_ref().into()),
-            ("span_id", failed.span_id.to_string().into()),
-        ])
-    });
     filled([
         ("trace_id", run.trace_id.to_string().into()),
         ("session_id", run.session_id.as_ref().into()),
@@ -206,7 +125,7 @@ pub(super) fn run(run: &Run) -> Object<'_> {
         ("framework_version", run.agent.framework_version.as_ref().into()),
         ("instrumentation", crate::formats::facts::instrumentation(run).into()),
         ("time", time(run.started_at, run.ended_at).into()),
-        ("failure", failure.into()),
+        ("failure", run_failure(run).into()),
         ("root", run.root.and_then(|root| run.steps.get(root)).map(root).into()),
         ("resource", (&run.resource).into()),
         ("metadata", (&run.metadata).into()),

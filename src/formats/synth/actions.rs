@@ -49,7 +49,7 @@ impl<'a> Messages<'a> {
             let id = self.free_id(&wanted, || if is_repeated { owner.clone() } else { prefix(run, scope) });
             let mut metadata = Object::new();
             metadata.insert("call_id", id.clone());
-            if recorded.is_none() {
+            if call.recorded_id().is_none() {
                 metadata.insert("call_id_derived", true);
             } else if id != wanted {
                 metadata.insert("recorded_call_id", wanted.clone());

@@ -1,10 +1,11 @@
 //! What events say in their metadata.
 
-pub(super) use crate::formats::facts::filled;
-use crate::formats::facts::{instrumentation, strings};
+use crate::formats::fact_groups::FactGroup as _;
+pub(super) use crate::formats::facts::{documents, filled};
+use crate::formats::facts::{instrumentation, run_failure, strings};
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
-use crate::operation::{Document, Evaluation, Kind, Operation, Training};
+use crate::operation::{Kind, Operation, Training};
 use crate::run::{Observed, Run, Step};
 
 /// Facts that every event has: how we know of it, exact times, what no field holds.
@@ -20,36 +21,15 @@ pub(super) fn of_step(step: &Step) -> Object<'_> {
         map.insert("spanbridge.ended_at_unix_nano", end.0.to_string());
     }
     map.insert_filled("evidence", strings(&step.evidence));
-    map.insert_filled(
-        "prompt",
-        filled([
-            ("id", operation.prompt.id.as_ref().into()),
-            ("version", operation.prompt.version.as_ref().into()),
-            ("template", operation.prompt.template.as_ref().into()),
-            ("variables", operation.prompt.variables.as_ref().into()),
-        ]),
-    );
+    map.insert_filled("prompt", operation.prompt.filled_facts());
     if let Some(impact) = &operation.resource_impact {
-        let told = filled([
-            ("amount", number(impact.amount)),
-            ("unit", impact.unit.as_ref().into()),
-            ("breakdown", impact.breakdown.as_ref().into()),
-        ]);
-        map.insert_filled("resource_impact", told);
+        map.insert_filled("resource_impact", impact.filled_facts());
     }
     if let Some(tool) = &operation.tool {
         map.insert_filled("tool_description", tool.description.as_ref());
         map.insert_filled("tool_parameters", tool.parameters.as_ref());
     }
-    let task = &operation.task;
-    map.insert_filled(
-        "task",
-        filled([
-            ("description", task.description.as_ref().into()),
-            ("goal", task.goal.as_ref().into()),
-            ("input", task.input.as_ref().into()),
-        ]),
-    );
+    map.insert_filled("task", operation.task.filled_facts());
     map.insert_filled("workflow", operation.workflow.as_ref());
     map.insert_filled("graph_node", operation.graph_node.as_ref());
     map.insert_filled("tags", operation.tags.as_slice());
@@ -75,36 +55,16 @@ pub(super) fn error<'a>(map: &mut Object<'a>, operation: &'a Operation) {
 pub(super) fn about(operation: &Operation) -> Object<'_> {
     let mut map = Object::new();
     if let Some(state) = &operation.state {
-        let told = filled([
-            ("key", state.key.as_ref().into()),
-            ("old_value", state.old_value.as_ref().into()),
-            ("new_value", state.new_value.as_ref().into()),
-            ("reason", state.reason.as_ref().into()),
-        ]);
-        map.insert_filled("state", told);
+        map.insert_filled("state", state.filled_facts());
     }
     if let Some(interrupt) = &operation.interrupt {
-        let told = filled([
-            ("prompt", interrupt.prompt.as_ref().into()),
-            ("response", interrupt.response.as_ref().into()),
-            ("wait_ms", interrupt.wait_ms.into()),
-        ]);
-        map.insert_filled("interrupt", told);
+        map.insert_filled("interrupt", interrupt.filled_facts());
     }
     if let Some(memory) = &operation.memory {
-        let told = filled([
-            ("operation", memory.operation.as_ref().into()),
-            ("entity_type", memory.entity_type.as_ref().into()),
-            ("entity_id", memory.entity_id.as_ref().into()),
-            ("namespace", memory.namespace.as_ref().into()),
-            ("key", memory.key.as_ref().into()),
-            ("data", memory.data.as_ref().into()),
-            ("changes", memory.changes.as_ref().into()),
-            ("query", memory.query.as_ref().into()),
-            ("results", memory.results.as_ref().into()),
-            ("scores", memory.scores.as_ref().into()),
-            ("total_available", memory.total_available.into()),
-        ]);
+        let mut told = memory.filled_facts();
+        if memory.operation.is_some() {
+            told.lead("operation", Json::Null);
+        }
         map.insert_filled("memory", told);
     }
     if let Some(search) = &operation.search {
@@ -124,32 +84,6 @@ pub(super) fn about(operation: &Operation) -> Object<'_> {
     map.insert_filled("usage", tokens);
     map.insert_filled("cost_usd", number(operation.cost.total));
     map
-}
-
-/// A judgement.
-pub(super) fn evaluation(evaluation: &Evaluation) -> Object<'_> {
-    let mut map = Object::new();
-    map.insert_filled("name", evaluation.name.as_ref());
-    map.insert_filled("score", number(evaluation.score));
-    map.insert_filled("label", evaluation.label.as_ref());
-    map.insert_filled("explanation", evaluation.explanation.as_ref());
-    map.insert_filled("annotator_kind", evaluation.annotator_kind.as_ref());
-    map
-}
-
-/// Documents that were found.
-pub(super) fn documents(documents: &[Document]) -> Json<'_> {
-    documents
-        .iter()
-        .map(|document| {
-            filled([
-                ("id", document.id.as_ref().into()),
-                ("content", document.content.as_ref().into()),
-                ("score", number(document.score)),
-                ("metadata", (&document.metadata).into()),
-            ])
-        })
-        .collect()
 }
 
 /// The session's metadata. `synth-ai filter` reads `model`, `env_name` and the task's words at the top.
@@ -179,15 +113,7 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
     if let Some(end) = run.ended_at {
         map.insert("spanbridge.ended_at_unix_nano", end.0.to_string());
     }
-    if let Some(failed) = &run.failure {
-        let told = filled([
-            ("message", failed.failure.text().into()),
-            ("type", failed.failure.error_type.as_ref().into()),
-            ("stacktrace", failed.failure.stacktrace.as_ref().into()),
-            ("span_id", failed.span_id.to_string().into()),
-        ]);
-        map.insert("error", told);
-    }
+    map.insert_filled("error", run_failure(run));
     if let Some(root) = run.root.and_then(|root| run.steps.get(root)) {
         let mut told = Object::new();
         told.insert("kind", root.operation.kind.name());
@@ -235,14 +161,13 @@ pub(super) fn repeats(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::Chain)
 }
 
+/// The reward, the tokens and their probabilities have places of their own.
 fn training(training: &Training) -> Object<'_> {
-    filled([
-        ("terminated", training.terminated.into()),
-        ("truncated", training.truncated.into()),
-        ("optimize", training.optimize.into()),
-        ("ideal", training.ideal.as_ref().into()),
-        ("step", training.step.into()),
-    ])
+    let mut told = training.filled_facts();
+    for placed in ["reward", "prompt_token_ids", "completion_token_ids", "logprobs"] {
+        let _ = told.remove(placed);
+    }
+    told
 }
 
 /// A finite number.

@@ -29,7 +29,7 @@
 //! are messages, their other words are not: what they were asked and answered is the outer call and its result.
 //! Several results of one call are one message, the earlier ones in `metadata.attempts`. A call id that another
 //! conversation has is prefixed, the recorded one in `metadata.recorded_call_id`. Calls without an id get
-//! `<span id>:<place>` (`Synthesized`).
+//! `<span id>:<place>` and `metadata.call_id_derived` (`Synthesized`).
 //!
 //! A session's runs are one trace, turns numbered on; a model call that is repeated in a later trace counts once.
 //!

@@ -113,7 +113,7 @@ pub(super) fn record<'a>(
             name: (&call.name).into(),
             arguments_json: arguments_json(call),
             arguments: Some(arguments.into()),
-            call_id: call.id.as_ref().map(Text::from).or_else(|| told.cloned()),
+            call_id: call.id.as_deref().map(Text::from).or_else(|| told.cloned()),
             index: i64::try_from(index).ok(),
             parent_call_id: None,
             metadata,
@@ -341,7 +341,7 @@ fn message(message: &Message) -> LlmMessage<'_> {
         let calls = message.tool_calls.iter().map(|call| {
             let function = [("name", (&call.name).into()), ("arguments", arguments_json(call).into())];
             Object::from([
-                ("id", call.id.as_ref().into()),
+                ("id", call.id.as_deref().into()),
                 ("type", "function".into()),
                 ("function", Object::from(function).into()),
             ])

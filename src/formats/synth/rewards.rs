@@ -4,6 +4,7 @@ use super::document::{EnvironmentEvent, Event};
 use super::events::{Events, Happened, blocks, described, time};
 use super::facts;
 use super::turns::Turns;
+use crate::formats::fact_groups::FactGroup as _;
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
 use crate::formats::loss::LossReason;
@@ -41,7 +42,7 @@ impl<'a> Events<'a> {
             judge.insert_filled("output", recorded(&operation.output));
         }
         for evaluation in &operation.evaluations {
-            let judgement = facts::evaluation(evaluation);
+            let judgement = evaluation.filled_facts();
             if whole {
                 let mut entry = Object::new();
                 entry.insert("type", "evaluation");

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Build, assistant, call, calling, failure, ms, span, tokens, user};
 use crate::formats::{FORMATS, Format, Layout, Options};
-use crate::operation::{Kind, Message, Role};
+use crate::operation::{Kind, Message, Role, ToolCallId};
 use crate::run::{EntryKind, Id, ResultEntry, Run, ScopeId, StepId};
 
 /// Runs of every shape, by name.
@@ -83,7 +83,7 @@ pub(crate) fn odd_arguments() -> Run {
     build.tool(first, 2, 600, 700, Ok(json!(0.5)));
     build.tool(first, 3, 600, 700, Ok(json!(false)));
     let stray = ResultEntry {
-        call_id: "nobody".to_owned(),
+        call_id: ToolCallId::Recorded("nobody".to_owned()),
         tool: None,
         result: "stray".into(),
         failure: None,

@@ -74,7 +74,7 @@ impl Conversation {
     /// The latest message that this assistant's message may be.
     fn latest(&self, message: &Message, names: &[Key]) -> Option<MessageId> {
         let of_id = |call: &ToolCall| {
-            let known = self.by_id.get(call.id.as_ref()?)?.iter().rev().take(LOOKED_AT);
+            let known = self.by_id.get(call.id.as_deref()?)?.iter().rev().take(LOOKED_AT);
             known
                 .filter_map(|at| self.calls.get(*at))
                 .find(|known| is_same_call(&known.call, call))

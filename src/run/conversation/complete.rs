@@ -17,14 +17,14 @@ fn further_calls(own: &Message, later: &Message, known: &HashMap<String, Vec<Cal
     if own.tool_calls.is_empty() || !own.tool_calls.iter().all(is_told) {
         return Vec::new();
     }
-    let is_new = |call: &&ToolCall| call.id.as_ref().is_some_and(|id| !known.contains_key(id));
+    let is_new = |call: &&ToolCall| call.id.as_deref().is_some_and(|id| !known.contains_key(id));
     later.tool_calls.iter().filter(is_new).cloned().collect()
 }
 
 impl Conversation {
     /// The same calls under other ids: answers may name these.
     pub(super) fn learn_ids(&mut self, id: MessageId, message: &Message) {
-        let unknown = |call: &&ToolCall| call.id.as_ref().is_some_and(|id| !self.by_id.contains_key(id));
+        let unknown = |call: &&ToolCall| call.id.as_deref().is_some_and(|id| !self.by_id.contains_key(id));
         if !message.tool_calls.iter().any(|call| unknown(&call)) {
             return;
         }
@@ -36,11 +36,11 @@ impl Conversation {
             }
         }
         for call in &message.tool_calls {
-            let Some(id) = call.id.as_ref().filter(|id| !self.by_id.contains_key(*id)) else {
+            let Some(id) = call.id.as_deref().filter(|id| !self.by_id.contains_key(*id)) else {
                 continue;
             };
             if let Some(twin) = twins.get_mut(&key(call)).and_then(VecDeque::pop_front) {
-                self.by_id.insert(id.clone(), vec![twin]);
+                self.by_id.insert(id.to_owned(), vec![twin]);
             }
         }
     }

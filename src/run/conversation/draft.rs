@@ -131,7 +131,7 @@ impl Conversation {
             });
             draft.calls.push(id);
             if let Some(known) = &call.id {
-                self.by_id.entry(known.clone()).or_default().push(id);
+                self.by_id.entry(known.as_str().to_owned()).or_default().push(id);
             }
         }
     }

@@ -114,7 +114,7 @@ impl Keys {
             Role::Assistant => {
                 for call in &message.tool_calls {
                     if let Some(id) = &call.id {
-                        out.push(self.text_key(Sign::CallId, id.clone()));
+                        out.push(self.text_key(Sign::CallId, id.as_str().to_owned()));
                     }
                     out.push(self.text_key(Sign::Call, format!("{}:{}", call.name, canonical(call))));
                 }

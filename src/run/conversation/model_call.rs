@@ -5,7 +5,7 @@ use super::draft::{Conversation, Origin, SeenResult};
 use super::keys::{Key, Keys, Speaker, answer_key, realigned};
 use super::missing_roles;
 use super::walk::Walk;
-use crate::operation::{Message, Role};
+use crate::operation::{Message, Role, ToolCallId};
 use crate::run::id::{CallId, MessageId, NodeId};
 use crate::run::node::Nodes;
 
@@ -251,7 +251,7 @@ impl Conversation {
             if let Some(draft) = self.calls.get_mut(call)
                 && draft.result.is_none()
             {
-                draft.call.id = Some(id.clone());
+                draft.call.id = Some(ToolCallId::Recorded(id.clone()));
                 walk.unanswered.learn(id, call);
             }
         }

@@ -69,7 +69,7 @@ impl UnansweredCalls {
         for (place, at) in calls.iter().enumerate().skip(known) {
             let Some(draft) = all.get(*at) else { continue };
             if let Some(id) = &draft.call.id {
-                let _ = self.by_id.entry(id.clone()).or_insert(*at);
+                let _ = self.by_id.entry(id.as_str().to_owned()).or_insert(*at);
             }
             let name = &draft.call.name;
             self.by_name.entry(name.clone()).or_default().push(place);

@@ -80,7 +80,10 @@ fn opening(input: &[Message]) -> Option<Clue> {
 
 fn clues(message: &Message) -> impl Iterator<Item = Clue> {
     let words = message.has_words().then(|| Clue::Words(message.content()));
-    let ids = message.tool_calls.iter().filter_map(|call| call.id.clone().map(Clue::CallId));
+    let ids = message
+        .tool_calls
+        .iter()
+        .filter_map(|call| call.id.as_deref().map(|id| Clue::CallId(id.to_owned())));
     words.into_iter().chain(ids)
 }
 

@@ -1,7 +1,7 @@
 //! Calls that no model's output shows, though a model made them: only a model gives a tool run a call's id.
 
 use crate::hash::HashSet;
-use crate::operation::{Kind, ToolCall};
+use crate::operation::{Kind, ToolCall, ToolCallId};
 use crate::run::conversation::Conversation;
 use crate::run::id::{Id, MessageId, NodeId};
 use crate::run::node::Nodes;
@@ -46,7 +46,7 @@ fn call_of(nodes: &Nodes, tool: NodeId) -> Option<ToolCall> {
     let node = nodes.get(tool).filter(|node| node.kind() == Kind::Tool)?;
     let used = node.operation.tool.as_deref()?;
     Some(ToolCall {
-        id: Some(used.call_id.clone()?),
+        id: Some(ToolCallId::Recorded(used.call_id.clone()?)),
         name: used.name.clone()?,
         arguments: used.arguments.clone(),
         ..ToolCall::default()

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::formats::back::{At, Result};
 use crate::formats::shape::kind_of;
 use crate::operation::message::Media;
-use crate::operation::{Part, ToolCall};
+use crate::operation::{Part, ToolCall, ToolCallId};
 
 /// The parts of a content; null has none.
 pub(super) fn parts(at: &At<'_>) -> Result<Vec<Part>> {
@@ -58,7 +58,7 @@ pub(super) fn value(at: &At<'_>) -> Result<Option<Value>> {
 pub(super) fn call(at: &At<'_>) -> Result<ToolCall> {
     at.object()?;
     Ok(ToolCall {
-        id: Some(at.need("tool_call_id")?.text()?.to_owned()),
+        id: Some(ToolCallId::Recorded(at.need("tool_call_id")?.text()?.to_owned())),
         name: at.need("function_name")?.text()?.to_owned(),
         arguments: Some(at.need("arguments")?.object()?.clone().into()),
         ..ToolCall::default()

@@ -14,7 +14,7 @@ pub(super) fn answer(at: &At<'_>, call: &ToolCall) -> Result<Message> {
     let result_extra = at.object_of("extra")?;
     let mut message = Message {
         role: Role::Tool,
-        tool_call_id: call.id.clone(),
+        tool_call_id: call.id.as_deref().map(str::to_owned),
         name: Some(call.name.clone()),
         is_error: result_extra.get("is_error") == Some(&Value::Bool(true)),
         ..Message::default()
@@ -183,7 +183,7 @@ impl Reader<'_> {
             let own = invocation.is(call.id.as_deref());
             let tool: &mut ToolUse = operation.tool.get_or_insert_default();
             tool.name = Some(call.name.clone());
-            tool.call_id = call.id.clone().filter(|_| caller.is_some() || !own);
+            tool.call_id = call.id.as_deref().filter(|_| caller.is_some() || !own).map(str::to_owned);
             tool.arguments.clone_from(&call.arguments);
             tool.result = value;
         } else {

@@ -99,7 +99,7 @@ pub(super) fn read(list: &[Listed<'_>], root: Option<&str>, story: &mut Story) -
         read_facts(&mut said, &mut operation);
         operation.metadata.extend(said);
         let calls = operation.output_messages.iter().flatten().flat_map(|message| &message.tool_calls);
-        let asked: Vec<String> = calls.filter_map(|call| call.id.clone()).collect();
+        let asked: Vec<String> = calls.filter_map(|call| call.id.as_deref().map(str::to_owned)).collect();
         let id = story.id(SpanId::from_hex(step.id).map(|_| step.id), &format!("steps.{}", step.id));
         let index = story.add(id, 0, *operation);
         let end = latency(&step.at)?.map(|latency| UnixNanos(step.when.0.saturating_add(latency)));

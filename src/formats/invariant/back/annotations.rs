@@ -1,8 +1,7 @@
 //! Annotations: judgements of events.
 
-use serde_json::Value;
-
 use crate::formats::back::{At, NoteKind, Result, Story};
+use crate::formats::fact_groups::FactGroup as _;
 use crate::operation::Evaluation;
 use crate::span::SpanId;
 
@@ -13,7 +12,6 @@ pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], stor
         let address = at.need("address")?.text()?;
         let about = at.some("extra_metadata");
         let word = |key: &str| about.as_ref().and_then(|about| about.value.get(key)?.as_str().map(str::to_owned));
-        let score = about.as_ref().and_then(|about| about.value.get("score").and_then(Value::as_f64));
         let span = word("span_id").and_then(|id| SpanId::from_hex(&id));
         let judged = story.drafts.iter().position(|draft| Some(draft.id) == span);
         let judged = judged.or_else(|| spans_of_events.get(event_of(address)?).copied().flatten());
@@ -24,13 +22,13 @@ pub(super) fn read(annotations: &At<'_>, spans_of_events: &[Option<usize>], stor
                 "its address names no operation: it judges the whole",
             );
         }
-        let evaluation = Evaluation {
-            name: word("name"),
-            score,
-            label: word("label"),
-            explanation: word("explanation").or_else(|| word("name").is_none().then(|| content.to_owned())),
-            annotator_kind: word("annotator_kind"),
-        };
+        let mut evaluation = Evaluation::default();
+        if let Some(about) = &about {
+            evaluation.read_facts(about.value);
+        }
+        if evaluation.name.is_none() {
+            evaluation.explanation.get_or_insert_with(|| content.to_owned());
+        }
         if let Some(operation) = story.operation(judged.unwrap_or(0)) {
             operation.evaluations.push(evaluation);
         }

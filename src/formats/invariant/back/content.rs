@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::formats::back::{At, NoteKind, Result, Story};
 use crate::formats::shape::kind_of;
 use crate::operation::message::Media;
-use crate::operation::{Message, Part, Role, ToolCall};
+use crate::operation::{Message, Part, Role, ToolCall, ToolCallId};
 
 /// The parts of a message's content.
 pub(super) fn parts(content: &At<'_>) -> Result<Vec<Part>> {
@@ -72,7 +72,7 @@ pub(super) fn call(at: &At<'_>, story: &mut Story) -> Result<ToolCall> {
     let function = at.need("function")?;
     let name = function.need("name")?.text()?.to_owned();
     Ok(ToolCall {
-        id: Some(id),
+        id: Some(ToolCallId::Recorded(id)),
         name,
         arguments: Some(arguments(&function.need("arguments")?, story)?.into()),
         ..ToolCall::default()

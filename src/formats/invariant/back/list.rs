@@ -9,7 +9,7 @@ use crate::formats::back::{
     At, NoteKind, Result, Story, add_left_over_input, add_sub_agent, read_facts, read_operations, searched, time, tool_definition,
 };
 use crate::formats::shape::kind_of;
-use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
+use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolCallId, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
 
@@ -108,8 +108,16 @@ impl<'s> Reader<'s> {
         }
         let mut message = content::message(event, role, &metadata)?;
         if let Some(calls) = event.some("tool_calls") {
+            let derived = metadata
+                .get("synthesized_call_ids")
+                .and_then(Value::as_array)
+                .map_or(&[][..], Vec::as_slice);
             for call in calls.items()? {
-                message.tool_calls.push(content::call(&call, self.story)?);
+                let mut call = content::call(&call, self.story)?;
+                if derived.iter().any(|id| id.as_str() == call.id.as_deref()) {
+                    call.id = call.id.map(|id| ToolCallId::Derived(id.as_str().to_owned()));
+                }
+                message.tool_calls.push(call);
             }
         }
         match role {
@@ -261,12 +269,12 @@ impl<'s> Reader<'s> {
             let root = At::root("invariant", earlier, format!("{}.metadata.earlier_results", event.path));
             let about = earlier.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
             let stamp = earlier.get("timestamp").and_then(Value::as_str).and_then(time);
-            self.run(&root, root.get("content").as_ref(), about, stamp, agent, &call_id, &known);
+            self.run(&root, root.get("content").as_ref(), about, stamp, agent, &known);
         }
         let inner = metadata.get("operations").cloned();
         let called = metadata.get("subagent").cloned();
         let failed = metadata.contains_key("error");
-        let index = self.run(event, content.as_ref(), metadata, stamp, agent, &call_id, &known);
+        let index = self.run(event, content.as_ref(), metadata, stamp, agent, &known);
         read_operations(inner.as_ref(), index, index, self.story);
         if let Some(called) = called.filter(|_| depth < NESTING_LIMIT) {
             let at = At::root("invariant", &called, format!("{}.metadata.subagent", event.path));
@@ -278,7 +286,7 @@ impl<'s> Reader<'s> {
                 Some(content) if !content.value.is_object() => content::parts(content)?,
                 _ => Vec::new(),
             },
-            tool_call_id: Some(call_id),
+            tool_call_id: known.call.recorded_id().map(str::to_owned),
             name: Some(known.call.name),
             is_error: failed,
             ..Message::default()
@@ -286,14 +294,13 @@ impl<'s> Reader<'s> {
         if let Some(content) = content.filter(|content| content.value.is_object()) {
             answer.result = Some(content.value.clone());
         }
-        if said.was_said(answer.tool_call_id.as_deref()) {
+        if said.was_said(&call_id) {
             said.history.push(answer);
             said.unheard = said.history.len();
         }
         Ok(index)
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one event")]
     fn run(
         &mut self,
         event: &At<'_>,
@@ -301,7 +308,6 @@ impl<'s> Reader<'s> {
         mut metadata: Map<String, Value>,
         stamp: Option<UnixNanos>,
         agent: usize,
-        call_id: &str,
         known: &Known,
     ) -> usize {
         let id = self.story.id(metadata.get("span_id").and_then(Value::as_str), &event.path);
@@ -321,8 +327,12 @@ impl<'s> Reader<'s> {
         if known.kind == Kind::Tool || known.kind == Kind::Handoff {
             let tool: &mut ToolUse = operation.tool.get_or_insert_default();
             tool.name = Some(known.call.name.clone());
-            // Where no call had an id, the span's own stands for it.
-            tool.call_id = (known.caller.is_some() || call_id != id.to_string()).then(|| call_id.to_owned());
+            // Where no model made the call, the span's id stands for one that nobody recorded.
+            let recorded = known
+                .call
+                .recorded_id()
+                .filter(|recorded| known.caller.is_some() || *recorded != id.to_string());
+            tool.call_id = recorded.map(str::to_owned);
             tool.arguments = known.call.arguments.clone();
             tool.result = result;
         } else {
@@ -365,13 +375,13 @@ impl<'s> Reader<'s> {
 
 impl ListHistory {
     /// Whether a message asks for this call.
-    fn was_said(&self, id: Option<&str>) -> bool {
+    fn was_said(&self, id: &str) -> bool {
         let mut calls = self.history.iter().flat_map(|message| &message.tool_calls);
-        calls.any(|call| call.id.as_deref() == id)
+        calls.any(|call| call.id.as_deref() == Some(id))
     }
 
     fn know(&mut self, call: ToolCall, caller: Option<usize>, kind: Kind) {
-        let id = call.id.clone().unwrap_or_default();
+        let id = call.id.as_deref().unwrap_or_default().to_owned();
         self.last_call = Some(id.clone());
         self.calls.insert(id, Known { call, caller, kind });
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::formats::back::{At, Result};
 use crate::formats::shape::kind_of;
 use crate::operation::message::Media;
-use crate::operation::{Message, Part, Role, ToolCall};
+use crate::operation::{Message, Part, Role, ToolCall, ToolCallId};
 
 /// A message, and whether it has arguments as text.
 pub(super) fn message(at: &At<'_>) -> Result<(Message, bool)> {
@@ -97,7 +97,7 @@ fn call(at: &At<'_>) -> Result<(ToolCall, bool)> {
     let name = function.need("name")?.text()?.to_owned();
     let arguments = function.need("arguments")?;
     let mut call = ToolCall {
-        id: at.text_of("id")?.map(str::to_owned),
+        id: at.text_of("id")?.map(|id| ToolCallId::Recorded(id.to_owned())),
         name,
         ..ToolCall::default()
     };

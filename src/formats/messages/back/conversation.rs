@@ -104,7 +104,7 @@ impl<'s> Conversation<'s> {
     /// A tool's message: it answers the call that it names, else the first one that waits.
     fn result(&mut self, at: &At<'_>, mut message: Message) -> Result<()> {
         let place = match &message.tool_call_id {
-            Some(id) => self.open.iter().position(|open| open.call.id.as_ref() == Some(id)),
+            Some(id) => self.open.iter().position(|open| open.call.id.as_deref() == Some(id)),
             None => None,
         };
         let by_position = || {
@@ -114,7 +114,9 @@ impl<'s> Conversation<'s> {
         let Some(place) = place.or_else(by_position) else {
             return Err(at.refuse("no call before it waits for this result"));
         };
-        if message.tool_call_id.is_none() || message.tool_call_id != self.open.get(place).and_then(|open| open.call.id.clone()) {
+        if message.tool_call_id.is_none()
+            || message.tool_call_id.as_deref() != self.open.get(place).and_then(|open| open.call.id.as_deref())
+        {
             self.story.note(
                 &at.path,
                 NoteKind::ByPosition,
@@ -122,7 +124,8 @@ impl<'s> Conversation<'s> {
             );
         }
         let open = self.open.remove(place);
-        message.tool_call_id = message.tool_call_id.or(open.call.id.clone());
+        let call_id = open.call.id.as_deref().map(str::to_owned);
+        message.tool_call_id = message.tool_call_id.or_else(|| call_id.clone());
         message.name.get_or_insert_with(|| open.call.name.clone());
         if message.content() == NO_RESULT {
             return Ok(());
@@ -139,7 +142,7 @@ impl<'s> Conversation<'s> {
                 name: open.call.name.clone(),
                 tool: Some(Box::new(ToolUse {
                     name: Some(open.call.name),
-                    call_id: open.call.id,
+                    call_id,
                     arguments: open.call.arguments,
                     result: Some(result),
                     ..ToolUse::default()

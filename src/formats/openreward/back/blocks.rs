@@ -8,7 +8,7 @@ use super::super::document::SubType;
 use super::facts;
 use crate::formats::back::{At, NoteKind, Result, Story, add_left_over_input, add_sub_agent, searched, time};
 use crate::formats::shape::kind_of;
-use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolUse};
+use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 use crate::span::UnixNanos;
 use crate::transcript::NESTING_LIMIT;
 
@@ -132,30 +132,37 @@ impl<'s> Reader<'s> {
     }
 
     fn call<'a>(&mut self, block: &At<'a>, payload: &At<'a>, agent: usize, said: &mut AgentHistory<'a>) -> Result<()> {
+        let call_id = payload.need("call_id")?.text()?;
+        let about = |key: &str| block.value.get("metadata").and_then(|metadata| metadata.get(key));
+        let kind = about("kind").and_then(Value::as_str).and_then(Kind::from_name);
+        let reason = about("parent_reason").and_then(Value::as_str);
+        let on_its_own = kind.is_some() || reason == Some("an operation on its own");
+        // A tool that no model asked for comes back with a model call, to which this id belongs.
+        let is_asked = reason != Some("no model call asks for it");
+        let is_derived = on_its_own || is_asked && about("call_id_derived") == Some(&Value::Bool(true));
+        let id = call_id.to_owned();
         let call = ToolCall {
-            id: Some(payload.need("call_id")?.text()?.to_owned()),
+            id: Some(if is_derived {
+                ToolCallId::Derived(id)
+            } else {
+                ToolCallId::Recorded(id)
+            }),
             name: payload.need("name")?.text()?.to_owned(),
             arguments: Some(arguments(payload, self.story)?),
             ..ToolCall::default()
         };
-        let kind = block
-            .value
-            .pointer("/metadata/kind")
-            .and_then(Value::as_str)
-            .and_then(Kind::from_name);
-        let on_its_own = block.value.pointer("/metadata/parent_reason").and_then(Value::as_str) == Some("an operation on its own");
-        if kind.is_some() || on_its_own {
+        if on_its_own {
             self.flush(agent, said);
         } else {
             self.turn(block, agent, said, false).calls.push(call.clone());
         }
         let known = Known {
-            call: call.clone(),
+            call,
             caller: None,
             kind: kind.unwrap_or(Kind::Tool),
             pieces: None,
         };
-        said.calls.insert(call.id.unwrap_or_default(), known);
+        said.calls.insert(call_id.to_owned(), known);
         Ok(())
     }
 
@@ -175,14 +182,14 @@ impl<'s> Reader<'s> {
             });
             return Ok(());
         }
-        let index = self.execution(block, output.clone(), agent, call_id, known);
+        let index = self.execution(block, output.clone(), agent, known);
         if let Some(delta) = delta {
             known.pieces = Some((index, vec![Delta { seq: seq(), value: delta }]));
         }
         if known.caller.is_some() {
             let answer = Message {
                 role: Role::Tool,
-                tool_call_id: Some(call_id.to_owned()),
+                tool_call_id: known.call.recorded_id().map(str::to_owned),
                 name: Some(known.call.name.clone()),
                 result: output,
                 ..Message::default()
@@ -199,7 +206,7 @@ impl<'s> Reader<'s> {
         Ok(())
     }
 
-    fn execution(&mut self, block: &At<'_>, output: Option<Value>, agent: usize, call_id: &str, known: &Known) -> usize {
+    fn execution(&mut self, block: &At<'_>, output: Option<Value>, agent: usize, known: &Known) -> usize {
         let metadata = facts::metadata(block.value);
         let id = self.story.id(metadata.get("span_id").and_then(Value::as_str), &block.path);
         let mut operation = Operation {
@@ -220,8 +227,8 @@ impl<'s> Reader<'s> {
         if matches!(known.kind, Kind::Tool | Kind::Handoff) {
             let tool: &mut ToolUse = operation.tool.get_or_insert_default();
             tool.name = Some(known.call.name.clone());
-            let recorded = metadata.get("call_id").and_then(Value::as_str).unwrap_or(call_id);
-            tool.call_id = (known.caller.is_some() || recorded != id.to_string()).then(|| recorded.to_owned());
+            let recorded = metadata.get("call_id").and_then(Value::as_str);
+            tool.call_id = recorded.or_else(|| known.call.recorded_id()).map(str::to_owned);
             tool.arguments = known.call.arguments.clone();
             tool.result = result;
         } else {
@@ -285,7 +292,7 @@ impl<'s> Reader<'s> {
         let index = self.story.add(id, agent, operation);
         self.story.times(index, start, end.or(inserted));
         for call in &message.tool_calls {
-            if let Some(known) = call.id.as_ref().and_then(|id| said.calls.get_mut(id)) {
+            if let Some(known) = call.id.as_deref().and_then(|id| said.calls.get_mut(id)) {
                 known.caller = Some(index);
             }
         }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::{Story, exact_times, read_facts, read_operations};
-use crate::operation::{Failure, Operation};
+use crate::formats::back::{Story, exact_times, failure_of, read_facts, read_operations};
+use crate::operation::Operation;
 use crate::span::UnixNanos;
 
 /// Keys that say where a block comes from, not what was done.
@@ -100,12 +100,7 @@ pub(super) fn run(facts: &Value, story: &mut Story) {
     root.metadata.extend(facts);
     root.metadata.extend(about);
     if let Some(failure) = failure {
-        let word = |key: &str| failure.get(key).and_then(Value::as_str).map(str::to_owned);
-        root.failure = Some(Failure {
-            message: word("message"),
-            error_type: word("type"),
-            stacktrace: word("stacktrace"),
-        });
+        root.failure = Some(failure_of(&failure));
     }
 }
 

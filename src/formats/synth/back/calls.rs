@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::messages::EventWords;
 use crate::formats::back::{At, Result};
 use crate::operation::message::Media;
-use crate::operation::{Failure, Message, Operation, Part, Role, ToolCall, ToolDefinition};
+use crate::operation::{Failure, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolDefinition};
 
 /// Takes what a record says into the operation.
 pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut EventWords) -> Result<()> {
@@ -50,7 +50,12 @@ pub(super) fn read(record: &At<'_>, operation: &mut Operation, told: &mut EventW
         told.calls.extend(message.tool_call_id.clone());
     }
     let calls = output.iter().flat_map(|message| &message.tool_calls);
-    told.asked.extend(calls.filter_map(|call| call.id.clone()));
+    for id in calls.filter_map(|call| call.id.as_ref()) {
+        told.asked.insert(id.as_str().to_owned());
+        if id.is_derived() {
+            told.derived_ids.insert(id.as_str().to_owned());
+        }
+    }
     operation.output_messages = (!output.is_empty()).then_some(output);
     operation.finish_reason = record.text_of("finish_reason")?.map(str::to_owned);
     let usage = |key: &str| record.value.pointer(&format!("/usage/{key}")).and_then(Value::as_u64);
@@ -118,7 +123,10 @@ fn chat_call(value: &Value) -> Option<ToolCall> {
     let arguments = function.get("arguments");
     let text = arguments.and_then(Value::as_str);
     Some(ToolCall {
-        id: value.get("id").and_then(Value::as_str).map(str::to_owned),
+        id: value
+            .get("id")
+            .and_then(Value::as_str)
+            .map(|id| ToolCallId::Recorded(id.to_owned())),
         name: function.get("name")?.as_str()?.to_owned(),
         arguments: match text {
             Some(text) => serde_json::from_str(text).ok().or_else(|| Some(text.into())),
@@ -137,9 +145,14 @@ fn call(at: &At<'_>) -> Result<ToolCall> {
         text.as_ref()
             .map(|text| serde_json::from_str(text).unwrap_or_else(|_| text.as_str().into()))
     };
-    let recorded = at.value.pointer("/metadata/recorded_call_id").and_then(Value::as_str);
+    let about = |key: &str| at.value.get("metadata").and_then(|metadata| metadata.get(key));
+    let id = about("recorded_call_id").and_then(Value::as_str).or(at.text_of("call_id")?);
+    let is_derived = about("call_id_derived") == Some(&Value::Bool(true));
     Ok(ToolCall {
-        id: recorded.or(at.text_of("call_id")?).map(str::to_owned),
+        id: id.map(|id| match is_derived {
+            true => ToolCallId::Derived(id.to_owned()),
+            false => ToolCallId::Recorded(id.to_owned()),
+        }),
         name: at.need("name")?.text()?.to_owned(),
         arguments: at.some("arguments").map(|at| at.value.clone()).or_else(read),
         arguments_text: text,

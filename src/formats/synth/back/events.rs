@@ -208,7 +208,7 @@ impl Reader<'_> {
                 let span = span_id.as_deref();
                 operation.tool = Some(Box::new(ToolUse {
                     name: Some(operation.name.clone()),
-                    call_id: recorded.filter(|id| Some(id.as_str()) != span),
+                    call_id: recorded.filter(|id| Some(id.as_str()) != span && !self.told.derived_ids.contains(id)),
                     arguments,
                     result,
                     ..ToolUse::default()

@@ -26,6 +26,7 @@ struct ReadMessage {
     /// A payload wins over a text.
     value: Value,
     call_id: Option<String>,
+    id_is_derived: bool,
     at: Option<UnixNanos>,
     place: String,
 }
@@ -45,6 +46,8 @@ pub(super) struct EventWords {
     pub(super) calls: HashSet<String>,
     /// Calls that a model asked for; an event may tell of their results.
     pub(super) asked: HashSet<String>,
+    /// The ids of those calls that no span had.
+    pub(super) derived_ids: HashSet<String>,
 }
 
 impl Messages {
@@ -74,6 +77,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Messages> {
             speaker,
             value: content(&message)?,
             call_id: metadata.get("call_id").and_then(Value::as_str).map(str::to_owned),
+            id_is_derived: metadata.get("call_id_derived") == Some(&Value::Bool(true)),
             at: event_time(&message)?,
             place: message.path.clone(),
         };
@@ -138,7 +142,7 @@ pub(super) fn untold(messages: &Messages, event_words: &EventWords, story: &mut 
                 let arguments = message.value.get("arguments").or_else(|| message.value.get("input"));
                 operation.tool = Some(Box::new(ToolUse {
                     name: Some(operation.name.clone()),
-                    call_id: message.call_id.clone(),
+                    call_id: message.call_id.clone().filter(|_| !message.id_is_derived),
                     arguments: arguments.or(Some(&message.value)).cloned(),
                     result: result.map(|result| result.value.clone()),
                     ..ToolUse::default()

@@ -1,0 +1,34 @@
+//! One spelling for the providers of models, by the table of `semconv/providers.yaml`.
+
+#[rustfmt::skip]
+mod table;
+
+use table::{NONE, SPELLINGS, WITH_API};
+
+/// A provider's name: lower case, one spelling; `None` for a word that names no provider.
+pub(super) fn name(word: &str) -> Option<String> {
+    let word = word.trim().to_ascii_lowercase();
+    if NONE.contains(&word.as_str()) {
+        return None;
+    }
+    let spelling = SPELLINGS.iter().find(|(other, _)| *other == word);
+    if let Some((_, provider)) = spelling {
+        return Some((*provider).to_owned());
+    }
+    // `openai.chat`, `openai.responses`, `anthropic.messages`: the provider and the API it offers.
+    let head = word.split('.').next().filter(|head| WITH_API.contains(head));
+    Some(head.unwrap_or(&word).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_has_one_name() {
+        assert_eq!(name("openai.chat").as_deref(), Some("openai"));
+        assert_eq!(name(" Azure_OpenAI").as_deref(), Some("azure.openai"));
+        assert_eq!(name("acme.models").as_deref(), Some("acme.models"));
+        assert_eq!((name("LangChain"), name(" ")), (None, None));
+    }
+}
