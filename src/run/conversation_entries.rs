@@ -211,6 +211,7 @@ fn place(tools: Vec<StepId>, steps: &DraftSteps, entries: &mut Vec<Entry>) {
     }
     tools.sort_by_key(|(_, step, span)| (step.started_at, *span));
     let mut rest = std::mem::take(entries).into_iter();
+    entries.reserve(rest.len() + 2 * tools.len());
     let mut attempts: HashMap<ToolCallId, usize> = HashMap::default();
     for (id, step, span_id) in tools {
         // A tool may begin before the answer that asks for it has ended.

@@ -21,7 +21,13 @@ pub(super) fn sort(steps: DraftSteps) -> DraftSteps {
     }
     let moved = |id: Option<StepId>| id.and_then(|id| new_ids.known(id));
     let mut slots: IdVec<StepId, Option<Step>> = steps.list.into_iter().map(Some).collect();
-    let mut list: IdVec<StepId, Step> = old.iter().filter_map(|id| slots.get_mut(*id).and_then(Option::take)).collect();
+    // A step is large: with its capacity known, the list is not copied as it grows.
+    let mut list: IdVec<StepId, Step> = IdVec::with_capacity(old.len());
+    for id in old.iter() {
+        if let Some(step) = slots.get_mut(*id).and_then(Option::take) {
+            let _ = list.push(step);
+        }
+    }
     for step in &mut list {
         step.parent = moved(step.parent);
         step.dispatched_by = moved(step.dispatched_by);

@@ -265,6 +265,9 @@ pub(super) fn realigned(messages: &[Message]) -> HashMap<usize, String> {
             .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|char| char.is_ascii_digit()))
     };
     let mut settle = |calls: &[(&str, &str)], answers: &mut Vec<(usize, &Message)>| {
+        if answers.is_empty() {
+            return;
+        }
         let ids: HashSet<&str> = calls.iter().map(|(_, id)| *id).collect();
         let fitting = answers
             .iter()
