@@ -168,6 +168,9 @@ fn convert_writes_files_losses_and_names_traces_without_agent_work() {
             .iter()
             .any(|loss| loss["kind"] == "no_agent_work" && loss["trace_id"] == "0102030405060708090a0b0c0d0e0f10")
     );
+    let output = with_input(&["convert", "--to", "contextforge", "--losses", "-", "-"], plain);
+    assert_eq!((code(&output), stdout(&output).as_str()), (0, ""));
+    assert!(stderr(&output).contains(r#""kind":"no_agent_work""#), "{}", stderr(&output));
 }
 
 #[test]

@@ -29,7 +29,8 @@ pub(super) struct Target {
     /// Write each document, indented, to a file in this directory instead of standard output.
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Write to this file what the documents cannot hold and which problems the data has, one JSON object per line.
+    /// Write to this file what the documents cannot hold and which problems the data has, one JSON object per line. `-` is
+    /// standard error.
     #[arg(long, value_name = "FILE")]
     losses: Option<PathBuf>,
     /// Set an option of the format, for example `openreward.subagents=inline`. Repeatable; `spanbridge formats` lists them
@@ -63,8 +64,9 @@ impl Target {
         }
         let losses = match self.losses {
             None => None,
+            Some(path) if path.as_os_str() == "-" => Some((path, LossesOutput::StandardError(io::stderr()))),
             Some(path) => match fs::File::create(&path) {
-                Ok(file) => Some((path, io::BufWriter::new(file))),
+                Ok(file) => Some((path, LossesOutput::File(io::BufWriter::new(file)))),
                 Err(source) => return Err(Failure::Write { path, source }),
             },
         };
@@ -80,6 +82,29 @@ impl Target {
     }
 }
 
+/// Where `--losses` goes.
+#[derive(Debug)]
+enum LossesOutput {
+    File(io::BufWriter<fs::File>),
+    StandardError(io::Stderr),
+}
+
+impl io::Write for LossesOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.write(bytes),
+            Self::StandardError(stderr) => stderr.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::File(file) => file.flush(),
+            Self::StandardError(stderr) => stderr.flush(),
+        }
+    }
+}
+
 /// Writes documents and losses as the flags say.
 #[derive(Debug)]
 pub(super) struct DocumentWriter {
@@ -87,7 +112,7 @@ pub(super) struct DocumentWriter {
     options: Options,
     set: Option<DataSet>,
     output: Option<PathBuf>,
-    losses: Option<(PathBuf, io::BufWriter<fs::File>)>,
+    losses: Option<(PathBuf, LossesOutput)>,
     pub(super) written: usize,
 }
 
@@ -226,7 +251,7 @@ impl DocumentWriter {
 
     pub(super) fn note_loss(&mut self, line: impl FnOnce() -> serde_json::Value) -> Result<(), Failure> {
         let Some((path, file)) = &mut self.losses else { return Ok(()) };
-        writeln!(file, "{}", line()).map_err(|source| Failure::Write {
+        file.write_all(format!("{}\n", line()).as_bytes()).map_err(|source| Failure::Write {
             path: path.clone(),
             source,
         })
