@@ -14,6 +14,7 @@ use super::destination::Destination;
 use super::export::{Accepted, Class, Exporter, Failure};
 use super::order;
 use super::payload::Payload;
+use super::progress;
 use crate::span::Signal;
 use crate::store::now;
 
@@ -23,6 +24,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const SUSPICIOUS: u32 = 5;
 /// How often to look for orders while waiting.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often the failure of a destination is written for `spanbridge forward status`: another one, and the same one.
+const NOTE_OTHER: Duration = Duration::from_secs(2);
+const NOTE_SAME: Duration = Duration::from_secs(10);
 /// How long a request that is under way when the bridge ends may take to be answered.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
 /// The longest pause that a destination may ask for.
@@ -40,15 +44,17 @@ pub(super) struct Delivery {
     mode: DeliveryMode,
     /// What it was told once that it does not take.
     told_unsupported: Vec<Signal>,
+    /// The failure that the progress file has, and when it was written there.
+    noted: Option<(Instant, String)>,
 }
 
 /// What a delivery is for.
 #[derive(Debug)]
 pub(super) enum DeliveryMode {
-    /// What is stored is sent on, however long that takes. Orders for the destination are left in this folder.
+    /// What is stored is sent on, however long that takes.
     Forward {
-        /// The folder.
-        orders: PathBuf,
+        /// Where orders for the destination are left, and how far it is.
+        folder: PathBuf,
     },
     /// Somebody waits for files to be sent.
     SendFiles,
@@ -90,6 +96,7 @@ impl Delivery {
             accepted: false,
             mode,
             told_unsupported: Vec::new(),
+            noted: None,
         }
     }
 
@@ -234,6 +241,22 @@ impl Delivery {
         }
     }
 
+    /// Writes why the destination fails into its progress file: it may fail for days, and nothing else is written meanwhile.
+    fn note(&mut self, reason: &str) {
+        let DeliveryMode::Forward { folder } = &self.mode else { return };
+        let is_noted = self.noted.as_ref().is_some_and(|(at, noted)| {
+            let time = if noted == reason { NOTE_SAME } else { NOTE_OTHER };
+            at.elapsed() < time
+        });
+        if is_noted {
+            return;
+        }
+        self.noted = Some((Instant::now(), reason.to_owned()));
+        if let Err(error) = progress::note_failure(folder, &self.destination.name, reason, now()) {
+            tracing::warn!(destination = self.destination.name, %error, "cannot write how the destination does");
+        }
+    }
+
     async fn pause(&mut self, failure: &Failure, tries: u32) -> Result<(), Interrupted> {
         self.counts.retries.fetch_add(1, Ordering::Relaxed);
         let pause = pause(tries, self.destination.max_backoff, failure.retry_after);
@@ -245,13 +268,14 @@ impl Delivery {
                 "the destination does not accept requests; they are retried until it does"
             );
         }
+        self.note(&failure.reason);
         let until = Instant::now() + pause;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());
             }
-            if let DeliveryMode::Forward { orders: folder } = &self.mode
+            if let DeliveryMode::Forward { folder } = &self.mode
                 && order::waiting(folder, &self.destination.name).is_some()
             {
                 return Err(Interrupted::Ordered);

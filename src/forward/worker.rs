@@ -89,7 +89,7 @@ impl Worker {
                 exporter,
                 Arc::clone(&counts),
                 stop.clone(),
-                DeliveryMode::Forward { orders: folder.clone() },
+                DeliveryMode::Forward { folder: folder.clone() },
             ),
             prepare: Arc::new(Prepare::new(&destination, registry)),
             store: Arc::clone(store),

@@ -145,6 +145,23 @@ async fn the_doctor_asks_each_destination() {
     })
     .await;
     let output = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_tells_of_a_failing_destination_while_the_server_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let sink = Sink::start(|_| Answer::status(401)).await;
+    let bridge = Bridge::start(directory.path(), &[to(&sink.url())]).await;
+    bridge.send_spans(&spans(0, 0..3)).await;
+    until("the failure is told", || async {
+        let told = forward(directory.path(), &["status", "--json"]);
+        let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+        told["last_error"].as_str().is_some_and(|error| error.starts_with("401"))
+            && told["sent_spans"] == 0
+            && told["updated_unix_nano"].as_u64() > Some(0)
+    })
+    .await;
+    bridge.stop().await;
+}
+
         .args(["doctor", "--only", "forward", "--json", "--data-dir"])
         .arg(directory.path())
         .args([
