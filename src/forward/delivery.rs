@@ -51,7 +51,8 @@ pub(super) struct Delivery {
 /// What a delivery is for.
 #[derive(Debug)]
 pub(super) enum DeliveryMode {
-    /// What is stored is sent on, however long that takes.
+    /// What is stored is sent on, however long that takes: the log keeps it meanwhile, and somebody may mend what is wrong
+    /// with the destination.
     Forward {
         /// Where orders for the destination are left, and how far it is.
         folder: PathBuf,
@@ -67,8 +68,8 @@ pub(super) enum Interrupted {
     Stopped,
     /// An order waits that may make it needless.
     Ordered,
-    /// The scheme of the URL is wrong, and somebody waits who can correct it.
-    WrongScheme(String),
+    /// Nothing can be sent until somebody mends what is wrong, and somebody waits who can.
+    Refused(String),
 }
 
 /// What is done after a failure.
@@ -207,12 +208,14 @@ impl Delivery {
     async fn next(&mut self, failure: &Failure, payload: &Payload, tries: u32) -> Result<Next, Interrupted> {
         let single = payload.is_single();
         Ok(match failure.class {
-            Class::WrongScheme if matches!(self.mode, DeliveryMode::SendFiles) => {
-                return Err(Interrupted::WrongScheme(failure.reason.clone()));
-            }
-            Class::Overloaded | Class::Refused | Class::WrongScheme => Next::Wait,
             Class::Unsupported if payload.signal != Signal::Traces => Next::Leave,
-            Class::Unsupported => Next::Wait,
+            // The specification says not to send these again. Forwarding does, on purpose: nothing is lost while it waits, and
+            // a token or a URL can be corrected. Whoever sends files is told at once.
+            Class::Refused | Class::WrongScheme | Class::Unsupported => match self.mode {
+                DeliveryMode::SendFiles => return Err(Interrupted::Refused(failure.reason.clone())),
+                DeliveryMode::Forward { .. } => Next::Wait,
+            },
+            Class::Overloaded => Next::Wait,
             Class::Exhausted if tries <= self.destination.exhausted_retries => Next::Wait,
             Class::Exhausted | Class::Request if !single || self.accepted => Next::Divide,
             Class::Exhausted | Class::Request if tries <= 1 => match self.takes_others(payload.signal).await? {

@@ -321,7 +321,7 @@ impl From<Interrupted> for Ended {
         match interrupted {
             Interrupted::Stopped => Self::Stopped,
             Interrupted::Ordered => Self::Ordered,
-            Interrupted::WrongScheme(reason) => Self::Failed(ForwardError::WrongScheme { reason }),
+            Interrupted::Refused(reason) => Self::Failed(ForwardError::Refused { reason }),
         }
     }
 }

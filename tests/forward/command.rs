@@ -128,6 +128,16 @@ async fn files_are_sent_without_a_server() {
         "{said}"
     );
 
+    for (status, advice) in [(401, "--header"), (403, "--header"), (404, "correct the URL")] {
+        let closed = Sink::start(move |_| Answer::status(status)).await;
+        let (code, said) = send(&closed.url(), &file, &[]);
+        assert!(
+            code == Some(1) && said.contains(advice) && said.contains(&status.to_string()),
+            "{said}"
+        );
+        assert_eq!(closed.came().len(), 1, "{status} is not retried");
+    }
+
     let silent = Sink::start(|_| Answer::Never).await;
     let (code, said) = send(&silent.url(), &file, &[]);
     assert!(code == Some(1) && said.contains("nothing was accepted for 2 s"), "{said}");
@@ -135,16 +145,6 @@ async fn files_are_sent_without_a_server() {
     assert!(code == Some(2) && !said.contains("destination holds secret"), "{said}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn the_doctor_asks_each_destination() {
-    let directory = tempfile::tempdir().unwrap();
-    let (up, closed) = (Sink::start(|_| Answer::ok()).await, Sink::start(|_| Answer::status(401)).await);
-    let spans_only = Sink::start(|came| match came.path.as_str() {
-        "/v1/logs" => Answer::status(404),
-        _ => Answer::ok(),
-    })
-    .await;
-    let output = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
 #[tokio::test(flavor = "multi_thread")]
 async fn the_command_tells_of_a_failing_destination_while_the_server_runs() {
     let directory = tempfile::tempdir().unwrap();
@@ -162,6 +162,16 @@ async fn the_command_tells_of_a_failing_destination_while_the_server_runs() {
     bridge.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn the_doctor_asks_each_destination() {
+    let directory = tempfile::tempdir().unwrap();
+    let (up, closed) = (Sink::start(|_| Answer::ok()).await, Sink::start(|_| Answer::status(401)).await);
+    let spans_only = Sink::start(|came| match came.path.as_str() {
+        "/v1/logs" => Answer::status(404),
+        _ => Answer::ok(),
+    })
+    .await;
+    let output = Command::new(env!("CARGO_BIN_EXE_spanbridge"))
         .args(["doctor", "--only", "forward", "--json", "--data-dir"])
         .arg(directory.path())
         .args([
