@@ -44,6 +44,8 @@ pub(super) struct Delivery {
     mode: DeliveryMode,
     /// What it was told once that it does not take.
     told_unsupported: Vec<Signal>,
+    /// Whether it was told that answers cannot be read.
+    told_unreadable: bool,
     /// The failure that the progress file has, and when it was written there.
     noted: Option<(Instant, String)>,
 }
@@ -97,6 +99,7 @@ impl Delivery {
             accepted: false,
             mode,
             told_unsupported: Vec::new(),
+            told_unreadable: false,
             noted: None,
         }
     }
@@ -139,6 +142,15 @@ impl Delivery {
             match self.answer(payload.signal, message.clone()).await? {
                 Ok(answer) => {
                     self.is_up();
+                    if let Some(fault) = &answer.unreadable
+                        && !std::mem::replace(&mut self.told_unreadable, true)
+                    {
+                        tracing::warn!(
+                            destination = self.destination.name,
+                            fault,
+                            "the destination accepts requests, but its answers are no export responses; check the URL"
+                        );
+                    }
                     let rejected = answer.rejected.min(items);
                     self.counts.sent.add(payload.signal, items - rejected);
                     if rejected > 0 {
@@ -292,14 +304,14 @@ impl Delivery {
     }
 }
 
-/// Exponential with jitter, at least what the destination asks for.
+/// Exponential with jitter, at least what the destination asks for: `Retry-After: 0` or a past date are no reason to hurry.
 fn pause(tries: u32, longest: Duration, hint: Option<Duration>) -> Duration {
     let doubled = FIRST_PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(longest);
     let random = getrandom::u32().unwrap_or_default();
     let jitter = 0.5 + f64::from(random) / f64::from(u32::MAX) / 2.0;
     let own = doubled.mul_f64(jitter);
     match hint.map(|hint| hint.min(LONGEST_HINT)) {
-        Some(hint) => hint + own.min(FIRST_PAUSE).mul_f64(jitter),
+        Some(hint) => own.max(hint + own.min(FIRST_PAUSE).mul_f64(jitter)),
         None => own,
     }
 }
@@ -319,5 +331,11 @@ mod tests {
         let hint = Duration::from_secs(7);
         assert!(pause(1, longest, Some(hint)) >= hint);
         assert!(pause(1, longest, Some(Duration::from_secs(1 << 40))) <= LONGEST_HINT + FIRST_PAUSE);
+        for hint in [Duration::ZERO, Duration::from_secs(1)] {
+            assert!(
+                pause(10, longest, Some(hint)) >= longest / 2,
+                "a short hint does not end the doubling"
+            );
+        }
     }
 }
