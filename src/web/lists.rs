@@ -25,7 +25,7 @@ const MEMORY: usize = 8 << 20;
 fn number(name: &str, value: &str) -> Result<u64, Problem> {
     value
         .parse::<u64>()
-        .map_err(|_| Problem::invalid(format!("{name}={value} is not a number")))
+        .map_err(|_| Problem::invalid(format!("{name}={value} is not a whole number of 0 or more")))
 }
 
 fn limit(value: &str) -> Result<usize, Problem> {

@@ -89,7 +89,7 @@ impl Wanted {
             let time = || {
                 value
                     .parse()
-                    .map_err(|_| Problem::invalid(format!("{name}={value} is not a number")))
+                    .map_err(|_| Problem::invalid(format!("{name}={value} is not a whole number of 0 or more")))
             };
             match (name.as_str(), value.as_str()) {
                 ("documents", "array") => wanted.sequence = Sequence::Array,
