@@ -218,6 +218,27 @@ fn an_unreadable_input_is_named_and_the_others_are_still_written() {
         let said = stderr(&output);
         assert!(said.contains(&file) && said.contains(words), "{said}");
     }
+    // Bytes that are not UTF-8 are not replaced.
+    let marked = [
+        b"\xef\xbb\xbf ".as_slice(),
+        br#"[{"role":"user","content":"a "#,
+        b"\xff",
+        br#" b"}]"#,
+    ]
+    .concat();
+    let (plain, marked) = (write("plain.json", &marked[4..]), write("marked.json", &marked));
+    for (command, file, offset) in [
+        (&["convert", "--to", "messages"][..], &plain, 29),
+        (&["convert", "--to", "messages"], &marked, 33),
+        (&["convert", "--to", "messages", "--from", "invariant"], &marked, 33),
+        (&["check", "--format", "invariant"], &plain, 29),
+        (&["check", "--format", "invariant"], &marked, 33),
+    ] {
+        let output = spanbridge(&[command, &[file.as_str()]].concat());
+        assert_eq!((code(&output), stdout(&output).as_str()), (1, ""), "{command:?}");
+        let words = format!("byte {offset}: not UTF-8");
+        assert!(stderr(&output).contains(&words), "{}", stderr(&output));
+    }
     // A broken line costs that line only.
     let compact: Value = serde_json::from_slice(&fs::read(path.with_extension("json")).expect("reads")).expect("JSON");
     let lines = write("lines.json", format!("{{\"resourceSpans\": oops\n{compact}\n").as_bytes());

@@ -56,11 +56,11 @@ impl Check {
         for path in &self.files {
             let (file, bytes) = read_plain(path, self.max_bytes);
             let checked = bytes.and_then(|bytes| {
-                let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-                let text = std::str::from_utf8(text).map_err(|source| Problem::Text {
+                let text = std::str::from_utf8(&bytes).map_err(|source| Problem::Text {
                     file: file.clone(),
                     offset: source.valid_up_to(),
                 })?;
+                let text = text.strip_prefix('\u{feff}').unwrap_or(text);
                 formats::check(self.format, text, &options).map_err(|source| Problem::Document {
                     file: file.clone(),
                     source,

@@ -53,6 +53,29 @@ pub(super) fn meaning(words: &str) -> Option<&'static str> {
     meaning.filter(|_| is_tls).map(|(_, meaning)| *meaning)
 }
 
+/// What the answers of a destination that refuses everything mean for whoever sends, by how they begin.
+const REFUSALS: &[(&str, &str)] = &[
+    ("401", NO_CREDENTIALS),
+    ("UNAUTHENTICATED", NO_CREDENTIALS),
+    ("403", NO_RIGHT),
+    ("PERMISSION_DENIED", NO_RIGHT),
+    ("404", NO_RECEIVER),
+    ("405", NO_RECEIVER),
+    ("NOT_FOUND", NO_RECEIVER),
+    ("UNIMPLEMENTED", NO_RECEIVER),
+];
+const NO_CREDENTIALS: &str = "the destination requires credentials; pass them with --header, such as 'authorization=Bearer ${env:TOKEN}'";
+const NO_RIGHT: &str = "the destination does not let these credentials write; pass others with --header";
+const NO_RECEIVER: &str = "there is no OTLP receiver at this address; correct the URL in --to, or set --protocol";
+
+/// The same for what a destination answered.
+pub(super) fn refusal_explained(words: String) -> String {
+    match REFUSALS.iter().find(|(answer, _)| words.starts_with(answer)) {
+        Some((_, meaning)) => format!("{meaning} ({words})"),
+        None => explained(words),
+    }
+}
+
 /// The words with their meaning in front.
 pub(super) fn explained(words: String) -> String {
     match meaning(&words) {

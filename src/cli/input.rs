@@ -202,24 +202,37 @@ impl Batch<'_> {
 
     fn add_plain(&mut self, file: &str, path: &Path, bytes: &[u8]) {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+        let skipped = bytes.len() - text.len();
         if let From::Documents(format) = self.from {
-            self.add_documents(file, path, text, Some(format));
+            self.add_documents(file, path, (text, skipped), Some(format));
         } else if text.is_empty() {
             // An empty export request is a lawful one.
             self.notes.push(format!("{file}: empty"));
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
             self.add_protobuf(file, bytes);
-        } else if formats::is_document(text) {
-            self.add_documents(file, path, text, None);
-        } else if text.len() == bytes.len() || otlp::signal::guess(bytes).is_none() {
-            self.add_json(file, text, bytes.len() - text.len());
+        } else if formats::is_document(String::from_utf8_lossy(text).as_bytes()) {
+            // Also one that is not UTF-8: it is refused for that, not for being no OTLP/JSON.
+            self.add_documents(file, path, (text, skipped), None);
+        } else if skipped == 0 || otlp::signal::guess(bytes).is_none() {
+            self.add_json(file, text, skipped);
         } else {
             // The tag of an export request's first field is a line feed in ASCII, and its length may be a brace.
             self.add_protobuf(file, bytes);
         }
     }
 
-    fn add_documents(&mut self, file: &str, path: &Path, text: &[u8], format: Option<&AnyFormat>) {
+    /// `skipped`: bytes of the file before the text.
+    fn add_documents(&mut self, file: &str, path: &Path, (text, skipped): (&[u8], usize), format: Option<&AnyFormat>) {
+        let text = match std::str::from_utf8(text) {
+            Ok(text) => text,
+            Err(source) => {
+                self.problems.push(Problem::Text {
+                    file: file.to_owned(),
+                    offset: skipped + source.valid_up_to(),
+                });
+                return;
+            }
+        };
         let limit = self.limit;
         let folder = path.parent().filter(|_| path.as_os_str() != "-");
         let mut named = |name: &str| {
@@ -228,7 +241,7 @@ impl Batch<'_> {
         };
         let (mut spans, mut notes) = (Vec::new(), Vec::new());
         let rows = &mut self.rows;
-        let read = formats::disassemble_each(format, &String::from_utf8_lossy(text), &mut named, &mut |format, read| match rows {
+        let read = formats::disassemble_each(format, text, &mut named, &mut |format, read| match rows {
             Some(rows) if format == ROWS => rows(path, read),
             _ => {
                 spans.extend(read.spans);

@@ -9,7 +9,7 @@ use clap::Args;
 use serde::de::DeserializeOwned;
 use tokio::sync::watch;
 
-use super::explain::explained;
+use super::explain::refusal_explained;
 use super::failure::{Failure, exit_status};
 use super::input::Files;
 use super::out;
@@ -136,7 +136,7 @@ impl Send {
             ));
         }
         if let Some(reason) = &outcome.gave_up {
-            out::note(&format!("the rest was not sent: {}", explained(reason.clone())));
+            out::note(&format!("the rest was not sent: {}", refusal_explained(reason.clone())));
         }
         Ok(exit_status(clean && outcome.refused.is_empty() && outcome.gave_up.is_none()))
     }

@@ -55,6 +55,12 @@ impl PerSignal {
         count.fetch_add(items, Ordering::Relaxed);
     }
 
+    fn add_all(&self, other: &Self) {
+        for (count, more) in self.0.iter().zip(other.now()) {
+            count.fetch_add(more, Ordering::Relaxed);
+        }
+    }
+
     fn now(&self) -> [u64; 3] {
         self.0.each_ref().map(|count| count.load(Ordering::Relaxed))
     }
@@ -102,6 +108,15 @@ impl Counts {
         let news = std::mem::discriminant(&state.health) != std::mem::discriminant(&health);
         state.health = health;
         news
+    }
+
+    /// Adds what was not sent of a batch that is done. Not before: a batch that an order interrupts is prepared again.
+    pub(super) fn add_unsent(&self, batch: &Self) {
+        self.not_chosen.add_all(&batch.not_chosen);
+        self.failed.add_all(&batch.failed);
+        for (count, more) in [(&self.held, &batch.held), (&self.left_out, &batch.left_out)] {
+            count.fetch_add(more.load(Ordering::Relaxed), Ordering::Relaxed);
+        }
     }
 
     /// How the destination does.

@@ -14,6 +14,7 @@ use super::destination::Destination;
 use super::export::{Accepted, Class, Exporter, Failure};
 use super::order;
 use super::payload::Payload;
+use super::progress;
 use crate::span::Signal;
 use crate::store::now;
 
@@ -23,6 +24,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const SUSPICIOUS: u32 = 5;
 /// How often to look for orders while waiting.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often the failure of a destination is written for `spanbridge forward status`: another one, and the same one.
+const NOTE_OTHER: Duration = Duration::from_secs(2);
+const NOTE_SAME: Duration = Duration::from_secs(10);
 /// How long a request that is under way when the bridge ends may take to be answered.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
 /// The longest pause that a destination may ask for.
@@ -40,15 +44,20 @@ pub(super) struct Delivery {
     mode: DeliveryMode,
     /// What it was told once that it does not take.
     told_unsupported: Vec<Signal>,
+    /// Whether it was told that answers cannot be read.
+    told_unreadable: bool,
+    /// The failure that the progress file has, and when it was written there.
+    noted: Option<(Instant, String)>,
 }
 
 /// What a delivery is for.
 #[derive(Debug)]
 pub(super) enum DeliveryMode {
-    /// What is stored is sent on, however long that takes. Orders for the destination are left in this folder.
+    /// What is stored is sent on, however long that takes: the log keeps it meanwhile, and somebody may mend what is wrong
+    /// with the destination.
     Forward {
-        /// The folder.
-        orders: PathBuf,
+        /// Where orders for the destination are left, and how far it is.
+        folder: PathBuf,
     },
     /// Somebody waits for files to be sent.
     SendFiles,
@@ -61,8 +70,8 @@ pub(super) enum Interrupted {
     Stopped,
     /// An order waits that may make it needless.
     Ordered,
-    /// The scheme of the URL is wrong, and somebody waits who can correct it.
-    WrongScheme(String),
+    /// Nothing can be sent until somebody mends what is wrong, and somebody waits who can.
+    Refused(String),
 }
 
 /// What is done after a failure.
@@ -90,6 +99,8 @@ impl Delivery {
             accepted: false,
             mode,
             told_unsupported: Vec::new(),
+            told_unreadable: false,
+            noted: None,
         }
     }
 
@@ -131,6 +142,15 @@ impl Delivery {
             match self.answer(payload.signal, message.clone()).await? {
                 Ok(answer) => {
                     self.is_up();
+                    if let Some(fault) = &answer.unreadable
+                        && !std::mem::replace(&mut self.told_unreadable, true)
+                    {
+                        tracing::warn!(
+                            destination = self.destination.name,
+                            fault,
+                            "the destination accepts requests, but its answers are no export responses; check the URL"
+                        );
+                    }
                     let rejected = answer.rejected.min(items);
                     self.counts.sent.add(payload.signal, items - rejected);
                     if rejected > 0 {
@@ -200,12 +220,14 @@ impl Delivery {
     async fn next(&mut self, failure: &Failure, payload: &Payload, tries: u32) -> Result<Next, Interrupted> {
         let single = payload.is_single();
         Ok(match failure.class {
-            Class::WrongScheme if matches!(self.mode, DeliveryMode::SendFiles) => {
-                return Err(Interrupted::WrongScheme(failure.reason.clone()));
-            }
-            Class::Overloaded | Class::Refused | Class::WrongScheme => Next::Wait,
             Class::Unsupported if payload.signal != Signal::Traces => Next::Leave,
-            Class::Unsupported => Next::Wait,
+            // The specification says not to send these again. Forwarding does, on purpose: nothing is lost while it waits, and
+            // a token or a URL can be corrected. Whoever sends files is told at once.
+            Class::Refused | Class::WrongScheme | Class::Unsupported => match self.mode {
+                DeliveryMode::SendFiles => return Err(Interrupted::Refused(failure.reason.clone())),
+                DeliveryMode::Forward { .. } => Next::Wait,
+            },
+            Class::Overloaded => Next::Wait,
             Class::Exhausted if tries <= self.destination.exhausted_retries => Next::Wait,
             Class::Exhausted | Class::Request if !single || self.accepted => Next::Divide,
             Class::Exhausted | Class::Request if tries <= 1 => match self.takes_others(payload.signal).await? {
@@ -234,6 +256,22 @@ impl Delivery {
         }
     }
 
+    /// Writes why the destination fails into its progress file: it may fail for days, and nothing else is written meanwhile.
+    fn note(&mut self, reason: &str) {
+        let DeliveryMode::Forward { folder } = &self.mode else { return };
+        let is_noted = self.noted.as_ref().is_some_and(|(at, noted)| {
+            let time = if noted == reason { NOTE_SAME } else { NOTE_OTHER };
+            at.elapsed() < time
+        });
+        if is_noted {
+            return;
+        }
+        self.noted = Some((Instant::now(), reason.to_owned()));
+        if let Err(error) = progress::note_failure(folder, &self.destination.name, reason, now()) {
+            tracing::warn!(destination = self.destination.name, %error, "cannot write how the destination does");
+        }
+    }
+
     async fn pause(&mut self, failure: &Failure, tries: u32) -> Result<(), Interrupted> {
         self.counts.retries.fetch_add(1, Ordering::Relaxed);
         let pause = pause(tries, self.destination.max_backoff, failure.retry_after);
@@ -245,13 +283,14 @@ impl Delivery {
                 "the destination does not accept requests; they are retried until it does"
             );
         }
+        self.note(&failure.reason);
         let until = Instant::now() + pause;
         loop {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return Ok(());
             }
-            if let DeliveryMode::Forward { orders: folder } = &self.mode
+            if let DeliveryMode::Forward { folder } = &self.mode
                 && order::waiting(folder, &self.destination.name).is_some()
             {
                 return Err(Interrupted::Ordered);
@@ -265,14 +304,14 @@ impl Delivery {
     }
 }
 
-/// Exponential with jitter, at least what the destination asks for.
+/// Exponential with jitter, at least what the destination asks for: `Retry-After: 0` or a past date are no reason to hurry.
 fn pause(tries: u32, longest: Duration, hint: Option<Duration>) -> Duration {
     let doubled = FIRST_PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(16)).min(longest);
     let random = getrandom::u32().unwrap_or_default();
     let jitter = 0.5 + f64::from(random) / f64::from(u32::MAX) / 2.0;
     let own = doubled.mul_f64(jitter);
     match hint.map(|hint| hint.min(LONGEST_HINT)) {
-        Some(hint) => hint + own.min(FIRST_PAUSE).mul_f64(jitter),
+        Some(hint) => own.max(hint + own.min(FIRST_PAUSE).mul_f64(jitter)),
         None => own,
     }
 }
@@ -292,5 +331,11 @@ mod tests {
         let hint = Duration::from_secs(7);
         assert!(pause(1, longest, Some(hint)) >= hint);
         assert!(pause(1, longest, Some(Duration::from_secs(1 << 40))) <= LONGEST_HINT + FIRST_PAUSE);
+        for hint in [Duration::ZERO, Duration::from_secs(1)] {
+            assert!(
+                pause(10, longest, Some(hint)) >= longest / 2,
+                "a short hint does not end the doubling"
+            );
+        }
     }
 }

@@ -156,10 +156,10 @@ pub enum ForwardError {
     /// The store.
     #[error(transparent)]
     Store(#[from] crate::store::Error),
-    /// The URL of a destination says `http://` and its port speaks TLS, or the other way round.
+    /// A destination refuses everything until somebody mends what is wrong.
     #[error("{reason}")]
-    WrongScheme {
-        /// What to write.
+    Refused {
+        /// What it says.
         reason: String,
     },
     /// The threads that send.

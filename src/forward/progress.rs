@@ -97,6 +97,14 @@ pub fn write(folder: &Path, name: &str, progress: &Progress) -> Result<(), Forwa
     replace(&path(folder, name), &bytes)
 }
 
+/// Writes why the last attempt failed; how far the destination is stays as it was written.
+pub(super) fn note_failure(folder: &Path, name: &str, reason: &str, at: u64) -> Result<(), ForwardError> {
+    let mut progress = read(folder, name)?.unwrap_or_default();
+    progress.last_error = Some(reason.to_owned());
+    progress.updated = at;
+    write(folder, name, &progress)
+}
+
 /// Replaces a file as a whole.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> Result<(), ForwardError> {
     let new = path.with_extension("new");

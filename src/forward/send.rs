@@ -34,7 +34,7 @@ pub struct Outcome {
 }
 
 /// Sends spans and log records to a destination as `serve --forward` does. Gives up when no request is accepted for the time `give_up`,
-/// when the scheme of the URL is wrong, and when `stop` says so. `progress` gets the counts after each request.
+/// when the destination refuses everything (the scheme, the path or the token is wrong), and when `stop` says so. `progress` gets the counts after each request.
 ///
 /// # Errors
 ///
@@ -75,7 +75,7 @@ pub async fn send(
                 break;
             }
         };
-        if let Err(Interrupted::WrongScheme(reason)) = delivered {
+        if let Err(Interrupted::Refused(reason)) = delivered {
             gave_up = Some(reason);
             break;
         }

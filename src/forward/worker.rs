@@ -89,7 +89,7 @@ impl Worker {
                 exporter,
                 Arc::clone(&counts),
                 stop.clone(),
-                DeliveryMode::Forward { orders: folder.clone() },
+                DeliveryMode::Forward { folder: folder.clone() },
             ),
             prepare: Arc::new(Prepare::new(&destination, registry)),
             store: Arc::clone(store),
@@ -148,9 +148,11 @@ impl Worker {
         }
         self.note(&batch);
         let next = batch.next;
-        for payload in self.payloads(batch).await? {
+        let (payloads, unsent) = self.payloads(batch).await?;
+        for payload in payloads {
             self.deliver(payload).await?;
         }
+        self.counts.add_unsent(&unsent);
         self.prepare.sent();
         self.move_to(next);
         if self.save_at.is_none_or(|at| Instant::now() >= at) {
@@ -169,11 +171,15 @@ impl Worker {
         blocking(move || store.read_arrivals(from, limits)).await?.map_err(Ended::from)
     }
 
-    async fn payloads(&self, batch: Arrivals) -> Result<Vec<Payload>, Ended> {
-        let (prepare, store, counts) = (Arc::clone(&self.prepare), Arc::clone(&self.store), Arc::clone(&self.counts));
-        blocking(move || prepare.payloads(batch.chunks, &*store, &counts))
-            .await?
-            .map_err(Ended::from)
+    /// The requests of a batch, and the counts of what is in none of them.
+    async fn payloads(&self, batch: Arrivals) -> Result<(Vec<Payload>, Counts), Ended> {
+        let (prepare, store) = (Arc::clone(&self.prepare), Arc::clone(&self.store));
+        blocking(move || {
+            let unsent = Counts::default();
+            let payloads = prepare.payloads(batch.chunks, &*store, &unsent)?;
+            Ok((payloads, unsent))
+        })
+        .await?
     }
 
     async fn deliver(&mut self, payload: Payload) -> Result<(), Ended> {
@@ -321,7 +327,7 @@ impl From<Interrupted> for Ended {
         match interrupted {
             Interrupted::Stopped => Self::Stopped,
             Interrupted::Ordered => Self::Ordered,
-            Interrupted::WrongScheme(reason) => Self::Failed(ForwardError::WrongScheme { reason }),
+            Interrupted::Refused(reason) => Self::Failed(ForwardError::Refused { reason }),
         }
     }
 }

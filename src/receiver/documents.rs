@@ -17,12 +17,24 @@ use super::service::Receiver;
 use crate::redact::Rules;
 use crate::span::Signal;
 
-/// The body of a request. Its memory is released when it is dropped.
+/// The body of a request.
 #[derive(Debug)]
 pub struct Document {
-    /// The text, decompressed.
+    /// The text, decompressed. Its memory, and what reading it takes, is released when the last clone is dropped: work on
+    /// another thread goes on when the client is gone, and has a clone until it ends.
     pub bytes: Bytes,
+}
+
+/// Bytes with what is reserved for them.
+struct Held {
+    bytes: Vec<u8>,
     _reservation: Reservation,
+}
+
+impl AsRef<[u8]> for Held {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 /// Larger documents are processed on another thread, so that small requests do not wait for them.
@@ -47,9 +59,12 @@ impl Document {
         };
         reservation.is_of(bytes.len());
         reservation.grow(json_cost(&bytes)?)?;
-        Ok(Self {
-            bytes: bytes.into(),
+        let held = Held {
+            bytes,
             _reservation: reservation,
+        };
+        Ok(Self {
+            bytes: Bytes::from_owner(held),
         })
     }
 }
@@ -97,7 +112,11 @@ impl Receiver {
         if encoding.is_none() && bytes.len() <= SMALL {
             return Document::of(bytes, None, limit, reservation);
         }
-        let work = tokio::task::spawn_blocking(move || Document::of(bytes, encoding, limit, reservation));
+        let turn = Arc::clone(&self.aside).acquire_owned().await;
+        let work = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            Document::of(bytes, encoding, limit, reservation)
+        });
         work.await.map_err(|_| Rejection::ShuttingDown)?
     }
 
@@ -159,4 +178,25 @@ fn other_type(headers: &HeaderMap) -> Option<String> {
     };
     let mut others = types.filter(|essence| !is_json(essence));
     others.next().map(|essence| essence.chars().take(100).collect())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::super::admission::Budget;
+    use super::*;
+
+    #[test]
+    fn who_works_on_a_document_holds_its_memory() {
+        let budget = Arc::new(Budget::new(1 << 20));
+        let reservation = Reservation::new(&budget).unwrap();
+        let document = Document::of(b"[{}]".to_vec(), None, 1 << 20, reservation).unwrap();
+        let work = document.bytes.clone();
+        let reserved = budget.in_flight();
+        assert!(reserved > 4, "{reserved}");
+        drop(document);
+        assert_eq!(budget.in_flight(), reserved, "the request is gone, the work is not");
+        drop(work);
+        assert_eq!(budget.in_flight(), 0);
+    }
 }

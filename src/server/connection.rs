@@ -148,7 +148,7 @@ struct State {
     in_work: usize,
     /// When the last one began or ended, or a slow reader took something.
     last: Instant,
-    /// When the first byte of a head came.
+    /// When the first byte of a head came; for the first head, when it could come.
     head: Option<Instant>,
     protocol: Protocol,
     /// The other side does not take what we write.
@@ -165,13 +165,14 @@ enum Protocol {
 
 impl Activity {
     fn new(limits: &Connections) -> Self {
+        let now = Instant::now();
         Self {
             header: timeout(limits.header_seconds),
             idle: timeout(limits.idle_seconds),
             state: Mutex::new(State {
                 in_work: 0,
-                last: Instant::now(),
-                head: None,
+                last: now,
+                head: Some(now),
                 protocol: Protocol::Unknown,
                 blocked: false,
             }),
@@ -201,6 +202,7 @@ impl Activity {
             // HTTP/2 begins with PRI, and no method of HTTP/1.1 does.
             let http2 = bytes.starts_with(b"PRI");
             state.protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
+            state.head = None;
         }
         if state.protocol == Protocol::Http1 && state.in_work == 0 && state.head.is_none() && !bytes.is_empty() {
             state.head = Some(Instant::now());

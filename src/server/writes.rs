@@ -57,7 +57,7 @@ pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
 
 async fn store_documents(project: &ProjectServices, format: Option<String>, request: Request) -> Result<Response<Body>, Response<Body>> {
     let document = project.receiver.document(request).await.map_err(|rejection| refuse(&rejection))?;
-    let mut imported = Web::read_documents(format, document.bytes.clone()).await?;
+    let mut imported = project.web.read_documents(format, document.bytes.clone()).await?;
     let total = store(project, &mut imported).await.map_err(|rejection| refuse(&rejection))?;
     Ok(imported.answer(total.stored, total.duplicates))
 }

@@ -53,6 +53,14 @@ pub enum Error {
         /// What the engine says.
         source: Cause,
     },
+    /// The index needs room, and the disk has none.
+    #[error("the index has no room ({doing}) because the disk is full; free some space, then try again")]
+    IndexFull {
+        /// What was tried.
+        doing: &'static str,
+        /// What the engine says.
+        source: Cause,
+    },
     /// A part of the index is damaged; the next start rebuilds it.
     #[error("the index is damaged ({fault}): lists and documents may be incomplete; restart the server to rebuild the index from the log")]
     IndexDamaged {
@@ -104,7 +112,7 @@ impl Error {
     /// Whether the same request may succeed later without anyone's help.
     #[must_use]
     pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Full { .. } | Self::Index { .. } | Self::Closed)
+        matches!(self, Self::Full { .. } | Self::IndexFull { .. } | Self::Index { .. } | Self::Closed)
     }
 }
 

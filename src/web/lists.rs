@@ -10,6 +10,7 @@ use super::reply::{Outcome, Problem};
 use super::request::Asked;
 use super::service::Web;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
+use crate::formats::openreward::histories::Histories;
 use crate::store::{ChunkKind, Error, Filter, Order, SessionCursor, TraceCursor, TraceRow};
 
 /// Lists are this long unless the request says otherwise.
@@ -24,7 +25,7 @@ const MEMORY: usize = 8 << 20;
 fn number(name: &str, value: &str) -> Result<u64, Problem> {
     value
         .parse::<u64>()
-        .map_err(|_| Problem::invalid(format!("{name}={value} is not a number")))
+        .map_err(|_| Problem::invalid(format!("{name}={value} is not a whole number of 0 or more")))
 }
 
 fn limit(value: &str) -> Result<usize, Problem> {
@@ -106,12 +107,15 @@ fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Probl
     let mut refusal = None;
     let small = cost::of_small(row.bytes);
     let mut once = small;
+    let mut histories = Histories::default();
     let summary = listing::computed(&*web.store, &web.vocabulary, &row, &mut |kind, message| {
         let bytes = match small {
             Some(_) if kind != ChunkKind::LooseLogs => once.take().unwrap_or_default(),
             _ => cost::of_chunk(kind, message, Purpose::Document),
         };
-        answer.reserve(bytes).map_err(|refused| {
+        let reserved = answer.reserve(bytes);
+        let blocks = |histories| cost::of_histories(histories, kind, message, Purpose::Document);
+        reserved.and_then(|()| answer.reserve(blocks(&mut histories))).map_err(|refused| {
             refusal = Some(refused);
             Error::Cancelled
         })

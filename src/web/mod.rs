@@ -30,6 +30,7 @@
 //! `ingest`, all others `read`; what they show is the token's project alone.
 
 mod answer;
+mod aside;
 mod blocks;
 mod cost;
 mod delivery;

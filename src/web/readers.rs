@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::aside::Aside;
+
 /// What reading may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadLimits {
@@ -53,6 +55,12 @@ pub struct Readers {
     threads: Arc<Semaphore>,
     bytes: AtomicUsize,
     stopped: AtomicBool,
+    /// Reads documents that are sent to be stored.
+    pub(super) documents: Aside,
+    /// Reads and checks blocks.
+    pub(super) blocks: Aside,
+    /// Answers whether the bridge works, and what it counts.
+    pub(super) states: Aside,
     /// Closed at the end.
     end: Semaphore,
 }
@@ -66,6 +74,9 @@ impl Readers {
             threads: Arc::new(Semaphore::new(limits.at_once.clamp(1, Semaphore::MAX_PERMITS))),
             bytes: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
+            documents: Aside::default(),
+            blocks: Aside::default(),
+            states: Aside::default(),
             end: Semaphore::new(0),
         }
     }

@@ -96,7 +96,7 @@ impl Problem {
     pub(super) fn unready(error: &store::Error) -> Self {
         // Without the path of the data directory: this is answered without a token.
         let message = match error {
-            store::Error::Full { .. } => "the disk is full: free some space".to_owned(),
+            store::Error::Full { .. } | store::Error::IndexFull { .. } => "the disk is full: free some space".to_owned(),
             store::Error::Poisoned { .. } => error.to_string(),
             store::Error::Io { doing, source, .. } => format!("the data directory cannot be used ({doing}): {source}"),
             store::Error::Index { .. } => error.to_string(),

@@ -190,18 +190,20 @@ async fn readyz(OfProject(web): OfProject) -> Response {
         limit: Some(1),
         ..Filter::default()
     };
-    let asked = tokio::task::spawn_blocking(move || web.store.list(&first).and_then(|_| web.store.ready()));
+    let readers = Arc::clone(&web.readers);
+    let asked = readers.states.run(move || web.store.list(&first).and_then(|_| web.store.ready()));
     match asked.await {
-        Ok(Ok(())) => reply("text/plain", "ready\n".to_owned()),
-        Ok(Err(error)) => Problem::unready(&error).reply(),
-        Err(_) => Problem::internal("the response could not be made").reply(),
+        Some(Ok(())) => reply("text/plain", "ready\n".to_owned()),
+        Some(Err(error)) => Problem::unready(&error).reply(),
+        None => Problem::internal("the response could not be made").reply(),
     }
 }
 
 async fn metrics(OfProject(web): OfProject) -> Response {
-    match tokio::task::spawn_blocking(move || (web.metrics)()).await {
-        Ok(text) => reply("text/plain; version=0.0.4", text),
-        Err(_) => Problem::internal("the response could not be made").reply(),
+    let readers = Arc::clone(&web.readers);
+    match readers.states.run(move || (web.metrics)()).await {
+        Some(text) => reply("text/plain; version=0.0.4", text),
+        None => Problem::internal("the response could not be made").reply(),
     }
 }
 

@@ -44,7 +44,7 @@ impl Web {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, vocabulary: Arc<Vocabulary>, organization: &str, metrics: Metrics, readers: Arc<Readers>) -> Self {
         Self {
-            ledger: Arc::new(Ledger::new(Arc::clone(&store), Limits::default())),
+            ledger: Arc::new(Ledger::new(Arc::clone(&store), Limits::default(), Arc::clone(&readers))),
             store,
             vocabulary,
             organization: organization.to_owned(),
@@ -57,7 +57,7 @@ impl Web {
     /// Choices for documents that a request does not make itself.
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
-        let ledger = Ledger::new(Arc::clone(&self.store), Limits::from_options(&options));
+        let ledger = Ledger::new(Arc::clone(&self.store), Limits::from_options(&options), Arc::clone(&self.readers));
         Self {
             options,
             ledger: Arc::new(ledger),

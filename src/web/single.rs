@@ -10,6 +10,7 @@ use super::request::Asked;
 use super::service::Web;
 use super::url::query_pairs;
 use crate::documents;
+use crate::formats::openreward::histories::Histories;
 use crate::formats::{AnyFormat, Options, Sequence};
 use crate::run::Run;
 use crate::span::{TraceId, UnixNanos, json};
@@ -31,11 +32,14 @@ fn no_trace(id: TraceId) -> Problem {
 fn stored(web: &Web, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Answer) -> Result<Option<Stored>, Problem> {
     let mut refusal: Option<Refusal> = None;
     let is_small = cost::of_small(bytes).is_some();
+    let mut histories = Histories::default();
     let read = web.store.read_trace_while(id, &mut |kind, message| {
         // Records that belong to the session are not among the trace's bytes.
         let is_counted = is_small && kind != ChunkKind::LooseLogs;
         let bytes = if is_counted { 0 } else { cost::of_chunk(kind, message, purpose) };
-        answer.reserve(bytes).map_err(|refused| {
+        let reserved = answer.reserve(bytes);
+        let reserved = reserved.and_then(|()| answer.reserve(cost::of_histories(&mut histories, kind, message, purpose)));
+        reserved.map_err(|refused| {
             refusal = Some(refused);
             Error::Cancelled
         })
@@ -85,7 +89,7 @@ impl Wanted {
             let time = || {
                 value
                     .parse()
-                    .map_err(|_| Problem::invalid(format!("{name}={value} is not a number")))
+                    .map_err(|_| Problem::invalid(format!("{name}={value} is not a whole number of 0 or more")))
             };
             match (name.as_str(), value.as_str()) {
                 ("documents", "array") => wanted.sequence = Sequence::Array,

@@ -59,11 +59,11 @@ impl Web {
         }
         let name = Name::of(trace);
         let posted = if body.len() <= SMALL {
-            Posted::read(&body, &name, rules.as_deref())?
+            Posted::read(body, &name, rules.as_deref())?
         } else {
             let name = name.clone();
-            let work = tokio::task::spawn_blocking(move || Posted::read(&body, &name, rules.as_deref()));
-            work.await.map_err(|_| Problem::internal("the body could not be read"))??
+            let work = self.readers.blocks.run(move || Posted::read(body, &name, rules.as_deref()));
+            work.await.ok_or_else(|| Problem::internal("the body could not be read"))??
         };
         let count = posted.len();
         Ok((self.ledger.post(name, posted).await?, count))
@@ -74,9 +74,9 @@ impl Web {
     /// # Errors
     ///
     /// The answer that refuses them.
-    pub async fn read_documents(format: Option<String>, body: bytes::Bytes) -> Result<Imported, Response<Body>> {
-        let work = tokio::task::spawn_blocking(move || import::read(format.as_deref(), &body));
-        let read = work.await.map_err(|_| Problem::internal("the documents could not be read"));
+    pub async fn read_documents(&self, format: Option<String>, body: bytes::Bytes) -> Result<Imported, Response<Body>> {
+        let work = self.readers.documents.run(move || import::read(format.as_deref(), &body));
+        let read = work.await.ok_or_else(|| Problem::internal("the documents could not be read"));
         read.and_then(|read| read).map_err(|problem| problem.reply())
     }
 }

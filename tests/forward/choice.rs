@@ -139,6 +139,41 @@ async fn what_came_before_is_sent_although_an_order_interrupts() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_chosen_counts_once_when_an_order_interrupts_its_batch() {
+    let directory = tempfile::tempdir().unwrap();
+    let is_up = Arc::new(AtomicBool::new(false));
+    let up = Arc::clone(&is_up);
+    let sink = Sink::start(move |_| match up.load(Ordering::Relaxed) {
+        true => Answer::ok(),
+        false => Answer::status(503),
+    })
+    .await;
+    let choose = ChooseText {
+        services: words(&["agent-*"]),
+        ..ChooseText::default()
+    };
+    let bridge = Bridge::start(directory.path(), &[choosing(&sink.url(), choose)]).await;
+    let mixed = [named(spans(0, 0..2), "agent-a"), named(spans(0, 2..5), "shop")].concat();
+    bridge.send_spans(&mixed).await;
+    until("it is tried", || async { !sink.came().is_empty() }).await;
+    let files = spanbridge::forward::folder(directory.path());
+    for _ in 0..2 {
+        order::give(&files, "sink", Order::Retry).unwrap();
+        until("the order is taken", || async { order::waiting(&files, "sink").is_none() }).await;
+        let tried = sink.came().len();
+        until("it is tried again", || async { sink.came().len() > tried }).await;
+    }
+    is_up.store(true, Ordering::Relaxed);
+    until("it is sent", || async {
+        bridge.metric("otelcol_exporter_sent_spans", "sink").await == 2
+    })
+    .await;
+    until("the others are counted", || async { bridge.metric(NOT_CHOSEN, "sink").await > 0 }).await;
+    assert_eq!(bridge.metric(NOT_CHOSEN, "sink").await, 3);
+    bridge.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn sampling_keeps_traces_that_failed_or_took_long_with_what_came_before() {
     let directory = tempfile::tempdir().unwrap();
     let sink = Sink::start(|_| Answer::ok()).await;

@@ -128,11 +128,38 @@ async fn files_are_sent_without_a_server() {
         "{said}"
     );
 
+    for (status, advice) in [(401, "--header"), (403, "--header"), (404, "correct the URL")] {
+        let closed = Sink::start(move |_| Answer::status(status)).await;
+        let (code, said) = send(&closed.url(), &file, &[]);
+        assert!(
+            code == Some(1) && said.contains(advice) && said.contains(&status.to_string()),
+            "{said}"
+        );
+        assert_eq!(closed.came().len(), 1, "{status} is not retried");
+    }
+
     let silent = Sink::start(|_| Answer::Never).await;
     let (code, said) = send(&silent.url(), &file, &[]);
     assert!(code == Some(1) && said.contains("nothing was accepted for 2 s"), "{said}");
     let (code, said) = send("http://me:secret@127.0.0.1:1", &file, &[]);
     assert!(code == Some(2) && !said.contains("destination holds secret"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_tells_of_a_failing_destination_while_the_server_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let sink = Sink::start(|_| Answer::status(401)).await;
+    let bridge = Bridge::start(directory.path(), &[to(&sink.url())]).await;
+    bridge.send_spans(&spans(0, 0..3)).await;
+    until("the failure is told", || async {
+        let told = forward(directory.path(), &["status", "--json"]);
+        let told: Value = serde_json::from_slice(&told.stdout).unwrap();
+        told["last_error"].as_str().is_some_and(|error| error.starts_with("401"))
+            && told["sent_spans"] == 0
+            && told["updated_unix_nano"].as_u64() > Some(0)
+    })
+    .await;
+    bridge.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

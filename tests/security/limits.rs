@@ -84,6 +84,8 @@ fn a_head_that_does_not_come_is_not_waited_for() {
         }
         begin.elapsed()
     });
+    // It never sends a byte.
+    assert_eq!(to_the_end(connect(bridge.http)), "");
     assert_eq!(to_the_end(slow), "");
     to_the_end(trickle);
     assert!(

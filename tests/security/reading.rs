@@ -10,7 +10,7 @@ use serde_json::Value;
 use spanbridge::otlp::encode;
 use spanbridge::span::{AnyValue, Span, SpanId, UnixNanos};
 
-use crate::serving::{Serving, span, trace_id};
+use crate::serving::{Serving, agent, span, trace_id};
 
 const PROTOBUF: (&str, &str) = ("content-type", "application/x-protobuf");
 const MB: u64 = 1_000_000;
@@ -258,6 +258,56 @@ fn point_4_reading_takes_no_more_memory_than_it_reserved() {
             (_, directory) = bridge.stop();
         }
     }
+}
+
+/// Each model call of a written conversation repeats what was said before it.
+#[test]
+fn point_4_a_long_conversation_of_blocks_is_refused_before_it_becomes_spans() {
+    const BUDGET: u64 = 128_000_000;
+    let config = format!("max_read_bytes = {BUDGET}\n");
+    let bridge = Serving::start(&config);
+    let write = |trace: u8, blocks: usize, text: &str| {
+        let block = |number: usize| {
+            serde_json::json!({
+                "block_type": "MESSAGE", "sub_type": "MESSAGE",
+                "payload": {"role": "assistant", "content": format!("{number} {text}")},
+            })
+        };
+        let body = Value::from((0..blocks).map(block).collect::<Vec<_>>()).to_string();
+        let url = format!(
+            "http://{}/v1/organizations/default/traces/tr_{}/blocks",
+            bridge.api,
+            trace_id(trace)
+        );
+        let request = agent(None, None).post(url).header("content-type", "application/json");
+        assert_eq!(request.send(body).expect("an answer").status(), 201);
+    };
+    write(1, 900, "x");
+    write(2, 250, "x");
+    write(3, 60, &"words ".repeat(700));
+    let (_, directory) = bridge.stop();
+    let bridge = Serving::start_in(directory, &config);
+    let before = bridge.peak();
+    let answer = bridge.get(&format!("/api/v1/traces/{}/openreward", trace_id(1)), None);
+    assert_eq!(answer.status, 413, "{}", answer.text());
+    let grown = bridge.peak() - before;
+    assert!(grown < 64 * MB, "{} MB to refuse it", grown / MB);
+    let list = bridge.get("/api/v1/traces", None).json();
+    let rows = list["traces"].as_array().expect("a list");
+    let status = |trace: u8| {
+        let row = rows.iter().find(|row| row["trace_id"] == trace_id(trace).to_string());
+        row.expect("listed")["status"].clone()
+    };
+    assert_eq!([1, 2, 3].map(status), ["too_large", "ok", "ok"]);
+    for trace in [2, 3] {
+        let answer = bridge.get(&format!("/api/v1/traces/{}/openreward", trace_id(trace)), None);
+        assert_eq!(answer.status, 200, "{}", answer.text());
+    }
+    let grown = bridge.peak() - before;
+    assert!(grown < BUDGET, "{} MB", grown / MB);
+    // As they were written they take no more than other spans.
+    let path = format!("/v1/organizations/default/traces/tr_{}/blocks", trace_id(1));
+    assert_eq!(bridge.get(&path, None).status, 200);
 }
 
 #[test]

@@ -226,7 +226,12 @@ impl Story {
         }
         let unknown = marks.iter().skip(1).filter(|mark| !mark.is_empty()).count();
         if unknown > 0 {
-            let detail = format!("{unknown} operations have no times; the attribute {TIMES_UNKNOWN} marks the times that are stand-ins");
+            let operations = if unknown == 1 {
+                "1 operation has".to_owned()
+            } else {
+                format!("{unknown} operations have")
+            };
+            let detail = format!("{operations} no times; the attribute {TIMES_UNKNOWN} marks the times that are stand-ins");
             self.note("$", NoteKind::TimeUnknown, detail);
         }
     }

@@ -50,6 +50,7 @@
 
 pub mod digest;
 pub mod document;
+pub mod histories;
 pub mod limits;
 pub mod rules;
 pub mod stitch;

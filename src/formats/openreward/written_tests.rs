@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
+use super::super::histories::Histories;
 use super::*;
+use crate::dialect::Registry;
+use crate::run;
 
 fn block(id: &str, sub_type: SubType, parent: Option<&str>, payload: &Value, micros: u64) -> Span {
     let trace = "tr_talk";
@@ -93,4 +96,46 @@ fn a_result_is_not_another_after_a_restart() {
     let span = block("tb_1", SubType::Message, None, &odd, 1);
     let accepted = Facts::of(text_of(&span).unwrap()).unwrap().accepted().unwrap();
     assert_eq!((accepted.seq, accepted.known.call_id), (None, None));
+}
+
+#[test]
+fn what_model_calls_repeat_is_known_from_their_blocks() {
+    let message = |role: &str, text: &str| (SubType::Message, None, json!({"role": role, "content": text}));
+    let think = |text: &str| (SubType::Think, Some("tb_0"), json!({"text": text}));
+    let call = |id: &str| {
+        (
+            SubType::ToolCall,
+            Some("tb_0"),
+            json!({"call_id": id, "name": "find", "arguments": {"a": [1]}}),
+        )
+    };
+    let result = |id: &str, parent| (SubType::ToolResult, Some(parent), json!({"call_id": id, "output": "found"}));
+    let told = [
+        message("user", "one"),
+        think("hm"),
+        message("assistant", "two"),
+        call("c1"),
+        call("c2"),
+        result("c1", "tb_3"),
+        result("c2", "tb_4"),
+        message("assistant", "three"),
+        message("assistant", "four"),
+        message("user", "five"),
+        call("c3"),
+    ];
+    let mut spans = Vec::new();
+    let mut repeated = 0;
+    let mut histories = Histories::default();
+    for (at, (sub_type, parent, payload)) in told.iter().enumerate() {
+        let span = block(&format!("tb_{at}"), *sub_type, *parent, payload, at as u64 + 1);
+        repeated += histories.add(text_of(&span).unwrap()).count;
+        spans.push(span);
+    }
+    let runs = run::from_batch(as_conversations(spans), Vec::new(), &Registry::built_in());
+    let steps = runs.iter().flat_map(|run| &run.steps);
+    let lengths: Vec<usize> = steps
+        .filter_map(|step| step.operation.input_messages.as_ref().map(Vec::len))
+        .collect();
+    assert_eq!(lengths, [1, 4, 5, 7]);
+    assert_eq!(repeated, lengths.iter().sum::<usize>());
 }

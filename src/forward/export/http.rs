@@ -70,7 +70,10 @@ pub(super) fn failure(signal: Signal, status: StatusCode, headers: &HeaderMap, b
         408 | 429 | 502 | 503 | 504 => Class::Overloaded,
         400 | 413 | 422 => Class::Request,
         404 | 405 | 501 if signal != Signal::Traces => Class::Unsupported,
-        508 => Class::Refused,
+        // Not retryable, and no other request will do better.
+        501 | 505 | 508 => Class::Refused,
+        // Not retryable either by the specification, but backends answer 500 while they start or are full. A request that
+        // makes the server fail is found by a probe.
         500..=599 => Class::Server,
         _ => Class::Refused,
     };

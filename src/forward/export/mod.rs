@@ -116,6 +116,7 @@ mod tests {
             (422, Request),
             (429, Overloaded),
             (500, Server),
+            (501, Refused),
             (502, Overloaded),
             (503, Overloaded),
             (504, Overloaded),

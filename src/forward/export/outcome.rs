@@ -10,6 +10,8 @@ pub struct Accepted {
     pub rejected: u64,
     /// What it says; empty if nothing.
     pub message: String,
+    /// Why the answer is no export response, if it is none. The status says that the request was accepted.
+    pub unreadable: Option<String>,
 }
 
 /// What a failed request calls for.

@@ -7,19 +7,33 @@ use prost::Message as _;
 use super::outcome::Accepted;
 use crate::otlp::answers::{ExportResponse, RetryInfo, Status};
 
-/// What an answer in protobuf says; one that is none says nothing.
+/// What an answer in protobuf says.
 pub(super) fn accepted(body: &[u8]) -> Accepted {
-    let partial = ExportResponse::decode(body).ok().and_then(|response| response.partial_success);
-    partial.map_or_else(Accepted::default, |partial| Accepted {
+    let partial = match ExportResponse::decode(body) {
+        Ok(response) => response.partial_success.unwrap_or_default(),
+        Err(error) => return unreadable(&error),
+    };
+    Accepted {
         rejected: u64::try_from(partial.rejected).unwrap_or_default(),
         message: partial.error_message,
-    })
+        unreadable: None,
+    }
+}
+
+fn unreadable(error: &dyn std::error::Error) -> Accepted {
+    Accepted {
+        unreadable: Some(error.to_string()),
+        ..Accepted::default()
+    }
 }
 
 /// What an answer in JSON says.
 pub(super) fn accepted_json(body: &[u8]) -> Accepted {
-    let Ok(value) = serde_json::from_slice::<serde_json::Value>(body) else {
-        return Accepted::default();
+    let value = match serde_json::from_slice::<serde_json::Value>(body) {
+        Ok(value) => value,
+        // Some servers answer with no body.
+        Err(_) if body.is_empty() => return Accepted::default(),
+        Err(error) => return unreadable(&error),
     };
     let partial = value.get("partialSuccess");
     let rejected = partial.and_then(|partial| {
@@ -31,6 +45,7 @@ pub(super) fn accepted_json(body: &[u8]) -> Accepted {
     Accepted {
         rejected: rejected.unwrap_or_default(),
         message: message.unwrap_or_default().to_owned(),
+        unreadable: None,
     }
 }
 
@@ -43,4 +58,20 @@ pub(super) fn retry_delay(status: &Status) -> Option<Duration> {
     let delay = RetryInfo::decode(&*info.value).ok()?.retry_delay.unwrap_or_default();
     let (seconds, nanos) = (u64::try_from(delay.seconds).ok()?, u32::try_from(delay.nanos).ok()?);
     Some(Duration::from_secs(seconds).saturating_add(Duration::from_nanos(nanos.into())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_cannot_be_read_is_accepted_and_told() {
+        for readable in [accepted(b""), accepted(&[0x0a, 0]), accepted_json(b""), accepted_json(b"{}")] {
+            assert_eq!(readable, Accepted::default());
+        }
+        for unreadable in [accepted(b"stored"), accepted_json(b"<html>")] {
+            assert!(unreadable.unreadable.is_some(), "{unreadable:?}");
+            assert_eq!(unreadable.rejected, 0);
+        }
+    }
 }

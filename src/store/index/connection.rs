@@ -14,9 +14,14 @@ use crate::store::log::Position;
 pub const FILE: &str = "index.sqlite";
 
 pub(in crate::store) fn failure(doing: &'static str) -> impl Fn(rusqlite::Error) -> Error {
-    move |source| Error::Index {
-        doing,
-        source: Arc::new(source),
+    move |source| {
+        // Rebuilding the index would not help: it takes the same room.
+        let is_full = source.sqlite_error_code() == Some(ErrorCode::DiskFull);
+        let source = Arc::new(source);
+        match is_full {
+            true => Error::IndexFull { doing, source },
+            false => Error::Index { doing, source },
+        }
     }
 }
 
@@ -125,4 +130,23 @@ pub(in crate::store) fn covered(connection: &Connection) -> Result<Position, Err
             })
         })
         .map_err(failure("read"))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_index_without_room_asks_for_room_and_not_for_a_rebuild() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch("CREATE TABLE t(x); PRAGMA max_page_count = 2;").unwrap();
+        let written = connection
+            .execute_batch("INSERT INTO t VALUES (zeroblob(100000))")
+            .map_err(failure("commit"));
+        let error = written.unwrap_err();
+        let words = error.to_string();
+        assert!(words.contains("free some space") && !words.contains("reindex"), "{words}");
+        assert!(error.is_transient());
+    }
 }

@@ -15,6 +15,7 @@ use crate::otlp::{encode, scan};
 use crate::span::{Signal, Span, TraceId, UnixNanos};
 use crate::store::{self, Chunk, Read, Store, now};
 
+use super::super::readers::Readers;
 use super::super::reply::Problem;
 use super::name::Name;
 use super::post::Posted;
@@ -34,6 +35,7 @@ const LARGE: usize = 64 << 10;
 pub(in crate::web) struct Ledger {
     store: Arc<dyn Store>,
     limits: Limits,
+    readers: Arc<Readers>,
     traces: Mutex<HashMap<TraceId, Arc<Trace>>>,
     /// Blocks in memory.
     blocks: AtomicUsize,
@@ -79,10 +81,11 @@ type Failed = Vec<(Asker, Problem)>;
 const TRIES: usize = 16;
 
 impl Ledger {
-    pub(in crate::web) fn new(store: Arc<dyn Store>, limits: Limits) -> Self {
+    pub(in crate::web) fn new(store: Arc<dyn Store>, limits: Limits, readers: Arc<Readers>) -> Self {
         Self {
             store,
             limits,
+            readers,
             traces: Mutex::default(),
             blocks: AtomicUsize::new(0),
             clock: AtomicU64::new(0),
@@ -181,7 +184,7 @@ impl Ledger {
         let work = move || check(&*store, &limits, trace, known, waiting);
         if aside {
             // A panic: who waits is told so by the answer that never comes.
-            tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(Vec::new()))
+            self.readers.blocks.run(work).await.unwrap_or_else(|| Err(Vec::new()))
         } else {
             work()
         }

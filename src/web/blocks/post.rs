@@ -1,5 +1,6 @@
 //! What a request to write blocks carries.
 
+use bytes::Bytes;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -20,6 +21,8 @@ pub(in crate::web) struct Posted {
     pub(super) as_list: bool,
     /// Bytes of all texts.
     pub(super) bytes: usize,
+    /// Holds the memory that is reserved for all of this, also when the client is gone.
+    _body: Bytes,
 }
 
 impl Posted {
@@ -29,8 +32,8 @@ impl Posted {
     }
 
     /// Reads the body of a request: one block, or a list of blocks.
-    pub(in crate::web) fn read(body: &[u8], trace: &Name, rules: Option<&Rules>) -> Result<Self, Problem> {
-        let text = std::str::from_utf8(body).map_err(|_| Problem::invalid("the body is not UTF-8"))?;
+    pub(in crate::web) fn read(body: Bytes, trace: &Name, rules: Option<&Rules>) -> Result<Self, Problem> {
+        let text = std::str::from_utf8(&body).map_err(|_| Problem::invalid("the body is not UTF-8"))?;
         let as_list = text.trim_start().starts_with('[');
         let no_json = |error: serde_json::Error| Problem::invalid(format!("the body is not JSON: {error}"));
         let texts: Vec<&RawValue> = if as_list {
@@ -60,6 +63,7 @@ impl Posted {
             blocks: blocks.collect::<Result<_, Problem>>()?,
             as_list,
             bytes,
+            _body: body,
         })
     }
 }

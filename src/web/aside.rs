@@ -1,0 +1,70 @@
+//! Work by other threads that goes on when the client is gone.
+
+use std::num::NonZero;
+use std::sync::Arc;
+use std::thread::available_parallelism;
+
+use tokio::sync::Semaphore;
+
+/// Threads for work of one kind. Work that has begun keeps its turn until it ends, also where nobody waits for it any more:
+/// clients that hang up and ask again do not multiply it.
+#[derive(Debug)]
+pub(super) struct Aside(Arc<Semaphore>);
+
+impl Default for Aside {
+    /// At most one thread per processor, so that other work gets its share.
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(available_parallelism().map_or(2, NonZero::get).max(2))))
+    }
+}
+
+impl Aside {
+    /// Waits for a turn and for the work; `None`: it panicked, or the program ends.
+    pub(super) async fn run<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+        let turn = Arc::clone(&self.0).acquire_owned().await.ok()?;
+        let work = move || {
+            let _turn = turn;
+            work()
+        };
+        tokio::task::spawn_blocking(work).await.ok()
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn work_that_nobody_waits_for_keeps_its_turn_until_it_ends() {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let aside = Arc::new(Aside(Arc::new(Semaphore::new(1))));
+            let (begins, begun) = channel();
+            let (end, ends) = channel::<()>();
+            let first = Arc::clone(&aside);
+            let client = tokio::spawn(async move {
+                let work = move || {
+                    begins.send(()).unwrap();
+                    let _ = ends.recv();
+                };
+                first.run(work).await
+            });
+            begun.recv().unwrap();
+            client.abort();
+            assert!(client.await.unwrap_err().is_cancelled());
+            let mut second = std::pin::pin!(aside.run(|| 2));
+            let early = tokio::time::timeout(Duration::from_millis(100), &mut second).await;
+            assert!(early.is_err(), "the first one still works");
+            drop(end);
+            assert_eq!(second.await, Some(2));
+        });
+    }
+}
