@@ -33,6 +33,7 @@ mod order;
 mod recognise;
 pub mod reflex;
 mod registry;
+mod repeated_keys;
 mod rounds;
 mod shape;
 pub mod synth;
