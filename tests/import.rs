@@ -142,7 +142,7 @@ fn a_fault_of_json_is_told_with_its_place() {
     let directory = tempfile::tempdir().expect("a directory");
     let nested = format!("{}1{}", "[".repeat(200), "]".repeat(200));
     for (value, fault) in [
-        ("\"\\ud800\"", "surrogate"),
+        ("\"\\ud800\"", "hex escape"),
         ("1e400", "out of range"),
         (nested.as_str(), "recursion limit"),
     ] {

@@ -22,7 +22,22 @@ use crate::span::Signal;
 pub struct Document {
     /// The text, decompressed.
     pub bytes: Bytes,
-    _reservation: Reservation,
+    reservation: Reservation,
+}
+
+impl Document {
+    /// Reserves what the spans of its documents take while they are read.
+    ///
+    /// # Errors
+    ///
+    /// It is more than all requests may take, or than they may take just now.
+    pub fn reserve(&mut self, bytes: usize) -> Result<(), Rejection> {
+        self.reservation.is_of(self.bytes.len().saturating_add(bytes));
+        self.reservation.grow(bytes).map_err(|rejection| match rejection {
+            Rejection::Costly { limit } => Rejection::Histories { bytes, limit },
+            other => other,
+        })
+    }
 }
 
 /// Larger documents are processed on another thread, so that small requests do not wait for them.
@@ -49,7 +64,7 @@ impl Document {
         reservation.grow(json_cost(&bytes)?)?;
         Ok(Self {
             bytes: bytes.into(),
-            _reservation: reservation,
+            reservation,
         })
     }
 }
