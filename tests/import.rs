@@ -136,3 +136,21 @@ fn inline_images_are_written_beside_the_document() {
     }
     assert!(named > 0, "the case has inline images");
 }
+
+#[test]
+fn a_fault_of_json_is_told_with_its_place() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let nested = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+    for (value, fault) in [
+        ("\"\\ud800\"", "hex escape"),
+        ("1e400", "out of range"),
+        (nested.as_str(), "recursion limit"),
+    ] {
+        let file = directory.path().join("fault.json");
+        fs::write(&file, format!("{{\"messages\": [{{\"role\": \"user\", \"content\": {value}}}]}}")).expect("writes");
+        let output = spanbridge(&["convert", "--to", "invariant", text(&file)]);
+        let said = stderr(&output);
+        assert!(said.contains(fault) && !said.contains("resourceSpans"), "{said}");
+        assert_eq!(output.status.code(), Some(1));
+    }
+}

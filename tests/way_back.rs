@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use spanbridge::dialect::Registry;
-use spanbridge::formats::{self, AnyFormat, DisassembleError, Layout, Options};
+use spanbridge::formats::{self, AnyFormat, DisassembleError, Layout, NoteKind, Options};
 use spanbridge::run::{self, Run};
 use spanbridge::span::Span;
 
@@ -791,4 +791,100 @@ fn a_step_may_tell_of_an_event_with_its_keys_in_another_order() {
     *event = turned;
     let read = formats::disassemble(Some(format("synth")), &document.to_string()).unwrap();
     assert_eq!(written("synth", read.spans).0, [document]);
+}
+
+/// What is read of a text, by the format where it is given.
+fn read(id: &str, text: &str) -> formats::Disassembled {
+    formats::disassemble(Some(format(id)), text).unwrap_or_else(|error| panic!("{id}: {error}\n{text}"))
+}
+
+#[test]
+fn a_document_becomes_the_same_spans_wherever_it_stands() {
+    let other = json!([{"role": "user", "content": "another"}, {"role": "assistant", "content": "trace"}]);
+    for id in READ {
+        for path in files(&root().join("documents").join(id), ".json") {
+            let document = parsed(&path);
+            let alone = read(id, &document.to_string()).spans;
+            let twice = [alone.clone(), alone.clone()].concat();
+            assert_eq!(
+                read(id, &format!("{document}\n{document}")).spans,
+                twice,
+                "{}: in lines",
+                name(&path)
+            );
+            assert_eq!(
+                read(id, &json!([document, document]).to_string()).spans,
+                twice,
+                "{}: in a list",
+                name(&path)
+            );
+            if id == "invariant" {
+                let after = read(id, &format!("{other}\n{document}")).spans;
+                assert!(after.ends_with(&alone), "{}: after another", name(&path));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_trace_becomes_the_same_spans_in_each_container() {
+    let ids = |id: &str, text: &Value| -> Vec<_> {
+        let spans = read(id, &text.to_string()).spans;
+        spans.iter().map(|span| (span.trace_id, span.span_id)).collect()
+    };
+    let events = json!([{"role": "user", "content": "A"}, {"role": "assistant", "content": "ok"}]);
+    let alone = ids("invariant", &events);
+    assert_eq!(ids("invariant", &json!({"messages": events})), alone);
+    assert_eq!(
+        ids("invariant", &json!({"messages": [events, events]})),
+        [alone.clone(), alone].concat()
+    );
+    let blocks = |trace: &str| parsed(&root().join("documents/openreward").join(trace));
+    let mut first = blocks("page-example.json");
+    let list = first.as_array_mut().unwrap();
+    for block in list.iter_mut() {
+        block["trace_id"] = "tr_one".into();
+    }
+    let alone = ids("openreward", &first);
+    let mut both = first.clone();
+    for block in both.as_array_mut().unwrap().iter_mut() {
+        block["trace_id"] = "tr_other".into();
+        block["id"] = format!("{}-other", block["id"].as_str().unwrap()).into();
+        if let Some(parent) = block.get("parent_block_id").and_then(Value::as_str).map(str::to_owned) {
+            block["parent_block_id"] = format!("{parent}-other").into();
+        }
+    }
+    both.as_array_mut().unwrap().extend(first.as_array().unwrap().iter().cloned());
+    assert!(ids("openreward", &both).ends_with(&alone));
+}
+
+#[test]
+fn a_value_whose_key_comes_again_is_a_note_with_its_place() {
+    let text = r#"[{"role": "user", "content": "first", "content": "second"}]"#;
+    let notes = |text: &str, kind: NoteKind| -> Vec<String> {
+        let notes = read("invariant", text).notes.into_iter();
+        notes.filter(|note| note.kind == kind).map(|note| note.path).collect()
+    };
+    assert_eq!(notes(text, NoteKind::KeyRepeated), ["$[0].content"]);
+    assert_eq!(notes(&format!("[]\n{text}"), NoteKind::KeyRepeated), ["document 2: $[0].content"]);
+    let digits =
+        r#"[{"role": "user", "content": "a", "x": 0.12345678901234567890123}, {"role": "user", "content": "b", "x": 0.1234567890123456}]"#;
+    assert_eq!(notes(digits, NoteKind::Coerced), ["$"]);
+}
+
+#[test]
+fn documents_of_one_id_are_a_note() {
+    let run = |words: &str| {
+        json!({"run_id": "r", "started_at": "2026-01-01T00:00:00Z", "agent_info": {"name": "a"}, "steps": [
+            {"step_id": "s", "step_type": "user_input", "content": words, "timestamp": "2026-01-01T00:00:00Z"}]})
+    };
+    let places = |text: &str| -> Vec<String> {
+        let notes = read("contextforge", text).notes.into_iter();
+        notes.filter(|note| note.kind == NoteKind::SameId).map(|note| note.path).collect()
+    };
+    assert_eq!(
+        places(&format!("{}\n{}\n{}", run("one"), run("two"), run("one"))),
+        ["document 2: $"]
+    );
+    assert_eq!(places(&format!("{}\n{}", run("one"), run("one"))), Vec::<String>::new());
 }

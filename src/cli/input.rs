@@ -296,7 +296,10 @@ impl Batch<'_> {
     fn add_json(&mut self, file: &str, text: &[u8], skipped: usize) {
         if text.starts_with(b"[") {
             match serde_json::from_slice::<Vec<Message>>(text) {
-                Ok(messages) => messages.into_iter().for_each(|message| self.add_message(file, skipped, message)),
+                Ok(messages) => match messages.iter().any(is_no_request).then(|| json_fault(text)).flatten() {
+                    Some(fault) => self.syntax(file, skipped, text, fault),
+                    None => messages.into_iter().for_each(|message| self.add_message(file, skipped, message)),
+                },
                 Err(source) => self.syntax(file, skipped, text, source),
             }
             return;
@@ -309,7 +312,10 @@ impl Batch<'_> {
                 None => return,
                 Some(Ok(message)) => {
                     let read = stream.byte_offset();
-                    self.add_message(file, offset, message);
+                    match is_no_request(&message).then(|| json_fault(rest)).flatten() {
+                        Some(fault) => self.syntax(file, offset, rest, fault),
+                        None => self.add_message(file, offset, message),
+                    }
                     rest = rest.get(read..).unwrap_or_default().trim_ascii_start();
                 }
                 Some(Err(source)) => {
@@ -365,6 +371,17 @@ impl Batch<'_> {
             });
         }
     }
+}
+
+fn is_no_request(message: &Message) -> bool {
+    matches!(message.signal(), Ok(None))
+}
+
+/// What is wrong with the JSON of a text's first value. Members that no export request has are skipped when it is read as one,
+/// with faults that keep it from being read as a document.
+fn json_fault(text: &[u8]) -> Option<serde_json::Error> {
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<serde_json::Value>();
+    values.next()?.err()
 }
 
 /// After a broken line, the next line on which an object begins.

@@ -4,16 +4,14 @@
 //! since a document is to be read by both. What a violation says is meant for who writes the document: the place, and what has
 //! to stand there.
 
-use std::collections::HashSet;
-use std::fmt;
-
-use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::Error as _;
 use serde_json::Value;
 
 use super::any::AnyFormat;
 use super::back::DisassembleError;
 use super::choice::Options;
 use super::recognise::{documents, format_of};
+use super::repeated_keys::RepeatedKeys;
 
 pub use super::violations::{JsonPath, Violation, Violations};
 
@@ -47,7 +45,7 @@ pub fn check(format: Option<&AnyFormat>, text: &str, options: &Options) -> Resul
     };
     let mut found = Violations::default();
     let root = |line: usize| JsonPath::of_document((values.len() > 1).then_some(line + 1));
-    for (line, keys) in serde_json::Deserializer::from_str(text).into_iter::<Twice>().enumerate() {
+    for (line, keys) in serde_json::Deserializer::from_str(text).into_iter::<RepeatedKeys>().enumerate() {
         for path in keys.map(|keys| keys.0).unwrap_or_default() {
             found.add(
                 root(line),
@@ -69,89 +67,4 @@ pub fn check(format: Option<&AnyFormat>, text: &str, options: &Options) -> Resul
         documents: all.len(),
         violations: found.into_list(),
     })
-}
-
-/// Keys that stand twice in one object of a value, by their JSON path.
-struct Twice(Vec<String>);
-
-impl<'de> serde::Deserialize<'de> for Twice {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut found = Vec::new();
-        let place = JsonPath::of_document(None);
-        Walk { place, found: &mut found }.deserialize(deserializer)?;
-        Ok(Self(found))
-    }
-}
-
-/// Looks through a value for them.
-struct Walk<'p, 'f> {
-    place: JsonPath<'p>,
-    found: &'f mut Vec<String>,
-}
-
-impl<'de> DeserializeSeed<'de> for Walk<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Walk<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let mut index = 0;
-        loop {
-            let item = Walk {
-                place: self.place.item(index),
-                found: self.found,
-            };
-            if list.next_element_seed(item)?.is_none() {
-                return Ok(());
-            }
-            index += 1;
-        }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut known: HashSet<String> = HashSet::new();
-        while let Some(key) = map.next_key::<String>()? {
-            let place = self.place.key(&key);
-            if known.contains(&key) {
-                self.found.push(place.to_string());
-            }
-            map.next_value_seed(Walk { place, found: self.found })?;
-            known.insert(key);
-        }
-        Ok(())
-    }
 }

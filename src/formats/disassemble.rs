@@ -1,6 +1,9 @@
 //! Documents of any format to spans.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
+use std::collections::hash_map::{DefaultHasher, Entry};
+use std::hash::{Hash as _, Hasher as _};
 
 use serde_json::Value;
 
@@ -9,9 +12,10 @@ use super::back::remainder::Remainder;
 use super::back::{At, Beside, DisassembleError, Note, NoteKind, Numbers, Reader, Story};
 use super::choice::Options;
 use super::recognise::{documents, format_of};
+use super::repeated_keys::RepeatedKeys;
 use crate::dialect::Registry;
 use crate::run;
-use crate::span::{AnyValue, Span};
+use crate::span::{AnyValue, Span, TraceId};
 
 /// The spans of a text's documents.
 #[derive(Debug, Clone, Default)]
@@ -53,16 +57,19 @@ pub fn disassemble_each(
     take: &mut dyn FnMut(&'static str, Disassembled),
 ) -> Result<(), DisassembleError> {
     let registry = Registry::built_in();
+    let mut before = HashMap::new();
     // One value at a time is in memory.
     let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
     let (mut line, mut begin) = (0, 0);
     while let Some(value) = values.next() {
         let value = value.map_err(|source| DisassembleError::Json { source })?;
         let end = values.byte_offset();
-        let numbers = Numbers::in_text(text.get(begin..end).unwrap_or_default(), &value);
+        let own_text = text.get(begin..end).unwrap_or_default();
+        let numbers = Numbers::in_text(own_text, &value);
         let alone = line == 0 && text.get(end..).is_none_or(|rest| rest.trim_ascii_start().is_empty());
         (line, begin) = (line + 1, end);
         let path = if alone { "$".to_owned() } else { format!("document {line}: $") };
+        let mut lost = lost_by_json(own_text, &path);
         let documents = documents(&value, path);
         let is_list = documents.first().is_some_and(|(_, first)| !std::ptr::eq(*first, &value));
         for (index, (path, value)) in documents.into_iter().enumerate() {
@@ -76,16 +83,70 @@ pub fn disassemble_each(
             };
             let whole = format.gather.and_then(|gather| gather(value, beside, &mut out.notes));
             let value = whole.as_ref().unwrap_or(value);
-            for mut story in read(format, value, path)? {
+            for mut story in read(format, value, &path)? {
+                out.notes.extend(same_id(&mut before, &story, value, &path));
                 let place = if is_list { format!("/{index}") } else { String::new() };
                 story.numbers.extend(&numbers);
                 story.numbers.take_places(&numbers, &place);
                 finish(format, story, value, &registry, &mut out);
             }
+            for note in &mut out.notes {
+                note.path = placed(&note.path, &path);
+            }
+            out.notes.append(&mut lost);
             take(format.id, out);
         }
     }
     Ok(())
+}
+
+/// A place in a document, with the place of the document.
+fn placed(path: &str, document: &str) -> String {
+    match path.strip_prefix('$') {
+        Some(rest) => format!("{document}{rest}"),
+        None => path.to_owned(),
+    }
+}
+
+/// What JSON's own reader leaves out without a word: values whose key comes again, digits beyond a double.
+fn lost_by_json(text: &str, path: &str) -> Vec<Note> {
+    let repeated = serde_json::from_str::<RepeatedKeys>(text).map(|keys| keys.0).unwrap_or_default();
+    let repeated = repeated.into_iter().map(|key| Note {
+        path: placed(&key, path),
+        kind: NoteKind::KeyRepeated,
+        detail: "the key stands several times in one object: the last value is read, the others are lost".to_owned(),
+    });
+    let rounded = Numbers::rounded(text).map(|digits| Note {
+        path: path.to_owned(),
+        kind: NoteKind::Coerced,
+        detail: format!("{digits} has more digits than a double holds: it is rounded"),
+    });
+    repeated.chain(rounded).collect()
+}
+
+/// A document of a trace that another document told of.
+fn same_id(before: &mut HashMap<TraceId, (String, u64)>, story: &Story, document: &Value, path: &str) -> Option<Note> {
+    let mut hasher = DefaultHasher::new();
+    document.to_string().hash(&mut hasher);
+    let digest = hasher.finish();
+    match before.entry(story.trace_id) {
+        Entry::Vacant(free) => {
+            free.insert((path.to_owned(), digest));
+            None
+        }
+        Entry::Occupied(known) => {
+            let (other, known) = known.get();
+            let detail = format!(
+                "it has the trace id {} of {other}: where both tell of one span, one of the two is lost",
+                story.trace_id
+            );
+            (*known != digest && other != path).then(|| Note {
+                path: "$".to_owned(),
+                kind: NoteKind::SameId,
+                detail,
+            })
+        }
+    }
 }
 
 /// One document as spans, by a reader of its format.
@@ -99,11 +160,19 @@ pub(in crate::formats) fn disassemble_by(format: &AnyFormat, reader: Reader, val
     Ok(out)
 }
 
-fn read(format: &AnyFormat, value: &Value, path: String) -> Result<Vec<Story>, DisassembleError> {
+/// Reads a document. Its reader knows no place but those in the document, so the same document becomes the same spans everywhere.
+fn read(format: &AnyFormat, value: &Value, place: &str) -> Result<Vec<Story>, DisassembleError> {
     let reader = format.read.ok_or_else(|| DisassembleError::NoReader {
         format: format.id.to_owned(),
     })?;
-    reader(&At::root(format.id, value, path))
+    reader(&At::root(format.id, value, "$".to_owned())).map_err(|error| match error {
+        DisassembleError::Refused { format, path, reason } => DisassembleError::Refused {
+            format,
+            path: placed(&path, place),
+            reason,
+        },
+        other => other,
+    })
 }
 
 /// The spans of a story, its root with what the format's document would not say again.

@@ -1,5 +1,8 @@
 //! Which format a document is in, by its content.
 
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::any::AnyFormat;
@@ -55,20 +58,60 @@ fn is_chat_row(value: &Value) -> bool {
 /// Whether a JSON text begins with a document, as far as its content tells, and not with OTLP/JSON.
 #[must_use]
 pub fn is_document(text: &[u8]) -> bool {
-    /// OTLP's own keys stand at the beginning, and its files may be large.
-    const HEAD: usize = 4096;
-    let head = text.get(..HEAD).unwrap_or(text);
-    let has = |key: &str| head.windows(key.len()).any(|part| part == key.as_bytes());
-    if ["Spans\"", "Logs\"", "Metrics\"", "_spans\"", "_logs\"", "_metrics\""]
-        .iter()
-        .any(|end| has(&format!("\"resource{end}")))
-    {
+    if is_otlp(text) {
         return false;
     }
     let first = serde_json::Deserializer::from_slice(text).into_iter::<Value>().next();
     let Some(Ok(value)) = first else { return false };
     let first = documents(&value, String::new()).into_iter().next();
     first.is_some_and(|(_, document)| format_of(document).is_ok())
+}
+
+/// Whether an export request stands first, or is the first member of a list. Reads no further than its key.
+fn is_otlp(text: &[u8]) -> bool {
+    let mut found = false;
+    let _ = TopKeys { found: &mut found }.deserialize(&mut serde_json::Deserializer::from_slice(text));
+    found
+}
+
+/// Looks for a key of export requests in an object, or in the first object of a list.
+struct TopKeys<'f> {
+    found: &'f mut bool,
+}
+
+impl<'de> DeserializeSeed<'de> for TopKeys<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for TopKeys<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object or a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        // The rest of the list is not read: this ends with an error that nobody asks for.
+        list.next_element_seed(self).map(drop)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if matches!(
+                key.as_str(),
+                "resourceSpans" | "resourceLogs" | "resourceMetrics" | "resource_spans" | "resource_logs" | "resource_metrics"
+            ) {
+                *self.found = true;
+                return Ok(());
+            }
+            let IgnoredAny = map.next_value()?;
+        }
+        Ok(())
+    }
 }
 
 /// The format that a document looks like.
@@ -85,4 +128,28 @@ pub(in crate::formats) fn format_of(value: &Value) -> Result<&'static AnyFormat,
         _ => None,
     };
     id.and_then(by_id).ok_or_else(|| unrecognised("its keys belong to no known format"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_top_keys_alone_tell_export_requests() {
+        for document in [
+            r#"[{"role": "user", "content": "hi", "metadata": {"resourceSpans": []}}]"#,
+            r#"{"run_id": "r", "started_at": "2026-01-01T00:00:00Z", "metadata": {"resourceSpans": []}}"#,
+            r#"[{"role": "user", "content": "what is \"resourceSpans\"?"}]"#,
+        ] {
+            assert!(is_document(document.as_bytes()), "{document}");
+        }
+        for request in [
+            r#"{"resourceSpans": []}"#,
+            r#"{"steps": [], "resource_logs": []}"#,
+            r#"[{"resourceMetrics": []}]"#,
+            r#"{"resourceSpans": [cut"#,
+        ] {
+            assert!(!is_document(request.as_bytes()), "{request}");
+        }
+    }
 }

@@ -95,6 +95,17 @@ pub enum Rejection {
         /// The limit in bytes.
         limit: usize,
     },
+    /// Documents whose model calls were given very much: each span of one holds all that was said before it.
+    #[error(
+        "reading the documents would take {bytes} bytes of memory, as each model call holds all that was said before it; the limit is \
+         {limit}: import them with `spanbridge import`, or raise --max-in-flight-bytes"
+    )]
+    Histories {
+        /// Bytes that it would take.
+        bytes: usize,
+        /// How many are allowed.
+        limit: usize,
+    },
     /// The request would take a multiple of its size on disk, or when its traces are read.
     #[error(
         "the {parts} traces in {bytes} bytes would take {becomes} bytes {place}; the limit is {limit}: send fewer traces in one request"
@@ -275,7 +286,7 @@ impl Rejection {
             Self::ContentEncoding { .. } => (UNIMPLEMENTED, 415, None, "content_encoding"),
             Self::Compressed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
             Self::Hollow { .. } => (INVALID_ARGUMENT, 400, None, "hollow"),
-            Self::TooLarge { .. } | Self::Costly { .. } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
+            Self::TooLarge { .. } | Self::Costly { .. } | Self::Histories { .. } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
             Self::Spread { .. } => (RESOURCE_EXHAUSTED, 413, None, "spread"),
             Self::Overloaded { .. } => (UNAVAILABLE, 503, Some(1), "overloaded"),
             Self::Store {

@@ -34,6 +34,7 @@ pub use system::system;
 pub fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
     let mut messages = containers::read(value, direction)?;
     messages.retain_mut(says_something);
+    messages.shrink_to_fit();
     (!messages.is_empty()).then_some(messages)
 }
 
@@ -42,12 +43,16 @@ pub fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
 pub(super) fn flattened<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> Option<Vec<Message>> {
     let mut messages = flattened::read(group)?;
     messages.retain_mut(says_something);
+    messages.shrink_to_fit();
     Some(messages)
 }
 
 /// Whether anything is left of a message without what its client withheld.
 fn says_something(message: &mut Message) -> bool {
     message.parts.retain(|part| !matches!(part, Part::Text(text) if is_withheld(text)));
+    // A trace holds a message once for each model call that was given it. Most have one part, and room for four.
+    message.parts.shrink_to_fit();
+    message.tool_calls.shrink_to_fit();
     !message.is_blank() || message.role == Role::Tool && message.tool_call_id.is_some()
 }
 

@@ -13,6 +13,8 @@ pub(in crate::formats) struct At<'a> {
     pub(in crate::formats) path: String,
     /// The same place as a JSON pointer.
     pub(in crate::formats) pointer: String,
+    /// The same place, counted from where the document's trace begins: the same wherever the document stands. Ids come from it.
+    pub(in crate::formats) own: String,
     format: &'static str,
 }
 
@@ -20,9 +22,21 @@ impl<'a> At<'a> {
     pub(in crate::formats) fn root(format: &'static str, value: &'a Value, path: String) -> Self {
         Self {
             value,
+            own: path.clone(),
             path,
             pointer: String::new(),
             format,
+        }
+    }
+
+    /// A value that is read as a document of its own, at a place below this one.
+    pub(in crate::formats) fn below<'v>(&self, place: &str, value: &'v Value) -> At<'v> {
+        At {
+            value,
+            path: format!("{}{place}", self.path),
+            pointer: String::new(),
+            own: format!("{}{place}", self.own),
+            format: self.format,
         }
     }
 
@@ -36,14 +50,15 @@ impl<'a> At<'a> {
 
     fn member(&self, key: &str, value: &'a Value) -> Self {
         let plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let path = if plain {
-            format!("{}.{key}", self.path)
+        let place = if plain {
+            format!(".{key}")
         } else {
-            format!("{}[{}]", self.path, Value::from(key))
+            format!("[{}]", Value::from(key))
         };
         Self {
             value,
-            path,
+            path: format!("{}{place}", self.path),
+            own: format!("{}{place}", self.own),
             pointer: format!("{}/{}", self.pointer, key.replace('~', "~0").replace('/', "~1")),
             format: self.format,
         }
@@ -72,6 +87,7 @@ impl<'a> At<'a> {
         let item = |(index, value)| Self {
             value,
             path: format!("{}[{index}]", self.path),
+            own: format!("{}[{index}]", self.own),
             pointer: format!("{}/{index}", self.pointer),
             format: self.format,
         };

@@ -9,6 +9,7 @@
 mod at;
 mod error;
 mod facts;
+mod history;
 mod model_output;
 mod note;
 mod numbers;
@@ -27,6 +28,7 @@ pub use reader::Beside;
 pub(in crate::formats) use at::{At, time};
 pub(in crate::formats) use error::Result;
 pub(in crate::formats) use facts::{definition as tool_definition, definitions as tool_definitions, failure_of, read as read_facts};
+pub(in crate::formats) use history::HistoryId;
 pub(in crate::formats) use model_output::{read as read_model_output, read_thoughts};
 pub(in crate::formats) use numbers::Numbers;
 pub(in crate::formats) use operations::{add_left_over_input, add_sub_agent, exact_times, read as read_operations, searched};

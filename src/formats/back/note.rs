@@ -27,6 +27,10 @@ pub enum NoteKind {
     IdDerived,
     /// Another file was read as a part of it.
     Joined,
+    /// The same key stands behind it in the same object: of the values the last one is read, this one is lost.
+    KeyRepeated,
+    /// Another document before it has the same id: what both say at one place is kept once.
+    SameId,
     /// Spans have no words for it: it stands in the root's `spanbridge.<format>` attribute and no other format shows it.
     Beside,
 }

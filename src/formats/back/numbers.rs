@@ -53,6 +53,17 @@ impl Numbers {
         this
     }
 
+    /// The numbers with a fraction or an exponent that have more digits than a double holds.
+    pub(in crate::formats) fn rounded(text: &str) -> impl Iterator<Item = &str> {
+        // A double holds 15 digits, whichever they are, and up to 17 where they are those of a double.
+        let digits = |token: &str| {
+            let mantissa = token.split(['e', 'E']).next().unwrap_or_default();
+            let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+            digits.trim_matches('0').len()
+        };
+        Tokens(text.as_bytes()).filter(move |token| token.len() > 17 && !is_integer(token) && digits(token) > 17)
+    }
+
     /// Adds those of a JSON text, without their places.
     pub(in crate::formats) fn add_text(&mut self, text: &str) {
         let mut others = BTreeSet::new();

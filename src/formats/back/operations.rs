@@ -80,7 +80,7 @@ fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, s
 
 /// The agent that a tool ran, as the metadata of its call name it.
 pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, story: &mut Story) -> Result<usize> {
-    let id = story.id(at.text_of("span_id")?, &at.path);
+    let id = story.id_at(at.text_of("span_id")?, at);
     let name = at.text_of("agent")?.map(str::to_owned);
     let mut operation = Operation {
         kind: Kind::Agent,

@@ -7,10 +7,12 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::at::At;
+use super::history::{Heard, Histories, HistoryId};
 use super::note::{Note, NoteKind};
 use super::numbers::Numbers;
 use crate::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
-use crate::operation::{Kind, Operation};
+use crate::operation::{Kind, Message, Operation};
 use crate::span::{AnyValue, Resource, Span, SpanId, TraceId, UnixNanos};
 
 /// The attribute that says which of a span's times the document does not tell: `start`, `end` or both.
@@ -31,6 +33,8 @@ pub(in crate::formats) struct Draft {
     pub(in crate::formats) after: Option<usize>,
     /// The document says that it has not ended.
     pub(in crate::formats) running: bool,
+    /// What a model was given: the operation's own input is written with it.
+    heard: Option<Heard>,
 }
 
 /// A document of one trace, and the spans that say what it says. The first draft is the root.
@@ -53,6 +57,7 @@ pub(in crate::formats) struct Story {
     /// Attributes of the resource.
     pub(in crate::formats) resource: Map<String, Value>,
     taken: HashSet<SpanId>,
+    histories: Histories,
 }
 
 /// A trace id from texts.
@@ -89,6 +94,7 @@ impl Story {
             options: Vec::new(),
             resource: Map::new(),
             taken: HashSet::new(),
+            histories: Histories::default(),
         };
         let operation = Operation {
             kind: Kind::Agent,
@@ -104,6 +110,7 @@ impl Story {
             end: None,
             after: None,
             running: false,
+            heard: None,
         });
         this
     }
@@ -130,11 +137,20 @@ impl Story {
     }
 
     /// The recorded span id where it is one and nobody has it, else one derived from the place.
+    pub(in crate::formats) fn id_at(&mut self, recorded: Option<&str>, at: &At<'_>) -> SpanId {
+        self.id_of(recorded, &at.own, &at.path)
+    }
+
+    /// The same for what stands at no place of its own.
     pub(in crate::formats) fn id(&mut self, recorded: Option<&str>, own: &str) -> SpanId {
+        self.id_of(recorded, own, own)
+    }
+
+    fn id_of(&mut self, recorded: Option<&str>, own: &str, path: &str) -> SpanId {
         match recorded.and_then(SpanId::from_hex) {
             Some(id) if self.taken.insert(id) => id,
             Some(id) => {
-                self.note(own, NoteKind::IdDerived, format!("span id {id} stands there before"));
+                self.note(path, NoteKind::IdDerived, format!("span id {id} stands there before"));
                 self.derived(own)
             }
             None => self.derived(own),
@@ -166,8 +182,34 @@ impl Story {
             end: None,
             after: None,
             running: false,
+            heard: None,
         });
         self.drafts.len() - 1
+    }
+
+    /// Adds a model call that was given all that was said so far in a conversation; its place in the list.
+    pub(in crate::formats) fn add_model_call(&mut self, id: SpanId, parent: usize, operation: Operation, history: HistoryId) -> usize {
+        let index = self.add(id, parent, operation);
+        self.hears(index, history);
+        index
+    }
+
+    /// An operation was given all that was said so far in a conversation.
+    pub(in crate::formats) fn hears(&mut self, index: usize, history: HistoryId) {
+        let heard = self.histories.heard(history);
+        if let Some(draft) = self.drafts.get_mut(index) {
+            draft.heard = Some(heard);
+        }
+    }
+
+    /// A conversation in which nothing was said yet.
+    pub(in crate::formats) fn begin_history(&mut self) -> HistoryId {
+        self.histories.begin()
+    }
+
+    /// What was said so far in a conversation.
+    pub(in crate::formats) fn history(&mut self, id: HistoryId) -> &mut Vec<Message> {
+        self.histories.of(id)
     }
 
     pub(in crate::formats) fn operation(&mut self, index: usize) -> Option<&mut Operation> {
@@ -304,7 +346,7 @@ impl Story {
         document
     }
 
-    /// The spans, the root first.
+    /// The spans, the root first. The operations are given up on the way.
     pub(in crate::formats) fn spans(&mut self) -> Vec<Span> {
         self.settle_times();
         let writer = AttributeWriter::new(Vocabulary::GenAi);
@@ -314,21 +356,31 @@ impl Story {
             resource.attributes.push(key.clone(), AnyValue::from_json(value));
         }
         let resource = Arc::new(resource);
-        let write = |draft: &Draft| {
-            let mut span = Span::new(self.trace_id, draft.id, draft.operation.name.clone());
+        let mut write = |draft: Draft| {
+            let mut operation = draft.operation;
+            let mut span = Span::new(self.trace_id, draft.id, operation.name.clone());
             span.resource = Arc::clone(&resource);
             span.parent = draft.parent.and_then(|parent| ids.get(parent)).copied();
             span.start = draft.start.unwrap_or_default();
             span.end = draft.end.filter(|_| !draft.running).unwrap_or_default();
-            span.attributes = writer.write(&draft.operation);
-            if let Some(failure) = &draft.operation.failure {
+            if let Some(heard) = draft.heard {
+                operation.input_messages = Some(self.histories.lend(heard));
+            }
+            span.attributes = writer.write(&operation);
+            if let (Some(heard), Some(messages)) = (draft.heard, operation.input_messages.take()) {
+                self.histories.take_back(heard, messages);
+            }
+            if let Some(failure) = &operation.failure {
                 let (status, exception) = status_and_exception(failure, span.end);
                 span.status = status;
                 span.events.extend(exception);
             }
             span
         };
-        self.drafts.iter().map(write).collect()
+        let drafts = std::mem::take(&mut self.drafts);
+        let mut spans: Vec<Span> = drafts.into_iter().rev().map(&mut write).collect();
+        spans.reverse();
+        spans
     }
 
     pub(in crate::formats) fn format(&self) -> &'static str {

@@ -102,7 +102,7 @@ impl Reader<'_> {
             return Ok(known);
         }
         if own.is_empty() {
-            let id = self.story.id(span, &at.path);
+            let id = self.story.id_at(span, at);
             let name = at.need("agent")?.need("name")?.text()?.to_owned();
             self.story.add(
                 id,

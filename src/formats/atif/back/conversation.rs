@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use crate::formats::back::At;
+use crate::formats::back::{At, HistoryId, Story};
 use crate::operation::{Message, ToolDefinition};
 use crate::span::UnixNanos;
 
@@ -18,7 +18,7 @@ pub(super) struct Conversation<'a> {
     pub(super) tools: Vec<ToolDefinition>,
     pub(super) model: Option<String>,
     /// What each agent was told and said: agents that follow one another speak in one trajectory.
-    histories: HashMap<Option<String>, Vec<Message>>,
+    histories: HashMap<Option<String>, HistoryId>,
     /// Said, and given to no model call yet.
     pub(super) waiting: Vec<(Message, Option<UnixNanos>, String)>,
     pub(super) embedded: Embedded<'a>,
@@ -51,7 +51,7 @@ impl<'a> Conversation<'a> {
     }
 
     pub(super) fn wait(&mut self, message: Message, stamp: Option<UnixNanos>, at: &At<'_>) {
-        self.waiting.push((message, stamp, at.path.clone()));
+        self.waiting.push((message, stamp, at.own.clone()));
     }
 
     /// Context that is copied after a model call begins the conversation anew: a continuation has no more of it.
@@ -62,10 +62,10 @@ impl<'a> Conversation<'a> {
     }
 
     /// The history of an agent with all that was said since.
-    pub(super) fn history(&mut self, agent: Option<String>) -> &mut Vec<Message> {
+    pub(super) fn history(&mut self, agent: Option<String>, story: &mut Story) -> HistoryId {
         let waiting = std::mem::take(&mut self.waiting);
-        let history = self.histories.entry(agent).or_default();
-        history.extend(waiting.into_iter().map(|(message, ..)| message));
+        let history = *self.histories.entry(agent).or_insert_with(|| story.begin_history());
+        story.history(history).extend(waiting.into_iter().map(|(message, ..)| message));
         history
     }
 }

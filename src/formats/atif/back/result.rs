@@ -106,7 +106,7 @@ impl Reader<'_> {
             let stamp = result_extra.shift_remove("timestamp");
             let stamp = stamp.as_ref().and_then(Value::as_str).and_then(time);
             for earlier in result_extra.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
-                let root = At::root("atif", earlier, format!("{}.extra.earlier_results", at.path));
+                let root = at.below(".extra.earlier_results", earlier);
                 self.execution(
                     &root,
                     call,

@@ -141,7 +141,7 @@ impl Reader<'_> {
         invocation: Invocation,
         conversation: &Conversation<'_>,
     ) -> usize {
-        let id = self.story.id(invocation.id.as_deref(), &at.path);
+        let id = self.story.id_at(invocation.id.as_deref(), at);
         let agent = operation.agent.name.clone();
         let draft = self.story.add(id, conversation.agent, operation);
         self.story.times(draft, invocation.start, invocation.end);
@@ -325,10 +325,11 @@ impl Reader<'_> {
         }
         let agent = operation.agent.name.clone();
         conversation.has_spoken = true;
-        let history = conversation.history(agent.clone());
-        operation.input_messages = Some(history.clone());
-        history.extend(operation.output_messages.iter().flatten().take(1).cloned());
+        let history = conversation.history(agent.clone(), self.story);
+        let said = operation.output_messages.iter().flatten().next().cloned();
         let draft = self.add_operation(at, operation, invocation, conversation);
+        self.story.hears(draft, history);
+        self.story.history(history).extend(said);
         let step_content = StepContent {
             message: Message::default(),
             extra: Map::new(),
@@ -340,7 +341,8 @@ impl Reader<'_> {
                 Some(_) if place.is_some_and(|place| served.contains(&place)) => {}
                 Some((_, call)) => {
                     let answer = answer(&result, call)?;
-                    conversation.history(agent.clone()).push(answer);
+                    let history = conversation.history(agent.clone(), self.story);
+                    self.story.history(history).push(answer);
                 }
             }
         }
@@ -353,8 +355,8 @@ impl Reader<'_> {
             .waiting
             .into_iter()
             .filter(|(message, ..)| message.role != Role::Tool && message.role != Role::Assistant);
-        for (message, stamp, path) in words {
-            let id = self.story.id(None, &path);
+        for (message, stamp, own) in words {
+            let id = self.story.id(None, &own);
             let mut operation = Operation {
                 kind: Kind::UserInput,
                 name: "input".to_owned(),

@@ -1,12 +1,13 @@
 //! A list of events, in order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
 use super::content::{self, result};
 use crate::formats::back::{
-    At, NoteKind, Result, Story, add_left_over_input, add_sub_agent, read_facts, read_operations, searched, time, tool_definition,
+    At, HistoryId, NoteKind, Result, Story, add_left_over_input, add_sub_agent, read_facts, read_operations, searched, time,
+    tool_definition,
 };
 use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolCallId, ToolDefinition, ToolUse};
@@ -29,12 +30,13 @@ pub(super) struct Reader<'s> {
 }
 
 /// What was said so far in one list.
-#[derive(Default)]
 struct ListHistory {
-    history: Vec<Message>,
+    history: HistoryId,
     /// The first message that no model call was given yet.
     unheard: usize,
     calls: HashMap<String, Known>,
+    /// The ids of calls that messages of the history ask for.
+    asked: HashSet<String>,
     last_call: Option<String>,
     tools: Vec<ToolDefinition>,
     /// Whether events name their spans: then an assistant's words without span and time went into a model call only.
@@ -52,8 +54,14 @@ impl<'s> Reader<'s> {
     pub(super) fn list(&mut self, events: &[At<'_>], agent: usize, depth: usize) -> Result<Vec<Option<usize>>> {
         let names_span = |event: &At<'_>| event.value.pointer("/metadata/span_id").is_some();
         let mut said = ListHistory {
+            history: self.story.begin_history(),
+            unheard: 0,
+            calls: HashMap::new(),
+            asked: HashSet::new(),
+            last_call: None,
+            tools: Vec::new(),
             names_spans: events.iter().any(names_span),
-            ..ListHistory::default()
+            told: Vec::new(),
         };
         for event in events {
             event.object()?;
@@ -77,11 +85,12 @@ impl<'s> Reader<'s> {
 
     fn bare(&mut self, call: ToolCall, said: &mut ListHistory) {
         said.know(call.clone(), None, Kind::Tool);
-        said.history.push(Message {
+        let message = Message {
             role: Role::Assistant,
             tool_calls: vec![call],
             ..Message::default()
-        });
+        };
+        self.say(message, said);
     }
 
     fn message(&mut self, event: &At<'_>, role: &At<'_>, agent: usize, depth: usize, said: &mut ListHistory) -> Result<Option<usize>> {
@@ -154,29 +163,27 @@ impl<'s> Reader<'s> {
             for call in &message.tool_calls {
                 said.know(call.clone(), None, Kind::Tool);
             }
-            said.history.push(message);
+            self.say(message, said);
             return None;
         }
-        let id = self.story.id(span_id, &event.path);
+        let id = self.story.id_at(span_id, event);
         let start = started(&metadata, stamp);
         let inner = metadata.get("operations").cloned();
         let mut operation = Operation {
             kind: Kind::Llm,
             name: "model call".to_owned(),
-            input_messages: Some(said.history.clone()),
             output_messages: Some(vec![message.clone()]),
             tool_definitions: said.tools.clone(),
             ..Operation::default()
         };
         take(metadata, &mut operation);
         operation.metadata.shift_remove("operations");
-        let index = self.story.add(id, agent, operation);
+        let index = self.story.add_model_call(id, agent, operation, said.history);
         self.story.times(index, start, stamp);
         for call in &message.tool_calls {
             said.know(call.clone(), Some(index), Kind::Tool);
         }
-        said.history.push(message);
-        said.unheard = said.history.len();
+        said.unheard = self.say(message, said);
         read_operations(inner.as_ref(), index, agent, self.story);
         Some(index)
     }
@@ -201,7 +208,7 @@ impl<'s> Reader<'s> {
                 root.input = content.into();
                 index = Some(0);
             } else {
-                let id = self.story.id(Some(&id), &event.path);
+                let id = self.story.id_at(Some(&id), event);
                 let start = started(&metadata, stamp);
                 let mut operation = Operation {
                     kind: Kind::UserInput,
@@ -222,7 +229,7 @@ impl<'s> Reader<'s> {
         }
         // What an operation of its own tells of went into no model call that we know of.
         if index.is_none() {
-            said.history.push(message);
+            self.say(message, said);
         }
         index
     }
@@ -266,7 +273,7 @@ impl<'s> Reader<'s> {
             }
         }
         for earlier in metadata.get("earlier_results").and_then(Value::as_array).into_iter().flatten() {
-            let root = At::root("invariant", earlier, format!("{}.metadata.earlier_results", event.path));
+            let root = event.below(".metadata.earlier_results", earlier);
             let about = earlier.get("metadata").and_then(Value::as_object).cloned().unwrap_or_default();
             let stamp = earlier.get("timestamp").and_then(Value::as_str).and_then(time);
             self.run(&root, root.get("content").as_ref(), about, stamp, agent, &known);
@@ -277,7 +284,7 @@ impl<'s> Reader<'s> {
         let index = self.run(event, content.as_ref(), metadata, stamp, agent, &known);
         read_operations(inner.as_ref(), index, index, self.story);
         if let Some(called) = called.filter(|_| depth < NESTING_LIMIT) {
-            let at = At::root("invariant", &called, format!("{}.metadata.subagent", event.path));
+            let at = event.below(".metadata.subagent", &called);
             self.subagent(&at, index, depth)?;
         }
         let mut answer = Message {
@@ -294,9 +301,8 @@ impl<'s> Reader<'s> {
         if let Some(content) = content.filter(|content| content.value.is_object()) {
             answer.result = Some(content.value.clone());
         }
-        if said.was_said(&call_id) {
-            said.history.push(answer);
-            said.unheard = said.history.len();
+        if said.asked.contains(&call_id) {
+            said.unheard = self.say(answer, said);
         }
         Ok(index)
     }
@@ -310,7 +316,7 @@ impl<'s> Reader<'s> {
         agent: usize,
         known: &Known,
     ) -> usize {
-        let id = self.story.id(metadata.get("span_id").and_then(Value::as_str), &event.path);
+        let id = self.story.id_at(metadata.get("span_id").and_then(Value::as_str), event);
         let start = started(&metadata, stamp);
         let mut result = result(content);
         metadata.shift_remove("earlier_results");
@@ -352,9 +358,20 @@ impl<'s> Reader<'s> {
         self.list(&events.items()?, agent, depth + 1).map(drop)
     }
 
+    /// Adds a message to the history; how many messages it has then.
+    fn say(&mut self, message: Message, said: &mut ListHistory) -> usize {
+        let ids = message.tool_calls.iter().filter_map(|call| call.id.as_deref());
+        said.asked.extend(ids.map(str::to_owned));
+        let history = self.story.history(said.history);
+        history.push(message);
+        history.len()
+    }
+
     /// Words after the last model call are a person's input, each one span.
-    fn left_over(&mut self, agent: usize, mut said: ListHistory) -> Result<Vec<Option<usize>>> {
-        for message in said.history.split_off(said.unheard.min(said.history.len())) {
+    fn left_over(&mut self, agent: usize, said: ListHistory) -> Result<Vec<Option<usize>>> {
+        let history = self.story.history(said.history);
+        let unheard = history.split_off(said.unheard.min(history.len()));
+        for message in unheard {
             if !message.tool_calls.is_empty() {
                 continue;
             }
@@ -374,12 +391,6 @@ impl<'s> Reader<'s> {
 }
 
 impl ListHistory {
-    /// Whether a message asks for this call.
-    fn was_said(&self, id: &str) -> bool {
-        let mut calls = self.history.iter().flat_map(|message| &message.tool_calls);
-        calls.any(|call| call.id.as_deref() == Some(id))
-    }
-
     fn know(&mut self, call: ToolCall, caller: Option<usize>, kind: Kind) {
         let id = call.id.as_deref().unwrap_or_default().to_owned();
         self.last_call = Some(id.clone());

@@ -73,6 +73,9 @@ fn trace(whole: &At<'_>, events: &At<'_>, metadata: Option<At<'_>>, annotations:
     let own = || json!([events.value, whole.value.get("dataset"), about]).to_string();
     let id = recorded.unwrap_or_else(|| trace_id("invariant", &own()));
     let mut story = Story::new("invariant", id, document);
+    // The same events are the same spans in a container and on their own.
+    let mut events = events.clone();
+    "$".clone_into(&mut events.own);
     let mut reader = list::Reader::new(&mut story);
     let spans_of_events = reader.list(&events.items()?, 0, 0)?;
     read_run_facts(about, &mut story);

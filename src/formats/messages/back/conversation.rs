@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::content;
-use crate::formats::back::{At, NoteKind, Result, Story};
+use crate::formats::back::{At, HistoryId, NoteKind, Result, Story};
 use crate::operation::{Kind, Message, Operation, Role, ToolCall, ToolDefinition, ToolUse};
 
 /// What our own rows have where no result was recorded.
@@ -19,7 +19,7 @@ struct Open {
 pub(super) struct Conversation<'s> {
     story: &'s mut Story,
     tools: Vec<ToolDefinition>,
-    history: Vec<Message>,
+    history: HistoryId,
     /// Said, and given to no model call.
     unheard: Vec<(Message, String)>,
     open: Vec<Open>,
@@ -32,9 +32,9 @@ pub(super) struct Conversation<'s> {
 impl<'s> Conversation<'s> {
     pub(super) fn new(story: &'s mut Story, tools: Vec<ToolDefinition>) -> Self {
         Self {
+            history: story.begin_history(),
             story,
             tools,
-            history: Vec::new(),
             unheard: Vec::new(),
             open: Vec::new(),
             seen: 0,
@@ -80,25 +80,25 @@ impl<'s> Conversation<'s> {
 
     fn one(&mut self, at: &At<'_>, message: Message, is_given: bool) {
         if message.role != Role::Assistant {
-            self.unheard.push((message, at.path.clone()));
+            self.unheard.push((message, at.own.clone()));
             return;
         }
         let unheard = std::mem::take(&mut self.unheard);
-        self.history.extend(unheard.into_iter().map(|(message, _)| message));
+        let unheard = unheard.into_iter().map(|(message, _)| message);
+        self.story.history(self.history).extend(unheard);
         let caller = (!is_given).then(|| {
             let operation = Operation {
                 kind: Kind::Llm,
                 name: "model call".to_owned(),
-                input_messages: Some(self.history.clone()),
                 output_messages: Some(vec![message.clone()]),
                 tool_definitions: self.tools.clone(),
                 ..Operation::default()
             };
-            let id = self.story.id(None, &at.path);
-            self.story.add(id, 0, operation)
+            let id = self.story.id_at(None, at);
+            self.story.add_model_call(id, 0, operation, self.history)
         });
         self.open = message.tool_calls.iter().cloned().map(|call| Open { call, caller }).collect();
-        self.history.push(message);
+        self.story.history(self.history).push(message);
     }
 
     /// A tool's message: it answers the call that it names, else the first one that waits.
@@ -149,13 +149,13 @@ impl<'s> Conversation<'s> {
                 })),
                 ..Operation::default()
             };
-            let id = self.story.id(None, &at.path);
+            let id = self.story.id_at(None, at);
             let draft = self.story.add(id, 0, operation);
             if let Some(draft) = self.story.drafts.get_mut(draft) {
                 draft.after = Some(caller);
             }
         }
-        self.history.push(message);
+        self.story.history(self.history).push(message);
         Ok(())
     }
 
@@ -175,8 +175,8 @@ impl<'s> Conversation<'s> {
         if let Some(mark) = self.mark {
             self.story.options.push(("messages.mark".to_owned(), mark.to_owned()));
         }
-        for (message, path) in self.unheard {
-            let id = self.story.id(None, &path);
+        for (message, own) in self.unheard {
+            let id = self.story.id(None, &own);
             let operation = Operation {
                 kind: Kind::UserInput,
                 name: "input".to_owned(),

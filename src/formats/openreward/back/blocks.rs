@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::document::SubType;
 use super::facts;
-use crate::formats::back::{At, NoteKind, Result, Story, add_left_over_input, add_sub_agent, searched, time};
+use crate::formats::back::{At, HistoryId, NoteKind, Result, Story, add_left_over_input, add_sub_agent, searched, time};
 use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 use crate::span::UnixNanos;
@@ -40,9 +40,8 @@ pub(super) struct Reader<'s> {
     story: &'s mut Story,
 }
 
-#[derive(Default)]
 struct AgentHistory<'a> {
-    history: Vec<Message>,
+    history: HistoryId,
     unheard: usize,
     turn: Option<Turn<'a>>,
     calls: HashMap<String, Known>,
@@ -55,7 +54,12 @@ impl<'s> Reader<'s> {
 
     /// The blocks of one agent.
     pub(super) fn read(&mut self, blocks: &[At<'_>], agent: usize, depth: usize) -> Result<()> {
-        let mut said = AgentHistory::default();
+        let mut said = AgentHistory {
+            history: self.story.begin_history(),
+            unheard: 0,
+            turn: None,
+            calls: HashMap::new(),
+        };
         for (number, block) in blocks.iter().enumerate() {
             let payload = block.need("payload")?;
             match block.value.get("sub_type").and_then(Value::as_str).and_then(SubType::from_name) {
@@ -77,8 +81,9 @@ impl<'s> Reader<'s> {
         }
         self.flush(agent, &mut said);
         self.join(said.calls);
-        let unheard = said.unheard.min(said.history.len());
-        for message in said.history.split_off(unheard) {
+        let history = self.story.history(said.history);
+        let unheard = history.split_off(said.unheard.min(history.len()));
+        for message in unheard {
             add_left_over_input(&message, agent, self.story);
         }
         Ok(())
@@ -108,9 +113,10 @@ impl<'s> Reader<'s> {
             return Ok(());
         }
         self.flush(agent, said);
-        match said.history.last_mut().filter(|last| part > 0 && last.role == role) {
+        let history = self.story.history(said.history);
+        match history.last_mut().filter(|last| part > 0 && last.role == role) {
             Some(last) => last.parts.push(Part::Text(text)),
-            None => said.history.push(Message::text(role, text)),
+            None => history.push(Message::text(role, text)),
         }
         Ok(())
     }
@@ -194,13 +200,14 @@ impl<'s> Reader<'s> {
                 result: output,
                 ..Message::default()
             };
-            said.history.push(answer);
-            said.unheard = said.history.len();
+            let history = self.story.history(said.history);
+            history.push(answer);
+            said.unheard = history.len();
         }
         let called = block.value.pointer("/metadata/subagent");
         let called = called.map(|called| called.as_array().map_or_else(|| vec![called], |list| list.iter().collect()));
         for about in called.into_iter().flatten().filter(|_| depth < NESTING_LIMIT) {
-            let at = At::root("openreward", about, format!("{}.metadata.subagent", block.path));
+            let at = block.below(".metadata.subagent", about);
             self.subagent(&at, index, depth)?;
         }
         Ok(())
@@ -208,7 +215,7 @@ impl<'s> Reader<'s> {
 
     fn execution(&mut self, block: &At<'_>, output: Option<Value>, agent: usize, known: &Known) -> usize {
         let metadata = facts::metadata(block.value);
-        let id = self.story.id(metadata.get("span_id").and_then(Value::as_str), &block.path);
+        let id = self.story.id_at(metadata.get("span_id").and_then(Value::as_str), block);
         let mut operation = Operation {
             kind: known.kind,
             name: known.call.name.clone(),
@@ -274,11 +281,10 @@ impl<'s> Reader<'s> {
             message.parts.insert(0, thought);
         }
         message.tool_calls = turn.calls;
-        let id = self.story.id(turn.span_id, &first.path);
+        let id = self.story.id_at(turn.span_id, first);
         let mut operation = Operation {
             kind: Kind::Llm,
             name: "model call".to_owned(),
-            input_messages: Some(said.history.clone()),
             output_messages: Some(vec![message.clone()]),
             ..Operation::default()
         };
@@ -289,15 +295,16 @@ impl<'s> Reader<'s> {
             (start, end) = (start.or(from), end.or(to));
         }
         let inserted = turn.blocks.iter().rev().find_map(|block| inserted(block.value));
-        let index = self.story.add(id, agent, operation);
+        let index = self.story.add_model_call(id, agent, operation, said.history);
         self.story.times(index, start, end.or(inserted));
         for call in &message.tool_calls {
             if let Some(known) = call.id.as_deref().and_then(|id| said.calls.get_mut(id)) {
                 known.caller = Some(index);
             }
         }
-        said.history.push(message);
-        said.unheard = said.history.len();
+        let history = self.story.history(said.history);
+        history.push(message);
+        said.unheard = history.len();
     }
 
     /// Deltas become the result of their execution, in the order of `seq`.

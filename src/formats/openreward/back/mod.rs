@@ -83,6 +83,7 @@ fn one(at: &At<'_>, wrapped: bool, trace: Option<&str>, mut blocks: Vec<At<'_>>)
         document
     });
     for (index, block) in blocks.iter_mut().enumerate() {
+        block.own = format!("$[{index}]");
         block.pointer = if wrapped { format!("/blocks/{index}") } else { format!("/{index}") };
     }
     let mut story = Story::new("openreward", id, document);

@@ -114,7 +114,7 @@ impl Reader<'_> {
     }
 
     fn add(&mut self, event: &At<'_>, span_id: Option<&str>, around: usize, operation: Operation) -> usize {
-        let id = self.story.id(span_id, &event.path);
+        let id = self.story.id_at(span_id, event);
         self.story.add(id, around, operation)
     }
 

@@ -79,7 +79,7 @@ pub(super) fn read(at: &At<'_>) -> Result<Messages> {
             call_id: metadata.get("call_id").and_then(Value::as_str).map(str::to_owned),
             id_is_derived: metadata.get("call_id_derived") == Some(&Value::Bool(true)),
             at: event_time(&message)?,
-            place: message.path.clone(),
+            place: message.own.clone(),
         };
         if let (Speaker::Action, Some(id)) = (speaker, &read.call_id) {
             out.actions.entry(id.clone()).or_insert_with(|| read.value.clone());
