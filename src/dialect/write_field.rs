@@ -63,6 +63,7 @@ impl<'a> OperationBuilder<'a> {
             Decoded::Messages(messages) => self.messages(rule.field, std::mem::take(messages)),
             Decoded::Time(time) => self.first_token(*time),
             Decoded::Value(value) => self.value(rule, raw, value),
+            Decoded::Tree(tree) => self.value(rule, raw, &mut tree.value),
         }
     }
 
