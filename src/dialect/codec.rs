@@ -20,6 +20,8 @@ use empty::is_empty;
 pub(super) enum Decoded {
     /// As JSON.
     Value(Value),
+    /// As what flattened keys span.
+    Tree(flat::Tree),
     /// As it was recorded.
     Recorded(Recorded),
     /// As messages.
@@ -36,13 +38,14 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>) ->
             let messages: Vec<Message> = events.iter().flat_map(message_of_event).collect();
             return (!messages.is_empty()).then_some(Decoded::Messages(messages));
         }
-        Codec::Flat
-            if matches!(rule.field, super::rule::Field::InputMessages | super::rule::Field::OutputMessages) && rule.paths.is_empty() =>
-        {
+        Codec::Flat => {
             let Raw::Group(group) = raw else { return None };
-            if let Some(messages) = super::messages::flattened(group.iter()) {
+            if matches!(rule.field, super::rule::Field::InputMessages | super::rule::Field::OutputMessages)
+                && let Some(messages) = super::messages::flattened(group.iter())
+            {
                 return (!messages.is_empty()).then_some(Decoded::Messages(messages));
             }
+            return Some(Decoded::Tree(flat::tree(group.placed())));
         }
         Codec::MessageMembers => {
             let Raw::Group(group) = raw else { return None };
@@ -102,6 +105,34 @@ pub(super) fn decode(rule: &Rule, raw: &Raw<'_>, opened: Option<&mut Opened>) ->
         _ => return of_whole(rule, value(rule, raw)?),
     };
     useful(rule, value)
+}
+
+/// Whether something is lost where this rule made nothing of what stands there. Words that a rule does not know are no loss, nor
+/// is a moment before the span.
+pub(super) fn is_lost(rule: &Rule, raw: &Raw<'_>, decoded: Option<&Decoded>) -> bool {
+    use super::rule::Field;
+    let value = match raw {
+        Raw::Value(_, value) => value,
+        Raw::JsonText(_) => return rule.field != Field::Beside,
+        // Messages whose members are all known, and say nothing, are no tree.
+        Raw::Group(_) => return matches!(decoded, Some(Decoded::Tree(_))),
+        Raw::Name(_) | Raw::Event(_) | Raw::Events(_) => return false,
+    };
+    let for_words = !rule.values.is_empty() || matches!(rule.field, Field::Provider | Field::ModelResponse);
+    let is_word = for_words && scalar_text(value).is_some();
+    rule.field != Field::Beside && !is_word && !matches!(decoded, Some(Decoded::Time(_))) && says_something(value)
+}
+
+fn says_something(value: &AnyValue) -> bool {
+    match value {
+        AnyValue::Empty => false,
+        AnyValue::String(text) => !matches!(text.trim(), "" | "null" | "[]" | "{}") && !normalize::is_withheld(text),
+        AnyValue::Array(items) => items.iter().any(says_something),
+        AnyValue::KvList(pairs) => !pairs.is_empty(),
+        AnyValue::Bytes(bytes) => !bytes.is_empty(),
+        AnyValue::Double(number) => number.is_finite(),
+        AnyValue::Bool(_) | AnyValue::Int(_) => true,
+    }
 }
 
 /// The kind of operation that stands at a rule's place.
@@ -250,10 +281,6 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
             Raw::Value(_, AnyValue::Array(items)) => Some(items.iter().map(|item| parse_deep(item.to_json())).collect()),
             other => Some(Value::Array(vec![json(other)?])),
         },
-        Codec::Flat => match raw {
-            Raw::Group(group) => Some(flat::tree(group.iter())),
-            _ => None,
-        },
         Codec::Map => match raw {
             Raw::Group(group) => Some(Value::Object(
                 group.iter().map(|(key, value)| (key.to_owned(), value.to_json())).collect(),
@@ -275,7 +302,7 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
             _ => Some(1.into()),
         },
         // Opened before.
-        Codec::Json | Codec::ByMime => None,
+        Codec::Json | Codec::ByMime | Codec::Flat => None,
         Codec::MessageEvent | Codec::MessageMembers | Codec::BracketedTexts | Codec::ToolMarks | Codec::PlainText | Codec::Time => None,
     }
 }

@@ -1,56 +1,79 @@
 //! Flattened indexed keys (`llm.input_messages.0.message.role`) made into lists and maps.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::hash::Keyed;
 use crate::span::AnyValue;
 
-/// A tree under construction: numbers are list indices where all siblings are numbers.
-#[derive(Default)]
-struct Node {
-    value: Option<Value>,
-    children: Keyed<String, Node>,
+/// What flattened keys span.
+#[derive(Debug, Clone)]
+pub(super) struct Tree {
+    /// The list or map.
+    pub(super) value: Value,
+    /// Places of the attributes that do not belong in it.
+    pub(super) strays: Vec<usize>,
 }
 
-impl Node {
-    fn into_value(self) -> Value {
+/// A tree under construction: a node with a numbered child is a list.
+#[derive(Default)]
+struct Node<'a> {
+    value: Option<(usize, &'a AnyValue)>,
+    children: Keyed<String, Node<'a>>,
+}
+
+impl Node<'_> {
+    /// Its list or map. A value beside members, and a name beside numbers, belong to neither.
+    fn into_value(self, strays: &mut Vec<usize>) -> Value {
         let children = self.children.into_list();
         if children.is_empty() {
-            return self.value.unwrap_or(Value::Null);
+            return self.value.map_or(Value::Null, |(_, value)| value.to_json());
         }
-        if children
-            .iter()
-            .all(|(name, _)| name.bytes().all(|digit| digit.is_ascii_digit()) && name.len() < 10)
-        {
-            let mut items: Vec<(u64, Value)> = children
-                .into_iter()
-                .map(|(name, node)| (name.parse().unwrap_or(u64::MAX), node.into_value()))
-                .collect();
-            items.sort_by_key(|(index, _)| *index);
-            return Value::Array(items.into_iter().map(|(_, value)| value).collect());
+        strays.extend(self.value.map(|(place, _)| place));
+        if !children.iter().any(|(name, _)| is_index(name)) {
+            return children.into_iter().map(|(name, node)| (name, node.into_value(strays))).collect();
         }
-        let mut map: Map<String, Value> = children.into_iter().map(|(name, node)| (name, node.into_value())).collect();
-        if let Some(value) = self.value {
-            let _ = map.insert("value".to_owned(), value);
-        }
-        Value::Object(map)
+        let (mut items, others): (Vec<_>, Vec<_>) = children.into_iter().partition(|(name, _)| is_index(name));
+        others.into_iter().for_each(|(_, node)| node.stray(strays));
+        items.sort_by(|(one, _), (other, _)| by_number(one).cmp(&by_number(other)));
+        items.into_iter().map(|(_, node)| node.into_value(strays)).collect()
+    }
+
+    fn stray(self, strays: &mut Vec<usize>) {
+        strays.extend(self.value.map(|(place, _)| place));
+        self.children.into_list().into_iter().for_each(|(_, node)| node.stray(strays));
     }
 }
 
-/// Keys have a dozen segments at most. What comes behind so many stays one name: the tree is walked by recursion.
+fn is_index(name: &str) -> bool {
+    !name.is_empty() && name.bytes().all(|digit| digit.is_ascii_digit())
+}
+
+/// Sorts digits by their number, however many there are.
+fn by_number(digits: &str) -> (usize, &str) {
+    let number = digits.trim_start_matches('0');
+    (number.len(), number)
+}
+
+/// Keys have a dozen segments at most. A longer key belongs in no tree: the tree is walked by recursion.
 const DEEPEST: usize = 64;
 
-/// The tree that these keys (after the prefix) span. Gaps between indices close up.
-pub(super) fn tree<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a AnyValue)>) -> Value {
+/// The tree that these keys (after the prefix) span, each with the place of its attribute. Gaps between indices close up.
+pub(super) fn tree<'a>(members: impl IntoIterator<Item = (usize, &'a str, &'a AnyValue)>) -> Tree {
     let mut root = Node::default();
-    for (key, value) in pairs {
+    let mut strays = Vec::new();
+    for (place, key, value) in members {
+        if key.split('.').nth(DEEPEST).is_some() {
+            strays.push(place);
+            continue;
+        }
         let mut node = &mut root;
-        for segment in key.splitn(DEEPEST, '.') {
+        for segment in key.split('.') {
             node = node.children.get_or_insert_with(segment, Node::default);
         }
-        node.value = Some(value.to_json());
+        node.value = Some((place, value));
     }
-    root.into_value()
+    let value = root.into_value(&mut strays);
+    Tree { value, strays }
 }
 
 /// How many different first segments these keys have.
@@ -65,19 +88,42 @@ pub(super) fn count<'a>(keys: impl IntoIterator<Item = &'a str>) -> u64 {
 mod tests {
     use super::*;
 
+    fn of(pairs: &[(&str, &AnyValue)]) -> (String, Vec<usize>) {
+        let tree = tree(pairs.iter().enumerate().map(|(place, (key, value))| (place, *key, *value)));
+        (tree.value.to_string(), tree.strays)
+    }
+
     #[test]
     fn gaps_close_and_order_is_by_number() {
         let one = AnyValue::from("a");
         let two = AnyValue::from(2);
-        let value = tree([("10.message.role", &one), ("2.message.content", &two)]);
-        assert_eq!(value.to_string(), r#"[{"message":{"content":2}},{"message":{"role":"a"}}]"#);
+        let pairs = [
+            ("99999999999999999999999.message.role", &one),
+            ("10.message.role", &one),
+            ("2.message.content", &two),
+        ];
+        let list = r#"[{"message":{"content":2}},{"message":{"role":"a"}},{"message":{"role":"a"}}]"#;
+        assert_eq!(of(&pairs), (list.to_owned(), Vec::new()));
         assert_eq!(count(["0.a", "0.b", "7"]), 2);
     }
 
     #[test]
+    fn what_does_not_belong_strays() {
+        let (text, other) = (AnyValue::from("text"), AnyValue::from("other"));
+        let list = |more: &'static str| of(&[("0.content", &text), (more, &other), ("1.content", &text)]);
+        let without = r#"[{"content":"text"},{"content":"text"}]"#.to_owned();
+        for key in ["name", "name.first", "0", "1", "", "-1"] {
+            assert_eq!(list(key), (without.clone(), vec![1]), "{key}");
+        }
+        let with = r#"[{"content":["other"]},{"content":"text"}]"#.to_owned();
+        assert_eq!(list("0.content.0"), (with, vec![0]));
+    }
+
+    #[test]
     fn a_key_of_any_depth_is_read() {
-        let key = ".a".repeat(1_000_000);
-        let value = tree([(key.as_str(), &AnyValue::from("deep"))]);
-        assert!(value.to_string().contains(r#".a.a":"deep"}"#), "the rest of the key is one name");
+        let (deep, text) = (AnyValue::from("deep"), AnyValue::from("text"));
+        let key = format!("0{}", ".a".repeat(1_000_000));
+        let pairs = [(key.as_str(), &deep), ("0.b", &text)];
+        assert_eq!(of(&pairs), (r#"[{"b":"text"}]"#.to_owned(), vec![0]));
     }
 }

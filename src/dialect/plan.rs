@@ -119,6 +119,11 @@ impl Plan {
         plan.looks.iter().filter_map(|number| self.looks.get(*number as usize))
     }
 
+    /// All that looks, by field and rank.
+    pub(super) fn looks(&self) -> &[Look] {
+        &self.looks
+    }
+
     /// Places of the attributes that a rule looks at.
     pub(super) fn places_of(&self, look: &Look) -> impl Iterator<Item = usize> {
         let (one, members) = match &look.source {

@@ -39,9 +39,14 @@ pub(super) struct Group<'a> {
 impl<'a> Group<'a> {
     /// Keys without the prefix, and values.
     pub(super) fn iter(self) -> impl DoubleEndedIterator<Item = (&'a str, &'a AnyValue)> {
+        self.placed().map(|(_, key, value)| (key, value))
+    }
+
+    /// The same, each with its place among the attributes.
+    pub(super) fn placed(self) -> impl DoubleEndedIterator<Item = (usize, &'a str, &'a AnyValue)> {
         self.members.iter().filter_map(move |member| {
             let (key, value) = self.attributes.0.get(member.place)?;
-            Some((key.get(member.prefix..)?, value))
+            Some((member.place, key.get(member.prefix..)?, value))
         })
     }
 }

@@ -1,9 +1,10 @@
 //! One span (and the log records that name it) into an operation.
 
 mod event_matches;
+mod unread;
 
 use super::child_result::ChildResult;
-use super::codec;
+use super::codec::{self, Decoded};
 use super::constructor;
 use super::cut;
 use super::plan::{Look, Plan, Source, turn_of_event};
@@ -17,6 +18,7 @@ use super::write_field::OperationBuilder;
 use crate::operation::{Kind, Operation, Recorded};
 use crate::span::{AnyValue, LogRecord, Span};
 use crate::trace::{Finding, FindingKind};
+use unread::Unread;
 
 /// What a span says, and what was odd about it.
 #[derive(Debug, Clone)]
@@ -210,10 +212,12 @@ impl<'a> Reader<'a> {
         // What is read because this span's values or name say so.
         let mut read_here: Vec<usize> = Vec::new();
         let mut whole = Whole::default();
+        let mut unread = Unread::default();
         let mut done: Option<Field> = None;
         for next in in_turn(self.plan.looks_of(plan), events) {
             let here;
             let mut unknown = None;
+            let mut looked = None;
             let (rule, raw, opened, place) = match next {
                 Next::Event(event) => {
                     if !event.rule.when.holds_for_kind(kind) || !self.holds(&event.rule.when) {
@@ -234,6 +238,7 @@ impl<'a> Reader<'a> {
                         read_here.extend(self.plan.places_of(look));
                     }
                     here = raw;
+                    looked = Some(look);
                     (rule, &here, opened, look.text)
                 }
             };
@@ -256,9 +261,14 @@ impl<'a> Reader<'a> {
             }
             // Looked at where it stands: it is large.
             let mut decoded = codec::decode(rule, raw, opened);
+            let strays = match &mut decoded {
+                Some(Decoded::Tree(tree)) => std::mem::take(&mut tree.strays),
+                _ => Vec::new(),
+            };
             if let Some(decoded) = &mut decoded
                 && builder.write(rule, raw, decoded)
             {
+                unread.strays.extend(strays);
                 if !rule.field.is_merged() {
                     done = Some(rule.field);
                 }
@@ -266,6 +276,9 @@ impl<'a> Reader<'a> {
                     read_here.push(place);
                     by_shape.extend(self.attribute(place).map(|(key, _)| key.as_str()));
                 }
+            } else if let Some(look) = looked.filter(|look| !look.of_unknown && codec::is_lost(rule, raw, decoded.as_ref())) {
+                unread.strays.extend(strays);
+                unread.looks.push((look, rule));
             }
         }
         if !by_shape.is_empty() {
@@ -290,7 +303,10 @@ impl<'a> Reader<'a> {
             read_here.extend(self.plan.places.iter().copied().filter(marker));
         }
         read_here.sort_unstable();
-        for place in plan.maybe_unmapped.iter().filter(|place| read_here.binary_search(place).is_err()) {
+        let unread = unread.places(self.rules, self.plan, |look, rule| self.reads(kind, look, rule));
+        findings.extend(unread.finding(self.span));
+        let unmapped = plan.maybe_unmapped.iter().filter(|place| read_here.binary_search(place).is_err());
+        for place in unmapped.chain(&unread.odd).chain(&unread.lacking) {
             if let Some((key, value)) = self.attribute(*place) {
                 let _ = operation.unmapped.insert(key.clone(), value.to_json());
             }
@@ -302,6 +318,13 @@ impl<'a> Reader<'a> {
             sums_usage,
         };
         (read, whole)
+    }
+
+    /// Whether a rule that looks there holds for this span, as an operation of this kind.
+    fn reads(&self, kind: Kind, look: &Look, rule: &Rule) -> bool {
+        rule.when.holds_for_kind(kind)
+            && (!look.conditional || self.holds(&rule.when))
+            && (rule.field != Field::Kind || self.raw(look, rule).is_some_and(|raw| codec::kind(rule, &raw).is_some()))
     }
 
     /// Says what of this span no dialect knows, and was read all the same. The same for all spans with these keys.

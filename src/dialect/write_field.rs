@@ -72,6 +72,7 @@ impl<'a> OperationBuilder<'a> {
             },
             Decoded::Time(time) => self.first_token(*time),
             Decoded::Value(value) => self.value(rule, raw, value),
+            Decoded::Tree(tree) => self.value(rule, raw, &mut tree.value),
         }
     }
 

@@ -1,6 +1,11 @@
 //! Long lists in one span.
 
 use serde_json::json;
+use spanbridge::dialect::write::{AttributeWriter, Vocabulary};
+use spanbridge::dialect::{Registry, read};
+use spanbridge::formats::{FORMATS, Layout, Options};
+use spanbridge::run;
+use spanbridge::trace::{Finding, FindingKind};
 
 use crate::measure::grows_evenly;
 use crate::shapes::{CHAT, span};
@@ -348,6 +353,61 @@ fn segments_of_one_key() {
     grows_evenly(|count| {
         let key = format!("llm.input_messages.0{}", ".a".repeat(usize::try_from(100 * count).unwrap()));
         one(&[("openinference.span.kind", "LLM")], std::iter::once((key, "deep".to_owned())))
+    });
+}
+
+/// However many segments a key has: it is read, written in another vocabulary and in documents on the stack of a server's thread,
+/// and stays an attribute.
+#[test]
+fn segments_of_each_key_that_opens_a_list() {
+    let lists = [
+        ("LLM", "llm.input_messages."),
+        ("LLM", "llm.output_messages."),
+        ("LLM", "llm.prompts."),
+        ("LLM", "llm.choices."),
+        ("LLM", "llm.tools."),
+        ("LLM", "gen_ai.prompt."),
+        ("LLM", "gen_ai.completion."),
+        ("LLM", "gen_ai.input.messages."),
+        ("LLM", "gen_ai.output.messages."),
+        ("LLM", "gen_ai.tool.definitions."),
+        ("LLM", "llm.request.functions."),
+        ("LLM", "gen_ai.request.functions."),
+        ("LLM", "evaluations."),
+        ("LLM", "annotations."),
+        ("EMBEDDING", "embedding.embeddings."),
+        ("EMBEDDING", "gen_ai.prompt."),
+        ("RETRIEVER", "retrieval.documents."),
+        ("RERANKER", "reranker.output_documents."),
+    ];
+    let registry = Registry::built_in();
+    let check = |kind: &str, prefix: &str| {
+        let key = format!("{prefix}0{}", ".0".repeat(200_000));
+        let (spans, logs) = one(
+            &[("openinference.span.kind", kind)],
+            std::iter::once((key.clone(), "deep".to_owned())),
+        );
+        let read = read(&registry, &spans[0], &[]);
+        assert_eq!(read.operation.unmapped[&key], "deep", "{prefix}");
+        let tells = |finding: &Finding| finding.kind == FindingKind::UnreadableValue && finding.detail.starts_with(prefix);
+        assert!(read.findings.iter().any(tells), "{prefix}");
+        for vocabulary in [Vocabulary::GenAi, Vocabulary::OpenInference] {
+            let written = AttributeWriter::new(vocabulary).write(&read.operation);
+            assert!(written.get(&key).is_some(), "{prefix}");
+        }
+        let runs = run::from_batch(spans, logs, &registry);
+        let documents = FORMATS
+            .iter()
+            .flat_map(|format| format.assemble(&runs, &Options::default(), Layout::Compact));
+        let with_key = documents.filter(|assembled| assembled.document.contains(&key)).count();
+        assert!(with_key > 0, "{prefix}");
+    };
+    std::thread::scope(|scope| {
+        let run = || lists.iter().for_each(|(kind, prefix)| check(kind, prefix));
+        let thread = std::thread::Builder::new().stack_size(2 << 20).spawn_scoped(scope, run).unwrap();
+        if let Err(panic) = thread.join() {
+            std::panic::resume_unwind(panic);
+        }
     });
 }
 

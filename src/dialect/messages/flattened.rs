@@ -200,8 +200,10 @@ mod tests {
             let group: Vec<(&str, &AnyValue)> = pairs.iter().map(|(key, value)| (key.as_str(), value)).collect();
             for direction in [Direction::Input, Direction::Output] {
                 if let Some(list) = super::super::flattened(group.iter().copied()) {
-                    let tree = read_value(&crate::dialect::flat::tree(group.iter().copied()), direction).unwrap_or_default();
-                    prop_assert_eq!(list, tree);
+                    let placed = group.iter().enumerate().map(|(place, (key, value))| (place, *key, *value));
+                    let tree = crate::dialect::flat::tree(placed);
+                    prop_assert_eq!(list, read_value(&tree.value, direction).unwrap_or_default());
+                    prop_assert!(tree.strays.is_empty());
                 } else {
                     prop_assert!(!one_shape, "the short way gives up: {:?}", group);
                 }

@@ -248,3 +248,122 @@ fn more_sets_of_keys_than_are_kept() {
         }
     }
 }
+
+fn unread(attributes: &[(&str, AnyValue)]) -> (Box<Operation>, Vec<String>) {
+    let mut span = span("chat", &[]);
+    for (key, value) in attributes {
+        span.attributes.push(*key, value.clone());
+    }
+    let read = read(&Registry::built_in(), &span, &[]);
+    let details = read.findings.into_iter().map(|finding| finding.detail).collect();
+    (read.operation, details)
+}
+
+#[test]
+fn what_does_not_belong_in_a_list_stays_an_attribute() {
+    let odd = [
+        ("llm.input_messages.foo", vec!["Where?"], "llm.input_messages.foo"),
+        (
+            "llm.input_messages.foo.message.content",
+            vec!["Where?"],
+            "llm.input_messages.foo.message.content",
+        ),
+        ("llm.input_messages.0", vec!["Where?"], "llm.input_messages.0"),
+        (
+            "llm.input_messages.0.message.content.0",
+            vec!["odd"],
+            "llm.input_messages.0.message.content",
+        ),
+        ("llm.input_messages.9999999999.message.content", vec!["Where?", "odd"], ""),
+    ];
+    for (key, words, left) in odd {
+        let (operation, findings) = unread(&[
+            ("openinference.span.kind", "LLM".into()),
+            ("llm.input_messages.0.message.role", "user".into()),
+            ("llm.input_messages.0.message.content", "Where?".into()),
+            (key, "odd".into()),
+        ]);
+        let messages = operation.input_messages.unwrap_or_default();
+        assert_eq!(
+            messages.iter().map(crate::operation::Message::content).collect::<Vec<_>>(),
+            words,
+            "{key}"
+        );
+        assert_eq!(operation.unmapped.keys().next().map_or("", String::as_str), left, "{key}");
+        assert_eq!(
+            findings.iter().any(|detail| detail.starts_with(left)),
+            !left.is_empty(),
+            "{key}: {findings:?}"
+        );
+    }
+    for (kind, list) in [
+        ("LLM", "llm.tools"),
+        ("LLM", "gen_ai.prompt"),
+        ("LLM", "gen_ai.completion"),
+        ("LLM", "llm.request.functions"),
+        ("LLM", "evaluations"),
+        ("RETRIEVER", "retrieval.documents"),
+        ("EMBEDDING", "embedding.embeddings"),
+    ] {
+        let (first, odd) = (format!("{list}.0.name"), format!("{list}.odd"));
+        let (operation, findings) = unread(&[
+            ("openinference.span.kind", kind.into()),
+            (&first, "name".into()),
+            (&odd, "odd".into()),
+        ]);
+        assert_eq!(operation.unmapped.get(&odd), Some(&Value::from("odd")), "{odd}");
+        assert!(findings.iter().any(|detail| detail.contains(list)), "{odd}: {findings:?}");
+    }
+}
+
+#[test]
+fn what_another_rule_reads_is_no_stray() {
+    let (operation, findings) = unread(&[
+        ("traceloop.span.kind", "llm".into()),
+        ("llm.request.type", "chat".into()),
+        ("gen_ai.prompt.0.role", "user".into()),
+        ("gen_ai.prompt.0.content", "Where?".into()),
+        ("gen_ai.prompt.variable.city", "Paris".into()),
+    ]);
+    let messages = operation.input_messages.unwrap_or_default();
+    assert_eq!(
+        messages.iter().map(crate::operation::Message::content).collect::<Vec<_>>(),
+        ["Where?"]
+    );
+    assert_eq!(operation.prompt.variables, Some(serde_json::json!({"city": "Paris"})));
+    assert!(operation.unmapped.is_empty() && findings.is_empty(), "{findings:?}");
+}
+
+#[test]
+fn a_value_that_its_rule_cannot_read_stays_an_attribute() {
+    let list = AnyValue::Array(vec!["odd".into()]);
+    let map = AnyValue::KvList(vec![("odd".to_owned(), "odd".into())]);
+    for key in ["llm.model_name", "llm.token_count.prompt", "llm.provider", "session.id", "user.id"] {
+        for value in [&list, &map] {
+            let (operation, findings) = unread(&[("openinference.span.kind", "LLM".into()), (key, value.clone())]);
+            assert_eq!(operation.unmapped.get(key), Some(&value.to_json()), "{key}");
+            assert!(findings.iter().any(|detail| detail.starts_with(key)), "{key}: {findings:?}");
+        }
+    }
+    // A JSON text of which a rule asks for one member: without the member it is no oddity.
+    let (operation, findings) = unread(&[("langchain.metadata", r#"{"odd": 1}"#.into())]);
+    assert_eq!(operation.unmapped.keys().collect::<Vec<_>>(), ["langchain.metadata"]);
+    assert!(findings.is_empty(), "{findings:?}");
+}
+
+#[test]
+fn a_value_that_says_nothing_is_no_loss() {
+    for value in [
+        AnyValue::Empty,
+        "".into(),
+        "null".into(),
+        AnyValue::Array(Vec::new()),
+        AnyValue::Double(f64::NAN),
+    ] {
+        let (operation, _) = unread(&[("openinference.span.kind", "LLM".into()), ("llm.token_count.prompt", value.clone())]);
+        assert!(operation.unmapped.is_empty(), "{value:?}");
+    }
+    // One reads it, the other cannot.
+    let (operation, findings) = unread(&[("openinference.span.kind", "CHAIN".into()), ("input.value", "plain words".into())]);
+    assert!(operation.unmapped.is_empty() && findings.is_empty(), "{findings:?}");
+}

@@ -1,0 +1,86 @@
+//! What rules looked at and could not read: it stays among the attributes.
+
+use crate::dialect::plan::{Look, Plan};
+use crate::dialect::rule::{Codec, Rule};
+use crate::dialect::rule_index::RuleIndex;
+use crate::hash::HashSet;
+use crate::span::Span;
+use crate::trace::{Finding, FindingKind};
+
+/// How much of a key a finding shows.
+const LONGEST_KEY: usize = 200;
+
+/// What rules looked at and could not read.
+#[derive(Default)]
+pub(super) struct Unread<'a> {
+    /// Where nothing of use was found, and the rule that looked.
+    pub(super) looks: Vec<(&'a Look, &'a Rule)>,
+    /// Places of attributes that do not belong in the list of their keys.
+    pub(super) strays: Vec<usize>,
+}
+
+/// Places of attributes that no rule could read.
+#[derive(Default)]
+pub(super) struct UnreadPlaces {
+    /// The value is not what the key demands.
+    pub(super) odd: Vec<usize>,
+    /// The JSON text has none of the members that rules ask for.
+    pub(super) lacking: Vec<usize>,
+}
+
+impl Unread<'_> {
+    /// The places of what no other rule reads.
+    pub(super) fn places(self, rules: &RuleIndex, plan: &Plan, reads: impl Fn(&Look, &Rule) -> bool) -> UnreadPlaces {
+        let mut found = UnreadPlaces::default();
+        if self.looks.is_empty() && self.strays.is_empty() {
+            return found;
+        }
+        for (look, rule) in &self.looks {
+            let list = if rule.paths.is_empty() {
+                &mut found.odd
+            } else {
+                &mut found.lacking
+            };
+            list.extend(plan.places_of(look));
+        }
+        let lost: HashSet<usize> = found.odd.iter().chain(&found.lacking).chain(&self.strays).copied().collect();
+        let (mut read, mut read_alone) = (HashSet::default(), HashSet::default());
+        for look in plan.looks().iter().filter(|look| !look.of_unknown) {
+            let is_unread = self.looks.iter().any(|(unread, _)| std::ptr::eq(*unread, look));
+            let Some(rule) = rules.rule(look.rule).filter(|rule| !is_unread && reads(look, rule)) else {
+                continue;
+            };
+            let places = || plan.places_of(look).filter(|place| lost.contains(place));
+            read.extend(places());
+            if !matches!(rule.codec, Codec::Flat | Codec::Count) {
+                read_alone.extend(places());
+            }
+        }
+        let not_in = |read: &HashSet<usize>, places: Vec<usize>| -> Vec<usize> {
+            places.into_iter().filter(|place| !read.contains(place)).collect()
+        };
+        let strays = not_in(&read_alone, self.strays);
+        let mut odd = not_in(&read, found.odd);
+        odd.extend(strays);
+        odd.sort_unstable();
+        odd.dedup();
+        UnreadPlaces {
+            odd,
+            lacking: not_in(&read, found.lacking),
+        }
+    }
+}
+
+impl UnreadPlaces {
+    /// Says what was odd.
+    pub(super) fn finding(&self, span: &Span) -> Option<Finding> {
+        let (key, _) = span.attributes.0.get(*self.odd.first()?)?;
+        let shown: String = key.chars().take(LONGEST_KEY).collect();
+        let (more, them) = match self.odd.len() - 1 {
+            0 => (String::new(), "it stays an attribute"),
+            more => (format!(" and {more} more"), "they stay attributes"),
+        };
+        let detail = format!("{shown}{more} could not be read as the key demands: {them}");
+        Some(Finding::new(Some(span.span_id), FindingKind::UnreadableValue, detail))
+    }
+}
