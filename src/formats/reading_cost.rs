@@ -13,14 +13,14 @@ const TIMES: usize = 8;
 /// holds all that was said before it. One pass, without memory of its own.
 #[must_use]
 pub fn reading_cost(text: &[u8]) -> usize {
-    let costs = serde_json::Deserializer::from_slice(text).into_iter::<Histories>();
+    let costs = serde_json::Deserializer::from_slice(text).into_iter::<DocumentCost>();
     costs.map_while(Result::ok).fold(0, |sum, cost| sum.saturating_add(cost.0))
 }
 
 /// What the histories of a document take.
-struct Histories(usize);
+struct DocumentCost(usize);
 
-impl<'de> Deserialize<'de> for Histories {
+impl<'de> Deserialize<'de> for DocumentCost {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut histories = 0;
         let walk = Walk {

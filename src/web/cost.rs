@@ -1,6 +1,6 @@
 //! About how much memory a trace takes while it is read: known from its bytes before they are decoded.
 
-use crate::formats::openreward::histories::{Histories, Messages};
+use crate::formats::openreward::repeated_messages::{MessageTotals, RepeatedMessages};
 use crate::formats::openreward::written;
 use crate::otlp::census::{Census, census};
 use crate::otlp::decode;
@@ -53,7 +53,7 @@ pub(super) fn of_chunk(kind: ChunkKind, message: &[u8], purpose: Purpose) -> usi
 
 /// Bytes of memory, beside those for the chunk itself, for what the blocks in it become: each model call repeats everything
 /// before it. `histories`: the blocks of the chunks before.
-pub(super) fn of_histories(histories: &mut Histories, kind: ChunkKind, message: &[u8], purpose: Purpose) -> usize {
+pub(super) fn of_histories(histories: &mut RepeatedMessages, kind: ChunkKind, message: &[u8], purpose: Purpose) -> usize {
     let has_blocks = kind == ChunkKind::Spans && memchr::memmem::find(message, written::BLOCK.as_bytes()).is_some();
     if purpose == Purpose::Spans || !has_blocks {
         return 0;
@@ -61,7 +61,7 @@ pub(super) fn of_histories(histories: &mut Histories, kind: ChunkKind, message: 
     let spans = decode::traces(message).map(|decoded| decoded.items).unwrap_or_default();
     let blocks = spans.iter().filter_map(written::text_of);
     let costs = blocks.map(|text| {
-        let Messages { count, bytes, values } = histories.add(text);
+        let MessageTotals { count, bytes, values } = histories.add(text);
         [(count, 2_200), (bytes, 6), (values, 220)]
             .into_iter()
             .fold(0, |sum: usize, (count, each)| sum.saturating_add(count.saturating_mul(each)))

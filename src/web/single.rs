@@ -10,7 +10,7 @@ use super::request::Asked;
 use super::service::Web;
 use super::url::query_pairs;
 use crate::documents;
-use crate::formats::openreward::histories::Histories;
+use crate::formats::openreward::repeated_messages::RepeatedMessages;
 use crate::formats::{AnyFormat, Options, Sequence};
 use crate::run::Run;
 use crate::span::{TraceId, UnixNanos, json};
@@ -32,7 +32,7 @@ fn no_trace(id: TraceId) -> Problem {
 fn stored(web: &Web, id: TraceId, bytes: u64, purpose: Purpose, answer: &mut Answer) -> Result<Option<Stored>, Problem> {
     let mut refusal: Option<Refusal> = None;
     let is_small = cost::of_small(bytes).is_some();
-    let mut histories = Histories::default();
+    let mut histories = RepeatedMessages::default();
     let read = web.store.read_trace_while(id, &mut |kind, message| {
         // Records that belong to the session are not among the trace's bytes.
         let is_counted = is_small && kind != ChunkKind::LooseLogs;

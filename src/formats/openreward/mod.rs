@@ -50,8 +50,8 @@
 
 pub mod digest;
 pub mod document;
-pub mod histories;
 pub mod limits;
+pub mod repeated_messages;
 pub mod rules;
 pub mod stitch;
 pub mod written;

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::super::histories::Histories;
+use super::super::repeated_messages::RepeatedMessages;
 use super::*;
 use crate::dialect::Registry;
 use crate::run;
@@ -125,7 +125,7 @@ fn what_model_calls_repeat_is_known_from_their_blocks() {
     ];
     let mut spans = Vec::new();
     let mut repeated = 0;
-    let mut histories = Histories::default();
+    let mut histories = RepeatedMessages::default();
     for (at, (sub_type, parent, payload)) in told.iter().enumerate() {
         let span = block(&format!("tb_{at}"), *sub_type, *parent, payload, at as u64 + 1);
         repeated += histories.add(text_of(&span).unwrap()).count;

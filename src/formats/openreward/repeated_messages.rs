@@ -7,9 +7,9 @@ use super::document::SubType;
 use crate::operation::{Kind, Role};
 use crate::transcript::NESTING_LIMIT;
 
-/// Messages, and what they hold.
+/// How many messages, and how much they hold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Messages {
+pub struct MessageTotals {
     /// How many.
     pub count: usize,
     /// Bytes of their texts and keys.
@@ -18,7 +18,7 @@ pub struct Messages {
     pub values: usize,
 }
 
-impl Messages {
+impl MessageTotals {
     fn add(&mut self, other: Self) {
         self.count = self.count.saturating_add(other.count);
         self.bytes = self.bytes.saturating_add(other.bytes);
@@ -43,8 +43,8 @@ impl Messages {
 
 /// The blocks of one agent up to now, in the order in which they were inserted.
 #[derive(Debug, Default)]
-pub struct Histories {
-    before: Messages,
+pub struct RepeatedMessages {
+    before: MessageTotals,
     turn: Option<Turn>,
 }
 
@@ -53,19 +53,19 @@ pub struct Histories {
 struct Turn {
     span_id: Option<String>,
     has_words: bool,
-    own: Messages,
+    own: MessageTotals,
 }
 
-impl Histories {
+impl RepeatedMessages {
     /// Takes the JSON text of the next block, and tells what the model calls that begin with it or in it repeat.
-    pub fn add(&mut self, text: &str) -> Messages {
+    pub fn add(&mut self, text: &str) -> MessageTotals {
         let block: Option<Value> = serde_json::from_str(text).ok();
-        block.map_or_else(Messages::default, |block| self.add_block(&block, 0))
+        block.map_or_else(MessageTotals::default, |block| self.add_block(&block, 0))
     }
 
-    fn add_block(&mut self, block: &Value, depth: usize) -> Messages {
+    fn add_block(&mut self, block: &Value, depth: usize) -> MessageTotals {
         let at = |pointer: &str| block.pointer(pointer);
-        let mut own = Messages::default();
+        let mut own = MessageTotals::default();
         if let Some(payload) = block.get("payload") {
             own.weigh(payload);
         }
@@ -82,13 +82,13 @@ impl Histories {
             Some(SubType::ToolCall) if !is_own() => self.turn(block, own, false, false),
             Some(SubType::ToolCall) => {
                 self.end_turn();
-                Messages::default()
+                MessageTotals::default()
             }
             Some(SubType::Message) => {
                 self.end_turn();
                 own.count = 1;
                 self.before.add(own);
-                Messages::default()
+                MessageTotals::default()
             }
             Some(SubType::ToolResult) => {
                 self.end_turn();
@@ -96,18 +96,18 @@ impl Histories {
                 self.before.add(own);
                 sub_agents(block, depth)
             }
-            None => Messages::default(),
+            None => MessageTotals::default(),
         }
     }
 
     /// A block of a model call; one that begins repeats what was before.
-    fn turn(&mut self, block: &Value, own: Messages, begins: bool, has_words: bool) -> Messages {
+    fn turn(&mut self, block: &Value, own: MessageTotals, begins: bool, has_words: bool) -> MessageTotals {
         let span_id = block.pointer("/metadata/span_id").and_then(Value::as_str);
         let goes_on = self.turn.as_ref().is_some_and(|turn| match (turn.span_id.as_deref(), span_id) {
             (Some(open), Some(here)) => open == here,
             _ => !(begins && turn.has_words),
         });
-        let mut repeated = Messages::default();
+        let mut repeated = MessageTotals::default();
         if !goes_on {
             self.end_turn();
             repeated = self.before;
@@ -128,14 +128,14 @@ impl Histories {
 }
 
 /// The conversations of agents inside of a tool.
-fn sub_agents(block: &Value, depth: usize) -> Messages {
-    let mut repeated = Messages::default();
+fn sub_agents(block: &Value, depth: usize) -> MessageTotals {
+    let mut repeated = MessageTotals::default();
     let called = block.pointer("/metadata/subagent").filter(|_| depth < NESTING_LIMIT);
     let called: Vec<&Value> = called.map_or_else(Vec::new, |called| {
         called.as_array().map_or_else(|| vec![called], |list| list.iter().collect())
     });
     for blocks in called.into_iter().filter_map(|agent| agent.get("blocks")?.as_array()) {
-        let mut histories = Histories::default();
+        let mut histories = RepeatedMessages::default();
         for block in blocks {
             repeated.add(histories.add_block(block, depth + 1));
         }
