@@ -9,13 +9,20 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
     let mut out = Vec::new();
     let items: &[Value] = match value {
         Value::Array(items) => items,
-        one @ Value::Object(_) => std::slice::from_ref(one),
+        one @ (Value::Object(_) | Value::String(_)) => std::slice::from_ref(one),
         _ => &[],
     };
     for item in items {
         let item = match item {
             Value::String(text) => match serde_json::from_str::<Value>(text) {
                 Ok(parsed @ Value::Object(_)) => parsed,
+                // Langtrace: a list as the text of one of its members.
+                Ok(list @ Value::Array(_)) => {
+                    out.extend(tool_definitions(&list));
+                    continue;
+                }
+                // A text alone is no list of names.
+                _ if !value.is_array() => continue,
                 _ => {
                     out.push(ToolDefinition {
                         name: text.clone(),
@@ -36,7 +43,9 @@ pub(super) fn tool_definitions(value: &Value) -> Vec<ToolDefinition> {
             out.extend(tool_definitions(declarations));
             continue;
         }
-        let inner = item.get("function").filter(|inner| inner.is_object()).unwrap_or(&item);
+        // Bedrock's Converse API: {toolSpec: ..}
+        let mut wrapped = ["function", "toolSpec"].iter().filter_map(|key| item.get(*key));
+        let inner = wrapped.find(|inner| inner.is_object()).unwrap_or(&item);
         let Some(name) = inner.get("name").and_then(Value::as_str) else {
             continue;
         };
