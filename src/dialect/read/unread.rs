@@ -43,14 +43,19 @@ impl Unread<'_> {
             };
             list.extend(plan.places_of(look));
         }
-        let lost: HashSet<usize> = found.odd.iter().chain(&found.lacking).chain(&self.strays).copied().collect();
+        let mut lost: Vec<usize> = found.odd.iter().chain(&found.lacking).chain(&self.strays).copied().collect();
+        lost.sort_unstable();
         let (mut read, mut read_alone) = (HashSet::default(), HashSet::default());
         for look in plan.looks().iter().filter(|look| !look.of_unknown) {
+            // Most rules look elsewhere, and to ask whether one reads costs more than to see that.
+            let places = || plan.places_of(look).filter(|place| lost.binary_search(place).is_ok());
+            if places().next().is_none() {
+                continue;
+            }
             let is_unread = self.looks.iter().any(|(unread, _)| std::ptr::eq(*unread, look));
             let Some(rule) = rules.rule(look.rule).filter(|rule| !is_unread && reads(look, rule)) else {
                 continue;
             };
-            let places = || plan.places_of(look).filter(|place| lost.contains(place));
             read.extend(places());
             if !matches!(rule.codec, Codec::Flat | Codec::Count) {
                 read_alone.extend(places());
