@@ -34,7 +34,7 @@ pub(super) struct Lists {
     forward: Option<Vec<String>>,
 }
 
-/// What a change of takes effect when the configuration is read again; all else takes a restart.
+/// The settings that take effect when the configuration is read again. All others need a restart.
 const RELOADABLE: &[&str] = &[
     "allow_anonymous",
     "log_level",

@@ -108,10 +108,8 @@ async fn a_session_chooses_its_traces_whole() {
     bridge.stop().await;
 }
 
-/// An order interrupts a batch, and then it is prepared again: what came of its traces before they were chosen goes with it.
-#[tokio::test(flavor = "multi_thread")]
-async fn what_came_before_is_sent_although_an_order_interrupts() {
-    let directory = tempfile::tempdir().unwrap();
+/// A destination that answers 503 until the flag is set.
+async fn sink_that_is_down() -> (Sink, Arc<AtomicBool>) {
     let is_up = Arc::new(AtomicBool::new(false));
     let up = Arc::clone(&is_up);
     let sink = Sink::start(move |_| match up.load(Ordering::Relaxed) {
@@ -119,6 +117,14 @@ async fn what_came_before_is_sent_although_an_order_interrupts() {
         false => Answer::status(503),
     })
     .await;
+    (sink, is_up)
+}
+
+/// An order interrupts a batch, and then it is prepared again: what came of its traces before they were chosen goes with it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_came_before_is_sent_although_an_order_interrupts() {
+    let directory = tempfile::tempdir().unwrap();
+    let (sink, is_up) = sink_that_is_down().await;
     let choose = ChooseText {
         sessions: words(&["s-1*"]),
         ..ChooseText::default()
@@ -141,13 +147,7 @@ async fn what_came_before_is_sent_although_an_order_interrupts() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_not_chosen_counts_once_when_an_order_interrupts_its_batch() {
     let directory = tempfile::tempdir().unwrap();
-    let is_up = Arc::new(AtomicBool::new(false));
-    let up = Arc::clone(&is_up);
-    let sink = Sink::start(move |_| match up.load(Ordering::Relaxed) {
-        true => Answer::ok(),
-        false => Answer::status(503),
-    })
-    .await;
+    let (sink, is_up) = sink_that_is_down().await;
     let choose = ChooseText {
         services: words(&["agent-*"]),
         ..ChooseText::default()
