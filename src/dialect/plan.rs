@@ -42,6 +42,8 @@ pub(super) struct KindPlan {
     pub(super) texts: Vec<JsonText>,
     /// Places that no rule reads whatever the span's values and name are.
     pub(super) maybe_unmapped: Vec<usize>,
+    /// For each place how many rules look there whatever the span's values and name are.
+    sure_looks: Vec<u32>,
 }
 
 /// An attribute whose text may be JSON.
@@ -233,6 +235,7 @@ impl KindPlan {
             looks: Vec::new(),
             texts: Vec::new(),
             maybe_unmapped: plan.places.clone(),
+            sure_looks: vec![0; plan.keys.len()],
         };
         let mut read: HashSet<usize> = HashSet::default();
         let mut askers: Keyed<usize, usize> = Keyed::default();
@@ -245,6 +248,13 @@ impl KindPlan {
             }
             if !look.may_leave() {
                 read.extend(plan.places_of(look));
+            }
+            if look.is_sure() {
+                for place in plan.places_of(look) {
+                    if let Some(count) = of_kind.sure_looks.get_mut(place) {
+                        *count += 1;
+                    }
+                }
             }
             // A kind is known by now; what is left to say is whether its key was read.
             if rule.field == Field::Kind && (!look.may_leave() || matches!(look.source, Source::Name | Source::Resource)) {
@@ -261,6 +271,11 @@ impl KindPlan {
         of_kind.texts.sort_unstable_by_key(|text| text.place);
         of_kind.maybe_unmapped.retain(|place| !read.contains(place));
         of_kind
+    }
+
+    /// How many rules look there whatever the span's values and name are.
+    pub(super) fn sure_looks(&self, place: usize) -> usize {
+        self.sure_looks.get(place).map_or(0, |count| *count as usize)
     }
 }
 
@@ -292,6 +307,11 @@ impl Look {
     /// Whether what stands there may stay unread, as this span's values or name say.
     pub(super) fn may_leave(&self) -> bool {
         self.conditional || self.by_word || self.of_unknown
+    }
+
+    /// Whether it looks whatever the span's values and name are. What a kind's key says may be no kind.
+    pub(super) fn is_sure(&self) -> bool {
+        !self.may_leave() && self.turn.0 != Field::Kind
     }
 }
 

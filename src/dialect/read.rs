@@ -303,7 +303,7 @@ impl<'a> Reader<'a> {
             read_here.extend(self.plan.places.iter().copied().filter(marker));
         }
         read_here.sort_unstable();
-        let unread = unread.places(self.rules, self.plan, |look, rule| self.reads(kind, look, rule));
+        let unread = unread.places(self.rules, self.plan, plan, |look, rule| self.reads(kind, look, rule));
         findings.extend(unread.finding(self.span));
         let unmapped = plan.maybe_unmapped.iter().filter(|place| read_here.binary_search(place).is_err());
         for place in unmapped.chain(&unread.odd).chain(&unread.lacking) {

@@ -204,10 +204,11 @@ impl Message {
     /// The text parts, joined.
     #[must_use]
     pub fn content(&self) -> String {
-        self.joined().into_owned()
+        self.joined_text().into_owned()
     }
 
-    fn joined(&self) -> Cow<'_, str> {
+    /// All text parts as one text.
+    pub(crate) fn joined_text(&self) -> Cow<'_, str> {
         let mut texts = self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
             _ => None,

@@ -33,8 +33,9 @@ pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
     let mut list = Conversations::default();
     let mut of_scope: HashMap<ScopeId, ConversationId> = HashMap::default();
     let mut openings = Openings::default();
-    let mut keys = Keys::default();
-    for call in nodes.of_kind(Kind::Llm) {
+    let calls = nodes.of_kind(Kind::Llm);
+    let mut keys = Keys::of_calls(calls.len());
+    for call in calls {
         let scope = scopes.scope_of(call);
         let at = match of_scope.get(&scope) {
             Some(at) => *at,

@@ -3,12 +3,13 @@
 //!
 //! It comes after the order, since entries name steps, and consumes the conversations: their messages move into the entries.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::conversation::{CallRef, Conversation, Conversations, DraftCall, SeenResult};
 use super::id::{CallId, ConversationId, Id, IdVec, NodeId, ScopeId, StepId};
 use super::model::{CallEntry, Entry, EntryKind, ResultEntry, Step};
-use super::results::{result_of, result_text};
+use super::results::{answer_text, result_of, result_text};
 use super::steps::DraftSteps;
 use super::tool_calls::UnaskedTools;
 use crate::hash::{HashMap, HashSet};
@@ -93,7 +94,7 @@ fn of_conversation(id: ConversationId, conversation: Conversation, steps: &Draft
     let known = results_of_tools(&stray_results, steps);
     for seen in &stray_results {
         let answer = &seen.message;
-        if answer.tool_call_id.is_none() && known.contains(result_text(&answer.result_value()).as_str()) {
+        if answer.tool_call_id.is_none() && known.contains(&answer_text(answer)) {
             continue;
         }
         let recorded = answer.tool_call_id.clone().map(ToolCallId::Recorded);
@@ -104,12 +105,16 @@ fn of_conversation(id: ConversationId, conversation: Conversation, steps: &Draft
 }
 
 /// What the tools of the run gave, if there are results that name no call: such a result tells one of them again.
-fn results_of_tools(stray: &[SeenResult], steps: &DraftSteps) -> HashSet<String> {
+fn results_of_tools<'a>(stray: &[SeenResult], steps: &'a DraftSteps) -> HashSet<Cow<'a, str>> {
+    let mut known = HashSet::default();
     if stray.iter().all(|seen| seen.message.tool_call_id.is_some()) {
-        return HashSet::default();
+        return known;
     }
+    // Results are long: a set that grows hashes them again and again.
+    known.reserve(steps.list.len());
     let results = steps.list.iter().filter_map(|step| step.operation.tool.as_ref()?.result.as_ref());
-    results.map(result_text).filter(|text| !text.is_empty()).collect()
+    known.extend(results.map(result_text).filter(|text| !text.is_empty()));
+    known
 }
 
 /// A result that only a model's input holds.
@@ -151,7 +156,8 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
     let call_id = call_id(draft, steps);
     let mut tools = steps_of(&draft.tools, steps);
     tools.extend(steps.of_call.get(&call));
-    tools.sort_by_key(|id| steps.list.get(*id).map(|step| (step.started_at, step.id.clone())));
+    let by_start = |id: &StepId| steps.list.get(*id).map(|step| (step.started_at, step.id.as_str()));
+    tools.sort_by(|one, other| by_start(one).cmp(&by_start(other)));
     let mut out: Vec<Entry> = tools
         .iter()
         .enumerate()
@@ -210,18 +216,21 @@ fn place(tools: Vec<StepId>, steps: &DraftSteps, entries: &mut Vec<Entry>) {
         return;
     }
     tools.sort_by_key(|(_, step, span)| (step.started_at, *span));
+    let turn_of = |entry: &Entry| entry.step.filter(|_| matches!(entry.kind, EntryKind::Turn(_)));
+    let placed = entries.iter().enumerate();
+    let last_turns: HashMap<StepId, usize> = placed.filter_map(|(place, entry)| Some((turn_of(entry)?, place))).collect();
+    let count = entries.len();
     let mut rest = std::mem::take(entries).into_iter();
-    entries.reserve(rest.len() + 2 * tools.len());
+    entries.reserve(count + 2 * tools.len());
     let mut attempts: HashMap<ToolCallId, usize> = HashMap::default();
     for (id, step, span_id) in tools {
         // A tool may begin before the answer that asks for it has ended.
-        let asked_by = step.dispatched_by;
-        let asking = |entry: &Entry| asked_by.is_some() && entry.step == asked_by && matches!(entry.kind, EntryKind::Turn(_));
-        if rest.as_slice().iter().any(asking) {
-            while let Some(first) = rest.as_slice().first() {
-                let last = asking(first);
-                entries.extend(rest.next());
-                if last {
+        let is_ahead = |call: &StepId| last_turns.get(call).is_some_and(|place| *place >= count - rest.len());
+        if let Some(asked_by) = step.dispatched_by.filter(is_ahead) {
+            for entry in rest.by_ref() {
+                let is_last = turn_of(&entry) == Some(asked_by);
+                entries.push(entry);
+                if is_last {
                     break;
                 }
             }

@@ -6,6 +6,7 @@
 //! Graphs stop by an exception or put `__interrupt__` into their output, agents give back the calls that wait for an approval,
 //! and the run that goes on is given a `resume`.
 
+use memchr::memmem::Finder;
 use serde_json::{Map, Value};
 
 use super::id::{IdVec, ScopeId, StepId};
@@ -15,7 +16,8 @@ use crate::span::UnixNanos;
 
 /// Adds the steps. Of spans within one another that tell of the same interrupt the innermost holds.
 pub(super) fn add(steps: &mut IdVec<StepId, Step>) {
-    let asked: Vec<Vec<Interrupt>> = steps.iter().map(asked).collect();
+    let asking = ["\"__interrupt__\"", "\"approvals\""].map(Finder::new);
+    let asked: Vec<Vec<Interrupt>> = steps.iter().map(|step| asked(step, &asking)).collect();
     let mut stands_around: IdVec<StepId, bool> = IdVec::filled(false, steps.len());
     for (at, _) in steps.ids().zip(&asked).filter(|(_, asked)| !asked.is_empty()) {
         mark_above(steps, at, &mut stands_around);
@@ -72,8 +74,8 @@ fn new(step: &Step, parent: StepId, place: usize, at: UnixNanos, interrupt: Inte
     }
 }
 
-/// What a step says that a person is asked.
-fn asked(step: &Step) -> Vec<Interrupt> {
+/// What a step says that a person is asked. An output that holds none of these words asks nobody.
+fn asked(step: &Step, asking: &[Finder<'_>]) -> Vec<Interrupt> {
     let operation = &step.operation;
     if operation.kind == Kind::Interrupt {
         return Vec::new();
@@ -91,7 +93,7 @@ fn asked(step: &Step) -> Vec<Interrupt> {
     }
     let prompts = match operation.kind {
         Kind::Llm => operation.output_messages.iter().flatten().flat_map(approvals).collect(),
-        Kind::Agent | Kind::Chain => in_output(&operation.output),
+        Kind::Agent | Kind::Chain => in_output(&operation.output, asking),
         _ => Vec::new(),
     };
     let of = |prompt| Interrupt {
@@ -113,15 +115,9 @@ fn approvals(message: &Message) -> impl Iterator<Item = String> {
 }
 
 /// The value of a recorded whole, opened only where its text holds one of these words.
-fn holding<'a>(recorded: &'a Recorded, words: &[&str]) -> Option<&'a Value> {
+fn holding<'a>(recorded: &'a Recorded, words: &[Finder<'_>]) -> Option<&'a Value> {
     match recorded.form()? {
-        Form::Text(text)
-            if !words
-                .iter()
-                .any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_some()) =>
-        {
-            None
-        }
+        Form::Text(text) if !words.iter().any(|word| word.find(text.as_bytes()).is_some()) => None,
         _ => recorded.get(),
     }
 }
@@ -134,8 +130,8 @@ fn objects(value: &Value) -> impl Iterator<Item = &Map<String, Value>> {
     value.as_object().into_iter().chain(inner)
 }
 
-fn in_output(output: &Recorded) -> Vec<String> {
-    let Some(value) = holding(output, &["\"__interrupt__\"", "\"approvals\""]) else {
+fn in_output(output: &Recorded, asking: &[Finder<'_>]) -> Vec<String> {
+    let Some(value) = holding(output, asking) else {
         return Vec::new();
     };
     for map in objects(value) {
@@ -171,11 +167,12 @@ fn call(name: Option<&str>, arguments: Option<&Value>) -> String {
 fn answer(steps: &mut IdVec<StepId, Step>, made: &mut Vec<Step>) {
     let mut resumed: Vec<(StepId, Value)> = Vec::new();
     let mut resumes: IdVec<StepId, bool> = IdVec::filled(false, steps.len());
+    let answering = [Finder::new("\"resume\"")];
     for (at, step) in steps.enumerate() {
         if !matches!(step.operation.kind, Kind::Agent | Kind::Chain) {
             continue;
         }
-        let value = holding(&step.operation.input, &["\"resume\""]);
+        let value = holding(&step.operation.input, &answering);
         let resume = value.into_iter().flat_map(objects).find_map(|map| {
             let command = map.contains_key("goto") || map.contains_key("update");
             map.get("resume").filter(|resume| command && !resume.is_null())

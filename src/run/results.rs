@@ -1,15 +1,26 @@
 //! What a tool gave back.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::model::Step;
+use crate::operation::Message;
 
 /// A result's text.
-pub(super) fn result_text(value: &Value) -> String {
+pub(super) fn result_text(value: &Value) -> Cow<'_, str> {
     match value {
-        Value::String(text) => text.clone(),
-        Value::Null => String::new(),
-        other => other.to_string(),
+        Value::String(text) => text.into(),
+        Value::Null => "".into(),
+        other => other.to_string().into(),
+    }
+}
+
+/// The text of the result in a tool's answer.
+pub(super) fn answer_text(answer: &Message) -> Cow<'_, str> {
+    match &answer.result {
+        Some(value) => result_text(value),
+        None => answer.joined_text(),
     }
 }
 

@@ -221,7 +221,10 @@ fn told_by_messages(steps: &DraftSteps, draft: &DraftCall, (by, caller): (StepId
         .map(|answer| answer.result_value());
     let failed = answer.is_some_and(|answer| answer.is_error);
     let failure = failed.then(|| Failure {
-        message: recorded.as_ref().map(result_text).filter(|text| !text.is_empty()),
+        message: recorded
+            .as_ref()
+            .map(|value| result_text(value).into_owned())
+            .filter(|text| !text.is_empty()),
         ..Failure::default()
     });
     let result = recorded.or_else(|| agent.and_then(|agent| agent.operation.output.get().cloned()));
@@ -269,7 +272,8 @@ fn turns(steps: &mut DraftSteps) {
         .filter(|(_, step)| step.operation.kind == Kind::Llm)
         .map(|(id, _)| id)
         .collect();
-    calls.sort_by_key(|id| steps.list.get(*id).map(|step| (step.started_at, step.id.clone())));
+    let by_start = |id: &StepId| steps.list.get(*id).map(|step| (step.started_at, step.id.as_str()));
+    calls.sort_by(|one, other| by_start(one).cmp(&by_start(other)));
     let mut counts: HashMap<ScopeId, u32> = HashMap::default();
     for id in calls {
         if let Some(step) = steps.list.get_mut(id) {

@@ -20,7 +20,7 @@ use super::arguments::Fit;
 use super::conversation::{Conversations, DraftCall};
 use super::id::{ConversationId, IdVec, NodeId};
 use super::node::Nodes;
-use super::results::result_text;
+use super::results::answer_text;
 use super::scopes::Scopes;
 use crate::operation::{Failure, Kind, ToolCallId, ToolUse};
 use crate::trace::{Finding, FindingKind};
@@ -166,14 +166,14 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     }
     if answer.is_error && !failed {
         node.operation.failure = Some(Failure {
-            message: Some(result_text(&answer.result_value())),
+            message: Some(answer_text(answer).into_owned()),
             ..Failure::default()
         });
     } else if let Some(failure) = &mut node.operation.failure
         && failure.message.as_ref().is_none_or(|words| words.eq_ignore_ascii_case("error"))
         && !answer.is_without_result()
     {
-        failure.message = Some(result_text(&answer.result_value())).filter(|words| !words.is_empty());
+        failure.message = Some(answer_text(answer).into_owned()).filter(|words| !words.is_empty());
     }
 }
 

@@ -1,6 +1,6 @@
 //! What rules looked at and could not read: it stays among the attributes.
 
-use crate::dialect::plan::{Look, Plan};
+use crate::dialect::plan::{KindPlan, Look, Plan};
 use crate::dialect::rule::{Codec, Rule};
 use crate::dialect::rule_index::RuleIndex;
 use crate::hash::HashSet;
@@ -30,18 +30,29 @@ pub(super) struct UnreadPlaces {
 
 impl Unread<'_> {
     /// The places of what no other rule reads.
-    pub(super) fn places(self, rules: &RuleIndex, plan: &Plan, reads: impl Fn(&Look, &Rule) -> bool) -> UnreadPlaces {
+    pub(super) fn places(self, rules: &RuleIndex, plan: &Plan, of_kind: &KindPlan, reads: impl Fn(&Look, &Rule) -> bool) -> UnreadPlaces {
         let mut found = UnreadPlaces::default();
-        if self.looks.is_empty() && self.strays.is_empty() {
-            return found;
-        }
+        // Many rules look into the same texts, and most of these are read by one of them.
+        let sure = self.looks.iter().filter(|(look, _)| look.is_sure());
+        let mut unread_by: Vec<usize> = sure.flat_map(|(look, _)| plan.places_of(look)).collect();
+        unread_by.sort_unstable();
+        let times_unread = |place: usize| {
+            let first = unread_by.partition_point(|other| *other < place);
+            unread_by.iter().skip(first).take_while(|other| **other == place).count()
+        };
         for (look, rule) in &self.looks {
             let list = if rule.paths.is_empty() {
                 &mut found.odd
             } else {
                 &mut found.lacking
             };
-            list.extend(plan.places_of(look));
+            list.extend(
+                plan.places_of(look)
+                    .filter(|place| of_kind.sure_looks(*place) <= times_unread(*place)),
+            );
+        }
+        if found.odd.is_empty() && found.lacking.is_empty() && self.strays.is_empty() {
+            return found;
         }
         let mut lost: Vec<usize> = found.odd.iter().chain(&found.lacking).chain(&self.strays).copied().collect();
         lost.sort_unstable();

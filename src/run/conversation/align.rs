@@ -14,7 +14,7 @@ use crate::operation::{Message, Role, ToolCall};
 use crate::run::arguments::{self, Fit};
 use crate::run::id::{MessageId, NodeId};
 use crate::run::names;
-use crate::run::results::result_text;
+use crate::run::results::answer_text;
 
 /// How many messages of the same words or ids are looked at.
 const LOOKED_AT: usize = 64;
@@ -267,7 +267,7 @@ impl<'a> Search<'a> {
         known.is_some_and(|known| {
             known.role == message.role
                 && (known.tool_calls.is_empty() || message.tool_calls.is_empty())
-                && is_beginning(&known.content(), &message.content())
+                && is_beginning(&known.joined_text(), &message.joined_text())
         })
     }
 
@@ -315,10 +315,10 @@ impl<'a> Search<'a> {
                 .filter_map(as_words)
                 .any(|key| self.conversation.by_key.contains_key(&key))
         };
-        let text = message.content();
+        let text = message.joined_text();
         let is_result = || {
             let answers = self.conversation.calls.iter().filter_map(|draft| draft.result.as_ref());
-            let mut texts = answers.map(|seen| result_text(&seen.message.result_value()));
+            let mut texts = answers.map(|seen| answer_text(&seen.message));
             texts.any(|answer| answer == text || is_beginning(&answer, &text))
         };
         under(Speaker::System) || under(Speaker::Assistant) || is_result()

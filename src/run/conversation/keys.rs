@@ -107,6 +107,15 @@ pub(super) struct Keys {
 }
 
 impl Keys {
+    /// With room for what so many model calls tell. A map that grows hashes all texts in it again, and these are long.
+    pub(super) fn of_calls(count: usize) -> Self {
+        let mut keys = Self::default();
+        // Each call adds an answer and what came before it.
+        keys.words.reserve(4 * count);
+        keys.others.reserve(4 * count);
+        keys
+    }
+
     /// The names under which a message is known: its text, each of its calls.
     pub(super) fn of(&mut self, message: &Message) -> Vec<Key> {
         let mut out = Vec::new();

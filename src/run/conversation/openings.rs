@@ -1,5 +1,7 @@
 //! Which conversation goes on in a scope of its own. A trace may hold thousands of sub-agents.
 
+use std::ops::Range;
+
 use super::draft::{Conversation, Conversations};
 use super::keys::{Key, Keys, canonical};
 use crate::hash::{HashMap, HashSet};
@@ -15,6 +17,8 @@ pub(super) struct Openings {
     first_words: HashMap<(Option<NodeId>, Key), Vec<ConversationId>>,
     /// The latest conversation in which a call stands, by its id, tool and arguments.
     calls: HashMap<(Option<NodeId>, String), ConversationId>,
+    /// Calls that are not among [`Self::calls`] yet: most runs have one conversation, and none of its calls is looked for.
+    noted: Vec<(Option<NodeId>, ConversationId, Range<usize>)>,
     /// How many calls of each conversation are known.
     known_calls: HashMap<ConversationId, usize>,
 }
@@ -31,16 +35,17 @@ impl Openings {
     /// Takes the calls that are new in a conversation.
     pub(super) fn note_calls(&mut self, tool: Option<NodeId>, at: ConversationId, conversation: &Conversation) {
         let known = self.known_calls.entry(at).or_default();
-        for name in conversation.calls.iter().skip(*known).filter_map(|draft| call_name(&draft.call)) {
-            self.calls.insert((tool, name), at);
+        let count = conversation.calls.len();
+        if count > *known {
+            self.noted.push((tool, at, *known..count));
         }
-        *known = conversation.calls.len();
+        *known = count;
     }
 
     /// The latest conversation in the tool that goes on with this call: its input repeats all of the users' words, and an
     /// answer; or, where the history was cut, calls.
     pub(super) fn continued(
-        &self,
+        &mut self,
         nodes: &Nodes,
         list: &Conversations,
         (tool, call): (Option<NodeId>, NodeId),
@@ -65,11 +70,18 @@ impl Openings {
             of_users.all(|draft| draft.keys.iter().all(|key| known.contains(key)))
                 && turns.any(|draft| draft.keys.iter().any(|key| known.contains(key)))
         });
-        opened.or_else(|| self.with_calls(input, tool))
+        opened.or_else(|| self.with_calls(list, input, tool))
     }
 
     /// The conversation of the last calls in an input. Ids that are counted anew in every answer are no sign alone.
-    fn with_calls(&self, input: &[Message], tool: Option<NodeId>) -> Option<ConversationId> {
+    fn with_calls(&mut self, list: &Conversations, input: &[Message], tool: Option<NodeId>) -> Option<ConversationId> {
+        for (tool, at, new) in self.noted.drain(..) {
+            let new = list
+                .get(at)
+                .map(|conversation| conversation.calls.iter().skip(new.start).take(new.len()));
+            let names = new.into_iter().flatten().filter_map(|draft| call_name(&draft.call));
+            self.calls.extend(names.map(|name| ((tool, name), at)));
+        }
         let calls = input.iter().rev().flat_map(|message| &message.tool_calls);
         let known = calls.filter_map(|call| Some((call, *self.calls.get(&(tool, call_name(call)?))?)));
         let mut counted: HashMap<ConversationId, usize> = HashMap::default();
