@@ -66,8 +66,12 @@ fn merge(readings: &mut Readings, lost: ReadingId, kept: ReadingId) {
 
 /// Spans that are a part of the call or tool around them.
 fn details(readings: &mut Readings) {
+    let details = readings.of_kind(Kind::Detail);
+    if details.is_empty() {
+        return;
+    }
     let around = readings.nearest_above(|kind| kind != Kind::Detail);
-    for index in readings.of_kind(Kind::Detail) {
+    for index in details {
         let around = around.known(index).map(|up| readings.standing(up));
         match around.filter(|up| matches!(readings.kind(*up), Kind::Llm | Kind::Tool)) {
             Some(around) => merge(readings, index, around),
@@ -360,6 +364,9 @@ fn same_tool(inner: &Node, outer: &Node) -> bool {
 /// An agent span right below an agent span of the same agent.
 fn agents_under_agents(readings: &mut Readings) {
     let mut agents = readings.of_kind(Kind::Agent);
+    if agents.len() < 2 {
+        return;
+    }
     agents.reverse();
     let around = readings.nearest_above(|kind| !matches!(kind, Kind::Plain | Kind::Chain));
     for index in agents {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::arguments::{self, parse_deep};
-use super::member::text;
+use super::member::{first, text};
 use super::parts;
 use crate::operation::{Message, ToolCall, ToolCallId};
 
@@ -23,17 +23,20 @@ pub(super) fn each(list: &Value, mut take: impl FnMut(ToolCall)) {
 
 /// One call: `{id, function: {name, arguments}}`, `{id, name, args}`, `{toolCallId, toolName, input}`, and so on.
 pub(super) fn read(value: &Value) -> Option<ToolCall> {
-    let map = match value {
-        Value::Object(map) => map,
-        Value::String(text) => return read(&serde_json::from_str::<Value>(text).ok().filter(Value::is_object)?),
-        _ => return None,
-    };
-    for wrapper in ["tool_call", "toolCall", "toolUse", "functionCall", "function_call", "toolRequest"] {
-        if let Some(inner @ Value::Object(_)) = map.get(wrapper) {
-            let mut call = read(inner)?;
-            call.id = call.id.or_else(|| id(map).map(ToolCallId::Recorded));
-            return Some(call);
-        }
+    match value {
+        Value::Object(map) => of_object(map),
+        Value::String(text) => of_object(serde_json::from_str::<Value>(text).ok()?.as_object()?),
+        _ => None,
+    }
+}
+
+/// One call that is an object.
+pub(super) fn of_object(map: &Map<String, Value>) -> Option<ToolCall> {
+    let wrappers = ["tool_call", "toolCall", "toolUse", "functionCall", "function_call", "toolRequest"];
+    if let Some(inner) = first(map, &wrappers, Value::is_object) {
+        let mut call = read(inner)?;
+        call.id = call.id.or_else(|| id(map).map(ToolCallId::Recorded));
+        return Some(call);
     }
     if let Some(Value::Object(function)) = map.get("function") {
         let name = text(function, &["name"])?;
@@ -60,7 +63,5 @@ fn id(map: &Map<String, Value>) -> Option<String> {
 }
 
 fn arguments_of(map: &Map<String, Value>) -> Option<&Value> {
-    ["arguments", "args", "input", "tool_kwargs", "parameters"]
-        .into_iter()
-        .find_map(|key| map.get(key))
+    first(map, &["arguments", "args", "input", "tool_kwargs", "parameters"], |_| true)
 }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::builder::Builder;
 use super::direction::Direction;
-use super::member::text;
+use super::member::{first, text};
 use super::{arguments, calls, parts};
 use crate::operation::{Message, Part, Role, ToolCall};
 
@@ -111,13 +111,7 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         builder.call(call);
         return vec![builder.message];
     }
-    // A person's decision stands in a message of role tool (Vercel AI SDK): it is no tool's answer.
-    let decides = |item: &Value| item.get("type").and_then(Value::as_str) == Some("tool-approval-response");
-    let decision = map.get("content").and_then(Value::as_array);
-    let role = match decision {
-        Some(items) if role == Role::Tool && !items.is_empty() && items.iter().all(decides) => Role::User,
-        _ => role,
-    };
+    let role = if role == Role::Tool && is_decision(map) { Role::User } else { role };
     let mut builder = Builder::new(role);
     builder.message.name = text(map, &["name", "author_name"]);
     builder.message.tool_call_id = text(map, &["tool_call_id", "toolCallId"]);
@@ -133,47 +127,27 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     if map.get("status").and_then(Value::as_str) == Some("error") {
         builder.message.is_error = true;
     }
-    for key in ["reasoning_content", "reasoning", "thinking"] {
-        if let Some(Value::String(thought)) = map.get(key)
-            && !thought.trim().is_empty()
-        {
-            builder.message.parts.push(Part::Reasoning {
-                text: Some(thought.clone()),
-                opaque: Map::new(),
-            });
-            break;
-        }
-    }
-    if let Some(thought) = map
-        .get("additional_kwargs")
-        .and_then(|more| more.get("reasoning_content"))
-        .and_then(Value::as_str)
-        && builder.message.parts.is_empty()
-        && !thought.is_empty()
-    {
+    let has_words = |value: &Value| value.as_str().is_some_and(|words| !words.trim().is_empty());
+    let thought = first(map, &["reasoning_content", "reasoning", "thinking"], has_words);
+    if let Some(thought) = thought.and_then(Value::as_str).or_else(|| thought_beside(map)) {
         builder.message.parts.push(Part::Reasoning {
             text: Some(thought.to_owned()),
             opaque: Map::new(),
         });
     }
     // Our own member beside OpenInference's: an answer that was recorded as a value, which `message.content` holds as text.
-    if let Some(result) = text(map, &["result_json"]).and_then(|text| serde_json::from_str(&text).ok())
-        && builder.message.role == Role::Tool
+    if builder.message.role == Role::Tool
+        && let Some(result) = text(map, &["result_json"]).and_then(|text| serde_json::from_str(&text).ok())
     {
         builder.message.result = Some(result);
         return vec![builder.message];
     }
-    let holder = ["contents", "parts", "content", "blocks", "_content", "text"]
-        .into_iter()
-        .find_map(|key| map.get(key).filter(|value| !is_nothing(value)));
-    if let Some(content) = holder {
+    let is_something = |value: &Value| !is_nothing(value);
+    if let Some(content) = first(map, &["contents", "parts", "content", "blocks", "_content", "text"], is_something) {
         builder.content(content);
     }
-    for key in ["tool_calls", "toolCalls", "function_calls"] {
-        if let Some(list) = map.get(key).filter(|value| !is_nothing(value)) {
-            calls::each(list, |call| builder.call(call));
-            break;
-        }
+    if let Some(list) = first(map, &["tool_calls", "toolCalls", "function_calls"], is_something) {
+        calls::each(list, |call| builder.call(call));
     }
     if builder.message.tool_calls.is_empty() {
         if let Some(call) = map.get("function_call").and_then(calls::read) {
@@ -183,26 +157,39 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         }
     }
     // AutoGen keeps the words beside the calls in a member of their own.
-    if let Some(words) = map.get("thought").and_then(Value::as_str)
+    if !builder.message.has_words()
+        && let Some(words) = map.get("thought").and_then(Value::as_str)
         && !words.trim().is_empty()
-        && !builder.message.has_words()
     {
         builder.message.parts.push(Part::Text(words.to_owned()));
     }
-    if let Some(Value::Object(audio)) = map.get("audio")
+    if !builder.message.has_words()
+        && let Some(Value::Object(audio)) = map.get("audio")
         && let Some(words) = parts::transcript(audio)
-        && !builder.message.has_words()
     {
         builder.message.parts.push(Part::Text(words));
     }
-    if let Some(refusal) = map.get("refusal").and_then(Value::as_str)
-        && builder.message.is_blank()
+    if builder.message.is_blank()
+        && let Some(refusal) = map.get("refusal").and_then(Value::as_str)
     {
         builder.message.parts.push(Part::Text(refusal.to_owned()));
     }
     let mut out = Vec::new();
     builder.finish(&mut out);
     out
+}
+
+/// A person's decision stands in a message of role tool (Vercel AI SDK): it is no tool's answer.
+fn is_decision(map: &Map<String, Value>) -> bool {
+    let decides = |item: &Value| item.get("type").and_then(Value::as_str) == Some("tool-approval-response");
+    let items = map.get("content").and_then(Value::as_array);
+    items.is_some_and(|items| !items.is_empty() && items.iter().all(decides))
+}
+
+/// A thought that LangChain keeps among what it has no place for.
+fn thought_beside(map: &Map<String, Value>) -> Option<&str> {
+    let thought = map.get("additional_kwargs")?.get("reasoning_content")?.as_str()?;
+    (!thought.is_empty()).then_some(thought)
 }
 
 fn is_nothing(value: &Value) -> bool {

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::member::text;
+use super::member::{first, text};
 use super::{calls, server_tools};
 use crate::dialect::python;
 use crate::operation::message::Media;
@@ -22,6 +22,15 @@ pub(super) enum Piece {
     /// An empty block.
     Nothing,
 }
+
+const CALL_WRAPPERS: [&str; 5] = ["tool_call", "toolUse", "functionCall", "function_call", "toolRequest"];
+const RESULT_WRAPPERS: [&str; 5] = [
+    "functionResponse",
+    "function_response",
+    "toolResult",
+    "toolResponse",
+    "tool_call_result",
+];
 
 /// Whether a value has the shape of a content block.
 pub(super) fn is_block(value: &Value) -> bool {
@@ -42,32 +51,35 @@ pub(super) fn is_block(value: &Value) -> bool {
             "signature",
             "input_text",
         ];
-        return content.iter().any(|key| map.get(*key).is_some());
+        return first(map, &content, |_| true).is_some();
     }
     map.len() == 1
-        && [
-            "text",
-            "toolUse",
-            "toolResult",
-            "reasoningContent",
-            "functionCall",
-            "functionResponse",
-            "function_call",
-            "function_response",
-            "toolRequest",
-            "toolResponse",
-            "image",
-            "document",
-            "tool_call",
-            "tool_call_result",
-            "reasoning",
-            "executableCode",
-            "executable_code",
-            "codeExecutionResult",
-            "code_execution_result",
-        ]
-        .iter()
-        .any(|key| map.get(*key).is_some())
+        && first(
+            map,
+            &[
+                "text",
+                "toolUse",
+                "toolResult",
+                "reasoningContent",
+                "functionCall",
+                "functionResponse",
+                "function_call",
+                "function_response",
+                "toolRequest",
+                "toolResponse",
+                "image",
+                "document",
+                "tool_call",
+                "tool_call_result",
+                "reasoning",
+                "executableCode",
+                "executable_code",
+                "codeExecutionResult",
+                "code_execution_result",
+            ],
+            |_| true,
+        )
+        .is_some()
 }
 
 /// Reads one block.
@@ -90,25 +102,15 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Piece {
 }
 
 fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
-    for wrapper in ["tool_call", "toolUse", "functionCall", "function_call", "toolRequest"] {
-        if outer.get(wrapper).is_some_and(Value::is_object) {
-            return calls::read(&Value::Object(outer.clone())).map_or(Piece::Nothing, Piece::Call);
-        }
+    if first(outer, &CALL_WRAPPERS, Value::is_object).is_some() {
+        return calls::of_object(outer).map_or(Piece::Nothing, Piece::Call);
     }
-    for wrapper in [
-        "functionResponse",
-        "function_response",
-        "toolResult",
-        "toolResponse",
-        "tool_call_result",
-    ] {
-        if let Some(Value::Object(inner)) = map.get(wrapper) {
-            let mut message = result(inner);
-            if message.tool_call_id.is_none() {
-                message.tool_call_id = text(map, &["id"]);
-            }
-            return Piece::Result(Box::new(message));
+    if let Some(Value::Object(inner)) = first(map, &RESULT_WRAPPERS, Value::is_object) {
+        let mut message = result(inner);
+        if message.tool_call_id.is_none() {
+            message.tool_call_id = text(map, &["id"]);
         }
+        return Piece::Result(Box::new(message));
     }
     if let Some(inner) = map.get("reasoningContent") {
         let text = inner
@@ -134,7 +136,7 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         "ReasoningContent" | "ThinkingBlock" | "reasoning" | "thinking" | "redacted_thinking" | "reasoning_content" | "reasoning_text"
         | "thought" => thought(thought_text(map), map),
         "tool_call" | "tool_use" | "tool-call" | "function_call" | "toolUse" | "server_tool_use" | "mcp_tool_use" | "custom_tool_call"
-        | "ToolCall" | "ToolCallBlock" => calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call),
+        | "ToolCall" | "ToolCallBlock" => calls::of_object(map).map_or(Piece::Nothing, Piece::Call),
         kind if server_tools::is_call_item(kind) => server_tools::item(kind, map).map_or(Piece::Nothing, Piece::Call),
         "tool_call_response"
         | "ToolCallResult"
@@ -145,9 +147,7 @@ fn read_inner(map: &Map<String, Value>, outer: &Map<String, Value>) -> Piece {
         | "toolResult"
         | "server_tool_call_response"
         | "tool_response" => Piece::Result(Box::new(result(map))),
-        "function" if map.get("function").is_some_and(Value::is_object) => {
-            calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call)
-        }
+        "function" if map.get("function").is_some_and(Value::is_object) => calls::of_object(map).map_or(Piece::Nothing, Piece::Call),
         kind if kind.ends_with("_tool_result") || kind.ends_with("_call_output") => Piece::Result(Box::new(result(map))),
         "refusal" => text(map, &["refusal", "content", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
         "" => untyped(map),
@@ -186,7 +186,7 @@ fn untyped(map: &Map<String, Value>) -> Piece {
         }
     }
     if map.contains_key("name") && (map.contains_key("args") || map.contains_key("arguments")) {
-        return calls::read(&Value::Object(map.clone())).map_or(Piece::Nothing, Piece::Call);
+        return calls::of_object(map).map_or(Piece::Nothing, Piece::Call);
     }
     for (key, modality) in [
         ("inlineData", "image"),
@@ -215,9 +215,7 @@ fn untyped(map: &Map<String, Value>) -> Piece {
 }
 
 fn spoken(map: &Map<String, Value>) -> Piece {
-    let words = ["text", "content", "input_text", "output_text"]
-        .into_iter()
-        .find_map(|key| map.get(key));
+    let words = first(map, &["text", "content", "input_text", "output_text"], |_| true);
     match words {
         Some(Value::String(text)) => written(text).unwrap_or_else(|| Piece::Part(Part::Text(text.clone()))),
         Some(Value::Object(inner)) => text(inner, &["value", "text"]).map_or(Piece::Nothing, |words| Piece::Part(Part::Text(words))),
@@ -325,10 +323,10 @@ fn result(map: &Map<String, Value>) -> Message {
         || map.get("error").and_then(Value::as_bool) == Some(true)
         || map.get("isError").and_then(Value::as_bool) == Some(true)
         || map.get("status").and_then(Value::as_str) == Some("error");
-    let value = ["response", "result", "output", "content", "value", "server_tool_call_response"]
-        .into_iter()
-        .find_map(|key| map.get(key).filter(|value| !value.is_null()));
-    let Some(value) = value else { return message };
+    let answers = ["response", "result", "output", "content", "value", "server_tool_call_response"];
+    let Some(value) = first(map, &answers, |value| !value.is_null()) else {
+        return message;
+    };
     set_result(&mut message, value);
     message.is_error |= value
         .get("type")

@@ -41,7 +41,7 @@ pub(super) fn part(map: &Map<String, Value>) -> Option<ToolCall> {
             let name = name.or_else(|| text(payload, &["name", "type"]))?;
             Some(call(text(map, &["id"]), name, payload))
         }
-        _ => calls::read(&Value::Object(map.clone())),
+        _ => calls::of_object(map),
     }
 }
 
