@@ -16,7 +16,7 @@ use spanbridge::formats::{FORMATS, Layout, Options};
 use spanbridge::operation::Kind;
 use spanbridge::run::{self, Run};
 use spanbridge::span::{LogRecord, Span};
-use support::{Case, Chance, cases, first_difference};
+use support::{Case, Chance, cases, first_difference, on_all_cores};
 
 /// Everything that is written of these runs, by file name.
 fn written(runs: &[Run], options: &Options) -> BTreeMap<String, String> {
@@ -150,15 +150,15 @@ fn rearranged(case: &Case, chance: &mut Chance, repeat: bool) -> (Vec<Span>, Vec
 
 fn arrival_does_not_matter(at_least: usize, rounds: u64, wanted: impl Fn(&str) -> bool) {
     let registry = Registry::built_in();
-    let mut wrong = Vec::new();
-    for case in cases(at_least, wanted) {
+    let wrong = on_all_cores(&cases(at_least, wanted), |case| {
+        let mut wrong = Vec::new();
         let want = written(&sorted(case.runs(&registry)), &case.options);
         let mut backwards = case.spans.clone();
         backwards.reverse();
         let mut arrivals = vec![("backwards".to_owned(), backwards, case.logs.clone())];
         for round in 0..rounds {
             let mut chance = Chance::new(round + 1);
-            let (spans, logs) = rearranged(&case, &mut chance, round % 2 == 1);
+            let (spans, logs) = rearranged(case, &mut chance, round % 2 == 1);
             arrivals.push((format!("seed {}", round + 1), spans, logs));
         }
         for (how, spans, logs) in arrivals {
@@ -177,7 +177,9 @@ fn arrival_does_not_matter(at_least: usize, rounds: u64, wanted: impl Fn(&str) -
             }
             break; // one arrival a case tells enough
         }
-    }
+        wrong
+    });
+    let wrong = wrong.concat();
     assert!(
         wrong.is_empty(),
         "{} documents depend on the order of arrival:\n{}",

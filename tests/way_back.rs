@@ -730,31 +730,37 @@ fn places(value: &Value, at: String, out: &mut Vec<String>) {
 #[test]
 fn odd_values_are_refused_or_come_back() {
     let odd = [json!(null), json!(-7.5), json!("x"), json!([1]), json!({"a": [null]})];
-    let (mut refused, mut read) = (0, 0);
-    for id in READ {
-        for path in files(&root().join("documents").join(id), ".json") {
-            let document = parsed(&path);
-            let mut all = Vec::new();
-            places(&document, String::new(), &mut all);
-            for (index, place) in all.iter().enumerate().step_by(3) {
-                let mut changed = document.clone();
-                *changed.pointer_mut(place).unwrap() = odd[index % odd.len()].clone();
-                let spans = match formats::disassemble(Some(format(id)), &changed.to_string()) {
-                    Err(DisassembleError::Refused { path, .. }) => {
-                        assert!(path.starts_with('$'), "{path}");
-                        refused += 1;
-                        continue;
-                    }
-                    Err(_) => continue,
-                    Ok(read) => read.spans,
-                };
-                read += 1;
-                let (documents, _) = written(id, spans);
-                let same = documents.as_slice() == [changed.clone()];
-                assert!(same, "{} with {} at {place}", name(&path), odd[index % odd.len()]);
-            }
+    let files_of = |id| files(&root().join("documents").join(id), ".json");
+    let all: Vec<_> = READ
+        .iter()
+        .flat_map(|id| files_of(id).into_iter().map(move |path| (*id, path)))
+        .collect();
+    let counts = support::on_all_cores(&all, |(id, path)| {
+        let (mut refused, mut read) = (0, 0);
+        let document = parsed(path);
+        let mut all = Vec::new();
+        places(&document, String::new(), &mut all);
+        for (index, place) in all.iter().enumerate().step_by(3) {
+            let mut changed = document.clone();
+            *changed.pointer_mut(place).unwrap() = odd[index % odd.len()].clone();
+            let spans = match formats::disassemble(Some(format(id)), &changed.to_string()) {
+                Err(DisassembleError::Refused { path, .. }) => {
+                    assert!(path.starts_with('$'), "{path}");
+                    refused += 1;
+                    continue;
+                }
+                Err(_) => continue,
+                Ok(read) => read.spans,
+            };
+            read += 1;
+            let (documents, _) = written(id, spans);
+            let same = documents.as_slice() == [changed.clone()];
+            assert!(same, "{} with {} at {place}", name(path), odd[index % odd.len()]);
         }
-    }
+        (refused, read)
+    });
+    let refused: usize = counts.iter().map(|(refused, _)| refused).sum();
+    let read: usize = counts.iter().map(|(_, read)| read).sum();
     assert!(refused > 100 && read > 100, "{refused} refused, {read} read");
 }
 

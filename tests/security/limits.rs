@@ -100,7 +100,7 @@ fn a_head_that_does_not_come_is_not_waited_for() {
         let mut answer = [0; 15];
         kept.read_exact(&mut answer).expect("an answer");
         assert_eq!(&answer, b"HTTP/1.1 200 OK");
-        std::thread::sleep(Duration::from_millis(2_500));
+        std::thread::sleep(Duration::from_millis(1_500));
         kept.set_nonblocking(true).expect("a socket");
         let mut rest = [0; 500];
         assert!(kept.read(&mut rest).expect("the connection is still there") > 0);

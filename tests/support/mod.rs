@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use spanbridge::dialect::Registry;
 use spanbridge::formats::Options;
@@ -109,4 +110,25 @@ impl Chance {
             items.swap(at, self.below(at + 1));
         }
     }
+}
+
+/// What the work gives for each item, in their order. It is done on all cores.
+pub(crate) fn on_all_cores<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        let items = std::iter::from_fn(|| {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            Some((place, items.get(place)?))
+        });
+        items.map(|(place, item)| (place, work(item))).collect::<Vec<_>>()
+    };
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut done: Vec<(usize, R)> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
+        let done = workers.into_iter().map(|worker| worker.join());
+        done.flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+            .collect()
+    });
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, result)| result).collect()
 }
