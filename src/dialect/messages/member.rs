@@ -1,16 +1,20 @@
 //! Members of JSON objects.
 //!
-//! A message or a block may have many members, and has a few: to look once at those that are there costs less than to look up all
-//! names.
+//! A recorded message may have any of many members, but has only a few. Going over these once is faster than looking up every name.
 
 use serde_json::{Map, Value};
 
-/// The first of these members that is there and is such a value.
+/// The value of the first of these names under which there is such a value.
 pub(super) fn first<'a>(map: &'a Map<String, Value>, names: &[&str], is: impl Fn(&Value) -> bool) -> Option<&'a Value> {
     let place = |name: &String| names.iter().position(|wanted| wanted == name);
     let named = map.iter().filter_map(|(name, value)| Some((place(name)?, value)));
     let first = named.filter(|(_, value)| is(value)).min_by_key(|(place, _)| *place);
     first.map(|(_, value)| value)
+}
+
+/// Whether there is a member with one of these names.
+pub(super) fn has_any(map: &Map<String, Value>, names: &[&str]) -> bool {
+    map.keys().any(|name| names.contains(&name.as_str()))
 }
 
 /// The first of these members that is text, if it is not empty.

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::member::{first, text};
+use super::member::{first, has_any, text};
 use super::{calls, server_tools};
 use crate::dialect::python;
 use crate::operation::message::Media;
@@ -23,13 +23,51 @@ pub(super) enum Piece {
     Nothing,
 }
 
+/// Members that hold a call.
 const CALL_WRAPPERS: [&str; 5] = ["tool_call", "toolUse", "functionCall", "function_call", "toolRequest"];
+/// Members that hold a tool's answer.
 const RESULT_WRAPPERS: [&str; 5] = [
     "functionResponse",
     "function_response",
     "toolResult",
     "toolResponse",
     "tool_call_result",
+];
+
+/// Members that say what a block with a `type` holds.
+const CONTENT: [&str; 10] = [
+    "text",
+    "content",
+    "thinking",
+    "data",
+    "id",
+    "image_url",
+    "source",
+    "name",
+    "signature",
+    "input_text",
+];
+/// The only member of a block without a `type`.
+const ALONE: [&str; 19] = [
+    "text",
+    "toolUse",
+    "toolResult",
+    "reasoningContent",
+    "functionCall",
+    "functionResponse",
+    "function_call",
+    "function_response",
+    "toolRequest",
+    "toolResponse",
+    "image",
+    "document",
+    "tool_call",
+    "tool_call_result",
+    "reasoning",
+    "executableCode",
+    "executable_code",
+    "codeExecutionResult",
+    "code_execution_result",
 ];
 
 /// Whether a value has the shape of a content block.
@@ -39,47 +77,9 @@ pub(super) fn is_block(value: &Value) -> bool {
         return true;
     }
     if map.get("type").is_some_and(Value::is_string) {
-        let content = [
-            "text",
-            "content",
-            "thinking",
-            "data",
-            "id",
-            "image_url",
-            "source",
-            "name",
-            "signature",
-            "input_text",
-        ];
-        return first(map, &content, |_| true).is_some();
+        return has_any(map, &CONTENT);
     }
-    map.len() == 1
-        && first(
-            map,
-            &[
-                "text",
-                "toolUse",
-                "toolResult",
-                "reasoningContent",
-                "functionCall",
-                "functionResponse",
-                "function_call",
-                "function_response",
-                "toolRequest",
-                "toolResponse",
-                "image",
-                "document",
-                "tool_call",
-                "tool_call_result",
-                "reasoning",
-                "executableCode",
-                "executable_code",
-                "codeExecutionResult",
-                "code_execution_result",
-            ],
-            |_| true,
-        )
-        .is_some()
+    map.len() == 1 && has_any(map, &ALONE)
 }
 
 /// Reads one block.
