@@ -18,7 +18,7 @@ mod walk;
 mod tests;
 
 use super::id::{ConversationId, NodeId, ScopeId};
-use super::node::Nodes;
+use super::node::{Node, Nodes};
 use super::scopes::Scopes;
 use crate::hash::HashMap;
 use crate::operation::Kind;
@@ -34,7 +34,8 @@ pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
     let mut of_scope: HashMap<ScopeId, ConversationId> = HashMap::default();
     let mut openings = Openings::default();
     let calls = nodes.of_kind(Kind::Llm);
-    let mut keys = Keys::of_calls(calls.len());
+    let has_messages = |call: &&NodeId| nodes.get(**call).is_some_and(Node::has_messages);
+    let mut keys = Keys::with_room_for(calls.iter().filter(has_messages).count());
     for call in calls {
         let scope = scopes.scope_of(call);
         let at = match of_scope.get(&scope) {

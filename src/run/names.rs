@@ -61,8 +61,8 @@ pub(super) fn transfers_to(tool: &str) -> Option<String> {
 pub(crate) fn handoff_target(tool: &str) -> Option<String> {
     let name = plain(tool);
     let words = ["transfer_to", "handoff_to", "hand_off_to", "delegate_to"];
-    let mut ends = (0..name.len()).filter_map(|at| name.get(at..));
-    let target = ends.find_map(|end| words.into_iter().find_map(|word| end.strip_prefix(word)))?;
+    let behind = |word: &str| (0..name.len()).find_map(|at| name.get(at..)?.strip_prefix(word));
+    let target = words.into_iter().find_map(behind)?;
     Some(target.trim_start_matches('_').to_owned())
 }
 

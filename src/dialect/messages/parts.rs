@@ -47,7 +47,7 @@ const CONTENT: [&str; 10] = [
     "signature",
     "input_text",
 ];
-/// The only member of a block without a `type`.
+/// A block without a `type` has one of these members and no other.
 const ALONE: [&str; 19] = [
     "text",
     "toolUse",

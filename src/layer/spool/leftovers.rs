@@ -1,4 +1,4 @@
-//! What processes that are no more have left: their journals are read and sent.
+//! Reads and sends the journals that ended processes left behind.
 
 use std::fs::{self, File};
 use std::future::Future;

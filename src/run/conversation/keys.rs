@@ -107,10 +107,10 @@ pub(super) struct Keys {
 }
 
 impl Keys {
-    /// With room for what so many model calls tell. A map that grows hashes all texts in it again, and these are long.
-    pub(super) fn of_calls(count: usize) -> Self {
+    /// Has room for the texts of this many model calls with messages. A map that grows hashes all its texts again, and they are long.
+    pub(super) fn with_room_for(count: usize) -> Self {
         let mut keys = Self::default();
-        // Each call adds an answer and what came before it.
+        // Each call adds its answer and the messages that came before it.
         keys.words.reserve(4 * count);
         keys.others.reserve(4 * count);
         keys
