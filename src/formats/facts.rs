@@ -6,7 +6,7 @@ use super::calls::Results;
 use super::fact_groups::FactGroup as _;
 use super::io;
 use super::json::{Json, Object};
-use crate::operation::{Document, Evaluation, Failure, Operation, ToolDefinition};
+use crate::operation::{Document, Evaluation, Failure, Kind, Operation, ToolDefinition};
 use crate::run::{Observed, Run, Step};
 
 /// Most of what an operation may say it does not say: nothing is made of that.
@@ -38,6 +38,7 @@ pub(crate) fn all<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     model(operation, &mut out);
     tool(operation, &mut out);
     state_and_memory(operation, &mut out);
+    in_and_out_of_another_kind(operation, &mut out);
     out.extend(operation.training.facts());
     put_map(&mut out, "task", operation.task.facts());
     put(&mut out, "workflow", operation.workflow.as_deref());
@@ -136,6 +137,7 @@ fn tool<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     }
     if let Some(search) = &operation.search {
         put(out, "top_k", search.top_k);
+        put(out, "match_count", search.match_count);
     }
     put(out, "vector_count", operation.vector_count);
     if let Some(impact) = &operation.resource_impact {
@@ -152,6 +154,29 @@ fn state_and_memory<'a>(operation: &'a Operation, out: &mut Object<'a>) {
     }
     if let Some(interrupt) = &operation.interrupt {
         put_map(out, "interrupt", interrupt.facts());
+    }
+}
+
+/// What went in and what came out in a form that [`io::input`] and [`io::output`] do not look for in operations of this kind.
+fn in_and_out_of_another_kind<'a>(operation: &'a Operation, out: &mut Object<'a>) {
+    let kind = operation.kind;
+    if kind != Kind::Embedding && !operation.embedded_texts.is_empty() {
+        out.add("embedded_texts", operation.embedded_texts.as_slice());
+    }
+    if let Some(tool) = operation.tool.as_ref().filter(|_| kind != Kind::Tool) {
+        put(out, "tool_name", tool.name.as_deref());
+        put(out, "arguments", tool.arguments.as_ref());
+        put(out, "result", tool.result.as_ref());
+    }
+    if let Some(search) = operation.search.as_ref().filter(|_| !io::is_search(kind)) {
+        put(out, "query", search.query.as_ref());
+        put(out, "documents", search.documents.as_deref().map(documents));
+    }
+    if !io::has_messages_for_input(kind) {
+        put(out, "input_messages", operation.input_messages.as_deref().map(io::chats));
+    }
+    if !io::has_messages_for_output(kind) {
+        put(out, "output_messages", operation.output_messages.as_deref().map(io::chats));
     }
 }
 

@@ -158,6 +158,27 @@ pub(crate) fn documents(list: &[Document]) -> Json<'_> {
     list.iter().map(document).collect()
 }
 
+/// Whether operations of this kind look for something: their input is a query, their output what was found.
+pub(crate) fn is_search(kind: Kind) -> bool {
+    matches!(kind, Kind::Retrieval | Kind::Rerank | Kind::MemoryRead)
+}
+
+/// Whether messages may be what goes into operations of this kind.
+pub(crate) fn has_messages_for_input(kind: Kind) -> bool {
+    let has_other = is_search(kind) || matches!(kind, Kind::Tool | Kind::MemoryWrite | Kind::Interrupt);
+    !has_other
+}
+
+/// Whether messages may be what comes out of operations of this kind.
+pub(crate) fn has_messages_for_output(kind: Kind) -> bool {
+    let has_other = is_search(kind)
+        || matches!(
+            kind,
+            Kind::Tool | Kind::Embedding | Kind::Interrupt | Kind::StateChange | Kind::Handoff
+        );
+    !has_other
+}
+
 /// What went in.
 pub(crate) fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
     let operation = &step.operation;
@@ -173,7 +194,7 @@ pub(crate) fn input<'a>(run: &'a Run, step: &'a Step) -> Option<Json<'a>> {
     match operation.kind {
         Kind::Llm => messages().or_else(whole),
         Kind::Tool => calls::arguments(run, step).map(Json::from),
-        Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => query().or_else(whole),
+        kind if is_search(kind) => query().or_else(whole),
         Kind::MemoryWrite => memory.and_then(|memory| memory.data.as_ref()).map(Json::from).or_else(whole),
         Kind::Embedding if !operation.embedded_texts.is_empty() => Some(operation.embedded_texts.iter().collect()),
         Kind::Interrupt => operation
@@ -206,7 +227,8 @@ pub(crate) fn output<'a>(results: &calls::Results<'a>, step: &'a Step) -> Option
             .or_else(whole),
         Kind::Embedding => operation
             .vector_count
-            .map(|count| Object::from([("vector_count", count.into())]).into()),
+            .map(|count| Object::from([("vector_count", count.into())]).into())
+            .or_else(whole),
         Kind::Interrupt => operation
             .interrupt
             .as_ref()

@@ -13,7 +13,7 @@ use super::id::ReadingId;
 use super::node::{Node, Nodes};
 use super::readings::Readings;
 use crate::hash::HashMap;
-use crate::operation::Kind;
+use crate::operation::{Kind, Operation};
 use crate::trace::{Finding, FindingKind};
 
 pub(super) fn merge_all(mut readings: Readings) -> Nodes {
@@ -76,12 +76,35 @@ fn details(readings: &mut Readings) {
         match around.filter(|up| matches!(readings.kind(*up), Kind::Llm | Kind::Tool)) {
             Some(around) => merge(readings, index, around),
             None => {
-                if let Some(node) = readings.get_mut(index) {
-                    node.operation.kind = Kind::Plain;
+                let Some(node) = readings.get_mut(index) else { continue };
+                let (span, says) = (node.span_id, says_something(&node.operation));
+                node.operation.kind = Kind::Plain;
+                if says {
+                    readings.findings.push(Finding::new(
+                        Some(span),
+                        FindingKind::StrayDetail,
+                        "is a part of a model call or a tool, but none is around it: what it says is left out",
+                    ));
                 }
             }
         }
     }
+}
+
+/// Whether a part of nothing says more than which agent, session, person and workflow it belongs to.
+fn says_something(operation: &Operation) -> bool {
+    let said = Operation {
+        kind: operation.kind,
+        name: operation.name.clone(),
+        agent: operation.agent.clone(),
+        session_id: operation.session_id.clone(),
+        user_id: operation.user_id.clone(),
+        workflow: operation.workflow.clone(),
+        failure: operation.failure.clone(),
+        unmapped: operation.unmapped.clone(),
+        ..Operation::default()
+    };
+    said != *operation
 }
 
 /// Helper spans that call themselves model calls but hold no messages and no tokens, around or beside a real one.

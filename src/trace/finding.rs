@@ -55,6 +55,8 @@ pub enum FindingKind {
     SameCallAs,
     /// A log record names a span that is not there.
     StrayLogRecord,
+    /// A span is a part of an operation that is not there.
+    StrayDetail,
     /// A tool result refers to a call that does not exist.
     ResultWithoutCall,
     /// The history of a conversation was edited or cut.
