@@ -45,8 +45,8 @@ impl<'a> ConversationWords<'a> {
     /// Which of an operation's input and output the conversations do not hold: `None` if they hold both.
     pub(crate) fn untold(&self, operation: &Operation) -> Option<&'static str> {
         match (
-            self.lacks(&operation.input, Direction::Input),
-            self.lacks(&operation.output, Direction::Output),
+            self.lacks(&operation.input, operation.input_messages.as_deref(), Direction::Input),
+            self.lacks(&operation.output, operation.output_messages.as_deref(), Direction::Output),
         ) {
             (true, true) => Some("its input and output"),
             (true, false) => Some("its input"),
@@ -55,7 +55,11 @@ impl<'a> ConversationWords<'a> {
         }
     }
 
-    fn lacks(&self, recorded: &Recorded, direction: Direction) -> bool {
+    /// Messages beside a whole value repeat it.
+    fn lacks(&self, recorded: &Recorded, messages: Option<&[Message]>, direction: Direction) -> bool {
+        if recorded.is_none() {
+            return !messages.unwrap_or_default().iter().all(|message| self.has_all(message));
+        }
         let read = match recorded.form() {
             Some(Form::Text(text)) if text.starts_with('{') => json_read::read(text).ok(),
             Some(_) | None => None,
@@ -72,6 +76,12 @@ impl<'a> ConversationWords<'a> {
         words.trim().is_empty() || self.words.contains(words.trim())
     }
 
+    fn has_all(&self, message: &Message) -> bool {
+        let mut all = true;
+        texts(message, &mut |words| all &= self.has(&words));
+        all
+    }
+
     fn holds(&self, value: &Value, direction: Direction) -> bool {
         let may_be_words = self.has_json || !(value.is_object() || value.is_array());
         if value.is_null() || may_be_words && self.has(&text(value)) {
@@ -84,9 +94,7 @@ impl<'a> ConversationWords<'a> {
             return false;
         }
         if let Some(list) = messages::read(value, direction) {
-            let mut all = true;
-            list.iter().for_each(|message| texts(message, &mut |words| all &= self.has(&words)));
-            return all;
+            return list.iter().all(|message| self.has_all(message));
         }
         match value {
             Value::Object(map) if map.len() == 1 => map.values().all(|value| value.is_string() && self.has(&text(value))),

@@ -174,7 +174,7 @@ pub(crate) fn has_messages_for_output(kind: Kind) -> bool {
     let has_other = is_search(kind)
         || matches!(
             kind,
-            Kind::Tool | Kind::Embedding | Kind::Interrupt | Kind::StateChange | Kind::Handoff
+            Kind::Tool | Kind::MemoryWrite | Kind::Embedding | Kind::Interrupt | Kind::StateChange | Kind::Handoff
         );
     !has_other
 }
@@ -235,6 +235,7 @@ pub(crate) fn output<'a>(results: &calls::Results<'a>, step: &'a Step) -> Option
             .and_then(|asked| asked.response.as_ref())
             .map(Json::from)
             .or_else(whole),
+        Kind::MemoryWrite => whole(),
         Kind::StateChange | Kind::Handoff => whole().or_else(|| operation.state.as_ref()?.new_value.as_ref().map(Json::from)),
         _ => whole().or_else(messages),
     }

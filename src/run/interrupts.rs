@@ -228,7 +228,8 @@ fn answer(steps: &mut IdVec<StepId, Step>, made: &mut Vec<Step>) {
 fn name_what_waits(steps: &mut IdVec<StepId, Step>) {
     for at in steps.ids() {
         let prompt = steps.get(at).and_then(|step| {
-            let unsaid = step.operation.interrupt.as_ref().is_none_or(|interrupt| interrupt.prompt.is_none());
+            let unsaid =
+                step.operation.interrupt.as_ref().is_none_or(|interrupt| interrupt.prompt.is_none()) && step.operation.input.is_none();
             let tool = steps.get(step.parent?)?.operation.tool.as_ref();
             let tool = tool.filter(|_| unsaid && step.operation.kind == Kind::Interrupt)?;
             Some(call(tool.name.as_deref(), tool.arguments.as_ref()))

@@ -25,6 +25,7 @@ mod node;
 mod order;
 mod question;
 mod readings;
+mod recorded_words;
 mod request_models;
 mod results;
 mod root;

@@ -38,6 +38,11 @@ pub fn read(value: &Value, direction: Direction) -> Option<Vec<Message>> {
     (!messages.is_empty()).then_some(messages)
 }
 
+/// Whether a value has a shape of messages, be they blank.
+pub(crate) fn is_read(value: &Value, direction: Direction) -> bool {
+    containers::read(value, direction).is_some()
+}
+
 /// The messages in flattened keys (after the prefix); `None` if they have members that only [`read`] of their tree knows.
 #[must_use]
 pub(super) fn flattened<'a>(group: impl Iterator<Item = (&'a str, &'a AnyValue)>) -> Option<Vec<Message>> {

@@ -199,9 +199,9 @@ impl<'a> Assembly<'a, '_> {
         above.spend(draft.cost);
         let written = match draft.finish(run, Some(*first), id.clone()) {
             Ok(written) => written,
-            Err(losses) => {
+            Err(silent) => {
                 self.files.truncate(place);
-                above.losses.extend(losses);
+                above.take_silent(silent);
                 return None;
             }
         };

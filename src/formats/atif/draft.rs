@@ -41,8 +41,22 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The trajectory; where it has no step, its losses.
-    pub(super) fn finish(self, run: &'a Run, scope: Option<ScopeId>, id: String) -> Result<Assembled<Trajectory<'a>>, Vec<Loss>> {
+    /// What a trajectory without steps says of its operations.
+    pub(super) fn take_silent(&mut self, silent: Self) {
+        self.losses.extend(silent.losses);
+        self.subagents.extend(silent.subagents);
+        for (key, value) in silent.extra {
+            if let Json::List(items) = value {
+                items.into_iter().for_each(|item| self.extra.push(key.clone(), item));
+            }
+        }
+    }
+
+    /// The trajectory; where it has no step, the draft.
+    pub(super) fn finish(self, run: &'a Run, scope: Option<ScopeId>, id: String) -> Result<Assembled<Trajectory<'a>>, Self> {
+        if self.steps.is_empty() {
+            return Err(self);
+        }
         let Self {
             steps,
             mut losses,
@@ -53,9 +67,6 @@ impl<'a> Draft<'a> {
             has_sound,
             ..
         } = self;
-        if steps.is_empty() {
-            return Err(losses);
-        }
         let scope = scope.and_then(|scope| run.scopes.get(scope));
         let name = scope.and_then(|scope| scope.agent.as_ref()).or(run.agent.name.as_ref());
         let versions = [&run.agent.version, &run.agent.framework_version];

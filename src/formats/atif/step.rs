@@ -213,8 +213,10 @@ pub(super) fn extra<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
     invocation.add_filled("framework", run.agent.framework.as_deref());
     out.add("invocation", invocation);
     let is_model_call = crate::transcript::is_model_call(step);
+    // The id of its call stands in the step.
+    let is_tool = step.operation.kind == Kind::Tool;
     let mut all = facts::all(run, step);
-    all.retain(|key, _| key != "tool_call_id" && !(is_model_call && PLACED.contains(&key)));
+    all.retain(|key, _| !(is_tool && key == "tool_call_id" || is_model_call && PLACED.contains(&key)));
     out.extend(all);
     out
 }

@@ -5,11 +5,10 @@ use serde_json::Value;
 use super::document::{Body, FieldChange, Interrupt, MemoryRead, MemoryWrite, StateChange};
 use super::step::Making;
 use super::words::words;
-use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
-use crate::formats::json_read::recorded;
 use crate::formats::loss::LossReason;
 use crate::formats::text::compact;
+use crate::formats::{facts, io};
 use crate::operation::{Kind, Memory};
 
 impl<'a> Making<'a, '_> {
@@ -45,7 +44,7 @@ impl<'a> Making<'a, '_> {
         };
         Body::MemoryRead(MemoryRead {
             query,
-            match_count: super::step::match_count(operation, results.len()),
+            match_count: self.match_count(results.len()),
             results,
             relevance_scores: recorded.or_else(of_documents),
             total_available: memory.and_then(|memory| memory.total_available),
@@ -131,14 +130,14 @@ impl<'a> Making<'a, '_> {
             "".into()
         });
         self.metadata.remove("state");
+        let mut words = facts::in_and_out(self.run, self.results, self.step);
+        if operation.kind == Kind::StateChange || operation.output.is_none() {
+            words.retain(|_, value| *value != new_value);
+        }
         if operation.kind != Kind::StateChange {
             self.note("kind", operation.kind.name());
-            for (key, value) in [("input", recorded(&operation.input)), ("output", recorded(&operation.output))] {
-                if let Some(value) = value {
-                    self.note(key, value);
-                }
-            }
         }
+        self.metadata.extend(words);
         Body::StateChange(StateChange {
             state_key: state_key.into(),
             old_value: state.and_then(|state| state.old_value.as_ref()).into(),

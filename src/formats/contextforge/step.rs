@@ -299,11 +299,21 @@ impl<'a> Making<'a, '_> {
         }
         Body::Retrieval(Retrieval {
             query,
-            match_count: match_count(operation, results.len()),
+            match_count: self.match_count(results.len()),
             results,
             latency_ms: self.step.latency_ms(),
             extra: Object::new(),
         })
+    }
+
+    /// The recorded count of matches, never less than the results that are written.
+    pub(super) fn match_count(&mut self, results: usize) -> u64 {
+        let recorded = self.step.operation.search.as_ref().and_then(|search| search.match_count);
+        let told = recorded.unwrap_or(0).max(results as u64);
+        if recorded == Some(told) {
+            self.metadata.remove("match_count");
+        }
+        told
     }
 
     fn embedding(&mut self) -> Body<'a> {
@@ -377,10 +387,4 @@ fn result(document: &Document) -> RetrievalResult<'_> {
         metadata: (!metadata.is_empty()).then_some(metadata),
         extra: Object::new(),
     }
-}
-
-/// The recorded count of matches, never less than the results that are written.
-pub(super) fn match_count(operation: &Operation, results: usize) -> u64 {
-    let recorded = operation.search.as_ref().and_then(|search| search.match_count);
-    recorded.unwrap_or(0).max(results as u64)
 }

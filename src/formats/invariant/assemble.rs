@@ -151,6 +151,7 @@ impl<'a, 'o> Assembly<'a, 'o> {
                 }
                 self.call_agents(&mut inner, depth + 1);
                 if inner.drafts.is_empty() {
+                    list.settle_silent(inner);
                     continue;
                 }
                 let mut about = self.about(scopes.first().copied());

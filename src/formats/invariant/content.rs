@@ -93,7 +93,9 @@ pub(super) fn metadata<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
         out.add("span_name", name);
     }
     let mut all = facts::all(run, step);
-    all.remove("tool_call_id");
+    if step.operation.kind == Kind::Tool {
+        all.remove("tool_call_id");
+    }
     if let Some(server) = all.remove("mcp_server") {
         out.add("server", server);
     }

@@ -23,6 +23,12 @@ impl<'a> List<'a, '_> {
         }
     }
 
+    /// What the operations of a list without events say.
+    pub(super) fn settle_silent(&mut self, list: Self) {
+        self.losses.extend(list.losses);
+        self.settle(&list.unsettled);
+    }
+
     /// The event of the nearest step around, the step itself first.
     fn event_around(&mut self, index: StepId) -> Option<usize> {
         let ranges = self.facts.ranges();

@@ -22,9 +22,9 @@ fn alone<'a>(run: &Run, facts: &Facts<'a>, id: StepId, step: &Step) -> Option<Un
     (!is_nested).then_some(lone)
 }
 
-/// It has a call but no output whose metadata could hold what it says.
-fn is_running_tool(step: &Step) -> bool {
-    step.operation.kind == Kind::Tool && step.ended_at.is_none()
+/// A tool that runs, or waits for a person: it has a call but no output whose metadata could hold what it says.
+fn is_open_tool(step: &Step) -> bool {
+    step.operation.kind == Kind::Tool && (step.ended_at.is_none() || step.operation.interrupt.is_some())
 }
 
 enum Item<'a> {
@@ -95,7 +95,7 @@ pub(super) fn write<'a>(run: &'a Run, facts: &Facts<'a>, scope: ScopeId, list: &
         .filter(|(id, step)| {
             let silent = || !list.tells_of(*id);
             if transcript.is_in_conversation(*id) {
-                is_running_tool(step) && silent()
+                is_open_tool(step) && silent()
             } else {
                 alone(run, facts, *id, step).is_none() || silent()
             }

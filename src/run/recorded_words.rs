@@ -1,0 +1,75 @@
+//! Stage "recorded words": takes the nodes, gives model calls without messages what was recorded as their whole input and output.
+//!
+//! A client of one's own may record a structured answer (`{"answer": "..."}`) in no form of messages. It is what the model said
+//! nonetheless. The stage comes after the duplicates: another span of the same call may hold its messages.
+
+use serde_json::Value;
+
+use super::node::Nodes;
+use crate::dialect::messages::{self, Direction};
+use crate::operation::{Kind, Message, Operation, Recorded, Role};
+
+/// Calls with messages in neither direction get those of both.
+pub(super) fn give_to_calls(nodes: &mut Nodes) {
+    for call in nodes.of_kind(Kind::Llm) {
+        if let Some(node) = nodes.get_mut(call) {
+            let Operation {
+                input,
+                output,
+                input_messages,
+                output_messages,
+                ..
+            } = &mut *node.operation;
+            if output_messages.is_none() {
+                *output_messages = words(output, Direction::Output);
+            }
+            if input_messages.is_none() {
+                *input_messages = words(input, Direction::Input);
+            }
+        }
+    }
+}
+
+/// A JSON object as the text of a message. Bare text was read as a message where it is one.
+fn words(recorded: &Recorded, direction: Direction) -> Option<Vec<Message>> {
+    let value = recorded.get()?;
+    let says_something = matches!(value, Value::Object(members) if !members.is_empty());
+    let role = match direction {
+        Direction::Input => Role::User,
+        Direction::Output => Role::Assistant,
+    };
+    // Messages without words say nothing.
+    let is_words = says_something && !messages::is_read(value, direction);
+    is_words.then(|| vec![Message::text(role, value.to_string())])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::run::testing::{nodes, reading};
+
+    #[test]
+    fn structured_answers_are_words() {
+        let call = |number, output: Value| {
+            let mut call = reading(number, Kind::Llm, 0..9);
+            call.operation.output = output.into();
+            (call, None)
+        };
+        let mut nodes = nodes([
+            call(1, json!({"answer": {"city": "Bogotá"}})),
+            call(2, json!({"role": "assistant", "content": ""})),
+            call(3, json!({})),
+        ]);
+        give_to_calls(&mut nodes);
+        let said = nodes
+            .list
+            .iter()
+            .map(|node| Some(node.operation.output_messages.as_ref()?.first()?.content()));
+        assert_eq!(
+            said.collect::<Vec<_>>(),
+            [Some(r#"{"answer":{"city":"Bogotá"}}"#.to_owned()), None, None]
+        );
+    }
+}
