@@ -736,7 +736,7 @@ fn odd_values_are_refused_or_come_back() {
         .flat_map(|id| files_of(id).into_iter().map(move |path| (*id, path)))
         .collect();
     let counts = support::on_all_cores(&all, |(id, path)| {
-        let (mut refused, mut read) = (0, 0);
+        let (mut refused, mut read, mut accepted) = (0, 0, Vec::new());
         let document = parsed(path);
         let mut all = Vec::new();
         places(&document, String::new(), &mut all);
@@ -744,9 +744,13 @@ fn odd_values_are_refused_or_come_back() {
             let mut changed = document.clone();
             *changed.pointer_mut(place).unwrap() = odd[index % odd.len()].clone();
             let spans = match formats::disassemble(Some(format(id)), &changed.to_string()) {
-                Err(DisassembleError::Refused { path, .. }) => {
-                    assert!(path.starts_with('$'), "{path}");
+                Err(DisassembleError::Refused { path: at, reason, .. }) => {
+                    assert!(at.starts_with('$'), "{at}");
                     refused += 1;
+                    let checked = formats::check(Some(format(id)), &changed.to_string(), &Options::default()).unwrap();
+                    if checked.violations.is_empty() {
+                        accepted.push(format!("{}: {at}: {reason}", name(path)));
+                    }
                     continue;
                 }
                 Err(_) => continue,
@@ -757,10 +761,17 @@ fn odd_values_are_refused_or_come_back() {
             let same = documents.as_slice() == [changed.clone()];
             assert!(same, "{} with {} at {place}", name(path), odd[index % odd.len()]);
         }
-        (refused, read)
+        (refused, read, accepted)
     });
-    let refused: usize = counts.iter().map(|(refused, _)| refused).sum();
-    let read: usize = counts.iter().map(|(_, read)| read).sum();
+    let accepted: Vec<&str> = counts.iter().flat_map(|(_, _, accepted)| accepted).map(String::as_str).collect();
+    assert!(
+        accepted.is_empty(),
+        "{} documents that `check` accepts are refused:\n{}",
+        accepted.len(),
+        accepted.join("\n")
+    );
+    let refused: usize = counts.iter().map(|(refused, ..)| refused).sum();
+    let read: usize = counts.iter().map(|(_, read, _)| read).sum();
     assert!(refused > 100 && read > 100, "{refused} refused, {read} read");
 }
 

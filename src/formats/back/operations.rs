@@ -3,7 +3,6 @@
 use serde_json::{Map, Value};
 
 use super::at::{At, time};
-use super::error::Result;
 use super::facts::read as read_facts;
 use super::note::NoteKind;
 use super::story::Story;
@@ -79,16 +78,17 @@ fn one(facts: &Map<String, Value>, event: usize, number: usize, around: usize, s
 }
 
 /// The agent that a tool ran, as the metadata of its call name it.
-pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, story: &mut Story) -> Result<usize> {
-    let id = story.id_at(at.text_of("span_id")?, at);
-    let name = at.text_of("agent")?.map(str::to_owned);
+pub(in crate::formats) fn add_sub_agent(at: &At<'_>, tool: usize, story: &mut Story) -> usize {
+    let text = |key| at.value.get(key).and_then(Value::as_str);
+    let id = story.id_at(text("span_id"), at);
+    let name = text("agent").map(str::to_owned);
     let mut operation = Operation {
         kind: Kind::Agent,
         name: name.clone().unwrap_or_else(|| "agent".to_owned()),
         ..Operation::default()
     };
     operation.agent.name = name;
-    Ok(story.add(id, tool, operation))
+    story.add(id, tool, operation)
 }
 
 /// A message after the last model call, which no model was given: read as a person's input.

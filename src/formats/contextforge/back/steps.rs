@@ -177,12 +177,13 @@ fn becomes(step: &Listed<'_>, root: Option<&str>, known: &HashSet<&str>, story: 
 
 /// `latency_ms` of a step, in nanoseconds; a wait for a person counts as well.
 fn latency(at: &At<'_>) -> Result<Option<u64>> {
-    let recorded = at.some("latency_ms").or_else(|| at.some("wait_duration_ms"));
-    let in_metadata = || at.some("metadata").and_then(|metadata| metadata.some("latency_ms"));
-    let Some(recorded) = recorded.or_else(in_metadata) else {
-        return Ok(None);
-    };
-    Ok(body::whole(&recorded)?.map(|latency| latency.saturating_mul(1_000_000)))
+    let nanos = |latency: u64| latency.saturating_mul(1_000_000);
+    if let Some(recorded) = at.some("latency_ms").or_else(|| at.some("wait_duration_ms")) {
+        return Ok(body::whole(&recorded)?.map(nanos));
+    }
+    // Metadata may hold anything.
+    let in_metadata = at.some("metadata").and_then(|metadata| metadata.some("latency_ms"));
+    Ok(in_metadata.and_then(|latency| body::whole(&latency).ok()?).map(nanos))
 }
 
 /// No step is its own ancestor.

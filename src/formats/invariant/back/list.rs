@@ -9,6 +9,7 @@ use crate::formats::back::{
     At, HistoryId, NoteKind, Result, Story, add_left_over_input, add_sub_agent, read_facts, read_operations, searched, time,
     tool_definition,
 };
+use crate::formats::io;
 use crate::formats::shape::kind_of;
 use crate::operation::{Failure, Kind, Message, Operation, Role, ToolCall, ToolCallId, ToolDefinition, ToolUse};
 use crate::span::UnixNanos;
@@ -103,11 +104,10 @@ impl<'s> Reader<'s> {
             None => None,
             Some(at) if at.value.is_null() => None,
             Some(at) => {
-                let text = at.text()?;
-                let stamp = time(text);
+                let stamp = at.value.as_str().and_then(time);
                 if stamp.is_none() {
-                    self.story
-                        .note(&at.path, NoteKind::TimeUnknown, format!("{text} is not an ISO 8601 time"));
+                    let detail = format!("{} is not an ISO 8601 time", io::text(at.value));
+                    self.story.note(&at.path, NoteKind::TimeUnknown, detail);
                 }
                 stamp
             }
@@ -353,8 +353,11 @@ impl<'s> Reader<'s> {
     }
 
     fn subagent(&mut self, at: &At<'_>, tool: usize, depth: usize) -> Result<()> {
-        let Some(events) = at.some("events") else { return Ok(()) };
-        let agent = add_sub_agent(at, tool, self.story)?;
+        // Metadata may hold anything.
+        let Some(events) = at.some("events").filter(|events| events.value.is_array()) else {
+            return Ok(());
+        };
+        let agent = add_sub_agent(at, tool, self.story);
         self.list(&events.items()?, agent, depth + 1).map(drop)
     }
 

@@ -94,7 +94,7 @@ fn part(at: &At<'_>) -> Result<Part> {
 fn call(at: &At<'_>) -> Result<(ToolCall, bool)> {
     at.object()?;
     let function = at.some("function").unwrap_or_else(|| at.clone());
-    let name = function.need("name")?.text()?.to_owned();
+    let name = function.text_of("name")?.unwrap_or_default().to_owned();
     let arguments = function.need("arguments")?;
     let mut call = ToolCall {
         id: at.text_of("id")?.map(|id| ToolCallId::Recorded(id.to_owned())),

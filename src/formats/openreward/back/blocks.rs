@@ -260,8 +260,11 @@ impl<'s> Reader<'s> {
     }
 
     fn subagent(&mut self, at: &At<'_>, tool: usize, depth: usize) -> Result<()> {
-        let Some(blocks) = at.some("blocks") else { return Ok(()) };
-        let agent = add_sub_agent(at, tool, self.story)?;
+        // Metadata may hold anything.
+        let Some(blocks) = at.some("blocks").filter(|blocks| blocks.value.is_array()) else {
+            return Ok(());
+        };
+        let agent = add_sub_agent(at, tool, self.story);
         self.read(&blocks.items()?, agent, depth + 1)
     }
 
