@@ -112,10 +112,15 @@ pub(super) const FIELDS: &[Field] = &[
     ("graph_node", |operation| operation.graph_node = mark()),
     ("tags", |operation| operation.tags = vec![MARK.to_owned()]),
     ("metadata", |operation| { operation.metadata.insert("m".to_owned(), json!(MARK)); }),
+    ("failure.message", |operation| operation.failure.get_or_insert_default().message = mark()),
+    ("failure.error_type", |operation| operation.failure.get_or_insert_default().error_type = mark()),
+    ("failure.stacktrace", |operation| operation.failure.get_or_insert_default().stacktrace = mark()),
+    ("format_extras", |operation| { operation.format_extras.insert("reflex".to_owned(), json!({"m": MARK})); }),
     ("unmapped", |operation| { operation.unmapped.insert("odd.key".to_owned(), json!(MARK)); }),
 ];
 
-/// A new field does not compile until it stands here; put it into [`FIELDS`] as well.
+/// A new field does not compile until it stands here; put it into [`FIELDS`] as well. Only `raw_response` is missing there: it says
+/// once more what the messages say.
 const _: fn(Operation) = |operation| {
     let Operation {
         kind: _,

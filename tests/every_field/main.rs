@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use fields::{FIELDS, MARK, NUMBER};
 use serde_json::json;
 use spanbridge::dialect::Registry;
-use spanbridge::dialect::write::{AttributeWriter, Vocabulary};
+use spanbridge::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
 use spanbridge::formats::{AnyFormat, FORMATS, Layout, Loss, LossReason, Options};
 use spanbridge::operation::{Kind, Message, Operation, Role, ToolCall, ToolCallId};
 use spanbridge::run::{self, Run};
@@ -46,6 +46,11 @@ fn span(writer: &AttributeWriter, operation: &Operation, id: u8, parent: Option<
     span.parent = parent.map(id_of);
     (span.start, span.end) = (at(start), at(end));
     span.attributes = writer.write(operation);
+    if let Some(failure) = &operation.failure {
+        let (status, exception) = status_and_exception(failure, span.end);
+        span.status = status;
+        span.events.extend(exception);
+    }
     span
 }
 
@@ -136,11 +141,12 @@ fn tried(kind: Kind, silent: &mut Silent) -> usize {
     for (place, (field, set)) in PLACES.iter().flat_map(|place| FIELDS.iter().map(move |field| (place, field))) {
         let mut operation = operation(kind, "step");
         set(&mut operation);
-        if !is_marked(&format!("{:?}", writer.write(&operation))) {
+        let spans = spans(&writer, &operation, *place);
+        if !is_marked(&format!("{spans:?}")) {
             // No attribute says this of such an operation.
             continue;
         }
-        let runs = run::from_batch(spans(&writer, &operation, *place), Vec::new(), &registry);
+        let runs = run::from_batch(spans, Vec::new(), &registry);
         let mut findings = runs.iter().flat_map(|run| &run.findings);
         if findings.any(|finding| finding.span_id == Some(id_of(OWN))) {
             continue;

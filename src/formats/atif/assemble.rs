@@ -201,7 +201,7 @@ impl<'a> Assembly<'a, '_> {
             Ok(written) => written,
             Err(silent) => {
                 self.files.truncate(place);
-                above.take_silent(silent);
+                above.take_silent(*silent);
                 return None;
             }
         };

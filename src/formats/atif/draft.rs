@@ -53,9 +53,9 @@ impl<'a> Draft<'a> {
     }
 
     /// The trajectory; where it has no step, the draft.
-    pub(super) fn finish(self, run: &'a Run, scope: Option<ScopeId>, id: String) -> Result<Assembled<Trajectory<'a>>, Self> {
+    pub(super) fn finish(self, run: &'a Run, scope: Option<ScopeId>, id: String) -> Result<Assembled<Trajectory<'a>>, Box<Self>> {
         if self.steps.is_empty() {
-            return Err(self);
+            return Err(Box::new(self));
         }
         let Self {
             steps,
