@@ -113,6 +113,8 @@ fn reports(loss: &Loss, field: &str) -> bool {
         "content_type.input" => "input_type",
         "content_type.output" => "format",
         "unmapped" => "attributes",
+        "format_extras" => "spanbridge",
+        name if name.starts_with("failure") => "error",
         "tool.call_id" => "tool_call_id",
         _ => field,
     };
