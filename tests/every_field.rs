@@ -224,36 +224,48 @@ fn every_field_is_told_or_reported() {
                     unwritten.entry(*field).or_default().push(kind.name());
                     continue;
                 }
-                if runs.iter().flat_map(|run| &run.findings).any(|finding| finding.span_id == Some(own)) {
+                if runs
+                    .iter()
+                    .flat_map(|run| &run.findings)
+                    .any(|finding| finding.span_id == Some(own))
+                {
                     continue;
                 }
                 if !said.contains(MARK) && !said.contains(&NUMBER.to_string()) {
-                    silent.entry(("reading", field)).or_default().push(format!("{} {place:?}", kind.name()));
+                    silent
+                        .entry(("reading", field))
+                        .or_default()
+                        .push(format!("{} {place:?}", kind.name()));
                     continue;
                 }
-                for format in FORMATS.iter().filter(|format| only.as_ref().is_none_or(|only| only.split(',').any(|id| id == format.id))) {
+                for format in FORMATS
+                    .iter()
+                    .filter(|format| only.as_ref().is_none_or(|only| only.split(',').any(|id| id == format.id)))
+                {
                     count += 1;
                     let documents = format.assemble(&runs, &Options::default(), Layout::Compact);
                     let number = NUMBER.to_string();
-                    let is_told = documents.iter().any(|made| made.document.contains(MARK) || made.document.contains(&number));
-                    let is_reported = documents
+                    let is_told = documents
                         .iter()
-                        .flat_map(|made| &made.losses)
-                        .any(|loss| match loss.span_id {
-                            Some(id) => id == own && loss.reason != LossReason::Synthesized,
-                            None => {
-                                let other = match *field {
-                                    "content_type.input" => "input_type",
-                                    "content_type.output" => "format",
-                                    "unmapped" => "attributes",
-                                    "tool.call_id" => "tool_call_id",
-                                    _ => field,
-                                };
-                                loss.what.contains(other) || field.split('.').any(|part| loss.what.contains(part.trim_end_matches('s')))
-                            }
-                        });
+                        .any(|made| made.document.contains(MARK) || made.document.contains(&number));
+                    let is_reported = documents.iter().flat_map(|made| &made.losses).any(|loss| match loss.span_id {
+                        Some(id) => id == own && loss.reason != LossReason::Synthesized,
+                        None => {
+                            let other = match *field {
+                                "content_type.input" => "input_type",
+                                "content_type.output" => "format",
+                                "unmapped" => "attributes",
+                                "tool.call_id" => "tool_call_id",
+                                _ => field,
+                            };
+                            loss.what.contains(other) || field.split('.').any(|part| loss.what.contains(part.trim_end_matches('s')))
+                        }
+                    });
                     if !documents.is_empty() && !is_told && !is_reported {
-                        silent.entry((format.id, field)).or_default().push(format!("{} {place:?}", kind.name()));
+                        silent
+                            .entry((format.id, field))
+                            .or_default()
+                            .push(format!("{} {place:?}", kind.name()));
                     }
                 }
             }

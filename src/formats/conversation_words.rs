@@ -55,6 +55,13 @@ impl<'a> ConversationWords<'a> {
         }
     }
 
+    /// Whether the conversations hold all that these messages say.
+    pub(crate) fn holds_messages(&self, list: &[Message]) -> bool {
+        let mut all = true;
+        list.iter().for_each(|message| texts(message, &mut |words| all &= self.has(&words)));
+        all
+    }
+
     fn lacks(&self, recorded: &Recorded, direction: Direction) -> bool {
         let read = match recorded.form() {
             Some(Form::Text(text)) if text.starts_with('{') => json_read::read(text).ok(),
@@ -84,9 +91,7 @@ impl<'a> ConversationWords<'a> {
             return false;
         }
         if let Some(list) = messages::read(value, direction) {
-            let mut all = true;
-            list.iter().for_each(|message| texts(message, &mut |words| all &= self.has(&words)));
-            return all;
+            return self.holds_messages(&list);
         }
         match value {
             Value::Object(map) if map.len() == 1 => map.values().all(|value| value.is_string() && self.has(&text(value))),

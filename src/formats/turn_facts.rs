@@ -1,0 +1,98 @@
+//! What the turns of a run tell: an operation without a turn that says the same once more says nothing new.
+
+use std::cell::OnceCell;
+
+use super::conversation_words::ConversationWords;
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Kind, Message, ToolDefinition};
+use crate::run::{Run, Step};
+
+/// What the turns of a run tell, looked up when an operation first needs it.
+pub(in crate::formats) struct TurnFacts<'a> {
+    pub(in crate::formats) run: &'a Run,
+    words: OnceCell<ConversationWords<'a>>,
+    of_model_calls: OnceCell<ModelCalls<'a>>,
+}
+
+/// What the model calls of a run say of themselves.
+#[derive(Default)]
+struct ModelCalls<'a> {
+    agents: HashSet<&'a str>,
+    models: HashSet<&'a str>,
+    tools: HashMap<&'a str, Vec<&'a ToolDefinition>>,
+}
+
+impl<'a> TurnFacts<'a> {
+    pub(in crate::formats) fn of(run: &'a Run) -> Self {
+        Self {
+            run,
+            words: OnceCell::new(),
+            of_model_calls: OnceCell::new(),
+        }
+    }
+
+    /// Whether a model call tells this fact of an operation too, by its name in [`facts::all`](super::facts::all).
+    pub(in crate::formats) fn tell(&self, fact: &str, step: &Step) -> bool {
+        match fact {
+            "agent" => agent(self.run, step).is_some_and(|name| self.model_calls().agents.contains(name)),
+            "model" => step
+                .operation
+                .model
+                .name()
+                .is_some_and(|name| self.model_calls().models.contains(name)),
+            "tool_definitions" => {
+                let tools = &self.model_calls().tools;
+                let is_told = |tool: &ToolDefinition| tools.get(tool.name.as_str()).is_some_and(|known| known.contains(&tool));
+                step.operation.tool_definitions.iter().all(is_told)
+            }
+            _ => false,
+        }
+    }
+
+    /// What of an agent or a chain no turn tells, in words.
+    pub(in crate::formats) fn untold(&self, step: &Step) -> Option<&'static str> {
+        let operation = &step.operation;
+        let (input, output) = (operation.input_messages.as_deref(), operation.output_messages.as_deref());
+        if !operation.input.is_some() && !operation.output.is_some() && input.is_none() && output.is_none() {
+            return None;
+        }
+        let words = self.words.get_or_init(|| ConversationWords::of(self.run));
+        let lacks = |list: Option<&[Message]>| list.is_some_and(|list| !words.holds_messages(list));
+        let whole = words.untold(operation);
+        let is_whole = |what: &str| whole.is_some_and(|whole| whole.contains(what));
+        match (is_whole("input") || lacks(input), is_whole("output") || lacks(output)) {
+            (true, true) => Some("its input and output"),
+            (true, false) => Some("its input"),
+            (false, true) => Some("its output"),
+            (false, false) => None,
+        }
+    }
+
+    fn model_calls(&self) -> &ModelCalls<'a> {
+        self.of_model_calls.get_or_init(|| {
+            let mut out = ModelCalls::default();
+            for step in self.run.steps.iter().filter(|step| crate::transcript::is_model_call(step)) {
+                out.agents.extend(agent(self.run, step));
+                out.models.extend(step.operation.model.name());
+                for tool in &step.operation.tool_definitions {
+                    let known = out.tools.entry(&tool.name).or_default();
+                    if !known.contains(&tool) {
+                        known.push(tool);
+                    }
+                }
+            }
+            out
+        })
+    }
+}
+
+/// The agent whose operation it is.
+fn agent<'a>(run: &'a Run, step: &'a Step) -> Option<&'a str> {
+    let of_scope = || run.scopes.get(step.scope)?.agent.as_deref();
+    step.operation.agent.name.as_deref().or_else(of_scope)
+}
+
+/// Whether what operations of this kind get and give is mostly what the turns in them say.
+pub(in crate::formats) fn hands_on(kind: Kind) -> bool {
+    matches!(kind, Kind::Agent | Kind::AgentCreate | Kind::Chain)
+}
