@@ -92,8 +92,15 @@ impl Losses {
         }
     }
 
-    /// A call of which the last result is told. `wrapped`: whether an object was put around its arguments.
-    pub(in crate::formats) fn call(&mut self, run: &Run, asked: &ExchangeCall<'_>, wrapped: bool, span: Option<SpanId>) {
+    /// A call of which the last result is told, as a call of this agent. `wrapped`: whether an object was put around its arguments.
+    pub(in crate::formats) fn call(
+        &mut self,
+        turns: &TurnFacts<'_>,
+        asked: &ExchangeCall<'_>,
+        agent: Option<&str>,
+        wrapped: bool,
+        span: Option<SpanId>,
+    ) {
         let id = &asked.id;
         if wrapped {
             self.add(span, format!("arguments of {id}"), LossReason::Coerced);
@@ -107,9 +114,16 @@ impl Losses {
         }
         for given in asked.results.iter().rev().skip(1) {
             self.add(span, format!("an earlier result of {id}"), LossReason::NoPlace);
-            let tool = given.tool.filter(|tool| asked.tool != Some(*tool)).and_then(|tool| tool.of(run));
+            let tool = given
+                .tool
+                .filter(|tool| asked.tool != Some(*tool))
+                .and_then(|tool| tool.of(turns.run));
             if let Some(tool) = tool {
-                self.step(run, tool, |_, _| false);
+                self.step(turns.run, tool, |key, value| match key {
+                    "agent" => value.as_str() == agent,
+                    "tool_call_id" => value.as_str() == Some(id),
+                    _ => turns.tell(key, tool),
+                });
             }
         }
     }

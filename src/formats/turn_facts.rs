@@ -2,10 +2,11 @@
 
 use std::cell::OnceCell;
 
+use super::calls;
 use super::conversation_words::ConversationWords;
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Kind, Message, ToolDefinition};
-use crate::run::{Run, Step};
+use crate::operation::{Form, Kind, Message, Recorded, ToolDefinition};
+use crate::run::{Run, Step, Utterance};
 
 /// What the turns of a run tell, looked up when an operation first needs it.
 pub(in crate::formats) struct TurnFacts<'a> {
@@ -31,7 +32,7 @@ impl<'a> TurnFacts<'a> {
         }
     }
 
-    /// Whether a model call tells this fact of an operation too, by its name in [`facts::all`](super::facts::all).
+    /// Whether a model call of the run tells this fact of an operation too, by its name in [`facts::all`](super::facts::all).
     pub(in crate::formats) fn tell(&self, fact: &str, step: &Step) -> bool {
         match fact {
             "agent" => agent(self.run, step).is_some_and(|name| self.model_calls().agents.contains(name)),
@@ -45,6 +46,7 @@ impl<'a> TurnFacts<'a> {
                 let is_told = |tool: &ToolDefinition| tools.get(tool.name.as_str()).is_some_and(|known| known.contains(&tool));
                 step.operation.tool_definitions.iter().all(is_told)
             }
+            "tool_call_id" => calls::asked(self.run, step).is_some_and(|call| call.id.as_deref() == calls::call_id(self.run, step)),
             _ => false,
         }
     }
@@ -53,7 +55,9 @@ impl<'a> TurnFacts<'a> {
     pub(in crate::formats) fn untold(&self, step: &Step) -> Option<&'static str> {
         let operation = &step.operation;
         let (input, output) = (operation.input_messages.as_deref(), operation.output_messages.as_deref());
-        if !operation.input.is_some() && !operation.output.is_some() && input.is_none() && output.is_none() {
+        // Mostly an agent has what the run was asked and what it answered: no need for the words of all turns.
+        let (question, answer) = (self.run.question.as_ref(), self.run.answer.as_ref());
+        if input.is_none() && output.is_none() && repeats(&operation.input, question) && repeats(&operation.output, answer) {
             return None;
         }
         let words = self.words.get_or_init(|| ConversationWords::of(self.run));
@@ -83,6 +87,15 @@ impl<'a> TurnFacts<'a> {
             }
             out
         })
+    }
+}
+
+/// Whether a whole that was recorded is nothing more than these words.
+fn repeats(recorded: &Recorded, words: Option<&Utterance>) -> bool {
+    match recorded.form() {
+        None => true,
+        Some(Form::Value(value)) => words.is_some_and(|words| words.content == *value),
+        Some(Form::Text(_)) => false,
     }
 }
 

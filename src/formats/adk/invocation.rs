@@ -194,7 +194,8 @@ impl<'a> Assembly<'a, '_> {
         let (run, span) = (self.run, self.span(exchange));
         let id = ids.numbered(asked.id.clone(), ':');
         let (arguments, wrapped) = chat::arguments(run, asked);
-        self.losses.call(run, asked, wrapped, span);
+        let author = self.author(scope, Some(exchange));
+        self.losses.call(&self.turns, asked, Some(&author), wrapped, span);
         if id != asked.id {
             self.losses.add(span, format!("id of {}", asked.id), LossReason::Coerced);
         }
@@ -215,7 +216,6 @@ impl<'a> Assembly<'a, '_> {
             response
         });
         if let Some(tool) = asked.tool.and_then(|tool| tool.of(run)) {
-            let author = self.author(scope, Some(exchange));
             self.step(tool, &author, Some(asked));
         }
         (event::call(id, name, arguments), response)

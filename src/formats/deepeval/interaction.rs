@@ -198,7 +198,7 @@ impl<'a> Interaction<'a> {
             return losses.add(span, what, LossReason::NoPlace);
         }
         let (arguments, wrapped) = chat::arguments(run, asked);
-        losses.call(run, asked, wrapped, span);
+        losses.call(&source.turns, asked, self.agent, wrapped, span);
         losses.fact("tool_call_id");
         let mut call = Object::from([("name", chat::name(run, asked).into()), ("input_parameters", arguments.into())]);
         if let Some(given) = asked.results.last() {
