@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::facts;
+use super::json::Json;
 use super::loss::{Loss, LossReason};
+use super::turn_facts::{self, TurnFacts};
+use super::{facts, io};
 use crate::operation::{Message, Part};
-use crate::run::{Run, Step};
+use crate::run::{Entry, EntryKind, Run, Step, Utterance};
 use crate::span::SpanId;
 use crate::transcript::{Exchange, ExchangeCall};
 
@@ -34,13 +36,44 @@ impl Losses {
         self.facts.insert(name.into());
     }
 
-    /// The facts of an operation that the document tells of.
-    pub(in crate::formats) fn step(&mut self, run: &Run, step: &Step) {
-        let all = facts::all(run, step);
-        let keys = all.iter().map(|(key, _)| key);
-        self.facts.extend(keys.filter(|key| !self.placed.contains(key)).map(str::to_owned));
+    /// The facts of an operation that the document tells of. `is_told`: whether a fact that may have a place has one.
+    pub(in crate::formats) fn step(&mut self, run: &Run, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
+        for (key, value) in facts::all(run, step).iter() {
+            if !self.placed.contains(&key) {
+                if !self.facts.contains(key) {
+                    self.fact(key);
+                }
+            } else if !is_told(key, &value) {
+                self.fact(format!("{key} of {}", step.operation.kind.name()));
+            }
+        }
         if step.operation.output_messages.as_ref().is_some_and(|messages| messages.len() > 1) {
             self.add(step.span_id, "other choices", LossReason::NoPlace);
+        }
+    }
+
+    /// An operation that no turn tells of: its facts, and what goes in and comes out, but for what the turns tell too.
+    pub(in crate::formats) fn without_turn(&mut self, turns: &TurnFacts<'_>, step: &Step, is_told: impl Fn(&str, &Json<'_>) -> bool) {
+        self.step(turns.run, step, is_told);
+        let kind = step.operation.kind;
+        if !turn_facts::hands_on(kind) {
+            self.add(step.span_id, kind.name(), LossReason::NoPlace);
+        } else if let Some(what) = turns.untold(step) {
+            self.add(step.span_id, format!("{}: {what}", kind.name()), LossReason::NoPlace);
+        }
+    }
+
+    /// The run's question or answer, where the document has no place for it; `what` says so. Nothing is lost where a message says it.
+    pub(in crate::formats) fn utterance(&mut self, run: &Run, utterance: Option<&Utterance>, what: &str) {
+        let Some(utterance) = utterance else { return };
+        let words = io::text(&utterance.content);
+        let says_it = |entry: &Entry| match &entry.kind {
+            EntryKind::Message(message) | EntryKind::Turn(message) => io::content(message).trim() == words.trim(),
+            _ => false,
+        };
+        if !run.scopes.iter().flat_map(|scope| &scope.conversation).any(says_it) {
+            let span = run.steps.get(utterance.step).and_then(|step| step.span_id);
+            self.add(span, what, LossReason::NoPlace);
         }
     }
 
@@ -59,8 +92,15 @@ impl Losses {
         }
     }
 
-    /// A call of which the last result is told. `wrapped`: whether an object was put around its arguments.
-    pub(in crate::formats) fn call(&mut self, asked: &ExchangeCall<'_>, wrapped: bool, span: Option<SpanId>) {
+    /// A call of which the last result is told, as a call of this agent. `wrapped`: whether an object was put around its arguments.
+    pub(in crate::formats) fn call(
+        &mut self,
+        turns: &TurnFacts<'_>,
+        asked: &ExchangeCall<'_>,
+        agent: Option<&str>,
+        wrapped: bool,
+        span: Option<SpanId>,
+    ) {
         let id = &asked.id;
         if wrapped {
             self.add(span, format!("arguments of {id}"), LossReason::Coerced);
@@ -72,8 +112,19 @@ impl Losses {
                 LossReason::Ambiguous,
             );
         }
-        for _ in asked.results.iter().skip(1) {
+        for given in asked.results.iter().rev().skip(1) {
             self.add(span, format!("an earlier result of {id}"), LossReason::NoPlace);
+            let tool = given
+                .tool
+                .filter(|tool| asked.tool != Some(*tool))
+                .and_then(|tool| tool.of(turns.run));
+            if let Some(tool) = tool {
+                self.step(turns.run, tool, |key, value| match key {
+                    "agent" => value.as_str() == agent,
+                    "tool_call_id" => value.as_str() == Some(id),
+                    _ => turns.tell(key, tool),
+                });
+            }
         }
     }
 

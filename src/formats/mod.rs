@@ -43,6 +43,7 @@ pub mod synth;
 mod testing;
 mod text;
 mod thread;
+mod turn_facts;
 pub mod verifiers;
 mod violations;
 

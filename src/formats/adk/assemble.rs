@@ -14,6 +14,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::loss::LossReason;
 use crate::formats::losses::Losses;
 use crate::formats::rounds::{self, Round, Rounds};
+use crate::formats::turn_facts::TurnFacts;
 use crate::formats::{facts, io};
 use crate::run::Run;
 use crate::transcript::{ScopeId, Transcript};
@@ -33,6 +34,7 @@ pub(super) fn assemble<'a>(runs: &'a [Run], options: &Options) -> Vec<Assembled<
             lists: options.is("adk.intermediate", "lists"),
             cases: options.is("adk.subagents", "cases"),
             results: Results::of(run),
+            turns: TurnFacts::of(run),
             scopes: transcript.scopes_by_home(),
             transcript,
             losses: &mut losses,
@@ -91,6 +93,8 @@ impl<'a> Assembly<'a, '_> {
         if let Some(case) = cases.get_mut(count) {
             case.session_input.add_filled("state", state.0);
             case.final_session_state = state.1;
+        } else if !state.0.is_empty() || !state.1.is_empty() {
+            self.losses.fact("state");
         }
     }
 
@@ -110,7 +114,12 @@ impl<'a> Assembly<'a, '_> {
             {
                 before.add(key, old);
             }
-            values.insert(key, state.new_value.as_ref().map(Json::from));
+            if state.reason.is_some() {
+                self.losses.fact("state.reason");
+            }
+            if values.insert(key, state.new_value.as_ref().map(Json::from)).is_some() {
+                self.losses.fact("state between the first change and the last one");
+            }
         }
         for (key, value) in values {
             after.add(key, value);
@@ -126,7 +135,7 @@ impl<'a> Assembly<'a, '_> {
         let is_first = id.index() == 0;
         let exchanges = self.transcript.exchanges(id);
         let of_rounds = Rounds::of(&exchanges.list);
-        self.outside_rounds(&of_rounds, &exchanges.rest);
+        self.outside_rounds(id, &of_rounds, &exchanges.rest);
         let mut asked = match scope.called_by.and_then(|tool| run.steps.get(tool)) {
             Some(tool) => calls::arguments(run, tool).map(io::text),
             None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
@@ -188,6 +197,14 @@ impl<'a> Assembly<'a, '_> {
                 creation_timestamp: event::seconds(begin.map_or(run.started_at, |exchange| exchange.at)),
                 app_details: details(draft.agents),
             });
+        }
+        if scope.called_by.is_none() && asked.is_some() {
+            self.losses
+                .utterance(run, run.question.as_ref(), "the run's question, which no message holds");
+        }
+        if answer.is_some() {
+            self.losses
+                .utterance(run, run.answer.as_ref(), "the run's answer, which no model said");
         }
         out
     }

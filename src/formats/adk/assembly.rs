@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use crate::formats::calls::Results;
 use crate::formats::chat;
-use crate::formats::json::Text;
+use crate::formats::json::{Json, Text};
 use crate::formats::loss::LossReason;
 use crate::formats::losses::Losses;
 use crate::formats::rounds::Rounds;
+use crate::formats::turn_facts::TurnFacts;
 use crate::hash::HashSet;
 use crate::operation::{Kind, Message};
-use crate::run::Run;
+use crate::run::{Run, Step};
 use crate::span::SpanId;
 use crate::transcript::{Exchange, ScopeId, StepId, Transcript};
 
@@ -23,22 +24,30 @@ pub(super) struct Assembly<'a, 'l> {
     pub(super) cases: bool,
     pub(super) results: Results<'a>,
     pub(super) transcript: Transcript<'a>,
+    pub(super) turns: TurnFacts<'a>,
     /// Conversations that nothing tells of yet, by the tool that called the agent.
     pub(super) scopes: BTreeMap<Option<StepId>, Vec<ScopeId>>,
     pub(super) losses: &'l mut Losses,
 }
 
 impl<'a> Assembly<'a, '_> {
-    /// What stands outside the rounds.
-    pub(super) fn outside_rounds(&mut self, rounds: &Rounds<'a, '_>, rest: &[StepId]) {
+    /// What stands outside the rounds of an agent.
+    pub(super) fn outside_rounds(&mut self, id: ScopeId, rounds: &Rounds<'a, '_>, rest: &[StepId]) {
+        let author = (!rounds.list.is_empty()).then(|| self.author(id, None));
         for exchange in &rounds.strays {
             self.losses.add(self.span(exchange), "a result of no call", LossReason::NoPlace);
         }
         for step in rest.iter().filter_map(|id| id.of(self.run)) {
-            self.losses.step(self.run, step);
-            let is_told = step.operation.state.is_some();
-            if !is_told && !matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
-                self.losses.add(step.span_id, step.operation.kind.name(), LossReason::NoPlace);
+            let turns = &self.turns;
+            let is_told = |key: &str, value: &Json<'_>| match key {
+                "state" => true,
+                "agent" if value.as_str() == author.as_deref() => true,
+                _ => turns.tell(key, step),
+            };
+            if is_told_state(step) {
+                self.losses.step(self.run, step, is_told);
+            } else {
+                self.losses.without_turn(turns, step, is_told);
             }
         }
     }
@@ -73,4 +82,11 @@ impl<'a> Assembly<'a, '_> {
     pub(super) fn span(&self, exchange: &Exchange<'a>) -> Option<SpanId> {
         exchange.step.and_then(|step| step.of(self.run))?.span_id
     }
+}
+
+/// Whether a change of state is all that a step says.
+fn is_told_state(step: &Step) -> bool {
+    let operation = &step.operation;
+    let says_more = operation.input.is_some() || operation.output.is_some() || operation.input_messages.is_some();
+    operation.kind == Kind::StateChange && !says_more && operation.state.as_ref().is_some_and(|state| state.key.is_some())
 }

@@ -6,7 +6,7 @@ use crate::formats::loss::LossReason;
 use crate::formats::losses::Losses;
 use crate::formats::{calls, io};
 use crate::operation::message::Media;
-use crate::operation::{Failure, Message, Part};
+use crate::operation::{Failure, Message, Part, TokenCount};
 use crate::run::Step;
 use crate::span::{SpanId, UnixNanos};
 
@@ -95,10 +95,7 @@ pub(super) fn of_model<'a>(author: Text<'a>, parts: Vec<Object<'a>>, step: Optio
         return event;
     };
     let usage = &operation.usage;
-    // The genai package counts thoughts beside the candidates.
-    let thoughts = usage
-        .reasoning
-        .filter(|thoughts| usage.output.is_some_and(|output| output >= *thoughts));
+    let thoughts = thoughts(usage);
     let counts = [
         ("prompt_token_count", usage.input),
         (
@@ -110,13 +107,37 @@ pub(super) fn of_model<'a>(author: Text<'a>, parts: Vec<Object<'a>>, step: Optio
         ("total_token_count", usage.total),
     ];
     for (key, count) in counts {
-        // The reader's numbers end there.
-        event
-            .usage_metadata
-            .add_filled(key, count.filter(|count| i64::try_from(*count).is_ok()));
+        event.usage_metadata.add_filled(key, count.filter(is_readable));
     }
     event.model_version = operation.model.name().into();
     event
+}
+
+/// The genai package counts thoughts beside the candidates.
+fn thoughts(usage: &TokenCount) -> Option<u64> {
+    usage
+        .reasoning
+        .filter(|thoughts| usage.output.is_some_and(|output| output >= *thoughts))
+}
+
+/// The reader's numbers end there.
+fn is_readable(count: &u64) -> bool {
+    i64::try_from(*count).is_ok()
+}
+
+/// Counts that an event does not tell.
+pub(super) fn untold_counts(usage: &TokenCount) -> impl Iterator<Item = &'static str> {
+    let counts = [
+        ("usage.input", usage.input, usage.input),
+        ("usage.output", usage.output, usage.output),
+        ("usage.reasoning", usage.reasoning, thoughts(usage)),
+        ("usage.cache_read", usage.cache_read, usage.cache_read),
+        ("usage.cache_write", usage.cache_write, None),
+        ("usage.total", usage.total, usage.total),
+    ];
+    let is_told = |told: Option<u64>| told.as_ref().is_some_and(is_readable);
+    let untold = counts.into_iter().filter(move |(_, said, told)| said.is_some() && !is_told(*told));
+    untold.map(|(name, ..)| name)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "microseconds fit")]

@@ -11,7 +11,6 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::loss::LossReason;
 use crate::formats::rounds::{self, Rounds};
 use crate::run::Step;
-use crate::span::SpanId;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, NESTING_LIMIT, ScopeId};
 
 /// An invocation under construction.
@@ -55,7 +54,11 @@ impl<'a> Assembly<'a, '_> {
         let is_message = matches!(exchange.kind, ExchangeKind::Message(_));
         let own = exchange.step.and_then(|step| step.of(run)).filter(|_| !is_message);
         if let Some(own) = own {
-            self.step(own);
+            // A call tells of what it ran.
+            if exchange.kind != ExchangeKind::Unasked {
+                let author = self.author(id, Some(exchange));
+                self.step(own, &author, None);
+            }
             let tools = &own.operation.tool_definitions;
             if !tools.is_empty() {
                 for name in draft.agents.entry(self.author(id, Some(exchange))).or_default().1.add(tools) {
@@ -96,7 +99,7 @@ impl<'a> Assembly<'a, '_> {
         let of_model = own.filter(|own| crate::transcript::is_model_call(own));
         let mut answered = Vec::with_capacity(exchange.calls.len());
         for asked in &exchange.calls {
-            let (call, response) = self.call(asked, span, ids);
+            let (call, response) = self.call(id, exchange, asked, ids);
             parts.push(call);
             let inside = asked.tool.filter(|_| !self.cases && depth < NESTING_LIMIT);
             let called = inside.and_then(|tool| self.scopes.remove(&Some(tool)));
@@ -134,7 +137,7 @@ impl<'a> Assembly<'a, '_> {
     fn called(&mut self, draft: &mut Draft<'a>, id: ScopeId, ids: &mut Ids<'a>, depth: usize) {
         let exchanges = self.transcript.exchanges(id);
         let of_rounds = Rounds::of(&exchanges.list);
-        self.outside_rounds(&of_rounds, &exchanges.rest);
+        self.outside_rounds(id, &of_rounds, &exchanges.rest);
         for (author, prompts) in self.prompts(id, &of_rounds.prompts) {
             draft.agents.entry(author).or_default().0.extend(prompts);
         }
@@ -157,24 +160,42 @@ impl<'a> Assembly<'a, '_> {
         }
     }
 
-    fn step(&mut self, step: &'a Step) {
-        self.losses.step(self.run, step);
-        if step.operation.usage.cache_write.is_some() {
-            self.losses.fact("usage.cache_write");
-        }
+    /// What the events of an operation do not tell of it. `asked`: the call that it ran.
+    fn step(&mut self, step: &'a Step, author: &str, asked: Option<&ExchangeCall<'a>>) {
+        let is_model_call = asked.is_none() && crate::transcript::is_model_call(step);
+        let turns = &self.turns;
+        self.losses.step(self.run, step, |key, value| match key {
+            "agent" => value.as_str() == Some(author),
+            "model" | "usage" if is_model_call => true,
+            "tool_definitions" if asked.is_none() => true,
+            "tool_call_id" => asked.is_some_and(|asked| value.as_str() == Some(&asked.id)),
+            "error" => asked.is_some_and(|asked| !asked.results.is_empty()),
+            "state" => true,
+            _ => turns.tell(key, step),
+        });
         self.losses.fact("times of events");
-        if self.lists && crate::transcript::is_model_call(step) {
+        if is_model_call {
+            event::untold_counts(&step.operation.usage).for_each(|count| self.losses.fact(count));
+        }
+        if self.lists && is_model_call {
             self.losses.fact("usage");
             self.losses.fact("model");
         }
     }
 
     /// A call and its last result as parts.
-    fn call(&mut self, asked: &ExchangeCall<'a>, span: Option<SpanId>, ids: &mut Ids<'a>) -> (Object<'a>, Option<Object<'a>>) {
-        let run = self.run;
+    fn call(
+        &mut self,
+        scope: ScopeId,
+        exchange: &Exchange<'a>,
+        asked: &ExchangeCall<'a>,
+        ids: &mut Ids<'a>,
+    ) -> (Object<'a>, Option<Object<'a>>) {
+        let (run, span) = (self.run, self.span(exchange));
         let id = ids.numbered(asked.id.clone(), ':');
         let (arguments, wrapped) = chat::arguments(run, asked);
-        self.losses.call(asked, wrapped, span);
+        let author = self.author(scope, Some(exchange));
+        self.losses.call(&self.turns, asked, Some(&author), wrapped, span);
         if id != asked.id {
             self.losses.add(span, format!("id of {}", asked.id), LossReason::Coerced);
         }
@@ -195,7 +216,7 @@ impl<'a> Assembly<'a, '_> {
             response
         });
         if let Some(tool) = asked.tool.and_then(|tool| tool.of(run)) {
-            self.step(tool);
+            self.step(tool, &author, Some(asked));
         }
         (event::call(id, name, arguments), response)
     }

@@ -11,12 +11,11 @@ use crate::formats::loss::{Loss, LossReason};
 use crate::formats::losses::Losses;
 use crate::formats::rounds::{self, Rounds};
 use crate::formats::{calls, facts, io};
-use crate::operation::Kind;
-use crate::run::{Run, Scope};
+use crate::run::{Run, StepId};
 use crate::transcript::{Exchanges, Transcript};
 
 /// Facts that a case has a place for.
-const PLACED: [&str; 5] = ["tool_definitions", "tool_call_id", "model", "agent", "error"];
+const PLACED: [&str; 4] = ["tool_definitions", "model", "agent", "error"];
 
 /// The cases of a run.
 pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<'a>>> {
@@ -31,7 +30,9 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
             left.push(Loss::new(None, format!("the conversation of {name}"), LossReason::NoPlace));
             continue;
         }
-        let mut conversation = conversations.pop_if(|_| is_run).unwrap_or_else(|| AgentConversation::new(scope));
+        let agent = if is_run { &run.agent.name } else { &scope.agent };
+        let new = || AgentConversation::new(agent.as_deref());
+        let mut conversation = conversations.pop_if(|_| is_run).unwrap_or_else(new);
         let first_new = conversation.interactions.len();
         conversation.scope(&source, &transcript.exchanges(id));
         let is_first = id.index() == 0;
@@ -40,14 +41,23 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
             None => rounds::words_outside(run.question.as_ref().filter(|_| is_first)),
         };
         let answer = rounds::words_outside(run.answer.as_ref().filter(|_| is_first));
-        conversation.outside(first_new, asked, answer);
+        let (asked, answer) = conversation.outside(first_new, asked, answer);
+        // The case of a whole run has them anyway.
+        if !is_run && asked.is_some() && scope.called_by.is_none() {
+            let what = "the run's question, which no message holds";
+            conversation.losses.utterance(run, run.question.as_ref(), what);
+        }
+        if !is_run && answer.is_some() {
+            let what = "the run's answer, which no model said";
+            conversation.losses.utterance(run, run.answer.as_ref(), what);
+        }
         conversations.push(conversation);
     }
     let mut cases = Vec::new();
     let mut names = Ids::default();
     for conversation in conversations {
         if conversation.interactions.is_empty() {
-            left.extend(conversation.losses.finish());
+            left.extend(conversation.without_case(run));
             continue;
         }
         match options.get("deepeval.cases") {
@@ -77,9 +87,9 @@ struct AgentConversation<'a> {
 }
 
 impl<'a> AgentConversation<'a> {
-    fn new(scope: &'a Scope) -> Self {
+    fn new(agent: Option<&'a str>) -> Self {
         Self {
-            agent: scope.agent.as_deref(),
+            agent,
             system: Vec::new(),
             offered: OfferedTools::default(),
             interactions: Vec::new(),
@@ -100,19 +110,27 @@ impl<'a> AgentConversation<'a> {
             losses.add(interaction::span(run, exchange), "a result of no call", LossReason::NoPlace);
         }
         for round in &rounds.list {
-            self.interactions.push(Interaction::of(source, round, &mut self.offered, losses));
+            let interaction = Interaction::of(source, self.agent, round, &mut self.offered, losses);
+            self.interactions.push(interaction);
         }
         for step in exchanges.rest.iter().filter_map(|id| id.of(run)) {
-            losses.step(run, step);
-            let is_told = interaction::is_search(step) && step.inside_tool.is_some();
-            if !is_told && !matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
-                losses.add(step.span_id, step.operation.kind.name(), LossReason::NoPlace);
+            let (agent, turns) = (self.agent, &source.turns);
+            let is_told = |key: &str, value: &Json<'_>| match key {
+                "agent" => value.as_str() == agent,
+                _ => turns.tell(key, step),
+            };
+            // With the call of the tool around it, which stands in no tool itself.
+            let is_told_search = |tool: &StepId| interaction::is_search(step) && exchanges.rest.binary_search(tool).is_err();
+            if step.inside_tool.as_ref().is_some_and(is_told_search) {
+                losses.step(run, step, |key, value| key == "error" || is_told(key, value));
+            } else {
+                losses.without_turn(turns, step, is_told);
             }
         }
     }
 
-    /// A question and an answer that no message from this place on holds.
-    fn outside(&mut self, from: usize, asked: Option<Text<'a>>, answer: Option<Text<'a>>) {
+    /// A question and an answer that no message from this place on holds. What is left of them comes back.
+    fn outside(&mut self, from: usize, mut asked: Option<Text<'a>>, mut answer: Option<Text<'a>>) -> (Option<Text<'a>>, Option<Text<'a>>) {
         if self.interactions.len() == from && asked.is_some() && answer.is_some() {
             self.interactions.push(Interaction::default());
         }
@@ -124,15 +142,37 @@ impl<'a> AgentConversation<'a> {
             .find(new())
             .filter(|first| first.input.is_none())
         {
-            first.input = asked;
+            first.input = asked.take();
         }
         let last = self.interactions.iter_mut().skip(from).next_back().filter(new());
-        if let (Some(last), Some(answer)) = (last, answer)
+        if let Some(last) = last
+            && let Some(answer) = answer.take()
             && !last.output.as_ref().is_some_and(|output| interaction::same(output, &answer))
         {
             last.earlier.extend(last.output.replace(answer));
         }
-        self.interactions.retain(|interaction| !interaction.is_empty());
+        let (kept, empty) = std::mem::take(&mut self.interactions)
+            .into_iter()
+            .partition(|interaction| !interaction.is_empty());
+        self.interactions = kept;
+        empty
+            .iter()
+            .for_each(|interaction: &Interaction<'a>| interaction.lost(&mut self.losses));
+        (asked, answer)
+    }
+
+    /// The losses of a conversation without a case.
+    fn without_case(mut self, run: &'a Run) -> Vec<Loss> {
+        let is_elsewhere = self.agent.is_none() || self.agent == run.agent.name.as_deref();
+        let left = [
+            ("agent", !is_elsewhere),
+            ("system", !self.system.is_empty()),
+            ("tool_definitions", !self.offered.list().is_null()),
+        ];
+        for (fact, _) in left.into_iter().filter(|(_, is_left)| *is_left) {
+            self.losses.fact(fact);
+        }
+        self.losses.finish()
     }
 
     /// All that was said as one round: the run's question and its answer.
@@ -154,7 +194,6 @@ impl<'a> AgentConversation<'a> {
             }
         }
         self.interactions = vec![whole];
-        self.agent = run.agent.name.as_deref();
         self
     }
 

@@ -8,6 +8,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::loss::LossReason;
 use crate::formats::losses::Losses;
 use crate::formats::rounds::{self, Round};
+use crate::formats::turn_facts::TurnFacts;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Kind, Message};
 use crate::run::{Run, Step, StepId};
@@ -17,6 +18,7 @@ use crate::transcript::{Exchange, ExchangeCall, ExchangeKind};
 /// What a run's cases are told with.
 pub(super) struct Source<'a> {
     pub(super) run: &'a Run,
+    pub(super) turns: TurnFacts<'a>,
     results: Results<'a>,
     /// Searches that ran inside a tool, by the tool.
     searches: HashMap<StepId, Vec<&'a Step>>,
@@ -32,6 +34,7 @@ impl<'a> Source<'a> {
         }
         Self {
             run,
+            turns: TurnFacts::of(run),
             results: Results::of(run),
             searches,
         }
@@ -45,6 +48,8 @@ pub(super) fn is_search(step: &Step) -> bool {
 /// What was asked, done and answered.
 #[derive(Default)]
 pub(super) struct Interaction<'a> {
+    /// The agent that the case names.
+    agent: Option<&'a str>,
     pub(super) input: Option<Text<'a>>,
     pub(super) output: Option<Text<'a>>,
     /// Other words that stand beside no call.
@@ -66,8 +71,15 @@ pub(super) struct Interaction<'a> {
 }
 
 impl<'a> Interaction<'a> {
-    pub(super) fn of(source: &Source<'a>, round: &Round<'a, '_>, offered: &mut OfferedTools<'a>, losses: &mut Losses) -> Self {
+    pub(super) fn of(
+        source: &Source<'a>,
+        agent: Option<&'a str>,
+        round: &Round<'a, '_>,
+        offered: &mut OfferedTools<'a>,
+        losses: &mut Losses,
+    ) -> Self {
         let mut interaction = Self {
+            agent,
             is_old: round.is_old(),
             ..Self::default()
         };
@@ -102,7 +114,10 @@ impl<'a> Interaction<'a> {
         losses.branch(exchange, span);
         let is_message = matches!(exchange.kind, ExchangeKind::Message(_));
         if let Some(own) = own.filter(|_| !is_message) {
-            self.step(run, own, losses);
+            // A call tells of what it ran.
+            if exchange.kind != ExchangeKind::Unasked || is_search(own) {
+                self.step(source, own, None, losses);
+            }
             for name in offered.add(&own.operation.tool_definitions) {
                 losses.add(span, format!("another definition of {name}"), LossReason::Ambiguous);
             }
@@ -143,10 +158,17 @@ impl<'a> Interaction<'a> {
         }
     }
 
-    /// The counts and facts of an operation.
-    fn step(&mut self, run: &'a Run, own: &'a Step, losses: &mut Losses) {
-        losses.step(run, own);
+    /// The counts and facts of an operation. `asked`: the call that it ran.
+    fn step(&mut self, source: &Source<'a>, own: &'a Step, asked: Option<&ExchangeCall<'a>>, losses: &mut Losses) {
         let operation = &own.operation;
+        let of_run = source.run.failure.as_ref().map(|failed| &failed.failure);
+        losses.step(source.run, own, |key, value| match key {
+            "agent" => value.as_str() == self.agent,
+            "model" => true,
+            "tool_definitions" => asked.is_none() || source.turns.tell(key, own),
+            "error" => asked.is_some_and(|asked| !asked.results.is_empty()) || is_search(own) || operation.failure.as_ref() == of_run,
+            _ => false,
+        });
         if let Some(model) = operation.model.name()
             && !self.models.contains(&model)
         {
@@ -176,8 +198,8 @@ impl<'a> Interaction<'a> {
             return losses.add(span, what, LossReason::NoPlace);
         }
         let (arguments, wrapped) = chat::arguments(run, asked);
-        losses.call(asked, wrapped, span);
-        losses.fact("ids of calls");
+        losses.call(&source.turns, asked, self.agent, wrapped, span);
+        losses.fact("tool_call_id");
         let mut call = Object::from([("name", chat::name(run, asked).into()), ("input_parameters", arguments.into())]);
         if let Some(given) = asked.results.last() {
             let (output, failure) = chat::result_value(run, &source.results, *given);
@@ -189,7 +211,9 @@ impl<'a> Interaction<'a> {
         call.add_filled("reasoning", reasoning);
         self.tools.push(call);
         let Some(tool) = asked.tool else { return };
-        tool.of(run).into_iter().for_each(|tool| self.step(run, tool, losses));
+        tool.of(run)
+            .into_iter()
+            .for_each(|tool| self.step(source, tool, Some(asked), losses));
         for search in source.searches.get(&tool).into_iter().flatten() {
             self.search(source, search, losses);
         }
@@ -226,6 +250,14 @@ impl<'a> Interaction<'a> {
 
     pub(super) fn is_empty(&self) -> bool {
         self.input.is_none() && self.output.is_none() && [self.tools.len(), self.earlier.len(), self.retrieved.len()] == [0; 3]
+    }
+
+    /// What a round without words and calls would have told.
+    pub(super) fn lost(&self, losses: &mut Losses) {
+        let left = [("model", self.models.is_empty()), ("reasoning", self.thoughts.is_empty())];
+        for (fact, _) in left.into_iter().filter(|(_, is_empty)| !is_empty) {
+            losses.fact(fact);
+        }
     }
 
     /// Another round of the same run as a part of this one.

@@ -33,8 +33,8 @@
 //! # What is lost
 //!
 //! Call ids, times of single operations, counts of single calls, earlier results of a call, other choices, opaque reasoning,
-//! queries and scores of retrievals, rewards and judgements, operations outside the conversation. Pictures, sounds and files
-//! become marked text. A run without messages and calls gives no case.
+//! queries and scores of retrievals, rewards and judgements, operations outside the conversation, what an agent or a chain gets or
+//! gives that no turn tells. Pictures, sounds and files become marked text. A run without messages and calls gives no case.
 
 mod assemble;
 mod check;

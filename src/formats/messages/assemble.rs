@@ -1,7 +1,5 @@
 //! Runs to rows.
 
-use std::collections::BTreeSet;
-
 use super::document::{ChatMessage, Mark, Row};
 use super::row::{Call, RowBuilder};
 use crate::formats::calls::{self, Results};
@@ -10,9 +8,11 @@ use crate::formats::choice::Options;
 use crate::formats::format::Assembled;
 use crate::formats::json::{Json, Text};
 use crate::formats::loss::{Loss, LossReason};
+use crate::formats::losses::Losses;
 use crate::formats::text::compact;
+use crate::formats::turn_facts::TurnFacts;
 use crate::formats::{facts, io};
-use crate::operation::{Kind, Message, Part, Role};
+use crate::operation::{Message, Part, Role};
 use crate::run::{Run, Step, Utterance};
 use crate::span::SpanId;
 use crate::transcript::{Exchange, ExchangeCall, ExchangeKind, Exchanges, StepId, Transcript};
@@ -71,7 +71,8 @@ fn split(row: &mut Assembled<Row<'_>>) {
 /// A run's rows, each with its losses; no row where neither a model nor the agent said anything.
 fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss>)> {
     let (results, transcript) = (Results::of(run), Transcript::of(run));
-    let new = || ConversationRow::new(run, &results, options);
+    let turns = TurnFacts::of(run);
+    let new = || ConversationRow::new(&turns, &results, options);
     let is_one = options.is("messages.rows", "run");
     let mut conversations: Vec<ConversationRow<'a, '_>> = Vec::new();
     let answer = run.answer.as_ref().filter(|answer| !answer.in_conversation);
@@ -99,7 +100,11 @@ fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<(Option<Row<'a>>, Vec<Loss
                 .map(|utterance| io::text(&utterance.content)),
         };
         let mut conversation = conversations.pop_if(|_| is_one).unwrap_or_else(new);
-        conversation.conversation(transcript.exchanges(id), asked);
+        let asked = conversation.conversation(transcript.exchanges(id), asked);
+        if asked.is_some() && scope.called_by.is_none() {
+            let what = "the run's question, which no message holds";
+            conversation.losses.utterance(run, run.question.as_ref(), what);
+        }
         let is_of_scope = |answer: &&Utterance| run.steps.get(answer.step).is_some_and(|step| step.scope == id);
         if let Some(answer) = answer.filter(is_of_scope) {
             conversation.answer(answer);
@@ -149,47 +154,54 @@ fn turns<'a>(whole: Assembled<Row<'a>>, options: &Options) -> Vec<Assembled<Row<
 /// A conversation that becomes a row.
 struct ConversationRow<'a, 'o> {
     run: &'a Run,
+    turns: &'o TurnFacts<'a>,
     results: &'o Results<'a>,
     options: &'o Options,
     row: RowBuilder<'a>,
     tools: OfferedTools<'a>,
-    /// Facts of operations that a row has no place for.
-    facts: BTreeSet<String>,
+    /// What a row has no place for, beside what its builder lost.
+    losses: Losses,
     /// The model call without recorded words whose calls the last message has.
     caller: Option<StepId>,
 }
 
 impl<'a, 'o> ConversationRow<'a, 'o> {
-    fn new(run: &'a Run, results: &'o Results<'a>, options: &'o Options) -> Self {
+    fn new(turns: &'o TurnFacts<'a>, results: &'o Results<'a>, options: &'o Options) -> Self {
         let text_arguments = options.is("messages.flavour", "openai");
         Self {
-            run,
+            run: turns.run,
+            turns,
             results,
             options,
             row: RowBuilder::new(text_arguments, mark(options), options.is("messages.ids", "mistral")),
             tools: OfferedTools::default(),
-            facts: BTreeSet::new(),
+            losses: Losses::new(&PLACED),
             caller: None,
         }
     }
 
-    fn finish(self) -> (Option<Row<'a>>, Vec<Loss>) {
+    fn finish(mut self) -> (Option<Row<'a>>, Vec<Loss>) {
         let tools = match self.tools.list() {
             list @ Json::List(_) if self.options.is("messages.tools", "text") => compact(&list).into(),
             list => list,
         };
+        let has_tools = !tools.is_null();
         let (row, mut losses) = self.row.finish(tools);
-        losses.extend(self.facts.into_iter().map(|fact| Loss::new(None, fact, LossReason::NoPlace)));
+        if row.is_none() && has_tools {
+            self.losses.fact("tool_definitions");
+        }
+        losses.extend(self.losses.finish());
         (row, losses)
     }
 
-    /// A scope's conversation. `asked`: what the agent was asked, where no message may say so.
-    fn conversation(&mut self, exchanges: Exchanges<'a>, asked: Option<Text<'a>>) {
+    /// A scope's conversation. `asked`: what the agent was asked, where no message may say so; it comes back where none needed it.
+    fn conversation(&mut self, exchanges: Exchanges<'a>, asked: Option<Text<'a>>) -> Option<Text<'a>> {
         let mut asked = asked.filter(|words| !words.trim().is_empty());
+        let mut has_question = false;
         for exchange in &exchanges.list {
-            if matches!(exchange.kind, ExchangeKind::Message(message) if message.role == Role::User) {
-                asked = None;
-            } else if matches!(exchange.kind, ExchangeKind::Turn(_))
+            has_question |= matches!(exchange.kind, ExchangeKind::Message(message) if message.role == Role::User);
+            if matches!(exchange.kind, ExchangeKind::Turn(_))
+                && !has_question
                 && let Some(words) = asked.take()
             {
                 self.row.say("user", words, None);
@@ -197,21 +209,28 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             self.exchange(exchange);
         }
         for step in exchanges.rest.iter().filter_map(|id| id.of(self.run)) {
-            self.facts(step);
-            if !matches!(step.operation.kind, Kind::Agent | Kind::AgentCreate | Kind::Chain) {
-                self.row.lose(step.span_id, step.operation.kind.name(), LossReason::NoPlace);
-            }
+            let turns = self.turns;
+            self.losses
+                .without_turn(turns, step, |key, _| key == "error" || turns.tell(key, step));
+            self.times_and_error(step);
         }
+        asked
     }
 
-    fn facts(&mut self, step: &'a Step) {
-        let all = facts::all(self.run, step);
-        let keys = all
-            .iter()
-            .map(|(key, _)| key)
-            .filter(|key| !PLACED.contains(key))
-            .map(str::to_owned);
-        self.facts.extend(keys.chain([String::from("times")]));
+    /// `asked`: the calls that it ran, or asked for; `is_own`: the row takes the tools that it was offered.
+    fn facts(&mut self, step: &'a Step, asked: &[ExchangeCall<'a>], is_own: bool) {
+        let turns = self.turns;
+        self.losses.step(self.run, step, |key, value| match key {
+            "error" => true,
+            "tool_call_id" => asked.iter().any(|asked| value.as_str() == Some(&asked.id)),
+            "tool_definitions" if is_own => true,
+            _ => turns.tell(key, step),
+        });
+        self.times_and_error(step);
+    }
+
+    fn times_and_error(&mut self, step: &'a Step) {
+        self.losses.fact("times");
         if step.operation.failure.is_some() {
             self.row.lose(
                 step.span_id,
@@ -241,7 +260,7 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
             (ExchangeKind::Message(message), _) if message.role != Role::Assistant => return self.message(message, span),
             (ExchangeKind::Message(message), _) => return self.assistant(exchange, message, span),
             (_, Some(step)) => {
-                self.facts(step);
+                self.facts(step, &exchange.calls, true);
                 self.offered(step, span);
             }
             _ => {}
@@ -249,9 +268,6 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
         let kind = step.map_or("words", |step| step.operation.kind.name());
         match exchange.kind {
             ExchangeKind::Turn(message) => {
-                if step.is_some_and(|step| step.operation.output_messages.as_ref().is_some_and(|messages| messages.len() > 1)) {
-                    self.row.lose(span, "other choices", LossReason::NoPlace);
-                }
                 self.assistant(exchange, message, span);
             }
             ExchangeKind::SilentTurn => self.row.lose(span, "a model call without recorded words", LossReason::NoPlace),
@@ -390,11 +406,14 @@ impl<'a, 'o> ConversationRow<'a, 'o> {
                 self.row
                     .lose(span, format!("an earlier result of {}", asked.id), LossReason::NoPlace);
             }
-            let tool = asked
-                .tool
-                .filter(|_| !asked.results.is_empty())
-                .and_then(|tool| StepId::of(tool, self.run));
-            tool.into_iter().for_each(|tool| self.facts(tool));
+            let tools = asked.results.iter().map(|given| given.tool).chain([asked.tool]).flatten();
+            let mut before = exchange.step;
+            for tool in tools {
+                let is_new = before.replace(tool) != Some(tool);
+                if let Some(step) = tool.of(self.run).filter(|_| is_new) {
+                    self.facts(step, std::slice::from_ref(asked), false);
+                }
+            }
             let call = Call {
                 id: asked.id.clone(),
                 name: chat::name(self.run, asked).into(),

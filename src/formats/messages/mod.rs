@@ -64,8 +64,9 @@
 //! # What is lost
 //!
 //! Times, tokens, cost, model names, ids, rewards and judgements: a row has no place for them. Each is one loss per row. Calls
-//! that no model asked for, model calls without recorded words, other choices, errors together with a result, opaque reasoning and
-//! operations outside of conversations are one loss each. Pictures, sounds and files become marked text.
+//! that no model asked for, model calls without recorded words, other choices, errors together with a result, opaque reasoning,
+//! operations outside of conversations and what an agent or a chain gets or gives that no message holds are one loss each.
+//! Pictures, sounds and files become marked text.
 
 mod assemble;
 pub(in crate::formats) mod back;
