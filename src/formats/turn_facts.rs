@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use super::calls;
 use super::conversation_words::ConversationWords;
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Form, Kind, Message, Recorded, ToolDefinition};
+use crate::operation::{Form, Kind, Recorded, ToolDefinition};
 use crate::run::{Run, Step, Utterance};
 
 /// What the turns of a run tell, looked up when an operation first needs it.
