@@ -6,14 +6,13 @@ use super::facts;
 use super::turns::Turns;
 use crate::formats::fact_groups::FactGroup as _;
 use crate::formats::json::{Json, Object};
-use crate::formats::json_read::recorded;
 use crate::formats::loss::LossReason;
 use crate::operation::{Kind, Operation};
 use crate::run::{Run, Step, StepId};
 
 impl<'a> Events<'a> {
     /// Rewards and judgements: of the session as a whole, or an event of the environment.
-    pub(super) fn judge(&mut self, run: &Run, turns: &Turns, index: StepId, step: &'a Step, turn: usize) {
+    pub(super) fn judge(&mut self, run: &'a Run, turns: &Turns, index: StepId, step: &'a Step, turn: usize) {
         let operation = &step.operation;
         let training = &operation.training;
         let whole = run.root == Some(index);
@@ -37,9 +36,8 @@ impl<'a> Events<'a> {
         }
         let mut judge = Object::new();
         if operation.kind == Kind::Evaluator {
-            judge = described(step);
-            judge.insert_filled("input", recorded(&operation.input));
-            judge.insert_filled("output", recorded(&operation.output));
+            judge = described(run, step);
+            facts::in_and_out(&mut judge, operation);
         }
         for evaluation in &operation.evaluations {
             let judgement = evaluation.filled_facts();
