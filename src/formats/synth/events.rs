@@ -1,7 +1,5 @@
 //! Operations as events.
 
-use serde_json::{Map, Value};
-
 use super::document::{EnvironmentEvent, Event, LmcaisEvent, RuntimeEvent, TimeRecord};
 use super::facts::{self, count};
 use super::messages::Messages;
@@ -13,7 +11,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::json_read::recorded;
 use crate::formats::loss::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Kind, Operation};
+use crate::operation::Kind;
 use crate::run::{Run, Step, StepId};
 use crate::span::{TraceId, UnixNanos};
 
@@ -77,7 +75,7 @@ impl<'a> Events<'a> {
                 }
                 Kind::Llm => Some(self.model(run, turns, index, step, messages, options)),
                 Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => Some(environment(run, turns, index, step, messages)),
-                Kind::Guardrail if blocks(&step.operation) => Some(stop(run, turns, step)),
+                Kind::Guardrail if facts::blocks(&step.operation) => Some(stop(run, turns, step)),
                 Kind::Evaluator if !step.operation.evaluations.is_empty() => None,
                 _ if run.root == Some(index) => {
                     self.repeats(step);
@@ -331,19 +329,6 @@ fn stop<'a>(run: &'a Run, turns: &Turns, step: &'a Step) -> Event<'a> {
         system_state_after: facts::output(&step.operation).map(state),
         ..EnvironmentEvent::default()
     })
-}
-
-/// Whether a guardrail says that it was tripped.
-pub(super) fn blocks(operation: &Operation) -> bool {
-    let says = |map: &Map<String, Value>| {
-        ["tripwire_triggered", "triggered", "blocked"]
-            .iter()
-            .any(|key| map.get(*key) == Some(&Value::Bool(true)))
-    };
-    operation.failure.is_some()
-        || operation.output.get().and_then(Value::as_object).is_some_and(says)
-        || says(&operation.metadata)
-        || says(&operation.unmapped)
 }
 
 /// What a decision of the runtime, or a judgement, says of itself.

@@ -1,6 +1,7 @@
 //! What events say in their metadata.
 
-use super::events::blocks;
+use serde_json::{Map, Value};
+
 use crate::formats::fact_groups::FactGroup as _;
 use crate::formats::facts::{self, instrumentation, run_failure};
 pub(super) use crate::formats::facts::{documents, filled};
@@ -192,11 +193,29 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
 
 /// Whether an operation is an event even where it is the whole run.
 fn has_event(operation: &Operation) -> bool {
+    operation.kind == Kind::Llm || is_feedback(operation)
+}
+
+/// Whether an operation's own event is feedback of the environment: it holds the reward and says whether the episode ended.
+pub(super) fn is_feedback(operation: &Operation) -> bool {
     match operation.kind {
-        Kind::Llm | Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => true,
+        Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => true,
         Kind::Guardrail => blocks(operation),
         _ => false,
     }
+}
+
+/// Whether a guardrail says that it was tripped.
+pub(super) fn blocks(operation: &Operation) -> bool {
+    let says = |map: &Map<String, Value>| {
+        ["tripwire_triggered", "triggered", "blocked"]
+            .iter()
+            .any(|key| map.get(*key) == Some(&Value::Bool(true)))
+    };
+    operation.failure.is_some()
+        || operation.output.get().and_then(Value::as_object).is_some_and(says)
+        || says(&operation.metadata)
+        || says(&operation.unmapped)
 }
 
 /// Whether what goes in and comes out repeats what is said inside.

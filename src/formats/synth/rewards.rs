@@ -1,13 +1,13 @@
 //! Rewards and judgements as events of the environment, and the end of the episode.
 
 use super::document::{EnvironmentEvent, Event};
-use super::events::{Events, Happened, blocks, described, time};
+use super::events::{Events, Happened, described, time};
 use super::facts;
 use super::turns::Turns;
 use crate::formats::fact_groups::FactGroup as _;
 use crate::formats::json::{Json, Object};
 use crate::formats::loss::LossReason;
-use crate::operation::{Kind, Operation};
+use crate::operation::Kind;
 use crate::run::{Run, Step, StepId};
 
 impl<'a> Events<'a> {
@@ -19,7 +19,7 @@ impl<'a> Events<'a> {
         if training.reward.is_some_and(|reward| !reward.is_finite()) {
             self.lose(step, "reward is no finite number", LossReason::Coerced);
         }
-        let is_feedback = own_feedback(operation) && !whole;
+        let is_feedback = facts::is_feedback(operation) && !whole;
         let rewarded = training.reward.is_some() || training.terminated.is_some() || training.truncated.is_some();
         if whole && rewarded {
             let feedback = facts::filled([
@@ -76,9 +76,10 @@ impl<'a> Events<'a> {
     pub(super) fn end_of_episode(&mut self, first: usize, run: &Run) {
         let says = |ended: bool| run.steps.iter().any(|step| step.operation.training.terminated == Some(ended));
         let elsewhere = |step: &Step| {
-            own_feedback(&step.operation) && (step.operation.kind == Kind::Guardrail || step.operation.training.terminated == Some(true))
+            facts::is_feedback(&step.operation)
+                && (step.operation.kind == Kind::Guardrail || step.operation.training.terminated == Some(true))
         };
-        let cut = |step: &Step| step.operation.training.truncated == Some(true) && !own_feedback(&step.operation);
+        let cut = |step: &Step| step.operation.training.truncated == Some(true) && !facts::is_feedback(&step.operation);
         let is_known = says(false) || run.steps.iter().any(|step| step.operation.training.truncated.is_some());
         let ended = says(true) || (!is_known && run.ended_at.is_some());
         let terminated = ended && !run.steps.iter().any(elsewhere);
@@ -107,14 +108,5 @@ impl<'a> Events<'a> {
             event.terminated = terminated;
             event.truncated = truncated;
         }
-    }
-}
-
-/// Whether an operation's own event holds its reward and says whether the episode ended.
-fn own_feedback(operation: &Operation) -> bool {
-    match operation.kind {
-        Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => true,
-        Kind::Guardrail => blocks(operation),
-        _ => false,
     }
 }
