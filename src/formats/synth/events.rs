@@ -1,7 +1,5 @@
 //! Operations as events.
 
-use serde_json::{Map, Value};
-
 use super::document::{EnvironmentEvent, Event, LmcaisEvent, RuntimeEvent, TimeRecord};
 use super::facts::{self, count};
 use super::messages::Messages;
@@ -13,9 +11,25 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::json_read::recorded;
 use crate::formats::loss::{Loss, LossReason};
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Kind, Operation};
+use crate::operation::Kind;
 use crate::run::{Run, Step, StepId};
 use crate::span::{TraceId, UnixNanos};
+
+/// What the event of a model call and its record have fields for.
+const IN_MODEL_EVENT: [&str; 12] = [
+    "model",
+    "requested_model",
+    "provider",
+    "response_id",
+    "finish_reason",
+    "parameters",
+    "tool_definitions",
+    "usage",
+    "time_to_first_token",
+    "prompt_token_ids",
+    "completion_token_ids",
+    "logprobs",
+];
 
 /// An event, its turn and its exact time.
 #[derive(Debug)]
@@ -60,15 +74,15 @@ impl<'a> Events<'a> {
                     None
                 }
                 Kind::Llm => Some(self.model(run, turns, index, step, messages, options)),
-                Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => Some(environment(turns, index, step, messages)),
-                Kind::Guardrail if blocks(&step.operation) => Some(stop(turns, step)),
+                Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => Some(environment(run, turns, index, step, messages)),
+                Kind::Guardrail if facts::blocks(&step.operation) => Some(stop(run, turns, step)),
                 Kind::Evaluator if !step.operation.evaluations.is_empty() => None,
                 _ if run.root == Some(index) => {
                     self.repeats(step);
                     None
                 }
-                Kind::Chain if self.is_turn(turns, index, step) => None,
-                _ => Some(self.runtime(turns, step)),
+                Kind::Chain if self.is_turn(run, turns, index, step) => None,
+                _ => Some(self.runtime(run, turns, step)),
             };
             if let Some(event) = event {
                 let at = match event {
@@ -118,8 +132,10 @@ impl<'a> Events<'a> {
         let name = provider
             .as_ref()
             .map_or_else(|| "llm".to_owned(), |provider| format!("llm:{provider}"));
-        let mut metadata = facts::of_step(step);
-        who(&mut metadata, run, step);
+        let mut metadata = facts::of_step(run, step, &IN_MODEL_EVENT);
+        if !metadata.contains_key("agent") {
+            who(&mut metadata, run, step);
+        }
         let cost = cost(operation);
         // The store keeps whole cents: the exact sum stands here too.
         metadata.insert_filled("cost_usd", facts::number(cost));
@@ -151,15 +167,13 @@ impl<'a> Events<'a> {
         }))
     }
 
-    fn runtime(&mut self, turns: &Turns, step: &'a Step) -> Event<'a> {
+    fn runtime(&mut self, run: &'a Run, turns: &Turns, step: &'a Step) -> Event<'a> {
         let operation = &step.operation;
-        let mut metadata = described(step);
-        match operation.kind {
-            Kind::Agent | Kind::Chain => self.repeats(step),
-            _ => {
-                metadata.insert_filled("input", recorded(&operation.input));
-                metadata.insert_filled("output", recorded(&operation.output));
-            }
+        let mut metadata = described(run, step);
+        if facts::repeats(operation.kind) {
+            self.repeats(step);
+        } else {
+            facts::in_and_out(&mut metadata, operation);
         }
         let name = operation
             .agent
@@ -215,7 +229,7 @@ impl<'a> Events<'a> {
     }
 
     /// Whether a chain is a turn of its own accord (`turn`, `step 3`, `cycle`): then it is a fact of the turns below it.
-    fn is_turn(&mut self, turns: &Turns, index: StepId, step: &'a Step) -> bool {
+    fn is_turn(&mut self, run: &'a Run, turns: &Turns, index: StepId, step: &'a Step) -> bool {
         let name = step.operation.name.to_lowercase();
         let word = name
             .trim_end_matches(|c: char| c.is_ascii_digit())
@@ -223,7 +237,7 @@ impl<'a> Events<'a> {
         if !matches!(word, "turn" | "step" | "cycle" | "iteration") {
             return false;
         }
-        let mut details = described(step);
+        let mut details = described(run, step);
         details.insert_filled("span_id", step.span_id.map(|span| span.to_string()));
         let below = turns.below(index);
         for turn in &below {
@@ -237,7 +251,7 @@ impl<'a> Events<'a> {
 }
 
 /// Feedback of a tool, a search or a memory.
-fn environment<'a>(turns: &Turns, index: StepId, step: &'a Step, messages: &Messages<'a>) -> Event<'a> {
+fn environment<'a>(run: &'a Run, turns: &Turns, index: StepId, step: &'a Step, messages: &Messages<'a>) -> Event<'a> {
     let operation = &step.operation;
     let tool = operation.tool.as_ref();
     let mut metadata = Object::new();
@@ -252,17 +266,20 @@ fn environment<'a>(turns: &Turns, index: StepId, step: &'a Step, messages: &Mess
     }
     metadata.insert_filled("duration_ms", step.latency_ms());
     facts::error(&mut metadata, operation);
-    metadata.extend(facts::of_step(step));
-    metadata.extend(facts::about(operation));
+    metadata.extend(facts::of_step(run, step, &[]));
     let (word, result) = match operation.kind {
         Kind::Tool => {
-            metadata.insert_filled("server", tool.and_then(|tool| tool.mcp_server.as_ref()));
             if tool_id.is_none() {
-                metadata.insert_filled("arguments", tool.and_then(|tool| tool.arguments.as_ref()));
+                let arguments = tool.and_then(|tool| tool.arguments.as_ref()).map(Json::from);
+                metadata.insert_filled("arguments", arguments.or_else(|| recorded(&operation.input)));
             }
-            ("tool", tool.and_then(|tool| tool.result.as_ref()).map(Json::from))
+            let result = tool.and_then(|tool| tool.result.as_ref()).map(Json::from);
+            ("tool", result.or_else(|| recorded(&operation.output)))
         }
         kind => {
+            if !metadata.contains_key("query") {
+                metadata.insert_filled("input", recorded(&operation.input));
+            }
             let found = operation
                 .search
                 .as_ref()
@@ -299,10 +316,9 @@ fn state(value: Json<'_>) -> Json<'_> {
 }
 
 /// A guardrail that stopped the run.
-fn stop<'a>(turns: &Turns, step: &'a Step) -> Event<'a> {
-    let mut metadata = described(step);
-    metadata.insert_filled("duration_ms", step.latency_ms());
-    metadata.insert_filled("input", recorded(&step.operation.input));
+fn stop<'a>(run: &'a Run, turns: &Turns, step: &'a Step) -> Event<'a> {
+    let mut metadata = described(run, step);
+    metadata.insert_filled("input", facts::input(&step.operation));
     Event::Environment(EnvironmentEvent {
         system_instance_id: turns.system(step, &format!("guardrail:{}", step.operation.name)).into(),
         time_record: time(step.end_or_start()),
@@ -310,26 +326,13 @@ fn stop<'a>(turns: &Turns, step: &'a Step) -> Event<'a> {
         reward: step.operation.training.reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
         terminated: true,
         truncated: step.operation.training.truncated.unwrap_or(false),
-        system_state_after: recorded(&step.operation.output).map(state),
+        system_state_after: facts::output(&step.operation).map(state),
         ..EnvironmentEvent::default()
     })
 }
 
-/// Whether a guardrail says that it was tripped.
-pub(super) fn blocks(operation: &Operation) -> bool {
-    let says = |map: &Map<String, Value>| {
-        ["tripwire_triggered", "triggered", "blocked"]
-            .iter()
-            .any(|key| map.get(*key) == Some(&Value::Bool(true)))
-    };
-    operation.failure.is_some()
-        || operation.output.get().and_then(Value::as_object).is_some_and(says)
-        || says(&operation.metadata)
-        || says(&operation.unmapped)
-}
-
 /// What a decision of the runtime, or a judgement, says of itself.
-pub(super) fn described(step: &Step) -> Object<'_> {
+pub(super) fn described<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;
     let mut metadata = Object::new();
     metadata.insert("kind", operation.kind.name());
@@ -339,8 +342,7 @@ pub(super) fn described(step: &Step) -> Object<'_> {
     metadata.insert_filled("agent_id", operation.agent.id.as_ref());
     metadata.insert_filled("duration_ms", step.latency_ms());
     facts::error(&mut metadata, operation);
-    metadata.extend(facts::of_step(step));
-    metadata.extend(facts::about(operation));
+    metadata.extend(facts::of_step(run, step, &[]));
     metadata
 }
 

@@ -1,45 +1,121 @@
 //! What events say in their metadata.
 
+use serde_json::{Map, Value};
+
 use crate::formats::fact_groups::FactGroup as _;
+use crate::formats::facts::{self, instrumentation, run_failure};
 pub(super) use crate::formats::facts::{documents, filled};
-use crate::formats::facts::{instrumentation, run_failure, strings};
+use crate::formats::io;
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
 use crate::operation::{Kind, Operation, Training};
 use crate::run::{Observed, Run, Step};
 
-/// Facts that every event has: how we know of it, exact times, what no field holds.
-pub(super) fn of_step(step: &Step) -> Object<'_> {
+/// What has a place of its own wherever it is told: the failure, the reward, the judgements.
+const PLACED: [&str; 4] = ["observed", "error", "reward", "evaluations"];
+
+/// What a step is about stands behind its other facts, in this order.
+const LAST: [&str; 11] = [
+    "state",
+    "interrupt",
+    "memory",
+    "query",
+    "top_k",
+    "embedded_texts",
+    "vector_count",
+    "model",
+    "agent_description",
+    "usage",
+    "cost",
+];
+
+/// What a step says, under the names that events' metadata have. `placed`: what its event has fields for, by the names of
+/// [`facts::all`].
+pub(super) fn of_step<'a>(run: &'a Run, step: &'a Step, placed: &[&str]) -> Object<'a> {
     let operation = &step.operation;
-    let mut map = Object::new();
+    let mut map = Object::with_capacity(8);
     if step.observed == Observed::Messages {
-        map.insert("observed", "messages");
-        map.insert("operation_id", step.id.as_str());
+        map.add("observed", "messages");
+        map.add("operation_id", step.id.as_str());
     }
-    map.insert("spanbridge.started_at_unix_nano", step.started_at.0.to_string());
+    map.add("spanbridge.started_at_unix_nano", step.started_at.0.to_string());
     if let Some(end) = step.ended_at {
-        map.insert("spanbridge.ended_at_unix_nano", end.0.to_string());
+        map.add("spanbridge.ended_at_unix_nano", end.0.to_string());
     }
-    map.insert_filled("evidence", strings(&step.evidence));
-    map.insert_filled("prompt", operation.prompt.filled_facts());
-    if let Some(impact) = &operation.resource_impact {
-        map.insert_filled("resource_impact", impact.filled_facts());
+    let mut all = facts::all(run, step);
+    map.add_filled("evidence", all.remove("evidence").unwrap_or_default());
+    // These go into operations of the kinds that need them, whose events have no field for it.
+    all.insert_filled("query", operation.search.as_ref().and_then(|search| search.query.as_ref()));
+    all.insert_filled("embedded_texts", operation.embedded_texts.as_slice());
+    let mut all: Vec<_> = all.into_iter().collect();
+    all.sort_by_key(|(name, _)| LAST.iter().position(|last| last == name).map_or(0, |place| place + 1));
+    let mut training = Object::new();
+    for (name, value) in all {
+        match (&*name, value) {
+            (name, _) if PLACED.contains(&name) || placed.contains(&name) => {}
+            // The agent around stands before the system's name.
+            ("agent", _) if operation.agent.name.is_none() => {}
+            ("usage", Json::Object(counts)) => map.add("usage", tokens(counts)),
+            ("cost", Json::Object(mut parts)) => {
+                map.add_filled("cost_usd", parts.remove("total").unwrap_or_default());
+                map.add_filled("cost", parts);
+            }
+            ("memory", Json::Object(mut memory)) => {
+                if let Some(done) = memory.remove("operation") {
+                    memory.lead("operation", done);
+                }
+                map.add("memory", memory);
+            }
+            ("agent_description", value) => map.add("description", value),
+            ("mcp_server", value) => map.add("server", value),
+            ("spanbridge", value) => map.add("format_extras", value),
+            (fact, value) if Training::NAMES.contains(&fact) => training.add(name, value),
+            (_, value) => map.add(name, value),
+        }
     }
-    if let Some(tool) = &operation.tool {
-        map.insert_filled("tool_description", tool.description.as_ref());
-        map.insert_filled("tool_parameters", tool.parameters.as_ref());
-    }
-    map.insert_filled("task", operation.task.filled_facts());
-    map.insert_filled("workflow", operation.workflow.as_ref());
-    map.insert_filled("graph_node", operation.graph_node.as_ref());
-    map.insert_filled("tags", operation.tags.as_slice());
-    map.insert_filled("training", training(&operation.training));
-    map.insert_filled("input_type", operation.content_type.input.as_ref());
-    map.insert_filled("format", operation.content_type.output.as_ref());
-    map.insert_filled("metadata", &operation.metadata);
-    map.insert_filled("attributes", &operation.unmapped);
-    map.insert_filled("format_extras", &operation.format_extras);
+    map.add_filled("training", training);
     map
+}
+
+/// Counts under the names of a call record.
+fn tokens(counts: Object<'_>) -> Object<'_> {
+    let mut out = Object::with_capacity(counts.len());
+    out.extend(counts.into_iter().map(|(name, count)| (format!("{name}_tokens").into(), count)));
+    out
+}
+
+/// Adds what went in and what came out as a whole to what an operation says: what a tool was asked and gave back is mostly that.
+pub(super) fn in_and_out<'a>(map: &mut Object<'a>, operation: &'a Operation) {
+    let told = [("input", "arguments", input(operation)), ("output", "result", output(operation))];
+    for (name, of_tool, whole) in told {
+        let Some(whole) = whole else { continue };
+        if map.get(of_tool).is_some_and(|of_tool| *of_tool == whole) {
+            map.remove(of_tool);
+        }
+        map.insert_filled(name, whole);
+    }
+}
+
+/// What went in as a whole: a value, else messages.
+pub(super) fn input(operation: &Operation) -> Option<Json<'_>> {
+    let messages = || {
+        operation
+            .input_messages
+            .as_deref()
+            .filter(|_| io::has_messages_for_input(operation.kind))
+    };
+    recorded(&operation.input).or_else(|| messages().map(io::chats))
+}
+
+/// What came out as a whole: a value, else messages.
+pub(super) fn output(operation: &Operation) -> Option<Json<'_>> {
+    let messages = || {
+        operation
+            .output_messages
+            .as_deref()
+            .filter(|_| io::has_messages_for_output(operation.kind))
+    };
+    recorded(&operation.output).or_else(|| messages().map(io::chats))
 }
 
 /// Why it failed.
@@ -49,41 +125,6 @@ pub(super) fn error<'a>(map: &mut Object<'a>, operation: &'a Operation) {
         map.insert_filled("error_type", failure.error_type.as_ref());
         map.insert_filled("stacktrace", failure.stacktrace.as_ref());
     }
-}
-
-/// What a step is about, by kind: state, interrupt, memory, search, embedding.
-pub(super) fn about(operation: &Operation) -> Object<'_> {
-    let mut map = Object::new();
-    if let Some(state) = &operation.state {
-        map.insert_filled("state", state.filled_facts());
-    }
-    if let Some(interrupt) = &operation.interrupt {
-        map.insert_filled("interrupt", interrupt.filled_facts());
-    }
-    if let Some(memory) = &operation.memory {
-        let mut told = memory.filled_facts();
-        if memory.operation.is_some() {
-            told.lead("operation", Json::Null);
-        }
-        map.insert_filled("memory", told);
-    }
-    if let Some(search) = &operation.search {
-        map.insert_filled("query", search.query.as_ref());
-        map.insert_filled("top_k", search.top_k);
-    }
-    map.insert_filled("embedded_texts", operation.embedded_texts.as_slice());
-    map.insert_filled("vector_count", operation.vector_count);
-    map.insert_filled("model", operation.model.name());
-    map.insert_filled("description", operation.agent.description.as_ref());
-    let usage = &operation.usage;
-    let tokens = filled([
-        ("input_tokens", usage.input.into()),
-        ("output_tokens", usage.output.into()),
-        ("total_tokens", usage.total.into()),
-    ]);
-    map.insert_filled("usage", tokens);
-    map.insert_filled("cost_usd", number(operation.cost.total));
-    map
 }
 
 /// The session's metadata. `synth-ai filter` reads `model`, `env_name` and the task's words at the top.
@@ -102,6 +143,7 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
     });
     let env_name = env_name.filter(|name| name.is_string());
     map.insert_filled("env_name", env_name.map_or_else(|| run.agent.name.as_ref().into(), Json::from));
+    map.insert_filled("agent", run.agent.name.as_ref().filter(|_| env_name.is_some()));
     map.insert_filled("user_id", run.user_id.as_ref());
     map.insert_filled("session_id", run.session_id.as_ref());
     map.insert("trace_id", run.trace_id.to_string());
@@ -119,14 +161,15 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
         told.insert("kind", root.operation.kind.name());
         told.insert("name", root.operation.name.as_str());
         told.insert_filled("span_id", root.span_id.map(|span| span.to_string()));
-        told.insert_filled("agent_id", root.operation.agent.id.as_ref());
-        told.extend(of_step(root));
-        // The task stands at the top.
-        let _ = told.swap_remove("task");
-        told.extend(about(&root.operation));
-        if !has_event(root.operation.kind) && !repeats(root.operation.kind) {
-            told.insert_filled("input", recorded(&root.operation.input));
-            told.insert_filled("output", recorded(&root.operation.output));
+        if !has_event(&root.operation) {
+            // The task stands at the top.
+            told.extend(of_step(run, root, &["task"]));
+            if run.failure.as_ref().map(|failed| failed.span_id) != root.span_id {
+                error(&mut told, &root.operation);
+            }
+            if !repeats(root.operation.kind) {
+                in_and_out(&mut told, &root.operation);
+            }
         }
         let task = &root.operation.task;
         map.insert_filled("task_description", task.description.as_ref());
@@ -148,26 +191,36 @@ pub(super) fn of_run(run: &Run) -> Object<'_> {
     map
 }
 
-/// Whether an operation of this kind is an event even where it is the whole run.
-fn has_event(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Llm | Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead | Kind::Guardrail
-    )
+/// Whether an operation is an event even where it is the whole run.
+fn has_event(operation: &Operation) -> bool {
+    operation.kind == Kind::Llm || is_feedback(operation)
+}
+
+/// Whether an operation's own event is feedback of the environment: it holds the reward and says whether the episode ended.
+pub(super) fn is_feedback(operation: &Operation) -> bool {
+    match operation.kind {
+        Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => true,
+        Kind::Guardrail => blocks(operation),
+        _ => false,
+    }
+}
+
+/// Whether a guardrail says that it was tripped.
+pub(super) fn blocks(operation: &Operation) -> bool {
+    let says = |map: &Map<String, Value>| {
+        ["tripwire_triggered", "triggered", "blocked"]
+            .iter()
+            .any(|key| map.get(*key) == Some(&Value::Bool(true)))
+    };
+    operation.failure.is_some()
+        || operation.output.get().and_then(Value::as_object).is_some_and(says)
+        || says(&operation.metadata)
+        || says(&operation.unmapped)
 }
 
 /// Whether what goes in and comes out repeats what is said inside.
 pub(super) fn repeats(kind: Kind) -> bool {
     matches!(kind, Kind::Agent | Kind::Chain)
-}
-
-/// The reward, the tokens and their probabilities have places of their own.
-fn training(training: &Training) -> Object<'_> {
-    let mut told = training.filled_facts();
-    for placed in ["reward", "prompt_token_ids", "completion_token_ids", "logprobs"] {
-        let _ = told.remove(placed);
-    }
-    told
 }
 
 /// A finite number.

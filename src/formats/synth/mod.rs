@@ -24,6 +24,7 @@
 //! | question or answer that only an agent or a chain holds | `user_input`, `agent_response` |
 //! | reward, score | of a tool: its event's `reward`; of the root: `session_metadata`; else an EnvironmentEvent. The last one of a finished run is `terminated`, unless the spans say that it did not end or the event of a tool or a guardrail ended it |
 //! | token ids, log probabilities, of the training facts or the response | `token_traces` |
+//! | whatever else an operation says | its event's `metadata`; of an operation that has no event and is the root, `metadata.root` |
 //!
 //! Sub-agents have names of their own (`researcher/llm:openai`, `researcher#2/tool:search`). Their calls and results
 //! are messages, their other words are not: what they were asked and answered is the outer call and its result.

@@ -1,26 +1,25 @@
 //! Rewards and judgements as events of the environment, and the end of the episode.
 
 use super::document::{EnvironmentEvent, Event};
-use super::events::{Events, Happened, blocks, described, time};
+use super::events::{Events, Happened, described, time};
 use super::facts;
 use super::turns::Turns;
 use crate::formats::fact_groups::FactGroup as _;
 use crate::formats::json::{Json, Object};
-use crate::formats::json_read::recorded;
 use crate::formats::loss::LossReason;
-use crate::operation::{Kind, Operation};
+use crate::operation::Kind;
 use crate::run::{Run, Step, StepId};
 
 impl<'a> Events<'a> {
     /// Rewards and judgements: of the session as a whole, or an event of the environment.
-    pub(super) fn judge(&mut self, run: &Run, turns: &Turns, index: StepId, step: &'a Step, turn: usize) {
+    pub(super) fn judge(&mut self, run: &'a Run, turns: &Turns, index: StepId, step: &'a Step, turn: usize) {
         let operation = &step.operation;
         let training = &operation.training;
         let whole = run.root == Some(index);
         if training.reward.is_some_and(|reward| !reward.is_finite()) {
             self.lose(step, "reward is no finite number", LossReason::Coerced);
         }
-        let is_feedback = own_feedback(operation) && !whole;
+        let is_feedback = facts::is_feedback(operation) && !whole;
         let rewarded = training.reward.is_some() || training.terminated.is_some() || training.truncated.is_some();
         if whole && rewarded {
             let feedback = facts::filled([
@@ -37,9 +36,8 @@ impl<'a> Events<'a> {
         }
         let mut judge = Object::new();
         if operation.kind == Kind::Evaluator {
-            judge = described(step);
-            judge.insert_filled("input", recorded(&operation.input));
-            judge.insert_filled("output", recorded(&operation.output));
+            judge = described(run, step);
+            facts::in_and_out(&mut judge, operation);
         }
         for evaluation in &operation.evaluations {
             let judgement = evaluation.filled_facts();
@@ -78,9 +76,10 @@ impl<'a> Events<'a> {
     pub(super) fn end_of_episode(&mut self, first: usize, run: &Run) {
         let says = |ended: bool| run.steps.iter().any(|step| step.operation.training.terminated == Some(ended));
         let elsewhere = |step: &Step| {
-            own_feedback(&step.operation) && (step.operation.kind == Kind::Guardrail || step.operation.training.terminated == Some(true))
+            facts::is_feedback(&step.operation)
+                && (step.operation.kind == Kind::Guardrail || step.operation.training.terminated == Some(true))
         };
-        let cut = |step: &Step| step.operation.training.truncated == Some(true) && !own_feedback(&step.operation);
+        let cut = |step: &Step| step.operation.training.truncated == Some(true) && !facts::is_feedback(&step.operation);
         let is_known = says(false) || run.steps.iter().any(|step| step.operation.training.truncated.is_some());
         let ended = says(true) || (!is_known && run.ended_at.is_some());
         let terminated = ended && !run.steps.iter().any(elsewhere);
@@ -109,14 +108,5 @@ impl<'a> Events<'a> {
             event.terminated = terminated;
             event.truncated = truncated;
         }
-    }
-}
-
-/// Whether an operation's own event holds its reward and says whether the episode ended.
-fn own_feedback(operation: &Operation) -> bool {
-    match operation.kind {
-        Kind::Tool | Kind::Retrieval | Kind::Rerank | Kind::MemoryRead => true,
-        Kind::Guardrail => blocks(operation),
-        _ => false,
     }
 }

@@ -8,7 +8,8 @@ use super::calls;
 use super::fields::{event_time, exact};
 use super::messages::{EventWords, Messages};
 use crate::formats::back::{At, Result, Story, milliseconds, read_facts, searched, time};
-use crate::operation::{Failure, Kind, Operation, ToolUse};
+use crate::formats::fact_groups::FactGroup as _;
+use crate::operation::{Failure, Kind, Operation, TokenCount, ToolUse};
 use crate::span::{SpanId, UnixNanos};
 
 struct Reader<'s> {
@@ -189,7 +190,7 @@ impl Reader<'_> {
             .or_else(|| metadata.get("tool_call_id"))
             .and_then(Value::as_str)
             .map(str::to_owned);
-        let recorded = metadata.get("tool_call_id").and_then(Value::as_str).map(str::to_owned);
+        let recorded = metadata.shift_remove("tool_call_id").and_then(|id| id.as_str().map(str::to_owned));
         let arguments = call_id.as_deref().and_then(|id| messages.arguments(id)).cloned();
         self.told.calls.extend(call_id);
         let after = event.some("system_state_after").map(|after| after.value);
@@ -284,7 +285,6 @@ impl Reader<'_> {
         for key in [
             "step_id",
             "span_id",
-            "tool_call_id",
             "call_id",
             "duration_ms",
             "evidence",
@@ -297,10 +297,22 @@ impl Reader<'_> {
             operation.name = name.to_owned();
             metadata.shift_remove("span_name");
         }
-        for (from, to) in [("cost_usd", "cost"), ("format_extras", "spanbridge")] {
-            if let Some(value) = metadata.shift_remove(from) {
-                metadata.entry(to).or_insert(value);
-            }
+        if let Some(extras) = metadata.shift_remove("format_extras") {
+            metadata.entry("spanbridge").or_insert(extras);
+        }
+        if let Some(cost) = metadata.get("cost_usd").and_then(Value::as_f64) {
+            operation.cost.total = Some(cost);
+            metadata.shift_remove("cost_usd");
+        }
+        let fact = |name: &str| {
+            name.strip_suffix("_tokens")
+                .filter(|fact| TokenCount::NAMES.contains(fact))
+                .map(str::to_owned)
+        };
+        if let Some(Value::Object(counts)) = metadata.get_mut("usage")
+            && let Some(read) = counts.iter().map(|(name, count)| Some((fact(name)?, count.clone()))).collect()
+        {
+            *counts = read;
         }
         if let Some(Value::Object(training)) = metadata.shift_remove("training") {
             metadata.extend(training);

@@ -135,7 +135,10 @@ fn about_run(at: &At<'_>, mut metadata: Map<String, Value>, story: &mut Story) {
         operation.task.goal = text(goal);
         operation.task.input = input;
     }
-    metadata.shift_remove("env_name");
+    // Where the agent has a name of its own, this is another one.
+    if !metadata.contains_key("agent") {
+        metadata.shift_remove("env_name");
+    }
     metadata.extend(root);
     read_run_facts(metadata, story);
 }
