@@ -301,6 +301,13 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         for (key, value) in facts::error(operation) {
             block.annotate(key, value);
         }
+        // Where it came in no form of messages, no conversation holds it.
+        if operation.input_messages.is_none() {
+            let input = facts::input(operation);
+            if !input.is_null() {
+                block.annotate("input", input);
+            }
+        }
         if let Some(response) = &operation.raw_response {
             block.raw = Some(response.into());
         }
