@@ -35,6 +35,10 @@ impl<'a> BlockWriter<'a, '_> {
             if self.covered.contains(&index) || matches!(step.operation.kind, Kind::Plain) {
                 continue;
             }
+            if let Some(call) = authors.last(index).filter(|_| step.operation.kind == Kind::Tool) {
+                self.tell_on_call(list, index, call);
+                continue;
+            }
             // Inside a tool: the tool's own business, but its facts are kept.
             let near = match step.inside_tool {
                 Some(tool) => authors.last(tool),

@@ -46,16 +46,28 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
-    /// What an execution without a result says, on the block of its call.
+    /// What an execution without a result says, on the block of its call. On a model's call it stands as an operation beside.
     pub(super) fn tell_on_call(&mut self, list: &mut List<'a>, tool: StepId, call: usize) {
         let Some(step) = self.step(tool).filter(|_| self.covered.insert(tool)) else {
             return;
         };
+        let is_own = list.drafts.get(call).is_some_and(|draft| draft.author == Some(tool));
         let about = beside_call(list, call, &Json::Null, &step.operation);
-        let facts = facts::of_step(self.run, step, about);
+        let mut told = Object::new();
+        if !is_own {
+            told.insert("kind", step.operation.kind.name());
+            told.insert("name", step.operation.name.as_str());
+            told.extend(facts::origin(self.run, step));
+        }
+        told.extend(facts::of_step(self.run, step, about));
+        told.extend(facts::error(&step.operation));
         let Some(block) = list.block(call) else { return };
-        for (key, value) in facts.into_iter().chain(facts::error(&step.operation)) {
-            block.annotate(key, value);
+        if is_own {
+            for (key, value) in told {
+                block.annotate(key, value);
+            }
+        } else {
+            block.push("around", told);
         }
     }
 
