@@ -92,6 +92,13 @@ fn rare(key: &str, value: &Value, operation: &mut Operation) -> bool {
     match key {
         "top_k" => put(&mut operation.search.get_or_insert_default().top_k, value.as_u64()),
         "match_count" => put(&mut operation.search.get_or_insert_default().match_count, value.as_u64()),
+        "embedded_texts" => match texts(value) {
+            Some(texts) => {
+                operation.embedded_texts = texts;
+                true
+            }
+            None => false,
+        },
         name if Training::NAMES.contains(&name) => operation.training.read_fact(name, value),
         _ if !value.is_object() => false,
         "prompt" => told(&mut *operation.prompt, value),
