@@ -7,7 +7,7 @@ use super::text::compact;
 use super::{calls, io, json_read};
 use crate::dialect::messages::{self, Direction};
 use crate::hash::HashSet;
-use crate::operation::{Form, Message, Operation, Recorded};
+use crate::operation::{Form, Message, Operation, Recorded, Role};
 use crate::run::{EntryKind, Run, Step};
 
 /// The words of a run's conversations, its question and its answer.
@@ -94,12 +94,25 @@ impl<'a> ConversationWords<'a> {
             return false;
         }
         if let Some(list) = messages::read(value, direction) {
-            return list.iter().all(|message| self.has_all(message));
+            return list.iter().all(|message| self.has_all(message)) && (list.len() >= items(value) || are_messages(value, direction));
         }
         match value {
             Value::Object(map) if map.len() == 1 => map.values().all(|value| value.is_string() && self.has(&text(value))),
             _ => false,
         }
+    }
+}
+
+/// How many items a list holds, those of the lists in it counted.
+fn items(value: &Value) -> usize {
+    value.as_array().map_or(1, |list| list.iter().map(items).sum())
+}
+
+/// Whether each item of a list is a message: others may stand between them.
+fn are_messages(value: &Value, direction: Direction) -> bool {
+    match value {
+        Value::Array(list) => list.iter().all(|item| are_messages(item, direction)),
+        item => item.is_null() || messages::is_read(item, direction),
     }
 }
 
@@ -118,6 +131,10 @@ fn texts<'a>(message: &'a Message, tell: &mut impl FnMut(Text<'a>)) {
     let members = arguments.filter_map(Value::as_object).flat_map(|map| map.values());
     members.filter_map(Value::as_str).for_each(|words| tell(words.into()));
     tell(io::content(message));
+    // The name on a result is that of its call.
+    if let Some(name) = message.name.as_ref().filter(|_| message.role != Role::Tool) {
+        tell(name.into());
+    }
     if let Some(result) = &message.result {
         tell(text(result));
     }

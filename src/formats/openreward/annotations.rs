@@ -6,10 +6,9 @@ use super::list::{Draft, List};
 use super::write::BlockWriter;
 use crate::formats::fact_groups::FactGroup as _;
 use crate::formats::json::{Json, Object};
-use crate::formats::json_read::recorded;
 use crate::formats::loss::LossReason;
 use crate::hash::HashMap;
-use crate::operation::{Kind, Operation};
+use crate::operation::Kind;
 use crate::run::{Id, ScopeId, Step, StepId};
 use crate::span::UnixNanos;
 
@@ -34,6 +33,10 @@ impl<'a> BlockWriter<'a, '_> {
         for (index, stream) in steps {
             let Some(step) = run.steps.get(index) else { continue };
             if self.covered.contains(&index) || matches!(step.operation.kind, Kind::Plain) {
+                continue;
+            }
+            if let Some(call) = authors.last(index).filter(|_| step.operation.kind == Kind::Tool) {
+                self.tell_on_call(list, index, call);
                 continue;
             }
             // Inside a tool: the tool's own business, but its facts are kept.
@@ -99,25 +102,29 @@ impl<'a> BlockWriter<'a, '_> {
         map.insert("kind", operation.kind.name());
         map.insert("name", operation.name.as_str());
         map.extend(facts::origin(self.run, step));
-        map.extend(facts::details(step));
-        if let Some(failure) = &operation.failure {
-            map.insert("error", failure.text());
-            map.insert_filled("error_type", failure.error_type.as_ref());
-        }
-        let call = facts::model_call(operation);
-        map.insert_filled("model_call", call);
+        map.extend(facts::details(self.run, step));
+        map.extend(facts::error(operation));
+        map.insert_filled("model_call", facts::model_call(operation));
         map.insert_filled("tools", facts::tools(&operation.tool_definitions));
-        map.insert_filled("facts", own_facts(operation));
         let repeats = matches!(
             operation.kind,
             Kind::Agent | Kind::Chain | Kind::Llm | Kind::Detail | Kind::Embedding
         );
+        let mut about = facts::about(operation);
         if !repeats {
-            map.insert_filled("input", recorded(&operation.input));
-            map.insert_filled("output", recorded(&operation.output));
-        } else if matches!(operation.kind, Kind::Agent | Kind::Chain) {
+            let (input, output) = (facts::input(operation), facts::output(operation));
+            facts::take_repeated(&mut about, &operation.name, &input, &output);
+            map.insert_filled("facts", about);
+            map.insert_filled("input", input);
+            map.insert_filled("output", output);
+            return map;
+        }
+        map.insert_filled("facts", about);
+        // The messages of a model call are the conversation.
+        let is_untold = || operation.kind != Kind::Llm && self.words.untold(operation).is_some();
+        if matches!(operation.kind, Kind::Agent | Kind::Chain) {
             self.untold(step);
-        } else if operation.input.is_some() || operation.output.is_some() {
+        } else if operation.input.is_some() || operation.output.is_some() || is_untold() {
             self.lose(
                 step.span_id,
                 format!("{}: its input and output", described(step)),
@@ -286,20 +293,4 @@ impl Around {
 
 fn described(step: &Step) -> String {
     format!("{} {}", step.operation.kind.name(), step.operation.name)
-}
-
-/// What a step is about, by kind.
-fn own_facts(operation: &Operation) -> Object<'_> {
-    let search = operation.search.as_ref();
-    let state = operation.state.as_ref().map(|state| state.filled_facts());
-    let interrupt = operation.interrupt.as_ref().map(|interrupt| interrupt.filled_facts());
-    let documents = search.and_then(|search| search.documents.as_deref());
-    facts::filled([
-        ("state", state.into()),
-        ("interrupt", interrupt.into()),
-        ("query", search.and_then(|search| search.query.as_ref()).into()),
-        ("documents", documents.map(facts::documents).into()),
-        ("embedded_texts", operation.embedded_texts.as_slice().into()),
-        ("vector_count", operation.vector_count.into()),
-    ])
 }

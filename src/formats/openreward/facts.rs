@@ -3,7 +3,9 @@
 use crate::formats::fact_groups::FactGroup as _;
 pub(super) use crate::formats::facts::{documents, filled};
 use crate::formats::facts::{run_failure, strings};
+use crate::formats::io;
 use crate::formats::json::{Json, Object};
+use crate::formats::json_read::recorded;
 use crate::operation::{Kind, Operation, ToolDefinition, Training};
 use crate::run::{Observed, Run, Step};
 use crate::span::UnixNanos;
@@ -15,20 +17,27 @@ pub(super) fn origin<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
         Some(span) => map.insert("span_id", span.to_string()),
         None => map.insert("step", step.id.as_str()),
     }
-    let agent = run.scopes.get(step.scope).and_then(|scope| scope.agent.as_deref());
-    if let Some(agent) = agent.or(step.operation.agent.name.as_deref())
-        && run.agent.name.as_deref() != Some(agent)
-    {
-        map.insert("agent", agent);
-    }
+    let agent = step.operation.agent.name.as_ref();
+    let agent = agent.or_else(|| run.scopes.get(step.scope)?.agent.as_ref());
+    map.add_filled("agent", agent.filter(|name| Some(*name) != run.agent.name.as_ref()));
     if step.observed == Observed::Messages {
         map.insert("observed", "messages");
     }
     map
 }
 
-/// Everything else that has no place in a payload.
-pub(super) fn details(step: &Step) -> Object<'_> {
+/// All that an operation says beside its words and what its payload tells, which is not in `about`.
+pub(super) fn of_step<'a>(run: &'a Run, step: &'a Step, about: Object<'a>) -> Object<'a> {
+    let operation = &step.operation;
+    let mut map = details(run, step);
+    map.add_filled("model_call", model_call(operation));
+    map.add_filled("tools", tools(&operation.tool_definitions));
+    map.extend(about);
+    map
+}
+
+/// Facts that operations of all kinds may have.
+pub(super) fn details<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;
     let mut map = Object::with_capacity(4);
     map.insert("time", time(step.started_at, step.ended_at));
@@ -51,6 +60,9 @@ pub(super) fn details(step: &Step) -> Object<'_> {
     map.add_filled("agent_description", operation.agent.description.as_ref());
     map.add_filled("agent_version", operation.agent.version.as_ref());
     map.add_filled("framework", operation.agent.framework.as_ref());
+    let session = operation.session_id.as_ref();
+    map.add_filled("session_id", session.filter(|id| Some(*id) != run.session_id.as_ref()));
+    map.add_filled("user_id", operation.user_id.as_ref().filter(|id| Some(*id) != run.user_id.as_ref()));
     map.add_filled("input_type", operation.content_type.input.as_ref());
     map.add_filled("format", operation.content_type.output.as_ref());
     map.add_filled("workflow", operation.workflow.as_ref());
@@ -62,11 +74,101 @@ pub(super) fn details(step: &Step) -> Object<'_> {
     map
 }
 
+/// What an operation is about: by its kind its payload may tell some of it.
+pub(super) fn about(operation: &Operation) -> Object<'_> {
+    let mut map = Object::new();
+    if let Some(state) = &operation.state {
+        map.add_filled("state", state.filled_facts());
+    }
+    if let Some(interrupt) = &operation.interrupt {
+        map.add_filled("interrupt", interrupt.filled_facts());
+    }
+    if let Some(search) = &operation.search {
+        map.add_filled("query", search.query.as_ref());
+        map.add_filled("documents", search.documents.as_deref().map(documents));
+        map.add_filled("top_k", search.top_k);
+        map.add_filled("match_count", search.match_count);
+    }
+    map.add_filled("embedded_texts", operation.embedded_texts.as_slice());
+    map.add_filled("vector_count", operation.vector_count);
+    if let Some(memory) = &operation.memory {
+        let mut told = memory.filled_facts();
+        // What is read from a memory may be told as a search too.
+        for (own, of_search) in [("query", "query"), ("results", "documents")] {
+            if told
+                .get(own)
+                .is_some_and(|value| map.get(of_search).is_some_and(|known| *known == *value))
+            {
+                let _ = told.remove(own);
+            }
+        }
+        map.add_filled("memory", told);
+    }
+    if let Some(tool) = &operation.tool {
+        map.add_filled("tool_name", tool.name.as_ref());
+        map.add_filled("tool_call_id", tool.call_id.as_ref());
+        map.add_filled("arguments", tool.arguments.as_ref());
+        map.add_filled("result", tool.result.as_ref());
+        map.add_filled("server", tool.mcp_server.as_ref());
+    }
+    // Where messages may be the input or the output, they are told as such.
+    if !io::has_messages_for_input(operation.kind) {
+        map.add_filled("input_messages", operation.input_messages.as_deref().map(io::chats));
+    }
+    if !io::has_messages_for_output(operation.kind) {
+        map.add_filled("output_messages", operation.output_messages.as_deref().map(io::chats));
+    }
+    map
+}
+
+/// Takes out what an operation's name, input and output tell already.
+pub(super) fn take_repeated(about: &mut Object<'_>, name: &str, input: &Json<'_>, output: &Json<'_>) {
+    if !about.is_empty() {
+        about.retain(|key, value| match key {
+            "tool_name" => value.as_str() != Some(name),
+            "arguments" => value != input,
+            "result" => value != output,
+            _ => true,
+        });
+    }
+}
+
+/// What went in as a whole: a value, else messages.
+pub(super) fn input(operation: &Operation) -> Json<'_> {
+    let messages = || {
+        operation
+            .input_messages
+            .as_deref()
+            .filter(|_| io::has_messages_for_input(operation.kind))
+    };
+    recorded(&operation.input).or_else(|| messages().map(io::chats)).into()
+}
+
+/// What came out as a whole: a value, else messages.
+pub(super) fn output(operation: &Operation) -> Json<'_> {
+    let messages = || {
+        operation
+            .output_messages
+            .as_deref()
+            .filter(|_| io::has_messages_for_output(operation.kind))
+    };
+    recorded(&operation.output).or_else(|| messages().map(io::chats)).into()
+}
+
+/// Why an operation failed.
+pub(super) fn error(operation: &Operation) -> Object<'_> {
+    let Some(failure) = &operation.failure else { return Object::new() };
+    filled([
+        ("error", failure.text().into()),
+        ("error_type", failure.error_type.as_ref().into()),
+        ("stacktrace", failure.stacktrace.as_ref().into()),
+    ])
+}
+
 /// Whether a step has facts beside its times, its input and its output.
-pub(super) fn has_own(step: &Step) -> bool {
-    let details = details(step);
-    let beside = details.iter().any(|(key, _)| key != "time");
-    beside || !model_call(&step.operation).is_empty() || !step.operation.tool_definitions.is_empty()
+pub(super) fn has_own(run: &Run, step: &Step) -> bool {
+    let facts = of_step(run, step, about(&step.operation));
+    step.operation.failure.is_some() || facts.iter().any(|(key, _)| key != "time")
 }
 
 /// Model, tokens, money and parameters of a model call.
@@ -126,22 +228,29 @@ pub(super) fn run(run: &Run) -> Object<'_> {
         ("instrumentation", crate::formats::facts::instrumentation(run).into()),
         ("time", time(run.started_at, run.ended_at).into()),
         ("failure", run_failure(run).into()),
-        ("root", run.root.and_then(|root| run.steps.get(root)).map(root).into()),
+        ("root", run.root.and_then(|step| Some(root(run, run.steps.get(step)?))).into()),
         ("resource", (&run.resource).into()),
         ("metadata", (&run.metadata).into()),
     ])
 }
 
 /// What the operation that stands for the whole run says beside its words. A block of its own says it elsewhere.
-fn root(step: &Step) -> Object<'_> {
+fn root<'a>(run: &'a Run, step: &'a Step) -> Object<'a> {
     let operation = &step.operation;
     if !stands_for_run(operation.kind) {
         return Object::new();
     }
-    let mut told = details(step);
+    let mut told = details(run, step);
     let _ = told.swap_remove("time");
     told.add_filled("model_call", model_call(operation));
     told.add_filled("tools", tools(&operation.tool_definitions));
+    told.extend(about(operation));
+    let agent = operation.agent.name.as_ref();
+    told.add_filled("agent", agent.filter(|name| Some(*name) != run.agent.name.as_ref()));
+    let of_run = run.failure.as_ref().map(|failed| &failed.failure);
+    if operation.failure.as_ref() != of_run {
+        told.extend(error(operation));
+    }
     told.add_filled("reward", number(operation.training.reward));
     told.add_filled("training", training(&operation.training));
     if !told.is_empty() {

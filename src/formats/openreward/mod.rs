@@ -25,6 +25,7 @@
 //! | model, tokens, cost, parameters, offered tools | `metadata.model_call` of the turn's first block; the response in `raw` |
 //! | the run: agent, session, user, resource, failure; facts of the root operation, its reward and reference output | `metadata.run` of the last block, once the run has ended |
 //! | operations without a block: agent, chain, embedding, prompt, state | `metadata.around` of the latest MESSAGE before their end |
+//! | what else an operation says: model, tokens, memory, state, failure | `metadata` of its block, under the names of its fields |
 //! | times | `created_at`, cut to microseconds and strictly increasing in the order written: a block that is not later than the one before is put 1 µs after it; exact times in `metadata.time` |
 //!
 //! The messages of an agent's first model call carry the agent's start: they were there when it began.

@@ -82,7 +82,7 @@ impl<'a> BlockWriter<'a, '_> {
                     left = true;
                     continue;
                 }
-                let _ = self.covered.insert(tool);
+                self.tell_on_call(list, tool, place);
                 if self.inline {
                     self.stream(list, *scope, 0);
                 } else {

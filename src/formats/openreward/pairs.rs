@@ -1,6 +1,6 @@
 //! Operations that no conversation tells of, as a tool call with its result.
 
-use super::facts::{documents, filled, number};
+use super::facts::{self, documents, filled};
 use crate::formats::calls::arguments_object;
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
@@ -14,16 +14,19 @@ pub(super) struct Pair<'a> {
     pub(super) output: Json<'a>,
     /// The operation's own words.
     pub(super) raw: Object<'a>,
+    /// What the operation is about beside what call and result tell.
+    pub(super) beside: Object<'a>,
 }
 
 /// The pair that stands for a step.
 pub(super) fn pair(step: &Step) -> Pair<'_> {
     let operation = &step.operation;
+    let mut beside = facts::about(operation);
     let (arguments, output) = match operation.kind {
-        Kind::Tool => tool(operation),
-        Kind::MemoryRead | Kind::MemoryWrite if operation.memory.is_some() => memory(operation),
-        Kind::Handoff => handoff(operation),
-        _ => search(operation),
+        Kind::Tool => tool(operation, &mut beside),
+        Kind::MemoryRead | Kind::MemoryWrite if operation.memory.is_some() => memory(operation, &mut beside),
+        Kind::Handoff => handoff(operation, &mut beside),
+        _ => search(operation, &mut beside),
     };
     let named = operation.tool.as_ref().and_then(|tool| tool.name.as_deref());
     let name = [named, Some(operation.name.as_str())]
@@ -31,6 +34,8 @@ pub(super) fn pair(step: &Step) -> Pair<'_> {
         .flatten()
         .find(|name| !name.trim().is_empty())
         .unwrap_or(operation.kind.name());
+    let (input, whole_output) = (facts::input(operation), facts::output(operation));
+    facts::take_repeated(&mut beside, name, &input, &output);
     Pair {
         name,
         arguments,
@@ -39,19 +44,22 @@ pub(super) fn pair(step: &Step) -> Pair<'_> {
             ("span_id", step.span_id.map(|span| span.to_string()).into()),
             ("name", (&operation.name).into()),
             ("kind", operation.kind.name().into()),
-            ("input", recorded(&operation.input).into()),
-            ("output", recorded(&operation.output).into()),
+            ("input", input),
+            ("output", whole_output),
         ]),
+        beside,
     }
 }
 
-fn tool(operation: &Operation) -> (Object<'_>, Json<'_>) {
+fn tool<'a>(operation: &'a Operation, beside: &mut Object<'a>) -> (Object<'a>, Json<'a>) {
+    take(beside, &["arguments", "result"]);
     let tool = operation.tool.as_ref();
     let (arguments, _) = arguments_object(tool.and_then(|tool| tool.arguments.as_ref()));
     (arguments, tool.and_then(|tool| tool.result.as_ref()).into())
 }
 
-fn search(operation: &Operation) -> (Object<'_>, Json<'_>) {
+fn search<'a>(operation: &'a Operation, beside: &mut Object<'a>) -> (Object<'a>, Json<'a>) {
+    take(beside, &["query", "top_k", "documents"]);
     let search = operation.search.as_ref();
     let query = search
         .and_then(|search| search.query.as_ref())
@@ -66,10 +74,16 @@ fn search(operation: &Operation) -> (Object<'_>, Json<'_>) {
     (arguments, found)
 }
 
-fn memory(operation: &Operation) -> (Object<'_>, Json<'_>) {
+fn memory<'a>(operation: &'a Operation, beside: &mut Object<'a>) -> (Object<'a>, Json<'a>) {
     let Some(memory) = &operation.memory else {
-        return search(operation);
+        return search(operation, beside);
     };
+    take(beside, &["memory", "top_k"]);
+    beside.retain(|key, value| match key {
+        "query" => memory.query.as_ref().is_some_and(|query| *value != *query),
+        "documents" => memory.results.as_ref().is_some_and(|results| *value != *results),
+        _ => true,
+    });
     let search = operation.search.as_ref();
     let read = operation.kind == Kind::MemoryRead;
     let query = memory
@@ -107,13 +121,23 @@ fn memory(operation: &Operation) -> (Object<'_>, Json<'_>) {
     (arguments, output)
 }
 
-fn handoff(operation: &Operation) -> (Object<'_>, Json<'_>) {
+fn handoff<'a>(operation: &'a Operation, beside: &mut Object<'a>) -> (Object<'a>, Json<'a>) {
     let state = operation.state.as_ref();
+    if let Some(Json::Object(told)) = beside.get_mut("state") {
+        take(told, &["old_value", "new_value", "reason"]);
+    }
+    beside.retain(|_, value| !value.is_empty());
     let from = state.and_then(|state| state.old_value.as_ref()).into();
     let to = Json::from(state.and_then(|state| state.new_value.as_ref()));
     let reason = state.and_then(|state| state.reason.as_ref()).into();
-    let cost = number(operation.cost.total);
-    let arguments = filled([("from", from), ("to", to.clone()), ("reason", reason), ("cost_usd", cost)]);
+    let arguments = filled([("from", from), ("to", to.clone()), ("reason", reason)]);
     let output = recorded(&operation.output).unwrap_or(to);
     (arguments, output)
+}
+
+/// Takes out what is told elsewhere.
+fn take(facts: &mut Object<'_>, told: &[&str]) {
+    if !facts.is_empty() {
+        facts.retain(|key, _| !told.contains(&key));
+    }
 }

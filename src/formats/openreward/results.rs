@@ -5,9 +5,10 @@ use super::facts;
 use super::limits::{above, pieces};
 use super::list::List;
 use super::write::{BlockWriter, Conversation, Made, Outcome};
+use crate::formats::calls::arguments_object;
 use crate::formats::json::{Json, Object};
 use crate::formats::loss::LossReason;
-use crate::operation::Failure;
+use crate::operation::{Failure, Operation};
 use crate::run::{ScopeId, StepId};
 use crate::span::UnixNanos;
 
@@ -28,23 +29,16 @@ impl<'a> BlockWriter<'a, '_> {
             }
             None => self.call_for_result(list, talk, &entry, at),
         };
-        let output = entry.failure.map_or_else(|| entry.result.clone(), error);
-        let place = self.push_result(list, talk.scope, call, output, entry.tool, at, entry.attempt);
-        let Some(place) = place else { return };
-        if let Some(failure) = entry.failure
-            && let Some(block) = list.block(place)
-        {
-            block.annotate_extra("status", "error");
-            if let Some(word) = &failure.error_type {
-                block.annotate("error_type", word.as_str());
-            }
-            if let Some(trace) = &failure.stacktrace {
-                block.annotate("stacktrace", trace.as_str());
-            }
-            if !entry.result.is_null() && entry.result.as_str() != Some(failure.text()) {
-                block.annotate("result", entry.result);
-            }
+        let mut metadata = self.origin(entry.tool);
+        if let Some(tool) = tool {
+            let about = beside_call(list, call, &entry.result, &tool.operation);
+            metadata.extend(facts::of_step(self.run, tool, about));
         }
+        if entry.attempt > 0 {
+            metadata.insert("attempt", entry.attempt);
+        }
+        let place = self.push_outcome(list, talk.scope, call, entry.result, entry.failure, entry.tool, at, metadata);
+        let Some(place) = place else { return };
         let Some(step) = entry.tool else { return };
         let plan = self.plan;
         for scope in plan.inner.get(&step).into_iter().flatten() {
@@ -52,10 +46,36 @@ impl<'a> BlockWriter<'a, '_> {
         }
     }
 
+    /// What an execution without a result says, on the block of its call. On a model's call it stands as an operation beside.
+    pub(super) fn tell_on_call(&mut self, list: &mut List<'a>, tool: StepId, call: usize) {
+        let Some(step) = self.step(tool).filter(|_| self.covered.insert(tool)) else {
+            return;
+        };
+        let is_own = list.drafts.get(call).is_some_and(|draft| draft.author == Some(tool));
+        let about = beside_call(list, call, &Json::Null, &step.operation);
+        let mut told = Object::new();
+        if !is_own {
+            told.insert("kind", step.operation.kind.name());
+            told.insert("name", step.operation.name.as_str());
+            told.extend(facts::origin(self.run, step));
+        }
+        told.extend(facts::of_step(self.run, step, about));
+        told.extend(facts::error(&step.operation));
+        let Some(block) = list.block(call) else { return };
+        if is_own {
+            for (key, value) in told {
+                block.annotate(key, value);
+            }
+        } else {
+            block.push("around", told);
+        }
+    }
+
     /// A TOOL_CALL and a TOOL_RESULT made of one operation.
     pub(super) fn pair(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, index: StepId) {
         let Some(step) = self.step(index) else { return };
         let pair = super::pairs::pair(step);
+        let facts = facts::of_step(self.run, step, pair.beside);
         let (parent, _) = self.parent(list, talk, Some(index), step.started_at, "an operation on its own");
         let mut metadata = self.origin(Some(index));
         metadata.insert("parent_reason", "an operation on its own");
@@ -86,24 +106,52 @@ impl<'a> BlockWriter<'a, '_> {
             // What still runs has no result yet.
             let _ = self.covered.insert(index);
             if let Some(block) = list.block(call) {
-                for (key, value) in facts::details(step) {
+                for (key, value) in facts {
                     block.annotate(key, value);
                 }
             }
             return;
         }
-        let output = failed.map_or(pair.output, error);
-        if let Some(place) = self.push_result(list, talk.scope, call, output, Some(index), step.end_or_start(), 0)
-            && failed.is_some()
-            && let Some(block) = list.block(place)
-        {
-            block.annotate_extra("status", "error");
+        let mut metadata = self.origin(Some(index));
+        metadata.extend(facts);
+        let (stream, at) = (talk.scope, step.end_or_start());
+        let _ = self.push_outcome(list, stream, call, pair.output, failed, Some(index), at, metadata);
+    }
+
+    /// What was given back, else why nothing was: then what was given before stands beside it.
+    #[expect(clippy::too_many_arguments, reason = "one result's facts, each used once")]
+    fn push_outcome(
+        &mut self,
+        list: &mut List<'a>,
+        stream: ScopeId,
+        call: usize,
+        result: Json<'a>,
+        failure: Option<&'a Failure>,
+        step: Option<StepId>,
+        at: UnixNanos,
+        metadata: Object<'a>,
+    ) -> Option<usize> {
+        let Some(failure) = failure else {
+            return self.push_result(list, stream, call, result, step, at, metadata);
+        };
+        let place = self.push_result(list, stream, call, error(failure), step, at, metadata)?;
+        let block = list.block(place)?;
+        block.annotate_extra("status", "error");
+        if let Some(word) = &failure.error_type {
+            block.annotate("error_type", word.as_str());
         }
+        if let Some(trace) = &failure.stacktrace {
+            block.annotate("stacktrace", trace.as_str());
+        }
+        if !result.is_null() && result.as_str() != Some(failure.text()) {
+            block.annotate("result", result);
+        }
+        Some(place)
     }
 
     /// One TOOL_RESULT, or several deltas if it is too long: the place of the last.
     #[expect(clippy::too_many_arguments, reason = "one result's facts, each used once")]
-    pub(super) fn push_result(
+    fn push_result(
         &mut self,
         list: &mut List<'a>,
         stream: ScopeId,
@@ -111,23 +159,11 @@ impl<'a> BlockWriter<'a, '_> {
         output: Json<'a>,
         step: Option<StepId>,
         at: UnixNanos,
-        attempt: u32,
+        mut metadata: Object<'a>,
     ) -> Option<usize> {
         let id = list.block(call)?.call_id()?;
-        let mut metadata = self.origin(step);
-        if let Some(tool) = step.and_then(|step| self.step(step)) {
-            for (key, value) in facts::details(tool) {
-                metadata.insert(key, value);
-            }
-            if let Some(server) = tool.operation.tool.as_ref().and_then(|tool| tool.mcp_server.as_deref()) {
-                metadata.insert("server", server);
-            }
-        }
         if let Some(step) = step {
             let _ = self.covered.insert(step);
-        }
-        if attempt > 0 {
-            metadata.insert("attempt", attempt);
         }
         let made = |metadata: Object<'a>| Made {
             sub_type: SubType::ToolResult,
@@ -161,6 +197,33 @@ impl<'a> BlockWriter<'a, '_> {
         }
         last
     }
+}
+
+/// What an execution is about, but for what its call and its result tell.
+fn beside_call<'a>(list: &mut List<'a>, call: usize, result: &Json<'a>, operation: &'a Operation) -> Object<'a> {
+    let mut about = facts::about(operation);
+    let Some(block) = list.block(call) else { return about };
+    let Some(told) = block.payload.as_object() else { return about };
+    let is_told = |key: &str, value: &Json<'a>| told.get(key).is_some_and(|told| *told == *value);
+    let metadata = block.metadata.as_ref().and_then(Json::as_object);
+    let is_whole = || !metadata.is_some_and(|metadata| metadata.contains_key("arguments_omitted"));
+    let is_id = |value: &Json<'a>| {
+        metadata
+            .and_then(|metadata| metadata.get("call_id"))
+            .is_some_and(|id| *id == *value)
+    };
+    about.retain(|key, value| match key {
+        "tool_name" => !is_told("name", value),
+        "tool_call_id" => !is_told("call_id", value) && !is_id(value),
+        // A client may run a tool with other arguments than those that the model gave.
+        "arguments" => {
+            let own = operation.tool.as_ref().and_then(|tool| tool.arguments.as_ref());
+            is_whole() && !is_told("arguments", &arguments_object(own).0.into())
+        }
+        "result" => value != result,
+        _ => true,
+    });
+    about
 }
 
 /// What a failure gives back.

@@ -1,5 +1,7 @@
 //! Conversations into blocks.
 
+use serde_json::Value;
+
 use super::digest::block_id;
 use super::document::{Block, SubType};
 use super::facts;
@@ -15,6 +17,7 @@ use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Kind, Message, Role};
 use crate::run::{Entry, EntryKind, ResultEntry, Run, ScopeId, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
+use crate::transcript::is_model_call;
 
 /// Writes one run.
 pub(super) struct BlockWriter<'a, 'p> {
@@ -139,10 +142,8 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
 
     fn items(&mut self, list: &mut List<'a>, scope: ScopeId, skip: usize) {
         let _ = list.streams.insert(scope);
-        if let Some(index) = self.run.scopes.get(scope).and_then(|scope| scope.step)
-            && self.step(index).is_none_or(|step| !facts::has_own(step))
-        {
-            let _ = self.covered.insert(index);
+        if let Some(index) = self.run.scopes.get(scope).and_then(|scope| scope.step) {
+            self.cover_whole(index);
         }
         let plan = self.plan;
         let mut talk = Conversation {
@@ -161,29 +162,63 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
                         text: text_of(content),
                         raw: None,
                     };
-                    let interrupt = self.step(*step).and_then(|step| step.operation.interrupt.as_ref());
                     if let Some(place) = self.say(list, &mut talk, role, words, None, Some(*step), *at)
                         && let Some(block) = list.block(place)
                     {
-                        let _ = self.covered.insert(*step);
-                        if let Some(interrupt) = interrupt {
-                            let facts = [("prompt", interrupt.prompt.as_ref().into()), ("wait_ms", interrupt.wait_ms.into())];
-                            block.annotate("interrupt", Object::from(facts));
-                        }
                         if !content.is_string() {
                             block.raw = Some((*content).into());
                         }
-                        // A question is the last of the messages that the step was given. The root's are looked at with the run.
-                        let is_whole = |step: &&Step| matches!(step.operation.kind, Kind::Agent | Kind::Chain);
-                        if let Some(step) = self.step(*step).filter(is_whole).filter(|_| self.run.root != Some(*step)) {
-                            self.untold(step);
-                        }
+                        self.say_whose(block, *step, content);
                     }
                 }
             }
         }
         self.flush(list, &mut talk);
         self.unanswered(list, &talk);
+    }
+
+    /// An agent or a chain that a conversation, a question or an answer tells of: nothing more is told of it if it says no more.
+    fn cover_whole(&mut self, index: StepId) {
+        let Some(step) = self.step(index).filter(|step| !facts::has_own(self.run, step)) else {
+            return;
+        };
+        // The root is looked at with the run.
+        if self.covered.insert(index) && facts::stands_for_run(step.operation.kind) && self.run.root != Some(index) {
+            self.untold(step);
+        }
+    }
+
+    /// What the operation says of whose these words are.
+    fn say_whose(&mut self, block: &mut Block<'a>, index: StepId, content: &Value) {
+        let Some(step) = self.step(index).filter(|step| !is_model_call(step)) else {
+            return;
+        };
+        let operation = &step.operation;
+        if facts::stands_for_run(operation.kind) {
+            self.cover_whole(index);
+            return;
+        }
+        if !self.covered.insert(index) {
+            return;
+        }
+        let mut about = facts::about(operation);
+        if operation.kind == Kind::Interrupt
+            && let Some(Json::Object(interrupt)) = about.get_mut("interrupt")
+        {
+            interrupt.retain(|key, value| key != "response" || *value != *content);
+        }
+        about.retain(|_, value| !value.is_empty());
+        for (key, value) in facts::of_step(self.run, step, about) {
+            block.annotate(key, value);
+        }
+        for (key, value) in facts::error(operation) {
+            block.annotate(key, value);
+        }
+        for (key, value) in [("input", facts::input(operation)), ("output", facts::output(operation))] {
+            if !value.is_null() && value != *content {
+                block.annotate(key, value);
+            }
+        }
     }
 
     pub(super) fn entry(&mut self, list: &mut List<'a>, talk: &mut Conversation<'a>, entry: &'a Entry, at: UnixNanos) {
@@ -249,7 +284,8 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
             let _ = self.offered.insert(talk.scope, offered.clone());
         }
         let _ = self.covered.insert(index);
-        for (key, value) in facts::details(step) {
+        let about = facts::about(operation);
+        for (key, value) in facts::details(self.run, step).into_iter().chain(about) {
             block.annotate(key, value);
         }
         let mut call = facts::model_call(operation);
@@ -262,8 +298,15 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         if !call.is_empty() {
             block.annotate("model_call", call);
         }
-        if let Some(failure) = &operation.failure {
-            block.annotate("error", failure.text());
+        for (key, value) in facts::error(operation) {
+            block.annotate(key, value);
+        }
+        // Where it came in no form of messages, no conversation holds it.
+        if operation.input_messages.is_none() {
+            let input = facts::input(operation);
+            if !input.is_null() {
+                block.annotate("input", input);
+            }
         }
         if let Some(response) = &operation.raw_response {
             block.raw = Some(response.into());

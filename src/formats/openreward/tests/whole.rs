@@ -127,6 +127,27 @@ fn a_sub_agent_of_a_call_without_result_stands_in_the_call() {
     assert_eq!(blocks.len(), 4);
     assert_eq!(blocks[1]["metadata"]["subagent"]["blocks"].as_array().unwrap().len(), 4);
     assert_eq!(blocks[2]["metadata"]["subagent"]["agent"], "researcher");
+    // The execution, beside the model's call.
+    assert_eq!(blocks[1]["metadata"]["around"][0]["kind"], "tool");
+    assert_ne!(blocks[1]["metadata"]["around"][0]["time"], blocks[1]["metadata"]["time"]);
+}
+
+#[test]
+fn a_call_tells_its_execution_in_full() {
+    let mut run = one_turn(
+        asks(vec![call("c", "f", json!({"a": 1}))]),
+        [result("c", Some(2), json!("ok"), 200)],
+    );
+    let mut ran = tool(0x201, 110, 120, "f", "c", json!({"a": 1, "key": "k"}), json!("ok"));
+    ran.operation.usage.total = Some(7);
+    ran.operation.memory.get_or_insert_default().key = Some("m".to_owned());
+    run.steps.push(ran);
+    let (list, _) = blocks(&run);
+    let about = &list[2]["metadata"];
+    assert_eq!(about["arguments"], json!({"a": 1, "key": "k"}));
+    assert_eq!(about["model_call"], json!({"usage": {"total": 7}}));
+    assert_eq!(about["memory"], json!({"key": "m"}));
+    assert_eq!((about.get("tool_name"), about.get("result")), (None, None));
 }
 
 #[test]
