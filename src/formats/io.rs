@@ -7,7 +7,7 @@ use super::json::{Json, Object, Text};
 use super::json_read::recorded;
 use super::text::compact;
 use crate::operation::message::Media;
-use crate::operation::{Document, Kind, Message, Part};
+use crate::operation::{Document, Kind, Message, Operation, Part};
 use crate::run::{Run, Step};
 
 /// Text as it is, any other value as compact JSON.
@@ -177,6 +177,20 @@ pub(crate) fn has_messages_for_output(kind: Kind) -> bool {
             Kind::Tool | Kind::MemoryWrite | Kind::Embedding | Kind::Interrupt | Kind::StateChange | Kind::Handoff
         );
     !has_other
+}
+
+/// What went in as a whole: a value, else messages.
+pub(crate) fn whole_input(operation: &Operation) -> Option<Json<'_>> {
+    let messages = operation.input_messages.as_deref();
+    let messages = messages.filter(|_| has_messages_for_input(operation.kind));
+    recorded(&operation.input).or_else(|| messages.map(chats))
+}
+
+/// What came out as a whole: a value, else messages.
+pub(crate) fn whole_output(operation: &Operation) -> Option<Json<'_>> {
+    let messages = operation.output_messages.as_deref();
+    let messages = messages.filter(|_| has_messages_for_output(operation.kind));
+    recorded(&operation.output).or_else(|| messages.map(chats))
 }
 
 /// What went in.

@@ -5,6 +5,7 @@ use super::facts;
 use super::list::{Draft, List};
 use super::write::BlockWriter;
 use crate::formats::fact_groups::FactGroup as _;
+use crate::formats::io;
 use crate::formats::json::{Json, Object};
 use crate::formats::loss::LossReason;
 use crate::hash::HashMap;
@@ -112,7 +113,7 @@ impl<'a> BlockWriter<'a, '_> {
         );
         let mut about = facts::about(operation);
         if !repeats {
-            let (input, output) = (facts::input(operation), facts::output(operation));
+            let (input, output) = (Json::from(io::whole_input(operation)), Json::from(io::whole_output(operation)));
             facts::take_repeated(&mut about, &operation.name, &input, &output);
             map.insert_filled("facts", about);
             map.insert_filled("input", input);

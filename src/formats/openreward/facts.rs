@@ -5,7 +5,6 @@ pub(super) use crate::formats::facts::{documents, filled};
 use crate::formats::facts::{run_failure, strings};
 use crate::formats::io;
 use crate::formats::json::{Json, Object};
-use crate::formats::json_read::recorded;
 use crate::operation::{Kind, Operation, ToolDefinition, Training};
 use crate::run::{Observed, Run, Step};
 use crate::span::UnixNanos;
@@ -131,28 +130,6 @@ pub(super) fn take_repeated(about: &mut Object<'_>, name: &str, input: &Json<'_>
             _ => true,
         });
     }
-}
-
-/// What went in as a whole: a value, else messages.
-pub(super) fn input(operation: &Operation) -> Json<'_> {
-    let messages = || {
-        operation
-            .input_messages
-            .as_deref()
-            .filter(|_| io::has_messages_for_input(operation.kind))
-    };
-    recorded(&operation.input).or_else(|| messages().map(io::chats)).into()
-}
-
-/// What came out as a whole: a value, else messages.
-pub(super) fn output(operation: &Operation) -> Json<'_> {
-    let messages = || {
-        operation
-            .output_messages
-            .as_deref()
-            .filter(|_| io::has_messages_for_output(operation.kind))
-    };
-    recorded(&operation.output).or_else(|| messages().map(io::chats)).into()
 }
 
 /// Why an operation failed.

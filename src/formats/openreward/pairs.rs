@@ -2,6 +2,7 @@
 
 use super::facts::{self, documents, filled};
 use crate::formats::calls::arguments_object;
+use crate::formats::io;
 use crate::formats::json::{Json, Object};
 use crate::formats::json_read::recorded;
 use crate::operation::{Kind, Operation};
@@ -34,7 +35,7 @@ pub(super) fn pair(step: &Step) -> Pair<'_> {
         .flatten()
         .find(|name| !name.trim().is_empty())
         .unwrap_or(operation.kind.name());
-    let (input, whole_output) = (facts::input(operation), facts::output(operation));
+    let (input, whole_output) = (Json::from(io::whole_input(operation)), Json::from(io::whole_output(operation)));
     facts::take_repeated(&mut beside, name, &input, &output);
     Pair {
         name,

@@ -214,8 +214,8 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
         for (key, value) in facts::error(operation) {
             block.annotate(key, value);
         }
-        for (key, value) in [("input", facts::input(operation)), ("output", facts::output(operation))] {
-            if !value.is_null() && value != *content {
+        for (key, value) in [("input", io::whole_input(operation)), ("output", io::whole_output(operation))] {
+            if let Some(value) = value.filter(|value| *value != *content) {
                 block.annotate(key, value);
             }
         }
@@ -302,11 +302,10 @@ impl<'a, 'p> BlockWriter<'a, 'p> {
             block.annotate(key, value);
         }
         // Where it came in no form of messages, no conversation holds it.
-        if operation.input_messages.is_none() {
-            let input = facts::input(operation);
-            if !input.is_null() {
-                block.annotate("input", input);
-            }
+        if operation.input_messages.is_none()
+            && let Some(input) = io::whole_input(operation)
+        {
+            block.annotate("input", input);
         }
         if let Some(response) = &operation.raw_response {
             block.raw = Some(response.into());

@@ -7,6 +7,7 @@ use super::record::{cost, record, total_tokens};
 use super::turns::Turns;
 use crate::formats::choice::Options;
 use crate::formats::conversation_words::ConversationWords;
+use crate::formats::io;
 use crate::formats::json::{Json, Object, Text};
 use crate::formats::json_read::recorded;
 use crate::formats::loss::{Loss, LossReason};
@@ -318,7 +319,7 @@ fn state(value: Json<'_>) -> Json<'_> {
 /// A guardrail that stopped the run.
 fn stop<'a>(run: &'a Run, turns: &Turns, step: &'a Step) -> Event<'a> {
     let mut metadata = described(run, step);
-    metadata.insert_filled("input", facts::input(&step.operation));
+    metadata.insert_filled("input", io::whole_input(&step.operation));
     Event::Environment(EnvironmentEvent {
         system_instance_id: turns.system(step, &format!("guardrail:{}", step.operation.name)).into(),
         time_record: time(step.end_or_start()),
@@ -326,7 +327,7 @@ fn stop<'a>(run: &'a Run, turns: &Turns, step: &'a Step) -> Event<'a> {
         reward: step.operation.training.reward.filter(|reward| reward.is_finite()).unwrap_or(0.0),
         terminated: true,
         truncated: step.operation.training.truncated.unwrap_or(false),
-        system_state_after: facts::output(&step.operation).map(state),
+        system_state_after: io::whole_output(&step.operation).map(state),
         ..EnvironmentEvent::default()
     })
 }

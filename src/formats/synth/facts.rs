@@ -7,7 +7,6 @@ use crate::formats::facts::{self, instrumentation, run_failure};
 pub(super) use crate::formats::facts::{documents, filled};
 use crate::formats::io;
 use crate::formats::json::{Json, Object};
-use crate::formats::json_read::recorded;
 use crate::operation::{Kind, Operation, Training};
 use crate::run::{Observed, Run, Step};
 
@@ -86,7 +85,10 @@ fn tokens(counts: Object<'_>) -> Object<'_> {
 
 /// Adds what went in and what came out as a whole to what an operation says: what a tool was asked and gave back is mostly that.
 pub(super) fn in_and_out<'a>(map: &mut Object<'a>, operation: &'a Operation) {
-    let told = [("input", "arguments", input(operation)), ("output", "result", output(operation))];
+    let told = [
+        ("input", "arguments", io::whole_input(operation)),
+        ("output", "result", io::whole_output(operation)),
+    ];
     for (name, of_tool, whole) in told {
         let Some(whole) = whole else { continue };
         if map.get(of_tool).is_some_and(|of_tool| *of_tool == whole) {
@@ -94,28 +96,6 @@ pub(super) fn in_and_out<'a>(map: &mut Object<'a>, operation: &'a Operation) {
         }
         map.insert_filled(name, whole);
     }
-}
-
-/// What went in as a whole: a value, else messages.
-pub(super) fn input(operation: &Operation) -> Option<Json<'_>> {
-    let messages = || {
-        operation
-            .input_messages
-            .as_deref()
-            .filter(|_| io::has_messages_for_input(operation.kind))
-    };
-    recorded(&operation.input).or_else(|| messages().map(io::chats))
-}
-
-/// What came out as a whole: a value, else messages.
-pub(super) fn output(operation: &Operation) -> Option<Json<'_>> {
-    let messages = || {
-        operation
-            .output_messages
-            .as_deref()
-            .filter(|_| io::has_messages_for_output(operation.kind))
-    };
-    recorded(&operation.output).or_else(|| messages().map(io::chats))
 }
 
 /// Why it failed.
