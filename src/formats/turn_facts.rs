@@ -8,6 +8,9 @@ use crate::hash::{HashMap, HashSet};
 use crate::operation::{Form, Kind, Recorded, ToolDefinition};
 use crate::run::{Run, Step, Utterance};
 
+/// More definitions of one tool are not told apart: a client that writes each call another one would cost the square of their number.
+const DEFINITIONS: usize = 16;
+
 /// What the turns of a run tell, looked up when an operation first needs it.
 pub(in crate::formats) struct TurnFacts<'a> {
     pub(in crate::formats) run: &'a Run,
@@ -71,7 +74,7 @@ impl<'a> TurnFacts<'a> {
                 out.models.extend(step.operation.model.name());
                 for tool in &step.operation.tool_definitions {
                     let known = out.tools.entry(&tool.name).or_default();
-                    if !known.contains(&tool) {
+                    if known.len() < DEFINITIONS && !known.contains(&tool) {
                         known.push(tool);
                     }
                 }
