@@ -151,13 +151,13 @@ impl<'a> AgentConversation<'a> {
         {
             last.earlier.extend(last.output.replace(answer));
         }
-        let (kept, empty) = std::mem::take(&mut self.interactions)
-            .into_iter()
-            .partition(|interaction| !interaction.is_empty());
-        self.interactions = kept;
-        empty
-            .iter()
-            .for_each(|interaction: &Interaction<'a>| interaction.lost(&mut self.losses));
+        for interaction in self.interactions.split_off(from) {
+            if interaction.is_empty() {
+                interaction.lost(&mut self.losses);
+            } else {
+                self.interactions.push(interaction);
+            }
+        }
         (asked, answer)
     }
 
