@@ -7,18 +7,21 @@
 //! The order within: details first, so that a call's model and usage are known when calls are compared; wrappers before
 //! siblings, since a wrapper is the stronger sign; tools and agents last, they do not depend on calls.
 
+mod details;
+mod merge;
+
+use merge::merge;
+
 use super::call_ids::is_counter;
-use super::fill::fill;
 use super::id::ReadingId;
 use super::node::{Node, Nodes};
 use super::readings::Readings;
 use crate::hash::HashMap;
-use crate::operation::{Kind, Operation};
-use crate::trace::{Finding, FindingKind};
+use crate::operation::Kind;
 
 pub(super) fn merge_all(mut readings: Readings) -> Nodes {
     for step in [
-        details,
+        details::merge_into_operations,
         helpers,
         calls_under_calls,
         same_response,
@@ -31,80 +34,6 @@ pub(super) fn merge_all(mut readings: Readings) -> Nodes {
         step(&mut readings);
     }
     readings.into_nodes()
-}
-
-/// Makes `lost` a part of `kept`.
-fn merge(readings: &mut Readings, lost: ReadingId, kept: ReadingId) {
-    let kept = readings.standing(kept);
-    if lost == kept || !readings.stands(lost) {
-        return;
-    }
-    let Some(node) = readings.get_mut(lost) else { return };
-    let (gone, detail, sums_usage) = (node.span_id, node.kind() == Kind::Detail, node.sums_usage);
-    // What is lost may still be compared with others, so the operation stays.
-    let operation = (*node.operation).clone();
-    let mut evidence = std::mem::take(&mut node.evidence);
-    evidence.insert(0, gone);
-    readings.merge(lost, kept);
-    let Some(node) = readings.get_mut(kept) else { return };
-    fill(&mut node.operation, operation);
-    node.sums_usage |= sums_usage;
-    if node.evidence.is_empty() {
-        node.evidence = evidence;
-    } else {
-        node.evidence.extend(evidence);
-    }
-    let of = node.span_id;
-    if !detail {
-        readings.findings.push(Finding::new(
-            Some(gone),
-            FindingKind::SameOperation,
-            format!("tells of the same operation as {of}, which is kept"),
-        ));
-    }
-}
-
-/// Spans that are a part of the call or tool around them.
-fn details(readings: &mut Readings) {
-    let details = readings.of_kind(Kind::Detail);
-    if details.is_empty() {
-        return;
-    }
-    let around = readings.nearest_above(|kind| kind != Kind::Detail);
-    for index in details {
-        let around = around.known(index).map(|up| readings.standing(up));
-        match around.filter(|up| matches!(readings.kind(*up), Kind::Llm | Kind::Tool)) {
-            Some(around) => merge(readings, index, around),
-            None => {
-                let Some(node) = readings.get_mut(index) else { continue };
-                let (span, says) = (node.span_id, says_something(&node.operation));
-                node.operation.kind = Kind::Plain;
-                if says {
-                    readings.findings.push(Finding::new(
-                        Some(span),
-                        FindingKind::StrayDetail,
-                        "is a part of a model call or a tool, but none is around it: what it says is left out",
-                    ));
-                }
-            }
-        }
-    }
-}
-
-/// Whether a part of nothing says more than which agent, session, person and workflow it belongs to.
-fn says_something(operation: &Operation) -> bool {
-    let said = Operation {
-        kind: operation.kind,
-        name: operation.name.clone(),
-        agent: operation.agent.clone(),
-        session_id: operation.session_id.clone(),
-        user_id: operation.user_id.clone(),
-        workflow: operation.workflow.clone(),
-        failure: operation.failure.clone(),
-        unmapped: operation.unmapped.clone(),
-        ..Operation::default()
-    };
-    said != *operation
 }
 
 /// Helper spans that call themselves model calls but hold no messages and no tokens, around or beside a real one.

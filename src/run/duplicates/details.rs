@@ -1,0 +1,49 @@
+//! Spans that are a part of the model call or the tool around them.
+
+use super::merge::merge;
+use crate::operation::{Kind, Operation};
+use crate::run::readings::Readings;
+use crate::trace::{Finding, FindingKind};
+
+/// Makes each a part of that operation. What one without an operation around it says is left out, which is a finding.
+pub(super) fn merge_into_operations(readings: &mut Readings) {
+    let details = readings.of_kind(Kind::Detail);
+    if details.is_empty() {
+        return;
+    }
+    let around = readings.nearest_above(|kind| kind != Kind::Detail);
+    for index in details {
+        let around = around.known(index).map(|up| readings.standing(up));
+        match around.filter(|up| matches!(readings.kind(*up), Kind::Llm | Kind::Tool)) {
+            Some(around) => merge(readings, index, around),
+            None => {
+                let Some(node) = readings.get_mut(index) else { continue };
+                let (span, says) = (node.span_id, says_something(&node.operation));
+                node.operation.kind = Kind::Plain;
+                if says {
+                    readings.findings.push(Finding::new(
+                        Some(span),
+                        FindingKind::StrayDetail,
+                        "is a part of a model call or a tool, but none is around it: what it says is left out",
+                    ));
+                }
+            }
+        }
+    }
+}
+
+/// Whether a part of nothing says more than which agent, session, person and workflow it belongs to.
+fn says_something(operation: &Operation) -> bool {
+    let said = Operation {
+        kind: operation.kind,
+        name: operation.name.clone(),
+        agent: operation.agent.clone(),
+        session_id: operation.session_id.clone(),
+        user_id: operation.user_id.clone(),
+        workflow: operation.workflow.clone(),
+        failure: operation.failure.clone(),
+        unmapped: operation.unmapped.clone(),
+        ..Operation::default()
+    };
+    said != *operation
+}

@@ -1,0 +1,38 @@
+//! Two readings of one operation become one.
+
+use crate::operation::Kind;
+use crate::run::fill::fill;
+use crate::run::id::ReadingId;
+use crate::run::readings::Readings;
+use crate::trace::{Finding, FindingKind};
+
+/// Makes `lost` a part of `kept`.
+pub(super) fn merge(readings: &mut Readings, lost: ReadingId, kept: ReadingId) {
+    let kept = readings.standing(kept);
+    if lost == kept || !readings.stands(lost) {
+        return;
+    }
+    let Some(node) = readings.get_mut(lost) else { return };
+    let (gone, detail, sums_usage) = (node.span_id, node.kind() == Kind::Detail, node.sums_usage);
+    // What is lost may still be compared with others, so the operation stays.
+    let operation = (*node.operation).clone();
+    let mut evidence = std::mem::take(&mut node.evidence);
+    evidence.insert(0, gone);
+    readings.merge(lost, kept);
+    let Some(node) = readings.get_mut(kept) else { return };
+    fill(&mut node.operation, operation);
+    node.sums_usage |= sums_usage;
+    if node.evidence.is_empty() {
+        node.evidence = evidence;
+    } else {
+        node.evidence.extend(evidence);
+    }
+    let of = node.span_id;
+    if !detail {
+        readings.findings.push(Finding::new(
+            Some(gone),
+            FindingKind::SameOperation,
+            format!("tells of the same operation as {of}, which is kept"),
+        ));
+    }
+}
