@@ -39,7 +39,8 @@
 //!
 //! Times (except the start of each invocation), cost, parameters, errors together with a result that is not text, earlier
 //! results of a call, other choices, opaque reasoning, rewards and judgements, the resource, operations outside the
-//! conversation, what an agent or a chain gets or gives that no turn tells, its tokens. Bytes of pictures, sounds and files become marked text. A result that is not an object is wrapped in one, as
+//! conversation, the tokens of an agent or a chain, and what it gets or gives that no turn tells.
+//! Bytes of pictures, sounds and files become marked text. A result that is not an object is wrapped in one, as
 //! `result`, and an error as `error`, as ADK does. A call id that already exists in the case gets a number appended. With
 //! `lists`, tokens and models are lost, too. A run without messages and calls gives no case.
 
