@@ -5,11 +5,10 @@
 //! ```no_run
 //! use tracing::instrument;
 //!
-//! #[instrument(err, fields(step_type = "tool_call", tool_name = "weather", result))]
+//! // The parameters become the tool's arguments, the returned value its result.
+//! #[instrument(ret(Display), err, fields(step_type = "tool_call", tool_name = "weather"))]
 //! fn weather(city: &str) -> Result<String, std::io::Error> {
-//!     let answer = format!("{city}: -3 °C");
-//!     tracing::Span::current().record("result", answer.as_str());
-//!     Ok(answer)
+//!     Ok(format!("{city}: -3 °C"))
 //! }
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,8 +43,8 @@
 //!
 //! # Special fields
 //!
-//! Every field becomes an attribute of its type: integers (including `u64`) stay integers, floats become doubles. If a field is
-//! recorded several times, the last value is used. In addition:
+//! A field becomes an attribute of its type: integers (including `u64`) stay integers, floats become doubles. If a field is
+//! recorded several times, the last value is used. These fields become something else, or something more:
 //!
 //! | field | becomes |
 //! |---|---|
@@ -92,7 +91,8 @@
 //! # Errors
 //!
 //! `#[instrument(err)]`, [`SpanExt::set_error`], events of level `ERROR` and panics set the status and, if there is an error
-//! value, add an `exception` event. The message of a panic is recorded if [`init`] or [`Setup`] was used.
+//! value, add an `exception` event. The message of a panic is recorded if [`init`] or [`Setup`] was used. If a span goes on after
+//! a panic, because a task or thread inside it panicked and was waited for, the panic is an event of that span, not its failure.
 //!
 //! # Privacy
 //!
