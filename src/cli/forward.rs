@@ -13,7 +13,7 @@ use super::time::moment;
 use crate::access::Project;
 use crate::forward::order::{self, Order};
 use crate::forward::progress::Progress;
-use crate::forward::{backlog_bytes, dead_letters, folder, progress};
+use crate::forward::{backlog_bytes, dead_letters, folder, progress, removed_segments};
 use crate::span::UnixNanos;
 
 const EXAMPLES: &str = "\
@@ -130,12 +130,27 @@ impl Store {
         if names.is_empty() {
             out::note("no destinations; start the server with --forward URL");
         }
-        let mut table = Table::new(&["DESTINATION", "SENT", "WAITING", "FAILED", "DEAD LETTERS", "UPDATED", "LAST ERROR"]);
+        let mut table = Table::new(&[
+            "DESTINATION",
+            "SENT",
+            "WAITING",
+            "REMOVED",
+            "FAILED",
+            "DEAD LETTERS",
+            "UPDATED",
+            "LAST ERROR",
+        ]);
         for name in names {
-            let Some(progress) = progress::read(&folder, &name)? else {
-                continue;
+            let progress = match progress::read(&folder, &name) {
+                Ok(Some(progress)) => progress,
+                Ok(None) => continue,
+                Err(error) => {
+                    out::note(&format!("{name}: {}", out::with_causes(&error)));
+                    continue;
+                }
             };
-            let letters = dead_letters::read(&folder, &name)?.len();
+            let removed = progress.removed_segments + removed_segments(&self.0, progress.position());
+            let letters = dead_letters::each(&folder, &name)?.count();
             let waiting = backlog_bytes(&self.0, progress.position());
             if as_json {
                 let line = json!({
@@ -147,7 +162,7 @@ impl Store {
                     "sent_metric_points": progress.sent_metric_points,
                     "failed": progress.failed,
                     "as_received_spans": progress.as_received_spans,
-                    "removed_segments": progress.removed_segments,
+                    "removed_segments": removed,
                     "dead_letters": letters,
                     "queue_bytes": waiting,
                     "last_error": progress.last_error,
@@ -161,6 +176,10 @@ impl Store {
                 (name, Style::Strong),
                 (sent(&progress), Style::Plain),
                 (format!("{waiting} bytes"), Style::Plain),
+                match removed {
+                    0 => ("-".to_owned(), Style::Plain),
+                    count => (out::many(count, "segment"), Style::Bad),
+                },
                 (progress.failed.to_string(), failed),
                 (letters.to_string(), failed),
                 (UnixNanos(progress.updated).rfc3339(), Style::Plain),
@@ -177,8 +196,8 @@ impl Store {
 
     fn dead_letters(&self, name: &str) -> Result<(), Failure> {
         self.known(name)?;
-        for letter in dead_letters::read(&self.folder(), name)? {
-            let line = serde_json::to_string(&letter).unwrap_or_default();
+        for letter in dead_letters::each(&self.folder(), name)? {
+            let line = serde_json::to_string(&letter?).unwrap_or_default();
             out::json(&line).map_err(|source| Failure::Output { source })?;
         }
         Ok(())

@@ -1,14 +1,13 @@
 //! Spans and log records that a destination refused for good: one JSON line each, with the reason. What they hold stays in the log
 //! and is named by its place there, so they can be sent again until retention removes it.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::error::ForwardError;
-use super::progress::replace;
 use crate::span::Signal;
 use crate::store::Position;
 
@@ -37,7 +36,15 @@ pub struct DeadLetter {
     pub reason: String,
 }
 
+/// Segment, offset, span and number of items.
+pub(super) type LetterKey = (Option<u64>, Option<u64>, Option<String>, u64);
+
 impl DeadLetter {
+    /// What tells it from others, whatever time it was given up at and why.
+    pub(super) fn key(&self) -> LetterKey {
+        (self.segment, self.offset, self.span_id.clone(), self.items)
+    }
+
     /// What it is of.
     pub(super) fn signal(&self) -> Option<Signal> {
         let all = [Signal::Traces, Signal::Logs, Signal::Metrics];
@@ -58,17 +65,143 @@ pub fn path(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.dead.jsonl"))
 }
 
-/// All of a destination. A line that a crash left unfinished is left out.
+/// The letters that are being sent again.
+fn retried(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}.retried.jsonl"))
+}
+
+/// Characters of a reason that are read: earlier versions kept them uncut.
+const REASON: usize = 1_000;
+
+/// The letters of a file, one after the other.
+struct Letters {
+    lines: BufReader<File>,
+    path: PathBuf,
+}
+
+impl Letters {
+    /// `None`: there is no such file.
+    fn open(path: PathBuf) -> Result<Option<Self>, ForwardError> {
+        match File::open(&path) {
+            Ok(file) => Ok(Some(Self {
+                lines: BufReader::new(file),
+                path,
+            })),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(ForwardError::io("read", path)(error)),
+        }
+    }
+}
+
+impl Iterator for Letters {
+    type Item = Result<DeadLetter, ForwardError>;
+
+    /// A line that a crash left unfinished is left out.
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let mut line = Vec::new();
+            match self.lines.read_until(b'\n', &mut line) {
+                Ok(0) => return None,
+                Ok(_) => {}
+                Err(error) => return Some(Err(ForwardError::io("read", &self.path)(error))),
+            }
+            let Ok(mut letter) = serde_json::from_slice::<DeadLetter>(&line) else {
+                continue;
+            };
+            if let Some((end, _)) = letter.reason.char_indices().nth(REASON) {
+                letter.reason.truncate(end);
+                letter.reason.push('…');
+            }
+            return Some(Ok(letter));
+        }
+    }
+}
+
+/// All of a destination, one after the other.
 ///
 /// # Errors
 ///
-/// The file cannot be read.
+/// A file cannot be read.
+pub fn each(folder: &Path, name: &str) -> Result<impl Iterator<Item = Result<DeadLetter, ForwardError>>, ForwardError> {
+    let files = [Letters::open(retried(folder, name))?, Letters::open(path(folder, name))?];
+    Ok(files.into_iter().flatten().flatten())
+}
+
+/// All of a destination.
+///
+/// # Errors
+///
+/// A file cannot be read.
 pub fn read(folder: &Path, name: &str) -> Result<Vec<DeadLetter>, ForwardError> {
-    let path = path(folder, name);
-    match fs::read_to_string(&path) {
-        Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(ForwardError::io("read", path)(error)),
+    each(folder, name)?.collect()
+}
+
+/// Letters that are sent again. Until [`Retry::end`] a crash leaves all of them.
+pub(super) struct Retry {
+    letters: Option<Letters>,
+    folder: PathBuf,
+    name: String,
+}
+
+impl Retry {
+    /// Takes all letters of a destination.
+    pub(super) fn begin(folder: &Path, name: &str) -> Result<Self, ForwardError> {
+        recover(folder, name)?;
+        let (from, to) = (path(folder, name), retried(folder, name));
+        match fs::rename(&from, &to) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(ForwardError::io("move", from)(error)),
+        }
+        Ok(Self {
+            letters: Letters::open(to)?,
+            folder: folder.to_owned(),
+            name: name.to_owned(),
+        })
+    }
+
+    /// The next letter.
+    pub(super) fn next(&mut self) -> Result<Option<DeadLetter>, ForwardError> {
+        self.letters.as_mut().and_then(Iterator::next).transpose()
+    }
+
+    /// Keeps the letters that were not sent, from this one on.
+    pub(super) fn end(mut self, rest: Option<DeadLetter>) -> Result<(), ForwardError> {
+        let mut rest: Vec<DeadLetter> = rest.into_iter().collect();
+        while let Some(letter) = self.next()? {
+            rest.push(letter);
+            if rest.len() == TOGETHER {
+                append(&self.folder, &self.name, &std::mem::take(&mut rest))?;
+            }
+        }
+        if !rest.is_empty() {
+            append(&self.folder, &self.name, &rest)?;
+        }
+        remove(&retried(&self.folder, &self.name))
+    }
+}
+
+/// Letters that are written together.
+const TOGETHER: usize = 500;
+
+/// Puts back the letters that were being sent again when the process ended.
+pub(super) fn recover(folder: &Path, name: &str) -> Result<(), ForwardError> {
+    let left = retried(folder, name);
+    let Some(letters) = Letters::open(left.clone())? else {
+        return Ok(());
+    };
+    let retry = Retry {
+        letters: Some(letters),
+        folder: folder.to_owned(),
+        name: name.to_owned(),
+    };
+    retry.end(None)
+}
+
+fn remove(path: &Path) -> Result<(), ForwardError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(ForwardError::io("remove", path)(error)),
+        _ => Ok(()),
     }
 }
 
@@ -89,14 +222,4 @@ pub fn append(folder: &Path, name: &str, letters: &[DeadLetter]) -> Result<(), F
     }
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     written.map_err(ForwardError::io("write", &path))
-}
-
-/// Replaces all of a destination.
-///
-/// # Errors
-///
-/// The disk.
-pub fn write(folder: &Path, name: &str, letters: &[DeadLetter]) -> Result<(), ForwardError> {
-    let lines: Vec<String> = letters.iter().filter_map(|letter| serde_json::to_string(letter).ok()).collect();
-    replace(&path(folder, name), format!("{}\n", lines.join("\n")).as_bytes())
 }

@@ -15,6 +15,7 @@ use super::export::{Accepted, Class, Exporter, Failure};
 use super::order;
 use super::payload::Payload;
 use super::progress;
+use super::settings::Logs;
 use crate::span::Signal;
 use crate::store::now;
 
@@ -295,6 +296,34 @@ impl Delivery {
             _ = self.stop.wait_for(|stop| *stop) => Err(Interrupted::Stopped),
             answer = self.exporter.probe(signal) => Ok(answer.is_ok()),
         }
+    }
+
+    /// Asks whether the destination accepts requests, with one that holds nothing.
+    pub(super) async fn probe(&mut self) -> Result<(), Interrupted> {
+        let signal = match (self.destination.traces, self.destination.logs) {
+            (true, _) => Signal::Traces,
+            (false, Logs::Send) => Signal::Logs,
+            (false, _) => Signal::Metrics,
+        };
+        let answer = tokio::select! {
+            biased;
+            _ = self.stop.wait_for(|stop| *stop) => return Err(Interrupted::Stopped),
+            answer = self.exporter.probe(signal) => answer,
+        };
+        match answer {
+            Ok(_) => {
+                if self.counts.set_health(Health::Up) {
+                    tracing::info!(destination = self.destination.name, "the destination accepts requests");
+                }
+            }
+            Err(failure) => {
+                if self.counts.set_health(Health::Down(failure.reason.clone())) {
+                    let destination = &self.destination.name;
+                    tracing::warn!(destination, reason = failure.reason, "the destination does not accept requests");
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Writes why the destination fails into its progress file: it may fail for days, and nothing else is written meanwhile.

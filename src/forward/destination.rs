@@ -202,10 +202,16 @@ impl DestinationText {
             return Err(ConfigError::NoSignal);
         }
         let settle = if logs == Logs::IntoSpans { 5.0 } else { 0.0 };
-        let of_preset = preset.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let mut headers: BTreeMap<String, String> = of_preset.collect();
-        headers.extend(self.headers.iter().map(|(name, value)| (name.to_ascii_lowercase(), value.clone())));
-        let headers = headers.into_iter().map(|(name, value)| HeaderText::new(name, value));
+        let of_preset = preset
+            .headers
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), ((*value).to_owned(), true)));
+        let mut headers: BTreeMap<String, (String, bool)> = of_preset.collect();
+        let own = self.headers.iter();
+        headers.extend(own.map(|(name, value)| (name.to_ascii_lowercase(), (value.clone(), false))));
+        let headers = headers
+            .into_iter()
+            .map(|(name, (value, of_preset))| HeaderText::new(name, value, of_preset));
         let project = self.project.as_deref().map(str::parse).transpose();
         let max_message_bytes = self.max_message_bytes.unwrap_or(preset.max_message_bytes);
         if max_message_bytes == 0 {

@@ -146,7 +146,7 @@ pub enum ForwardError {
         source: Arc<io::Error>,
     },
     /// The file of a destination's position is not what was written.
-    #[error("{path} cannot be read ({reason}); remove it to send everything again", path = path.display())]
+    #[error("{path} is damaged ({reason}); the next start puts it aside and sends everything again", path = path.display())]
     Progress {
         /// The file.
         path: PathBuf,

@@ -9,6 +9,8 @@ use super::error::ConfigError;
 pub(super) struct HeaderText {
     name: HeaderName,
     value: String,
+    /// Whether its value is one of a preset, which everybody knows.
+    of_preset: bool,
 }
 
 /// The value may be a secret.
@@ -19,17 +21,37 @@ impl std::fmt::Debug for HeaderText {
 }
 
 impl HeaderText {
-    pub(super) fn new(name: String, value: String) -> Result<Self, ConfigError> {
+    pub(super) fn new(name: String, value: String, of_preset: bool) -> Result<Self, ConfigError> {
         match HeaderName::from_bytes(name.as_bytes()) {
-            Ok(name) => Ok(Self { name, value }),
+            Ok(name) => Ok(Self { name, value, of_preset }),
             Err(_) => Err(ConfigError::Header { header: name }),
         }
     }
 
     /// The header with its current value: a changed file takes effect with the next request.
     pub(super) fn look_up(&self) -> Result<(HeaderName, HeaderValue), ConfigError> {
+        let (text, _) = self.resolved()?;
+        let header = || self.name.to_string();
+        let mut value = HeaderValue::from_str(&text).map_err(|_| ConfigError::Header { header: header() })?;
+        value.set_sensitive(true);
+        Ok((self.name.clone(), value))
+    }
+
+    /// Its current value, and what of it comes from the environment or a file; nothing if everybody knows it.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        match self.resolved() {
+            Ok((text, mut looked_up)) if !self.of_preset => {
+                looked_up.push(text);
+                looked_up
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn resolved(&self) -> Result<(String, Vec<String>), ConfigError> {
         let header = || self.name.to_string();
         let mut text = String::new();
+        let mut looked_up = Vec::new();
         let mut rest = self.value.as_str();
         while let Some((before, reference)) = rest.split_once("${") {
             text.push_str(before);
@@ -43,15 +65,15 @@ impl HeaderText {
                 Some(("file", path)) => std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned()),
                 _ => None,
             };
-            text.push_str(&value.ok_or_else(|| ConfigError::HeaderValue {
+            let value = value.ok_or_else(|| ConfigError::HeaderValue {
                 header: header(),
                 from: from.to_owned(),
-            })?);
+            })?;
+            text.push_str(&value);
+            looked_up.push(value);
             rest = behind;
         }
         text.push_str(rest);
-        let mut value = HeaderValue::from_str(&text).map_err(|_| ConfigError::Header { header: header() })?;
-        value.set_sensitive(true);
-        Ok((self.name.clone(), value))
+        Ok((text, looked_up))
     }
 }

@@ -45,7 +45,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-pub use crate::store::backlog_bytes;
+pub use crate::store::{backlog_bytes, removed_segments};
 pub use choice::{Choice, ChooseText, SampleText};
 pub use counts::{Counts, Health, Sample};
 pub use dead_letters::DeadLetter;
@@ -69,6 +69,32 @@ pub struct Forwarder {
     stop: watch::Sender<bool>,
     /// None if there is no destination.
     _threads: Option<Threads>,
+}
+
+/// How often to look whether retention removes what a destination waits for.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Tells when retention removes what a destination has not had: the task that sends may wait for days.
+async fn watch_retention(name: String, store: Arc<dyn Store>, counts: Arc<Counts>, mut stop: watch::Receiver<bool>) {
+    let mut told = 0;
+    loop {
+        tokio::select! {
+            _ = stop.wait_for(|stop| *stop) => return,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        let (store, position) = (Arc::clone(&store), counts.position());
+        let removed = tokio::task::spawn_blocking(move || store.removed_behind(position))
+            .await
+            .unwrap_or_default();
+        if removed > told {
+            tracing::error!(
+                destination = name,
+                segments = removed - told,
+                "retention removed segments of the log before the destination had them: their spans are not sent to it"
+            );
+        }
+        told = removed;
+    }
 }
 
 #[derive(Debug)]
@@ -106,6 +132,11 @@ impl Forwarder {
             .transpose()
             .map_err(|error| ForwardError::Threads(Arc::new(error)))?;
         let handle = threads.as_ref().and_then(Threads::handle);
+        for worker in &workers {
+            let name = worker.destination().name.clone();
+            let watch = watch_retention(name, worker.store(), worker.counts(), stop.subscribe());
+            let _ = handle.map(|handle| handle.spawn(watch));
+        }
         let running = workers.into_iter().map(|worker| Running {
             destination: worker.destination(),
             store: worker.store(),
@@ -124,6 +155,7 @@ impl Forwarder {
     pub fn samples(&self) -> Vec<Sample> {
         let sample = |running: &Running| {
             let mut sample = running.counts.sample(&running.destination.name);
+            sample.removed_segments += running.store.removed_behind(running.counts.position());
             sample.backlog_bytes = running.store.bytes_behind(running.counts.position());
             sample
         };

@@ -41,7 +41,25 @@ pub fn waiting(folder: &Path, name: &str) -> Option<Order> {
 
 /// Takes the order that waits, if one does.
 pub(super) fn take(folder: &Path, name: &str) -> Option<Order> {
-    let order = waiting(folder, name)?;
-    fs::remove_file(path(folder, name)).ok()?;
-    Some(order)
+    let path = path(folder, name);
+    let bytes = fs::read(&path).ok()?;
+    match serde_json::from_slice(&bytes) {
+        Ok(order) => {
+            fs::remove_file(&path).ok()?;
+            Some(order)
+        }
+        Err(error) => {
+            let aside = path.with_extension("unreadable");
+            let moved = fs::rename(&path, &aside).is_ok();
+            if moved {
+                tracing::warn!(
+                    destination = name,
+                    %error,
+                    path = %aside.display(),
+                    "an order for the destination cannot be read and was put aside; give it again: spanbridge forward"
+                );
+            }
+            None
+        }
+    }
 }

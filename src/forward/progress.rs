@@ -89,6 +89,24 @@ pub fn read(folder: &Path, name: &str) -> Result<Option<Progress>, ForwardError>
     }
 }
 
+/// Reads how far a destination is; `None`: it is new. A file that is damaged is put aside, and everything that is stored is sent again:
+/// nothing is lost, and something may come twice.
+pub(super) fn read_or_begin_again(folder: &Path, name: &str) -> Result<Option<Progress>, ForwardError> {
+    let (path, reason) = match read(folder, name) {
+        Err(ForwardError::Progress { path, reason }) => (path, reason),
+        known => return known,
+    };
+    let aside = path.with_extension("damaged");
+    fs::rename(&path, &aside).map_err(ForwardError::io("put aside", &path))?;
+    tracing::error!(
+        destination = name,
+        reason,
+        path = %aside.display(),
+        "the file with the destination's position is damaged and was put aside; everything that is stored is sent to it again"
+    );
+    Ok(Some(Progress::default()))
+}
+
 /// Writes it; when this returns, it is on the disk.
 ///
 /// # Errors
@@ -101,7 +119,11 @@ pub fn write(folder: &Path, name: &str, progress: &Progress) -> Result<(), Forwa
 
 /// Writes why the last attempt failed; how far the destination is stays as it was written.
 pub(super) fn note_failure(folder: &Path, name: &str, reason: &str, at: u64) -> Result<(), ForwardError> {
-    let mut progress = read(folder, name)?.unwrap_or_default();
+    let mut progress = match read(folder, name) {
+        // It is written as a whole with the next position.
+        Err(ForwardError::Progress { .. }) => return Ok(()),
+        known => known?.unwrap_or_default(),
+    };
     progress.last_error = Some(reason.to_owned());
     progress.updated = at;
     write(folder, name, &progress)

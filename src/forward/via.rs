@@ -1,20 +1,27 @@
 //! Finds loops: a request names the bridges that its spans passed, and a bridge that finds itself among them rejects it.
 //!
 //! The log does not record which bridges a span passed. So a bridge names every bridge that has sent to it since it was started. This
-//! rejects a loop of bridges even if they would send each other different spans.
+//! rejects a loop of bridges even if they would send each other different spans. It remembers those that sent last; a loop of more is
+//! found by the number of bridges that requests passed, which grows with each round.
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
 
-use http::{HeaderMap, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::error::ForwardError;
 
 /// The header: instances of bridges, with commas between.
 pub const HEADER: &str = "spanbridge-via";
+
+/// The header with the number of bridges that a request passed.
+pub const HOPS: &str = "spanbridge-hops";
+
+/// A request that passed more bridges is in a loop.
+const MOST_HOPS: u64 = 16;
 
 /// The file in the data directory that names the instance.
 const FILE: &str = "instance";
@@ -26,7 +33,17 @@ const REMEMBERED: usize = 64;
 #[derive(Debug)]
 pub struct Via {
     instance: String,
-    senders: RwLock<BTreeSet<String>>,
+    /// Whether it can be sent to: only then requests name it.
+    is_server: bool,
+    senders: RwLock<Senders>,
+}
+
+/// The bridges that sent last.
+#[derive(Debug, Default)]
+struct Senders {
+    names: VecDeque<String>,
+    /// The most bridges that a request passed.
+    hops: u64,
 }
 
 impl Via {
@@ -37,8 +54,14 @@ impl Via {
     /// The file cannot be read or written.
     pub fn open(data_dir: &Path) -> Result<Self, ForwardError> {
         let path = data_dir.join(FILE);
-        let known = match fs::read_to_string(&path) {
-            Ok(text) => Some(text.trim().to_owned()).filter(|text| usable(text)),
+        let known = match fs::read(&path) {
+            Ok(bytes) => {
+                let known = Some(String::from_utf8_lossy(&bytes).trim().to_owned()).filter(|text| usable(text));
+                if known.is_none() {
+                    tracing::warn!(path = %path.display(), "the file that names this server is damaged; it gets another name");
+                }
+                known
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(ForwardError::io("read", path)(error)),
         };
@@ -54,16 +77,18 @@ impl Via {
         };
         Ok(Self {
             instance,
+            is_server: true,
             senders: RwLock::default(),
         })
     }
 
-    /// An instance without a data directory.
+    /// An instance without a data directory, to which nothing can be sent.
     #[must_use]
     pub fn anonymous() -> Self {
         let random = getrandom::u64().unwrap_or_else(|_| u64::from(std::process::id()));
         Self {
             instance: format!("{random:016x}"),
+            is_server: false,
             senders: RwLock::default(),
         }
     }
@@ -74,15 +99,21 @@ impl Via {
         &self.instance
     }
 
-    /// What requests of this bridge say.
+    /// The headers of its requests.
     #[must_use]
-    pub fn value(&self) -> Option<HeaderValue> {
+    pub fn headers(&self) -> Vec<(HeaderName, HeaderValue)> {
+        if !self.is_server {
+            return Vec::new();
+        }
         let senders = self.senders.read().unwrap_or_else(PoisonError::into_inner);
         let all: Vec<&str> = [self.instance.as_str()]
             .into_iter()
-            .chain(senders.iter().map(String::as_str))
+            .chain(senders.names.iter().map(String::as_str))
             .collect();
-        HeaderValue::from_str(&all.join(",")).ok()
+        let hops = HeaderValue::from(senders.hops.saturating_add(1));
+        let names = HeaderValue::from_str(&all.join(",")).ok();
+        let names = names.map(|names| (HeaderName::from_static(HEADER), names));
+        names.into_iter().chain([(HeaderName::from_static(HOPS), hops)]).collect()
     }
 
     /// Whether a request came through this bridge before. Who else it came through is remembered.
@@ -92,18 +123,22 @@ impl Via {
             .flat_map(|value| value.split(','))
             .map(str::trim)
             .filter(|name| usable(name))
+            .take(REMEMBERED)
             .collect();
-        if named.contains(&self.instance.as_str()) {
+        let hops = headers.get(HOPS).and_then(|value| value.to_str().ok()?.parse().ok()).unwrap_or(0);
+        if named.contains(&self.instance.as_str()) || hops > MOST_HOPS {
             return true;
         }
-        let known = |senders: &BTreeSet<String>| named.iter().all(|name| senders.contains(*name));
-        if !named.is_empty() && !known(&self.senders.read().unwrap_or_else(PoisonError::into_inner)) {
+        let is_known = |senders: &Senders| senders.hops >= hops && named.iter().all(|name| senders.names.iter().any(|known| known == name));
+        if !named.is_empty() && !is_known(&self.senders.read().unwrap_or_else(PoisonError::into_inner)) {
             let mut senders = self.senders.write().unwrap_or_else(PoisonError::into_inner);
+            senders.hops = senders.hops.max(hops);
             for name in named {
-                if senders.len() < REMEMBERED {
-                    senders.insert(name.to_owned());
-                }
+                senders.names.retain(|known| known != name);
+                senders.names.push_back(name.to_owned());
             }
+            let most = senders.names.len().saturating_sub(REMEMBERED);
+            senders.names.drain(..most);
         }
         false
     }
@@ -114,26 +149,64 @@ fn usable(name: &str) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::indexing_slicing, reason = "a test")]
 mod tests {
     use super::*;
 
+    fn server() -> Via {
+        Via {
+            is_server: true,
+            ..Via::anonymous()
+        }
+    }
+
     fn request(via: &Via) -> HeaderMap {
-        HeaderMap::from_iter(via.value().map(|value| (http::HeaderName::from_static(HEADER), value)))
+        via.headers().into_iter().collect()
     }
 
     #[test]
     fn a_request_of_ones_own_is_a_loop() {
-        let own = Via::anonymous();
+        let own = server();
         assert!(own.is_loop(&request(&own)));
         assert!(!own.is_loop(&HeaderMap::new()));
+        assert!(Via::anonymous().headers().is_empty(), "nothing is sent to a command");
     }
 
     #[test]
     fn a_loop_of_three_is_found() {
-        let [a, b, c] = [(); 3].map(|()| Via::anonymous());
+        let [a, b, c] = [(); 3].map(|()| server());
         assert!(!b.is_loop(&request(&a)));
         assert!(!c.is_loop(&request(&b)));
         assert!(a.is_loop(&request(&c)));
+    }
+
+    /// However many bridges send to one: those of a loop, or the number of bridges that a request passed, end it.
+    #[test]
+    fn a_loop_is_found_beside_any_number_of_senders() {
+        let [a, b] = [(); 2].map(|()| server());
+        for _ in 0..1_000 {
+            assert!(!a.is_loop(&request(&server())));
+        }
+        assert!(!b.is_loop(&request(&a)));
+        assert!(a.is_loop(&request(&b)));
+        // A ring in which each has forgotten the names of the others.
+        let ring: Vec<Via> = (0..100).map(|_| server()).collect();
+        let mut passed = 0;
+        for (at, from) in ring.iter().enumerate().cycle().take(1_000) {
+            if ring[(at + 1) % ring.len()].is_loop(&request(from)) {
+                break;
+            }
+            passed += 1;
+        }
+        assert!(passed < 20, "{passed}");
+    }
+
+    #[test]
+    fn a_damaged_name_is_replaced() {
+        let directory = tempfile::tempdir().expect("a directory");
+        fs::write(directory.path().join(FILE), [0xff, 0xfe, 0]).expect("writes");
+        let named = Via::open(directory.path()).expect("opens");
+        assert!(usable(named.instance()));
     }
 
     #[test]

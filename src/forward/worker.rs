@@ -10,7 +10,7 @@ use tokio::sync::{Mutex, MutexGuard, watch};
 use super::attempt::{Attempt, Attempts};
 use super::batch::{Batch, LARGE};
 use super::counts::{Counts, Health};
-use super::dead_letters::{self, DeadLetter};
+use super::dead_letters::{self, DeadLetter, LetterKey, Retry};
 use super::delivery::{Delivery, DeliveryMode, Interrupted, LOG_REJECTIONS};
 use super::destination::Destination;
 use super::error::ForwardError;
@@ -23,6 +23,7 @@ use super::settings::Start;
 use super::source::Source;
 use super::via::Via;
 use crate::dialect::Registry;
+use crate::hash::HashSet;
 use crate::span::Signal;
 use crate::store::{ArrivalLimits, Arrivals, Position, Store, now};
 
@@ -34,6 +35,12 @@ const SAVE: Duration = Duration::from_millis(200);
 const SAVE_SHARE: u32 = 20;
 /// After so many failures to read log records in a row, their spans become dead letters.
 const GIVES_UP: u32 = 5;
+/// Dead letters that are remembered from the last run.
+const KNOWN_LETTERS: usize = 1 << 16;
+/// How often an idle destination that did not accept the last request is asked whether it does.
+const PROBE: Duration = Duration::from_secs(30);
+/// How long it has to answer.
+const PROBE_PATIENCE: Duration = Duration::from_secs(5);
 /// The pause after a disk error.
 const DISK_PAUSE: Duration = Duration::from_secs(5);
 
@@ -56,6 +63,10 @@ pub(super) struct Worker {
     suspect: Option<Attempt>,
     /// How often in a row the store could not be read.
     failures: u32,
+    /// Letters of what was not passed when the process ended: it is sent again, and they are there already.
+    known_letters: HashSet<LetterKey>,
+    /// When an idle destination was asked last whether it accepts requests.
+    probed: Option<Instant>,
     /// How many spans were told to be sent as received, and when.
     told_as_received: Option<(Instant, u64)>,
 }
@@ -75,7 +86,8 @@ impl Worker {
         let folder = folder.clone();
         std::fs::create_dir_all(&folder).map_err(ForwardError::io("make", &folder))?;
         let end = store.watch_end().ok_or(crate::store::Error::ReadOnly)?;
-        let known = progress::read(&folder, &destination.name)?;
+        dead_letters::recover(&folder, &destination.name)?;
+        let known = progress::read_or_begin_again(&folder, &destination.name)?;
         let mut progress = known.clone().unwrap_or_default();
         let at_end = *end.borrow();
         if known.is_none() && destination.start == Start::Now {
@@ -97,6 +109,13 @@ impl Worker {
                 destination = destination.name,
                 "the last run ended while spans were prepared for the destination: they are prepared one by one now"
             );
+        }
+        let mut known_letters = HashSet::default();
+        for letter in dead_letters::each(&folder, &destination.name)? {
+            let letter = letter?;
+            if known_letters.len() < KNOWN_LETTERS && letter.at().is_some_and(|at| at >= progress.position()) {
+                known_letters.insert(letter.key());
+            }
         }
         let counts = Arc::new(Counts::default());
         counts.set_position(progress.position());
@@ -125,6 +144,8 @@ impl Worker {
             attempts,
             suspect,
             failures: 0,
+            known_letters,
+            probed: None,
             told_as_received: None,
         })
     }
@@ -174,7 +195,7 @@ impl Worker {
             self.save()?;
             return self.wait().await;
         }
-        self.note(&read);
+        self.note(&read)?;
         let next = read.next;
         let mut batch = self.prepare.begin(read.chunks);
         while !batch.pieces.is_empty() {
@@ -309,22 +330,34 @@ impl Worker {
     }
 
     fn append(&mut self, dead: &[DeadLetter]) -> Result<(), Ended> {
-        if !dead.is_empty() {
-            self.progress.failed += dead.iter().map(|letter| letter.items).sum::<u64>();
-            dead_letters::append(&self.folder, &self.destination.name, dead)?;
+        self.progress.failed += dead.iter().map(|letter| letter.items).sum::<u64>();
+        let is_new = |letter: &&DeadLetter| !self.known_letters.contains(&letter.key());
+        let new: Vec<DeadLetter> = dead.iter().filter(is_new).cloned().collect();
+        if !new.is_empty() {
+            dead_letters::append(&self.folder, &self.destination.name, &new)?;
         }
         Ok(())
     }
 
-    fn note(&mut self, batch: &Arrivals) {
+    fn note(&mut self, batch: &Arrivals) -> Result<(), ForwardError> {
+        if self.progress.segment == 0 {
+            // From now on it is known what retention removes.
+            let segment = batch.next.segment;
+            self.move_to(Position { segment, offset: 0 });
+            self.save()?;
+        }
         if batch.removed_segments > 0 {
             self.progress.removed_segments += batch.removed_segments;
             self.counts.removed_segments.fetch_add(batch.removed_segments, Ordering::Relaxed);
             tracing::error!(
                 destination = self.destination.name,
                 segments = batch.removed_segments,
-                "retention removed segments of the log before the destination had them: their spans are not sent to it"
+                "forwarding goes on behind segments that retention removed"
             );
+            // They are counted once, whenever what comes next is sent.
+            let segment = self.progress.segment + batch.removed_segments;
+            self.move_to(Position { segment, offset: 0 });
+            self.save()?;
         }
         if batch.damaged_bytes > 0 {
             self.counts.damaged_bytes.fetch_add(batch.damaged_bytes, Ordering::Relaxed);
@@ -334,6 +367,7 @@ impl Worker {
                 "a part of the log is damaged and is not sent; run: spanbridge doctor"
             );
         }
+        Ok(())
     }
 
     fn move_to(&mut self, next: Position) {
@@ -353,11 +387,26 @@ impl Worker {
                 }
             }
         };
+        let probes = !settling && self.counts.health() != Health::Up && self.probed.is_none_or(|probed| probed.elapsed() > PROBE);
+        let (probe, look) = match probes {
+            true => {
+                self.probed = Some(Instant::now());
+                (Some(self.delivery.probe()), PROBE_PATIENCE)
+            }
+            false => (None, LOOK),
+        };
+        let probe = async {
+            match probe {
+                Some(probe) => probe.await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             biased;
             _ = self.stop.wait_for(|stop| *stop) => Err(Ended::Stopped),
             () = more => Ok(()),
-            () = tokio::time::sleep(LOOK) => Ok(()),
+            probed = probe => Ok(probed?),
+            () = tokio::time::sleep(look) => Ok(()),
         }
     }
 
@@ -375,7 +424,10 @@ impl Worker {
             Health::Unknown => self.progress.last_error.clone(),
         };
         let begin = Instant::now();
-        let written = progress::read(&self.folder, &self.destination.name)?.unwrap_or_default();
+        let written = progress::read(&self.folder, &self.destination.name)
+            .ok()
+            .flatten()
+            .unwrap_or_default();
         now_at.updated = written.updated;
         if written != now_at {
             now_at.updated = now();
@@ -396,6 +448,7 @@ impl Worker {
                 );
             }
             Order::Rewind(since) => {
+                self.known_letters.clear();
                 let store = Arc::clone(&self.store);
                 let position = blocking(move || store.position_at(since)).await??;
                 self.move_to(position.min(self.progress.position()));
@@ -419,26 +472,39 @@ impl Worker {
 
     /// Sends the dead letters again; those that are refused again stay.
     async fn retry(&mut self) -> Result<(), Ended> {
-        let mut left: Vec<DeadLetter> = Vec::new();
-        for mut letter in dead_letters::read(&self.folder, &self.destination.name)? {
+        const GONE: &str = " (the log no longer has it)";
+        self.known_letters.clear();
+        let mut retry = Retry::begin(&self.folder, &self.destination.name)?;
+        while let Some(mut letter) = retry.next()? {
             let (prepare, store) = (Arc::clone(&self.prepare), Arc::clone(&self.store));
             let asked = letter.clone();
-            let made = blocking(move || prepare.of_letter(&asked, &*store)).await??;
-            left.extend(made.dead);
-            let payloads = made.payloads;
-            if payloads.is_empty() {
-                letter.reason = format!(
-                    "{} (the log no longer has it)",
-                    letter.reason.trim_end_matches(" (the log no longer has it)")
-                );
-                left.push(letter);
+            let made = match blocking(move || prepare.of_letter(&asked, &*store)).await {
+                Ok(Ok(made)) => made,
+                Ok(Err(error)) => {
+                    retry.end(Some(letter))?;
+                    return Err(error.into());
+                }
+                Err(ended) => {
+                    retry.end(Some(letter))?;
+                    return Err(ended);
+                }
+            };
+            let mut left = made.dead;
+            if made.payloads.is_empty() && left.is_empty() {
+                letter.reason = format!("{}{GONE}", letter.reason.trim_end_matches(GONE));
+                left.push(letter.clone());
             }
-            for payload in payloads {
-                self.delivery.deliver(payload, false, &mut left).await?;
+            for payload in made.payloads {
+                if let Err(interrupted) = self.delivery.deliver(payload, false, &mut left).await {
+                    retry.end(Some(letter))?;
+                    return Err(interrupted.into());
+                }
+            }
+            if !left.is_empty() {
+                dead_letters::append(&self.folder, &self.destination.name, &left)?;
             }
         }
-        dead_letters::write(&self.folder, &self.destination.name, &left)?;
-        Ok(())
+        Ok(retry.end(None)?)
     }
 }
 

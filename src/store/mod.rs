@@ -67,5 +67,5 @@ pub use lost_records::lost_in;
 pub use maintain::Maintained;
 pub use options::{OpenOptions, Retention};
 pub use ready::Usage;
-pub use subscribe::backlog_bytes;
+pub use subscribe::{backlog_bytes, removed_segments};
 pub use traits::{Administer, Append, Done, May, Read, Receipt, Store, Stored, Subscribe};

@@ -99,6 +99,10 @@ impl Subscribe for Local {
     fn bytes_behind(&self, position: Position) -> u64 {
         backlog_bytes(self.directory(), position)
     }
+
+    fn removed_behind(&self, position: Position) -> u64 {
+        removed_segments(self.directory(), position)
+    }
 }
 
 impl Local {
@@ -189,6 +193,16 @@ pub fn backlog_bytes(store: &Path, position: Position) -> u64 {
         }
     });
     sizes.sum()
+}
+
+/// How many segments retention removed behind a position.
+#[must_use]
+pub fn removed_segments(store: &Path, position: Position) -> u64 {
+    let first = log::segments(store).unwrap_or_default().into_iter().next();
+    match position.segment {
+        0 => 0,
+        segment => first.map_or(0, |first| first.saturating_sub(segment)),
+    }
 }
 
 /// The OTLP message of a chunk that shares envelopes; those that were read before are not read again.

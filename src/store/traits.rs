@@ -208,6 +208,12 @@ pub trait Subscribe: Send + Sync + Debug {
 
     /// About how many bytes stand behind a position.
     fn bytes_behind(&self, position: Position) -> u64;
+
+    /// How many segments retention removed behind a position.
+    fn removed_behind(&self, position: Position) -> u64 {
+        let _ = position;
+        0
+    }
 }
 
 /// For operators.

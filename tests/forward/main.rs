@@ -9,6 +9,7 @@ mod memory;
 mod metrics;
 mod patience;
 mod records;
+mod said;
 #[path = "../support/serving.rs"]
 mod serving;
 mod sink;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::finding::Findings;
 use crate::forward::export::{Class, Exporter, Failure};
-use crate::forward::{Destination, Logs, Via};
+use crate::forward::{self, Destination, Logs, Via, progress, removed_segments};
 use crate::span::Signal;
 
 /// How long a destination has to answer.
@@ -63,6 +63,32 @@ async fn examine(destination: &Destination, found: &mut Findings) {
         );
     }
     found.ok(format!("{name} ({}) responds and accepts what is sent", destination.uri));
+}
+
+/// What retention removed before the destinations of a store had it.
+pub(super) fn removed(directory: &std::path::Path, found: &mut Findings) {
+    let folder = forward::folder(directory);
+    for name in progress::names(&folder) {
+        let Ok(Some(progress)) = progress::read(&folder, &name) else {
+            found.warning(
+                format!("the position of {name} in {} is damaged", folder.display()),
+                "the next start sends everything that is stored to it again",
+                "nothing; or, before the next start: spanbridge forward skip",
+            );
+            continue;
+        };
+        let waiting = removed_segments(directory, progress.position());
+        if progress.removed_segments + waiting > 0 {
+            found.warning(
+                format!(
+                    "retention removed {} segments before {name} had them",
+                    progress.removed_segments + waiting
+                ),
+                "their spans are not sent to it",
+                "raise the limits of retention, or make the destination faster; see: spanbridge forward status",
+            );
+        }
+    }
 }
 
 fn refused(destination: &Destination, failure: &Failure, found: &mut Findings) {

@@ -165,6 +165,7 @@ impl Doctor {
         if self.wants(Check::Forward) && !config.forward.is_empty() {
             let mut found = Findings::of("forward");
             destinations::check(&config.forward, &mut found);
+            stores(directory).iter().for_each(|store| destinations::removed(store, &mut found));
             all.append(&mut found.list);
         }
     }

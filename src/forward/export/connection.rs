@@ -17,12 +17,13 @@ use hyper_util::rt::TokioExecutor;
 use tokio_rustls::rustls::ClientConfig;
 
 use super::outcome::{Class, Failure};
+use super::said::Secrets;
 use super::scheme::{self, HAS_NO_TLS};
 use super::tls;
 use crate::forward::destination::Destination;
 use crate::forward::error::ConfigError;
 use crate::forward::settings::{Compression, Protocol};
-use crate::forward::via::{self, Via};
+use crate::forward::via::Via;
 
 /// More of an answer is not read: the protocol keeps answers below this.
 const ANSWER_BYTES: usize = 4 << 20;
@@ -89,10 +90,13 @@ impl Connection {
         for (name, value) in headers {
             own.insert(name, value.clone());
         }
-        if let Some(value) = self.via.value() {
-            own.insert(HeaderName::from_static(via::HEADER), value);
-        }
+        own.extend(self.via.headers());
         Ok(request)
+    }
+
+    /// What must not be repeated of what a destination says.
+    pub(super) fn secrets(&self) -> Secrets {
+        Secrets::of(&self.destination.headers)
     }
 
     pub(super) async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failure> {

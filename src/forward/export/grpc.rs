@@ -11,6 +11,7 @@ use prost::Message as _;
 use super::connection::{Connection, body};
 use super::http;
 use super::outcome::{Accepted, Class, Failure};
+use super::said::Secrets;
 use super::status::{accepted, retry_delay};
 use crate::otlp::answers::Status;
 use crate::span::Signal;
@@ -69,7 +70,7 @@ pub(super) async fn export(connection: &Connection, signal: Signal, message: Byt
     let http_status = response.status();
     let head = response.headers().clone();
     if http_status != StatusCode::OK {
-        return Err(http::failure(signal, http_status, &head, &[]));
+        return Err(http::failure(signal, http_status, &head, &[], &connection.secrets()));
     }
     let (bytes, trailers) = body(response).await?;
     let status = trailers
@@ -78,8 +79,8 @@ pub(super) async fn export(connection: &Connection, signal: Signal, message: Byt
         .unwrap_or(&head);
     let code = status.get("grpc-status").and_then(|code| code.to_str().ok()?.parse().ok());
     match code {
-        Some(0) => Ok(answer(&bytes)),
-        Some(code) => Err(failure(signal, code, status)),
+        Some(0) => Ok(answer(&bytes, &connection.secrets())),
+        Some(code) => Err(failure(signal, code, status, &connection.secrets())),
         None => Err(Failure::new(
             Class::Transport,
             "the answer has no grpc-status; is this an OTLP/gRPC port?",
@@ -87,16 +88,16 @@ pub(super) async fn export(connection: &Connection, signal: Signal, message: Byt
     }
 }
 
-fn answer(frames: &[u8]) -> Accepted {
+fn answer(frames: &[u8], secrets: &Secrets) -> Accepted {
     match frames.split_first() {
         // We accept no compression.
-        Some((0, rest)) => accepted(rest.get(FRAME - 1..).unwrap_or_default()),
+        Some((0, rest)) => accepted(rest.get(FRAME - 1..).unwrap_or_default(), secrets),
         _ => Accepted::default(),
     }
 }
 
 /// What to do after an answer with a code other than OK.
-pub(super) fn failure(signal: Signal, code: usize, headers: &HeaderMap) -> Failure {
+pub(super) fn failure(signal: Signal, code: usize, headers: &HeaderMap, secrets: &Secrets) -> Failure {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let status = text("grpc-status-details-bin")
         .and_then(|value| BASE64.decode(value).ok())
@@ -113,7 +114,7 @@ pub(super) fn failure(signal: Signal, code: usize, headers: &HeaderMap) -> Failu
     };
     let name = CODES.get(code).copied().unwrap_or("an unknown code");
     let said = text("grpc-message").map(unescaped).unwrap_or_default();
-    let mut failure = Failure::new(class, format!("{name}: {said}"));
+    let mut failure = Failure::new(class, format!("{name}: {}", secrets.said(&said)));
     failure.retry_after = retry_after;
     failure
 }

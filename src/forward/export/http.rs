@@ -10,6 +10,7 @@ use prost::Message as _;
 
 use super::connection::{Connection, body, encoding_header};
 use super::outcome::{Accepted, Class, Failure};
+use super::said::Secrets;
 use super::status::{accepted, accepted_json, retry_delay};
 use crate::forward::cost;
 use crate::forward::memory::{MEMORY, share};
@@ -31,16 +32,18 @@ pub(super) async fn export(connection: &Connection, signal: Signal, message: Byt
     let status = response.status();
     let head = response.headers().clone();
     let (bytes, _) = body(response).await?;
+    let secrets = connection.secrets();
     if !status.is_success() {
-        return Err(failure(signal, status, &head, &bytes));
+        return Err(failure(signal, status, &head, &bytes, &secrets));
     }
     match content_type_of(&head) {
-        "application/json" => Ok(accepted_json(&bytes)),
+        "application/json" => accepted_json(&bytes, &secrets),
+        _ if bytes.first() == Some(&b'{') => accepted_json(&bytes, &secrets),
         "text/html" => Err(Failure::new(
             Class::Refused,
             format!("{status} with an HTML page: this is not an OTLP endpoint; check the URL"),
         )),
-        _ => Ok(accepted(&bytes)),
+        _ => Ok(accepted(&bytes, &secrets)),
     }
 }
 
@@ -75,13 +78,13 @@ fn content_type_of(headers: &HeaderMap) -> &str {
 }
 
 /// What to do after an answer that is not a success.
-pub(super) fn failure(signal: Signal, status: StatusCode, headers: &HeaderMap, body: &[u8]) -> Failure {
+pub(super) fn failure(signal: Signal, status: StatusCode, headers: &HeaderMap, body: &[u8], secrets: &Secrets) -> Failure {
     let rpc = (content_type_of(headers) == "application/x-protobuf")
         .then(|| Status::decode(body).ok())
         .flatten();
     let said = match &rpc {
         Some(rpc) => rpc.message.clone(),
-        None => String::from_utf8_lossy(body.get(..300).unwrap_or(body)).into_owned(),
+        None => String::from_utf8_lossy(body).into_owned(),
     };
     let class = match status.as_u16() {
         408 | 429 | 502 | 503 | 504 => Class::Overloaded,
@@ -95,8 +98,10 @@ pub(super) fn failure(signal: Signal, status: StatusCode, headers: &HeaderMap, b
         _ => Class::Refused,
     };
     let location = headers.get(LOCATION).and_then(|value| value.to_str().ok());
-    let to = location.map(|location| format!(" to {location}")).unwrap_or_default();
-    let mut failure = Failure::new(class, format!("{status}{to}: {said}"));
+    let to = location
+        .map(|location| format!(" to {}", secrets.said(location)))
+        .unwrap_or_default();
+    let mut failure = Failure::new(class, format!("{status}{to}: {}", secrets.said(&said)));
     failure.retry_after = retry_after(headers).or_else(|| retry_delay(rpc.as_ref()?));
     failure
 }

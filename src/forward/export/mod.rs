@@ -4,6 +4,7 @@ mod connection;
 mod grpc;
 mod http;
 mod outcome;
+mod said;
 mod scheme;
 mod status;
 mod tls;
@@ -75,6 +76,7 @@ mod tests {
     use ::http::{HeaderMap, StatusCode};
 
     use super::Class::{self, Exhausted, Overloaded, Refused, Request, Server, Unsupported};
+    use super::said::Secrets;
     use super::{grpc, http};
     use crate::span::Signal;
 
@@ -102,7 +104,11 @@ mod tests {
             (99, Server),
         ];
         for (code, class) in by_code {
-            assert_eq!(grpc::failure(Signal::Traces, code, &HeaderMap::new()).class, class, "gRPC {code}");
+            assert_eq!(
+                grpc::failure(Signal::Traces, code, &HeaderMap::new(), &Secrets::default()).class,
+                class,
+                "gRPC {code}"
+            );
         }
         let by_status = [
             (301, Refused),
@@ -125,15 +131,15 @@ mod tests {
         for (status, class) in by_status {
             let status = StatusCode::from_u16(status).expect("a status");
             assert_eq!(
-                http::failure(Signal::Traces, status, &HeaderMap::new(), &[]).class,
+                http::failure(Signal::Traces, status, &HeaderMap::new(), &[], &Secrets::default()).class,
                 class,
                 "HTTP {status}"
             );
         }
         for signal in [Signal::Logs, Signal::Metrics] {
-            assert_eq!(grpc::failure(signal, 12, &HeaderMap::new()).class, Unsupported);
+            assert_eq!(grpc::failure(signal, 12, &HeaderMap::new(), &Secrets::default()).class, Unsupported);
             assert_eq!(
-                http::failure(signal, StatusCode::NOT_FOUND, &HeaderMap::new(), &[]).class,
+                http::failure(signal, StatusCode::NOT_FOUND, &HeaderMap::new(), &[], &Secrets::default()).class,
                 Unsupported
             );
         }

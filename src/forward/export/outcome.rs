@@ -54,16 +54,9 @@ impl fmt::Display for Failure {
 
 impl Failure {
     pub(super) fn new(class: Class, reason: impl Into<String>) -> Self {
-        let reason: String = reason.into();
-        // One line, without what a terminal would obey.
-        let line: String = reason
-            .chars()
-            .map(|letter| if letter.is_control() { ' ' } else { letter })
-            .take(500)
-            .collect();
         Self {
             class,
-            reason: line.trim().to_owned(),
+            reason: reason.into(),
             retry_after: None,
         }
     }

@@ -3,19 +3,21 @@
 use std::time::Duration;
 
 use prost::Message as _;
+use serde_json::Value;
 
-use super::outcome::Accepted;
+use super::outcome::{Accepted, Class, Failure};
+use super::said::Secrets;
 use crate::otlp::answers::{ExportResponse, RetryInfo, Status};
 
 /// What an answer in protobuf says.
-pub(super) fn accepted(body: &[u8]) -> Accepted {
+pub(super) fn accepted(body: &[u8], secrets: &Secrets) -> Accepted {
     let partial = match ExportResponse::decode(body) {
         Ok(response) => response.partial_success.unwrap_or_default(),
         Err(error) => return unreadable(&error),
     };
     Accepted {
         rejected: u64::try_from(partial.rejected).unwrap_or_default(),
-        message: partial.error_message,
+        message: secrets.said(&partial.error_message),
         unreadable: None,
     }
 }
@@ -28,13 +30,26 @@ fn unreadable(error: &dyn std::error::Error) -> Accepted {
 }
 
 /// What an answer in JSON says.
-pub(super) fn accepted_json(body: &[u8]) -> Accepted {
-    let value = match serde_json::from_slice::<serde_json::Value>(body) {
+///
+/// # Errors
+///
+/// It says that the request was not accepted, whatever its status.
+pub(super) fn accepted_json(body: &[u8], secrets: &Secrets) -> Result<Accepted, Failure> {
+    let value = match serde_json::from_slice::<Value>(body) {
         Ok(value) => value,
         // Some servers answer with no body.
-        Err(_) if body.is_empty() => return Accepted::default(),
-        Err(error) => return unreadable(&error),
+        Err(_) if body.is_empty() => return Ok(Accepted::default()),
+        Err(error) => return Ok(unreadable(&error)),
     };
+    let says_nothing = |error: &Value| matches!(error, Value::Null | Value::Bool(false)) || error.as_array().is_some_and(Vec::is_empty);
+    let error = ["error", "errors"]
+        .iter()
+        .find_map(|key| value.get(key))
+        .filter(|error| !says_nothing(error));
+    if let Some(error) = error {
+        let said = error.as_str().map_or_else(|| error.to_string(), str::to_owned);
+        return Err(Failure::new(Class::Server, format!("200 with an error: {}", secrets.said(&said))));
+    }
     let partial = value.get("partialSuccess");
     let rejected = partial.and_then(|partial| {
         let keys = ["rejectedSpans", "rejectedLogRecords", "rejectedDataPoints"];
@@ -42,11 +57,11 @@ pub(super) fn accepted_json(body: &[u8]) -> Accepted {
         value.as_u64().or_else(|| value.as_str()?.parse().ok())
     });
     let message = partial.and_then(|partial| partial.get("errorMessage")?.as_str());
-    Accepted {
+    Ok(Accepted {
         rejected: rejected.unwrap_or_default(),
-        message: message.unwrap_or_default().to_owned(),
+        message: secrets.said(message.unwrap_or_default()),
         unreadable: None,
-    }
+    })
 }
 
 /// How long the server asks to wait.
@@ -66,12 +81,29 @@ mod tests {
 
     #[test]
     fn an_answer_that_cannot_be_read_is_accepted_and_told() {
-        for readable in [accepted(b""), accepted(&[0x0a, 0]), accepted_json(b""), accepted_json(b"{}")] {
+        let none = Secrets::default();
+        let json = |text: &[u8]| accepted_json(text, &none).expect("accepted");
+        for readable in [
+            accepted(b"", &none),
+            accepted(&[0x0a, 0], &none),
+            json(b""),
+            json(b"{}"),
+            json(br#"{"error":null}"#),
+        ] {
             assert_eq!(readable, Accepted::default());
         }
-        for unreadable in [accepted(b"stored"), accepted_json(b"<html>")] {
+        for unreadable in [accepted(b"stored", &none), json(b"<html>")] {
             assert!(unreadable.unreadable.is_some(), "{unreadable:?}");
             assert_eq!(unreadable.rejected, 0);
+        }
+    }
+
+    #[test]
+    fn an_error_with_a_status_of_success_is_a_failure() {
+        let none = Secrets::default();
+        for text in [r#"{"error":"no such project"}"#, r#"{"error":{"code":3}}"#, r#"{"errors":["no"]}"#] {
+            let failure = accepted_json(text.as_bytes(), &none).expect_err("not accepted");
+            assert_eq!(failure.class, Class::Server, "{text}");
         }
     }
 }
