@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use crate::hash::{Distinct, HashMap};
 use crate::operation::{
     Agent, ContentType, Cost, Failure, Interrupt, Memory, Message, Model, Operation, Part, Prompt, ResourceImpact, Search, StateChange,
-    Task, TokenCount, ToolUse, Training,
+    Task, TokenCount, ToolCall, ToolUse, Training,
 };
 
 fn or<T>(slot: &mut Option<T>, other: Option<T>) {
@@ -233,10 +234,9 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
     or(&mut kept.user_id, user_id);
     or(&mut kept.workflow, workflow);
     or(&mut kept.graph_node, graph_node);
-    for tag in tags {
-        if !kept.tags.contains(&tag) {
-            kept.tags.push(tag);
-        }
+    if !tags.is_empty() {
+        let all: Distinct<String> = std::mem::take(&mut kept.tags).into_iter().chain(tags).collect();
+        kept.tags = all.into_list().collect();
     }
     or_members(&mut kept.metadata, metadata);
     if let Some(kept) = &mut kept.failure
@@ -270,9 +270,14 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
     if changed {
         first.tool_calls.clone_from(&other.tool_calls);
     }
+    let mut twins: HashMap<&str, &ToolCall> = HashMap::default();
+    for twin in &other.tool_calls {
+        if let Some(id) = twin.id.as_deref() {
+            twins.entry(id).or_insert(twin);
+        }
+    }
     for call in &mut first.tool_calls {
-        let twin = other.tool_calls.iter().find(|twin| twin.id.is_some() && twin.id == call.id);
-        if let Some(twin) = twin {
+        if let Some(twin) = call.id.as_deref().and_then(|id| twins.get(id)) {
             changed |= or_copy(&mut call.arguments, twin.arguments.as_ref());
             changed |= or_copy(&mut call.arguments_text, twin.arguments_text.as_ref());
         }

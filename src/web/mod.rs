@@ -47,7 +47,8 @@ mod url;
 mod write;
 
 pub use delivery::{GivenUp, SlowClient};
-pub use import::Imported;
+pub use blocks::cost_of_blocks;
+pub use import::{Imported, cost_of_documents};
 pub use readers::{ReadLimits, Readers};
 pub use request::Named;
 pub use routes::{BLOCKS, IMPORT, IMPORT_OF_FORMAT, Route, elsewhere_route, normalized, routes};
