@@ -64,7 +64,12 @@ impl Check {
                     offset: source.valid_up_to(),
                 })?;
                 let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-                affordable(&file, text.as_bytes(), formats::memory_of_check(self.format, text.as_bytes()), self.max_memory)?;
+                affordable(
+                    &file,
+                    text.as_bytes(),
+                    formats::memory_of_check(self.format, text.as_bytes()),
+                    self.max_memory,
+                )?;
                 formats::check(self.format, text, &options).map_err(|source| Problem::Document {
                     file: file.clone(),
                     source,

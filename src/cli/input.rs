@@ -244,14 +244,7 @@ impl Batch<'_> {
     }
 
     /// `skipped`: bytes of the file before the text.
-    fn add_documents(
-        &mut self,
-        file: &str,
-        path: &Path,
-        (text, skipped): (&[u8], usize),
-        format: Option<&AnyFormat>,
-        one_by_one: bool,
-    ) {
+    fn add_documents(&mut self, file: &str, path: &Path, (text, skipped): (&[u8], usize), format: Option<&AnyFormat>, one_by_one: bool) {
         let sizes = DocumentSizes::of(text);
         let needed = if one_by_one { sizes.largest } else { sizes.all.as_document() };
         if let Err(problem) = affordable(file, text, text.len().saturating_add(needed), self.memory) {

@@ -28,7 +28,10 @@ pub(super) fn in_directory(path: &Path) -> Result<NewFile, Failure> {
 pub(super) fn named(path: &Path, force: bool, is_own: fn(&[u8]) -> bool) -> Result<File, Failure> {
     let about = fs::metadata(path).ok();
     if about.as_ref().is_some_and(|about| !about.is_file()) {
-        return OpenOptions::new().write(true).open(path).map_err(|source| write_failure(path, source));
+        return OpenOptions::new()
+            .write(true)
+            .open(path)
+            .map_err(|source| write_failure(path, source));
     }
     if about.is_some() && !force {
         let mut head = Vec::new();
@@ -54,7 +57,9 @@ fn write_failure(path: &Path, source: io::Error) -> Failure {
 fn open(path: &Path) -> io::Result<NewFile> {
     if let Ok(about) = fs::symlink_metadata(path) {
         if about.is_symlink() {
-            return Err(io::Error::other("it is a symbolic link, which is not followed; remove it, or name the file that it leads to"));
+            return Err(io::Error::other(
+                "it is a symbolic link, which is not followed; remove it, or name the file that it leads to",
+            ));
         }
         if !about.is_file() {
             return Err(io::Error::other("something is there that is not a plain file"));

@@ -96,7 +96,13 @@ impl<'de> Visitor<'de> for Names<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         let names = self.names;
-        while list.next_element_seed(Names { names: &mut *names, is_name: false })?.is_some() {}
+        while list
+            .next_element_seed(Names {
+                names: &mut *names,
+                is_name: false,
+            })?
+            .is_some()
+        {}
         Ok(())
     }
 
@@ -104,7 +110,10 @@ impl<'de> Visitor<'de> for Names<'_> {
         let names = self.names;
         while let Some(key) = map.next_key::<String>()? {
             let is_name = matches!(key.as_str(), "trajectory_path" | "continued_trajectory_ref");
-            map.next_value_seed(Names { names: &mut *names, is_name })?;
+            map.next_value_seed(Names {
+                names: &mut *names,
+                is_name,
+            })?;
         }
         Ok(())
     }

@@ -278,7 +278,11 @@ impl DocumentWriter {
                 0 => String::new(),
                 count => format!("; {} replaced", out::many(count, "file")),
             };
-            out::note(&format!("wrote {documents} ({}) to {}{replaced}", self.format.id, directory.display()));
+            out::note(&format!(
+                "wrote {documents} ({}) to {}{replaced}",
+                self.format.id,
+                directory.display()
+            ));
         }
         if let Some(set) = self.set.take() {
             set.finish()?;

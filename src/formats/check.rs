@@ -115,7 +115,8 @@ impl<'a> Checker<'a> {
             );
         }
         if repeated.more > 0 {
-            self.found.add(root, format!("{} more keys stand twice in one object", repeated.more));
+            self.found
+                .add(root, format!("{} more keys stand twice in one object", repeated.more));
         }
         if self.format.checked_together {
             self.kept.push(value);

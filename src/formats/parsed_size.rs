@@ -91,10 +91,16 @@ impl ParsedSize {
         match lists {
             1..=LISTS if is_object && members > 1 => self.operations += 1,
             1.. if is_object => self.parts += 1,
+            // A list in the list of all is a document.
+            1 => self.parts += 1,
             _ => {}
         }
         self.values = self.values.saturating_add(members);
-        let bytes = if is_object { bytes_of_object(members) } else { bytes_of_list(members) };
+        let bytes = if is_object {
+            bytes_of_object(members)
+        } else {
+            bytes_of_list(members)
+        };
         let sum = if is_object { &mut self.objects } else { &mut self.lists };
         *sum = sum.saturating_add(bytes);
         self.growth = self.growth.max(bytes / 2);
@@ -212,9 +218,7 @@ impl Iterator for Values<'_> {
             let is_between = matches!(byte, b'}' | b']' | b',' | b':' | b' ' | b'\n' | b'\r' | b'\t');
             let begins = matches!(byte, b'"' | b'{' | b'[') || !is_after_value && !is_between;
             let mut is_item = false;
-            if begins
-                && let Some(around) = depth.checked_sub(1).and_then(|place| open.get_mut(place))
-            {
+            if begins && let Some(around) = depth.checked_sub(1).and_then(|place| open.get_mut(place)) {
                 around.members = around.members.saturating_add(1);
                 is_item = !around.is_object;
             }
@@ -284,7 +288,18 @@ mod tests {
         };
         let mut texts: Vec<String> = Vec::new();
         for count in [0, 1, 3, 4, 5, 7, 8, 9, 14, 15, 16, 17, 28, 29, 100, 1_000, 10_000, 33_000] {
-            texts.extend(["0", "\"\"", "\"a [text], {with: brackets} and \\\"\"", "[]", "[0]", "{}", "{\"a\":0}"].map(|item| lists(item, count)));
+            texts.extend(
+                [
+                    "0",
+                    "\"\"",
+                    "\"a [text], {with: brackets} and \\\"\"",
+                    "[]",
+                    "[0]",
+                    "{}",
+                    "{\"a\":0}",
+                ]
+                .map(|item| lists(item, count)),
+            );
             texts.push(members(count));
             texts.push(lists(&members(count.min(40)), 100));
         }
@@ -294,7 +309,10 @@ mod tests {
             let size = ParsedSize::of(text.as_bytes());
             let mut values: Vec<Value> = Vec::new();
             let taken = allocation_counter::measure(|| {
-                values = serde_json::Deserializer::from_str(&text).into_iter().collect::<Result<_, _>>().expect("JSON");
+                values = serde_json::Deserializer::from_str(&text)
+                    .into_iter()
+                    .collect::<Result<_, _>>()
+                    .expect("JSON");
             });
             let most = usize::try_from(taken.bytes_max).expect("a count");
             assert!(most <= size.bytes() + 1_000, "{most} bytes, {size:?}: {text:.200}");

@@ -299,7 +299,9 @@ impl Rejection {
             Self::ContentEncoding { .. } => (UNIMPLEMENTED, 415, None, "content_encoding"),
             Self::Compressed { .. } => (INVALID_ARGUMENT, 400, None, "compression"),
             Self::Hollow { .. } => (INVALID_ARGUMENT, 400, None, "hollow"),
-            Self::TooLarge { .. } | Self::Costly { .. } | Self::Dense { .. } | Self::Histories { .. } => (RESOURCE_EXHAUSTED, 413, None, "too_large"),
+            Self::TooLarge { .. } | Self::Costly { .. } | Self::Dense { .. } | Self::Histories { .. } => {
+                (RESOURCE_EXHAUSTED, 413, None, "too_large")
+            }
             Self::Spread { .. } => (RESOURCE_EXHAUSTED, 413, None, "spread"),
             Self::Overloaded { .. } => (UNAVAILABLE, 503, Some(1), "overloaded"),
             Self::Store {

@@ -57,7 +57,11 @@ pub(super) fn refuse(rejection: &Rejection) -> Response<Body> {
 }
 
 async fn store_documents(project: &ProjectServices, format: Option<String>, request: Request) -> Result<Response<Body>, Response<Body>> {
-    let document = project.receiver.document(request, web::cost_of_documents).await.map_err(|rejection| refuse(&rejection))?;
+    let document = project
+        .receiver
+        .document(request, web::cost_of_documents)
+        .await
+        .map_err(|rejection| refuse(&rejection))?;
     let text = document.bytes.clone();
     let cost = tokio::task::spawn_blocking(move || formats::reading_cost(&text)).await;
     let cost = cost.map_err(|_| refuse(&Rejection::ShuttingDown))?;

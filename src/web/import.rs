@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::reply::{Problem, json_reply};
 use super::single;
-use crate::formats::{self, Disassembled, DisassembleError, DocumentSizes, Note};
+use crate::formats::{self, DisassembleError, Disassembled, DocumentSizes, Note};
 use crate::otlp::encode;
 use crate::span::{Span, TraceId};
 

@@ -46,8 +46,8 @@ mod single;
 mod url;
 mod write;
 
-pub use delivery::{GivenUp, SlowClient};
 pub use blocks::cost_of_blocks;
+pub use delivery::{GivenUp, SlowClient};
 pub use import::{Imported, cost_of_documents};
 pub use readers::{ReadLimits, Readers};
 pub use request::Named;

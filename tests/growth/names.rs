@@ -51,7 +51,13 @@ fn tools() {
 fn agents() {
     grows_evenly(|count| {
         wide(count, |number| {
-            said(AGENT, &[("gen_ai.agent.name", format!("agent {number}")), ("gen_ai.output.messages", answer("words"))])
+            said(
+                AGENT,
+                &[
+                    ("gen_ai.agent.name", format!("agent {number}")),
+                    ("gen_ai.output.messages", answer("words")),
+                ],
+            )
         })
     });
     grows_evenly(|count| calls(count, |number| vec![("gen_ai.agent.name", format!("agent {number}"))]));

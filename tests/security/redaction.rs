@@ -463,7 +463,9 @@ fn ids_of_a_wrong_length_are_looked_through() {
         let span = [field(1, &[1; 16]), field(2, &[2; 8]), field(4, parent), field(5, b"name"), link].concat();
         field(1, &field(2, &field(2, &span)))
     };
-    let hidden = rules.apply(&request(b"ann@example", b"of ann@example"), Signal::Traces).expect("a request");
+    let hidden = rules
+        .apply(&request(b"ann@example", b"of ann@example"), Signal::Traces)
+        .expect("a request");
     assert_eq!(hidden, Some(request(b"[redacted]", b"of [redacted]")));
     for fine in [request(&[7; 8], &[8; 8]), request(b"", b"an id of others")] {
         assert_eq!(rules.apply(&fine, Signal::Traces).expect("a request"), None);

@@ -18,7 +18,7 @@ fn peak(work: impl FnOnce()) -> usize {
 }
 
 fn rounds() -> usize {
-    if full() { 2_000 } else { 60 }
+    if full() { 2_000 } else { 40 }
 }
 
 /// What is asked for before a document is read is what reading it takes, so that nothing is read that takes more than it may.
@@ -37,8 +37,8 @@ fn reading_documents_takes_no_more_than_is_asked_for() {
         let taken = peak(|| drop(formats::check(format, text, &Options::default())));
         // The rules that are broken are told, up to a number.
         let told = 4 * MB + 4 * text.len();
-        let checked =
-            (taken + text.len() > asked + told).then(|| format!("checking takes {taken} bytes, {asked} asked for, of {}: {}", text.len(), made.of));
+        let checked = (taken + text.len() > asked + told)
+            .then(|| format!("checking takes {taken} bytes, {asked} asked for, of {}: {}", text.len(), made.of));
         read.into_iter().chain(checked).collect::<Vec<_>>()
     });
     let faults: Vec<String> = faults.into_iter().flatten().collect();

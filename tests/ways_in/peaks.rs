@@ -27,7 +27,9 @@ fn gzip(plain: &[u8]) -> Vec<u8> {
 fn post(server: &Serving, path: &str, body: &[u8]) -> (u16, String) {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into();
     let request = agent.post(format!("{}{path}", server.api));
-    let request = request.header("content-type", "application/json").header("content-encoding", "gzip");
+    let request = request
+        .header("content-type", "application/json")
+        .header("content-encoding", "gzip");
     let mut answer = request.send(&gzip(body)).expect("an answer");
     (answer.status().as_u16(), answer.body_mut().read_to_string().expect("text"))
 }
@@ -44,7 +46,7 @@ fn list(item: &str, bytes: usize) -> String {
 fn scalars_are_counted_in_documents_and_blocks() {
     let directory = TempDir::new().expect("a directory");
     let server = Serving::start(directory.path());
-    let zeros = list("0", 20 * MB);
+    let zeros = list("0", 6 * MB);
     let document = format!(r#"{{"messages":[{zeros}]}}"#);
     let block = format!(
         r#"{{"block_type":"TOOL","sub_type":"TOOL_CALL","payload":{{"call_id":"c","tool_name":"t","arguments":{{"a":[{zeros}]}}}}}}"#
@@ -57,9 +59,17 @@ fn scalars_are_counted_in_documents_and_blocks() {
     ] {
         let (status, said) = post(&server, path, body.as_bytes());
         assert_eq!(status, 413, "{path}: {said:.300}");
-        assert!(said.contains("consist of so many values") && said.contains("send less in one request"), "{said:.500}");
+        assert!(
+            said.contains("consist of so many values") && said.contains("send less in one request"),
+            "{said:.500}"
+        );
         let most = 8 * body.len() + 64 * MB + IDLE;
-        assert!(peak(&server) <= most, "{path}: {} bytes of memory for {}", peak(&server), body.len());
+        assert!(
+            peak(&server) <= most,
+            "{path}: {} bytes of memory for {}",
+            peak(&server),
+            body.len()
+        );
     }
     // A long answer with its token ids is no such thing.
     let tokens: Vec<usize> = (0..20_000).map(|number| number * 7 % 100_000).collect();
@@ -85,11 +95,20 @@ fn documents_made_at_random_hold_the_memory_of_the_server() {
             format!("/api/v1/import/{}", made.format)
         };
         let (status, said) = post(&server, &path, made.text.as_bytes());
-        assert!([200, 201, 409, 413, 422, 400, 503].contains(&status), "{status}: {said:.300}: {}", made.of);
+        assert!(
+            [200, 201, 409, 413, 422, 400, 503].contains(&status),
+            "{status}: {said:.300}: {}",
+            made.of
+        );
         taken += usize::from(status < 300);
         let most = 8 * made.text.len() + 64 * MB + IDLE;
         let peak = peak(&server);
-        assert!(peak <= most, "{peak} bytes of memory for {} ({status}): {}", made.text.len(), made.of);
+        assert!(
+            peak <= most,
+            "{peak} bytes of memory for {} ({status}): {}",
+            made.text.len(),
+            made.of
+        );
         server.forget_peak_memory();
     }
     assert!(taken * 4 >= usize::try_from(rounds).unwrap(), "only {taken} of {rounds} were taken");
@@ -109,7 +128,9 @@ fn run(arguments: &[&str]) -> (usize, Option<i32>, String) {
     let (mut most, begin) = (0, Instant::now());
     let status = loop {
         let text = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-        let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<usize>().ok());
+        let peak = text
+            .lines()
+            .find_map(|line| line.strip_prefix("VmHWM:")?.split_whitespace().next()?.parse::<usize>().ok());
         most = most.max(peak.unwrap_or_default() << 10);
         if let Some(status) = child.try_wait().expect("asks") {
             break status;
@@ -124,24 +145,34 @@ fn run(arguments: &[&str]) -> (usize, Option<i32>, String) {
 fn commands_refuse_files_that_take_too_much() {
     let directory = TempDir::new().expect("a directory");
     let path = directory.path().join("zeros.json");
-    let text = format!(r#"{{"messages":[{}]}}"#, list("0", 30 * MB));
-    std::fs::write(&path, &text).expect("writes");
     let file = path.to_str().expect("text");
     let data = directory.path().join("data");
+    let zeros = |bytes: usize| {
+        let text = format!(r#"{{"messages":[{}]}}"#, list("0", bytes));
+        std::fs::write(&path, &text).expect("writes");
+        text.len()
+    };
+    let refused = |arguments: &[&str], bytes: usize| {
+        let (most, code, said) = run(arguments);
+        assert_eq!(code, Some(1), "{arguments:?}: {said}");
+        assert!(
+            said.contains("consist of very many values") && said.contains("--max-memory"),
+            "{said}"
+        );
+        assert!(most <= 8 * bytes + 64 * MB, "{arguments:?}: {most} bytes of memory");
+    };
+    refused(&["check", "--format", "messages", file], zeros(20 * MB));
+    let bytes = zeros(3 * MB);
     for arguments in [
         vec!["check", file],
-        vec!["check", "--format", "messages", file],
         vec!["convert", "--to", "reflex", file],
         vec!["convert", "--from", "messages", "--to", "reflex", file],
         vec!["import", "--data-dir", data.to_str().expect("text"), file],
     ] {
-        let (most, code, said) = run(&arguments);
-        assert_eq!(code, Some(1), "{arguments:?}: {said}");
-        assert!(said.contains("consist of very many values") && said.contains("--max-memory"), "{said}");
-        assert!(most <= 8 * text.len() + 64 * MB, "{arguments:?}: {most} bytes of memory");
+        refused(&[arguments.as_slice(), &["--max-memory", "100000000"]].concat(), bytes);
     }
     // With less, and told to.
-    std::fs::write(&path, format!(r#"{{"messages":[{}]}}"#, list("0", MB))).expect("writes");
+    zeros(MB);
     let (_, _, said) = run(&["check", "--max-memory", "50000000", file]);
     assert!(said.contains("the limit is 50000000"), "{said}");
     let (most, _, said) = run(&["check", file]);
@@ -157,7 +188,7 @@ fn redaction_of_a_large_request_holds_its_memory() {
     std::fs::write(&config, rules).expect("writes");
     let data = directory.path().join("data");
     let server = Serving::start_with(&data, &["--config", config.to_str().expect("text")]);
-    let megabytes = if full() { 50 } else { 10 };
+    let megabytes = if full() { 50 } else { 4 };
     for text in [
         format!("[{}]", list("1", megabytes * MB)),
         list("\\n", megabytes * MB),
@@ -168,10 +199,16 @@ fn redaction_of_a_large_request_holds_its_memory() {
             "startTimeUnixNano": "1", "endTimeUnixNano": "2", "attributes": [{"key": "k", "value": {"stringValue": text}}]}]}]}]});
         let body = body.to_string();
         let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).proxy(None).build().into();
-        let request = agent.post(format!("{}/v1/traces", server.http)).header("content-type", "application/json");
+        let request = agent
+            .post(format!("{}/v1/traces", server.http))
+            .header("content-type", "application/json");
         let mut answer = request.send(body.as_bytes()).expect("an answer");
         let status = answer.status().as_u16();
-        assert!([200, 413].contains(&status), "{}", answer.body_mut().read_to_string().expect("text"));
+        assert!(
+            [200, 413].contains(&status),
+            "{}",
+            answer.body_mut().read_to_string().expect("text")
+        );
         let (peak, most) = (peak(&server), 8 * body.len() + 64 * MB + IDLE);
         assert!(peak <= most, "{peak} bytes of memory for {} ({status}) of {text:.40}", body.len());
         server.forget_peak_memory();

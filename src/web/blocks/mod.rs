@@ -12,6 +12,6 @@ mod read;
 mod state;
 
 pub(super) use name::Name;
-pub use post::cost_of_blocks;
 pub(super) use post::Posted;
+pub use post::cost_of_blocks;
 pub(super) use read::blocks;

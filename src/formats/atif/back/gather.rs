@@ -51,7 +51,9 @@ fn inner(document: &mut Value, read: &mut Beside<'_>, gathered: &mut Gathered, d
             gathered.missing(&name, "it continues itself".to_owned());
             break;
         }
-        let Some(Value::Object(next)) = gathered.read(&name, read) else { break };
+        let Some(Value::Object(next)) = gathered.read(&name, read) else {
+            break;
+        };
         append(document, next);
         gathered.joined.push(name);
     }

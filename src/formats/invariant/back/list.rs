@@ -117,11 +117,7 @@ impl<'s> Reader<'s> {
         }
         let mut message = content::message(event, role, &metadata)?;
         if let Some(calls) = event.some("tool_calls") {
-            let derived = metadata
-                .get("synthesized_call_ids")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten();
+            let derived = metadata.get("synthesized_call_ids").and_then(Value::as_array).into_iter().flatten();
             let derived: HashSet<Option<&str>> = derived.map(Value::as_str).collect();
             for call in calls.items()? {
                 let mut call = content::call(&call, self.story)?;

@@ -154,9 +154,7 @@ impl<'s> Conversation<'s> {
         let Some(open) = self.open.take(message.tool_call_id.as_deref()) else {
             return Err(at.refuse("no call before it waits for this result"));
         };
-        if message.tool_call_id.is_none()
-            || message.tool_call_id.as_deref() != open.call.id.as_deref()
-        {
+        if message.tool_call_id.is_none() || message.tool_call_id.as_deref() != open.call.id.as_deref() {
             self.story.note(
                 &at.path,
                 NoteKind::ByPosition,
