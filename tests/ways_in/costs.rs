@@ -18,7 +18,7 @@ fn peak(work: impl FnOnce()) -> usize {
 }
 
 fn rounds() -> usize {
-    if full() { 2_000 } else { 40 }
+    if full() { 2_000 } else { 24 }
 }
 
 /// What is asked for before a document is read is what reading it takes, so that nothing is read that takes more than it may.
