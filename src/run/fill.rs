@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::hash::{Distinct, HashMap};
 use crate::operation::{
     Agent, ContentType, Cost, Failure, Interrupt, Memory, Message, Model, Operation, Part, Prompt, ResourceImpact, Search, StateChange,
-    Task, TokenCount, ToolCall, ToolUse, Training,
+    Task, TokenCount, ToolCall, ToolCallId, ToolUse, Training,
 };
 
 fn or<T>(slot: &mut Option<T>, other: Option<T>) {
@@ -270,14 +270,14 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
     if changed {
         first.tool_calls.clone_from(&other.tool_calls);
     }
-    let mut twins: HashMap<&str, &ToolCall> = HashMap::default();
+    let mut twins: HashMap<&ToolCallId, &ToolCall> = HashMap::default();
     for twin in &other.tool_calls {
-        if let Some(id) = twin.id.as_deref() {
+        if let Some(id) = &twin.id {
             twins.entry(id).or_insert(twin);
         }
     }
     for call in &mut first.tool_calls {
-        if let Some(twin) = call.id.as_deref().and_then(|id| twins.get(id)) {
+        if let Some(twin) = call.id.as_ref().and_then(|id| twins.get(id)) {
             changed |= or_copy(&mut call.arguments, twin.arguments.as_ref());
             changed |= or_copy(&mut call.arguments_text, twin.arguments_text.as_ref());
         }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::draft::Conversation;
 use super::keys::{Keys, canonical};
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Message, ToolCall};
+use crate::operation::{Message, ToolCall, ToolCallId};
 use crate::run::fill;
 use crate::run::id::{CallId, MessageId};
 
@@ -15,8 +15,8 @@ fn further_calls(own: &Message, later: &Message, known: &HashMap<String, Vec<Cal
     if own.tool_calls.is_empty() || later.tool_calls.is_empty() {
         return Vec::new();
     }
-    let told: HashSet<&str> = later.tool_calls.iter().filter_map(|call| call.id.as_deref()).collect();
-    let is_told = |call: &ToolCall| call.id.as_deref().is_some_and(|id| told.contains(id));
+    let told: HashSet<&ToolCallId> = later.tool_calls.iter().filter_map(|call| call.id.as_ref()).collect();
+    let is_told = |call: &ToolCall| call.id.as_ref().is_some_and(|id| told.contains(id));
     if !own.tool_calls.iter().all(is_told) {
         return Vec::new();
     }
