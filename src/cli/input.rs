@@ -316,7 +316,9 @@ impl Batch<'_> {
                 None => return,
                 Some(Ok(message)) => {
                     let read = stream.byte_offset();
-                    let other = is_no_request(&message).then(|| in_other_form(rest.get(..read).unwrap_or_default())).flatten();
+                    let other = is_no_request(&message)
+                        .then(|| in_other_form(rest.get(..read).unwrap_or_default()))
+                        .flatten();
                     let message = other.unwrap_or(message);
                     match is_no_request(&message).then(|| json_fault(rest)).flatten() {
                         Some(fault) => self.syntax(file, offset, rest, fault),
@@ -389,7 +391,11 @@ fn in_other_form(text: &[u8]) -> Option<Message> {
 fn list_in_other_form(text: &[u8]) -> Option<Vec<Message>> {
     let values: Vec<serde_json::Value> = serde_json::from_slice(text).ok()?;
     let read = |value: &serde_json::Value| Message::parse(as_otlp(value)?.to_string().as_bytes()).ok();
-    values.iter().map(read).collect::<Option<Vec<Message>>>().filter(|list| !list.is_empty())
+    values
+        .iter()
+        .map(read)
+        .collect::<Option<Vec<Message>>>()
+        .filter(|list| !list.is_empty())
 }
 
 fn is_no_request(message: &Message) -> bool {

@@ -128,7 +128,8 @@ fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
                     continue;
                 }
                 if let Some(messages) = from_object(map, direction) {
-                    let goes_on = (is_written_call(map) || calls::is_bare(map)) && out.last().is_some_and(|last| last.role == Role::Assistant);
+                    let goes_on =
+                        (is_written_call(map) || calls::is_bare(map)) && out.last().is_some_and(|last| last.role == Role::Assistant);
                     open_turn |= goes_on;
                     let merge = open_turn || map.contains_key("status") && direction == Direction::Input;
                     for message in messages {

@@ -218,10 +218,16 @@ impl Conversation {
 
     /// Whether a turn is what the last model call said, words without a call, but for those that this walk `gave` it.
     fn has_words_alone(&self, nodes: &Nodes, turn: MessageId, given: Option<MessageId>) -> bool {
-        let Some(draft) = self.messages.get(turn).filter(|draft| draft.is_turn && Some(draft.node) == self.last_call) else {
+        let Some(draft) = self
+            .messages
+            .get(turn)
+            .filter(|draft| draft.is_turn && Some(draft.node) == self.last_call)
+        else {
             return false;
         };
-        let recorded = nodes.get(draft.node).and_then(|node| node.operation.output_messages.as_ref()?.first());
+        let recorded = nodes
+            .get(draft.node)
+            .and_then(|node| node.operation.output_messages.as_ref()?.first());
         let is_silent_of_calls = recorded.is_some_and(|message| message.has_words() && message.tool_calls.is_empty());
         is_silent_of_calls && (draft.message.tool_calls.is_empty() || given == Some(turn))
     }
