@@ -248,6 +248,11 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         }
         Codec::NameOfTool => Some(name_of_tool(&text_of(raw)?).into()),
         Codec::ClassOfMethod => text_of(raw)?.rsplit('.').nth(1).map(Value::from),
+        Codec::MarkedJson => {
+            let text = text_of(raw)?;
+            let value = parse_deep(text.strip_prefix("@ag.type=json:").unwrap_or(&text).into());
+            Some(value)
+        }
         Codec::WordsThenCalls => words_then_calls(&text_of(raw)?),
         Codec::KnownText => text_of(raw).filter(|text| !is_unknown(text)).map(Value::from),
         Codec::ModelOfId => Some(model_of_id(&text_of(raw)?).into()),

@@ -46,6 +46,9 @@ def opened(value):
             return value
     if isinstance(value, dict) and set(value) == {"result"}:
         return opened(value["result"]) if isinstance(value["result"], str) else value["result"]
+    if isinstance(value, dict) and isinstance(value.get("content"), list) and all(item.get("type") == "text" for item in value["content"]):
+        # An MCP tool's result, which documents have as text.
+        return opened("\n".join(item["text"] for item in value["content"]))
     return None if value in ({}, "", []) else value
 
 
