@@ -13,6 +13,8 @@ mod agent365;
 #[rustfmt::skip]
 mod agent_framework_rs;
 #[rustfmt::skip]
+mod agenta;
+#[rustfmt::skip]
 mod agento11y;
 #[rustfmt::skip]
 mod agentops;
@@ -145,6 +147,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     adk_rust::RULES,
     agent365::RULES,
     agent_framework_rs::RULES,
+    agenta::RULES,
     agento11y::RULES,
     agentops::RULES,
     anthropic::RULES,
