@@ -6,11 +6,13 @@
 
 mod error;
 mod fields;
+mod mend;
 mod number;
 mod read;
 mod write;
 
 pub use error::JsonError;
+pub use mend::{Mended, mend};
 pub use read::{Items, Kept, Message, MessageOf, OfResource};
 pub use write::{log_records, spans, write_trace};
 
