@@ -217,6 +217,8 @@ fn make_room(config: &mut Config) {
     let room = usize::try_from(have.saturating_sub(reserve) / PORTS).unwrap_or(usize::MAX).max(1);
     if room < connections {
         config.connections.at_once = room;
+    }
+    if have < connections as u64 {
         tracing::warn!(
             "the system allows {have} open files, so {room} connections a port instead of {connections} (ulimit -n, LimitNOFILE=)"
         );

@@ -153,8 +153,21 @@ fn a_body_that_does_not_come_is_not_waited_for() {
 #[test]
 fn connections_are_bounded_and_a_further_one_is_closed_at_once() {
     let bridge = Serving::start("max_connections = 3\nidle_timeout_seconds = 600\n");
-    let held: Vec<TcpStream> = (0..3).map(|_| connect(bridge.http)).collect();
+    // Those that do nothing make room.
+    let idle: Vec<TcpStream> = (0..3).map(|_| connect(bridge.http)).collect();
     std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(first_line(bridge.http, &head(0)), "HTTP/1.1 404 Not Found");
+    drop(idle);
+    // Those at work do not: their bodies are on the way.
+    let begun = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{";
+    let held: Vec<TcpStream> = (0..3)
+        .map(|_| {
+            let mut stream = connect(bridge.http);
+            stream.write_all(begun.as_bytes()).expect("sent");
+            std::thread::sleep(Duration::from_millis(100));
+            stream
+        })
+        .collect();
     assert_eq!(to_the_end(connect(bridge.http)), "");
     bridge.wait_for("reason=\"limit\"");
     // Another port has its own.
