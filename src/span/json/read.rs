@@ -307,6 +307,7 @@ fn sort_in<T>(decoded: &mut Decoded<T>, path: ItemPath, item: Result<T, RefusedR
     }
 }
 
+// Before 1.0, the scopes were instrumentation libraries.
 message!(ResourceSpans<I: Items> {
     resource: ResourceText,
     #[serde(alias = "instrumentationLibrarySpans")] scope_spans: Vec<ScopeSpans<I>>,
