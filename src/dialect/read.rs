@@ -1,6 +1,7 @@
 //! One span (and the log records that name it) into an operation.
 
 mod event_matches;
+mod request_results;
 mod unread;
 
 use super::child_result::ChildResult;
@@ -31,6 +32,8 @@ pub struct Read {
     pub child_results: Vec<ChildResult>,
     /// Whether the client sums tokens up over the calls of an agent (Spring AI 1.1).
     pub sums_usage: bool,
+    /// What all spans have in common that tell of this operation, each of one event of it (BeeAI).
+    pub told_with: Option<String>,
 }
 
 /// A rule for events or log records, with what it found in one, or in several that belong together.
@@ -95,6 +98,7 @@ pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
         (_, AnyValue::String(text)) => Some(text.clone()),
         _ => None,
     });
+    request_results::complete(&mut read.operation);
     read
 }
 
@@ -105,6 +109,7 @@ pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) ->
         (_, AnyValue::String(text)) => Some(std::mem::take(text)),
         _ => None,
     });
+    request_results::complete(&mut read.operation);
     read
 }
 
@@ -284,7 +289,13 @@ impl<'a> Reader<'a> {
         if !by_shape.is_empty() {
             findings.push(self.read_by_shape(by_shape));
         }
-        let (mut operation, child_results, sums_usage) = builder.finish();
+        let Read {
+            mut operation,
+            child_results,
+            sums_usage,
+            told_with,
+            ..
+        } = builder.finish();
         for (key, value) in self.plan.places.iter().filter_map(|place| self.attribute(*place)) {
             if let AnyValue::String(text) = value
                 && cut::may_be_cut(text)
@@ -316,6 +327,7 @@ impl<'a> Reader<'a> {
             findings,
             child_results,
             sums_usage,
+            told_with,
         };
         (read, whole)
     }

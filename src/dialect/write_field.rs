@@ -28,6 +28,7 @@ pub(super) struct OperationBuilder<'a> {
     evaluation: Evaluation,
     usage_excludes_cache: bool,
     sums_usage: bool,
+    told_with: Option<String>,
     child_results: Vec<ChildResult>,
 }
 
@@ -48,6 +49,7 @@ impl<'a> OperationBuilder<'a> {
             evaluation: Evaluation::default(),
             usage_excludes_cache: false,
             sums_usage: false,
+            told_with: None,
             child_results: Vec::new(),
         }
     }

@@ -13,7 +13,7 @@ use super::results::{answer_text, result_of, result_text};
 use super::steps::DraftSteps;
 use super::tool_calls::UnaskedTools;
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Kind, ToolCallId};
+use crate::operation::{Failure, Kind, ToolCallId};
 use crate::span::{SpanId, UnixNanos};
 
 /// The conversation of each scope.
@@ -94,7 +94,7 @@ fn of_conversation(id: ConversationId, conversation: Conversation, steps: &Draft
     let known = results_of_tools(&stray_results, steps);
     for seen in &stray_results {
         let answer = &seen.message;
-        if answer.tool_call_id.is_none() && known.contains(&answer_text(answer)) {
+        if answer.tool_call_id.is_none() && (known.contains(&answer_text(answer)) || known.contains(&*as_json(&answer_text(answer)))) {
             continue;
         }
         let recorded = answer.tool_call_id.clone().map(ToolCallId::Recorded);
@@ -115,6 +115,14 @@ fn results_of_tools<'a>(stray: &[SeenResult], steps: &'a DraftSteps) -> HashSet<
     let results = steps.list.iter().filter_map(|step| step.operation.tool.as_ref()?.result.as_ref());
     known.extend(results.map(result_text).filter(|text| !text.is_empty()));
     known
+}
+
+/// A text that is JSON, as this program writes it: clients escape and indent as they like.
+fn as_json(text: &str) -> Cow<'_, str> {
+    match text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str::<serde_json::Value>(text)) {
+        Some(Ok(value)) => value.to_string().into(),
+        _ => text.into(),
+    }
 }
 
 /// A result that only a model's input holds.
@@ -166,11 +174,22 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
     let Some(seen) = &draft.result else { return out };
     match out.last_mut().map(|entry| &mut entry.kind) {
         // A handoff's span has no result: what the next agent reads is one.
-        Some(EntryKind::Result(last)) if last.result.is_null() && last.failure.is_none() => last.result = seen.message.result_value(),
+        // Of a tool that failed, what the model was told, where that is more than its error.
+        Some(EntryKind::Result(last)) if last.result.is_null() && !repeats(last.failure.as_ref(), seen) => {
+            last.result = seen.message.result_value();
+        }
         Some(_) => {}
         None => out.push(seen_result(call_id, seen, steps)),
     }
     out
+}
+
+/// Whether a result says no more than why the tool failed.
+fn repeats(failure: Option<&Failure>, seen: &SeenResult) -> bool {
+    let text = answer_text(&seen.message);
+    let told = text.trim();
+    let told = told.strip_prefix("Error: ").unwrap_or(told);
+    failure.and_then(|failure| failure.message.as_deref()).is_some_and(|message| message.trim() == told)
 }
 
 fn result_entry(call_id: &ToolCallId, (id, step): (StepId, &Step), attempt: usize) -> Option<Entry> {

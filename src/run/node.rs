@@ -27,6 +27,8 @@ pub(super) struct Node {
     pub(super) is_partial: bool,
     /// Whether the client sums tokens up over the calls of an agent.
     pub(super) sums_usage: bool,
+    /// What all spans have in common that tell of the operation, each of one event of it.
+    pub(super) told_with: Option<String>,
 }
 
 impl Node {

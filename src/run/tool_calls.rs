@@ -146,7 +146,7 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     let Some(node) = nodes.get_mut(id) else { return };
     let failed = node.operation.failure.is_some();
     let Some(tool) = node.operation.tool.as_mut() else { return };
-    if tool.call_id.is_none() {
+    if tool.call_id.is_none() || tool.call_id == call.shared_id {
         tool.call_id = call.call.id.as_deref().map(str::to_owned);
     }
     if tool.name.is_none() {
@@ -161,7 +161,13 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     if call.tools.last() != Some(&id) {
         return;
     }
-    if !failed && tool.result.is_none() && !answer.is_without_result() {
+    // A failure may say no more than its type: what the model was told is the result.
+    let says_other = || {
+        let told = answer_text(answer);
+        let message = node.operation.failure.as_ref().and_then(|failure| failure.message.as_deref()).unwrap_or_default();
+        !message.is_empty() && !message.eq_ignore_ascii_case("error") && !told.trim().is_empty() && !told.contains(message) && !message.contains(told.trim())
+    };
+    if tool.result.is_none() && !answer.is_without_result() && (!failed || says_other()) {
         tool.result = Some(answer.result_value());
     }
     if answer.is_error && !failed {

@@ -159,7 +159,7 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
         // The span's status and exception event say it.
         Field::FailureMessage | Field::FailureStacktrace | Field::FailureFlag => None,
         // How a client counts and where it puts results; the run has moved both to their places.
-        Field::UsageRunningSum | Field::ToolResultOfChild | Field::Beside => None,
+        Field::ToldWith | Field::UsageRunningSum | Field::ToolResultOfChild | Field::Beside => None,
     }
 }
 

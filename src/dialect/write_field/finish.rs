@@ -3,22 +3,23 @@
 use serde_json::{Map, Value};
 
 use super::OperationBuilder;
-use crate::dialect::child_result::ChildResult;
 use crate::dialect::interrupt::interrupt_prompt;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
+use crate::dialect::read::Read;
 use crate::hash::HashMap;
 use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 
 impl OperationBuilder<'_> {
     /// The operation, with what several fields say together.
-    pub(in crate::dialect) fn finish(mut self) -> (Box<Operation>, Vec<ChildResult>, bool) {
+    pub(in crate::dialect) fn finish(mut self) -> Read {
         self.finish_usage();
         self.finish_failure();
         self.finish_answers();
         self.finish_thoughts();
         self.finish_call_ids();
         self.finish_server_tool_calls();
+        self.finish_arguments();
         let operation = &mut self.operation;
         if let (Some(system), Some(list)) = (self.system, &mut operation.input_messages)
             && !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer))
@@ -48,7 +49,7 @@ impl OperationBuilder<'_> {
             state.new_value = to.or(named.map(Value::String));
         }
         if self.evaluation != Evaluation::default() {
-            operation.evaluations.push(self.evaluation);
+            Evaluation::add(&mut operation.evaluations, vec![self.evaluation]);
         }
         if operation.tool.as_deref() == Some(&ToolUse::default()) {
             operation.tool = None;
@@ -59,7 +60,13 @@ impl OperationBuilder<'_> {
         if operation.kind == Kind::Tool && operation.tool.is_none() {
             operation.tool = Some(Box::default());
         }
-        (self.operation, self.child_results, self.sums_usage)
+        Read {
+            operation: self.operation,
+            findings: Vec::new(),
+            child_results: self.child_results,
+            sums_usage: self.sums_usage,
+            told_with: self.told_with,
+        }
     }
 
     /// What a model said in several messages is one answer, or several that it was asked for. An agent's messages stay
@@ -196,6 +203,22 @@ impl OperationBuilder<'_> {
         }
     }
 
+    /// Arguments that a client tells by their places, where the tool's parameters name them.
+    fn finish_arguments(&mut self) {
+        let Some(tool) = self.operation.tool.as_deref_mut() else { return };
+        let (Some(Value::Array(list)), Some(Value::Object(schema))) = (&mut tool.arguments, &tool.parameters) else {
+            return;
+        };
+        let names = match schema.get("properties") {
+            Some(Value::Object(properties)) => properties,
+            _ => schema,
+        };
+        if !list.is_empty() && list.len() <= names.len() {
+            let named = names.keys().cloned().zip(std::mem::take(list));
+            tool.arguments = Some(Value::Object(named.collect()));
+        }
+    }
+
     fn finish_usage(&mut self) {
         let usage = &mut self.operation.usage;
         // A total of another dialect than the parts: less than its parts cannot be.
@@ -251,12 +274,14 @@ impl OperationBuilder<'_> {
         }
         let mut failure = std::mem::take(&mut self.failure);
         if status.is_error() && !status.message.trim().is_empty() {
-            failure.message = Some(
-                failure
-                    .message
-                    .filter(|words| status.message.contains(words.as_str()))
-                    .unwrap_or_else(|| status.message.clone()),
-            );
+            let named = &status.message;
+            let is_bare = named.eq_ignore_ascii_case("error") || failure.error_type.as_ref() == Some(named);
+            failure.message = Some(match failure.message.filter(|words| !words.trim().is_empty()) {
+                Some(words) if is_bare || named.contains(words.as_str()) || words.contains(named.as_str()) => words,
+                // The status names the failure, the exception says what was wrong.
+                Some(words) => format!("{named}: {words}"),
+                None => named.clone(),
+            });
         }
         self.operation.failure = Some(failure);
     }
