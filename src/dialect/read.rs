@@ -4,7 +4,7 @@ mod event_matches;
 mod request_results;
 mod unread;
 
-use super::child_result::ChildResult;
+use super::beside::Beside;
 use super::codec::{self, Decoded};
 use super::constructor;
 use super::cut;
@@ -28,12 +28,8 @@ pub struct Read {
     pub operation: Box<Operation>,
     /// Oddities.
     pub findings: Vec<Finding>,
-    /// Results of tools below this span that stand on this span (adk-rust).
-    pub child_results: Vec<ChildResult>,
-    /// Whether the client sums tokens up over the calls of an agent (Spring AI 1.1).
-    pub sums_usage: bool,
-    /// What all spans have in common that tell of this operation, each of one event of it (BeeAI).
-    pub told_with: Option<String>,
+    /// What the span says of other operations.
+    pub beside: Beside,
 }
 
 /// A rule for events or log records, with what it found in one, or in several that belong together.
@@ -289,13 +285,7 @@ impl<'a> Reader<'a> {
         if !by_shape.is_empty() {
             findings.push(self.read_by_shape(by_shape));
         }
-        let Read {
-            mut operation,
-            child_results,
-            sums_usage,
-            told_with,
-            ..
-        } = builder.finish();
+        let (mut operation, beside) = builder.finish();
         for (key, value) in self.plan.places.iter().filter_map(|place| self.attribute(*place)) {
             if let AnyValue::String(text) = value
                 && cut::may_be_cut(text)
@@ -325,9 +315,7 @@ impl<'a> Reader<'a> {
         let read = Read {
             operation,
             findings,
-            child_results,
-            sums_usage,
-            told_with,
+            beside,
         };
         (read, whole)
     }

@@ -45,7 +45,7 @@ fn events_of_one_operation(readings: &mut Readings) {
     let mut told: HashMap<(Kind, String), Vec<ReadingId>> = HashMap::default();
     for kind in [Kind::Llm, Kind::Tool, Kind::Agent] {
         for index in readings.of_kind(kind) {
-            if let Some(with) = readings.get(index).and_then(|node| node.told_with.clone()) {
+            if let Some(with) = readings.get(index).and_then(|node| node.beside.told_with.clone()) {
                 told.entry((kind, with)).or_default().push(index);
             }
         }

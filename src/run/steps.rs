@@ -130,8 +130,13 @@ fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {
 
 /// Which model call asked for each tool.
 fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
+    // How many calls of each model call no tool ran.
+    let mut open: HashMap<StepId, usize> = HashMap::default();
     for call in conversations.iter().flat_map(|conversation| &conversation.calls) {
         let by = call.by.and_then(|by| steps.of_node.known(by));
+        if let Some(by) = by.filter(|_| call.tools.is_empty() && call.call.answered.is_none()) {
+            *open.entry(by).or_default() += 1;
+        }
         for tool in &call.tools {
             if let Some(step) = steps.of_node.known(*tool).and_then(|at| steps.list.get_mut(at)) {
                 step.dispatched_by = by;
@@ -145,8 +150,8 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
             steps.read_by.push((tool, reader));
         }
     }
-    // Where a scope's model calls are recorded without the tools that they ask for, a tool belongs to the latest call that began
-    // before it. Steps still stand by start.
+    // A tool that fits no call belongs to the latest model call that began before it, where that has a call that no tool ran, or
+    // where the scope's model calls are recorded without the tools that they ask for. Steps still stand by start.
     let mut calls: HashMap<ScopeId, Vec<(UnixNanos, StepId)>> = HashMap::default();
     let mut with_calls: HashSet<ScopeId> = HashSet::default();
     for (id, call) in steps.list.enumerate().filter(|(_, step)| step.operation.kind == Kind::Llm) {
@@ -166,7 +171,10 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
             calls.get(behind.checked_sub(1)?)
         });
         let latest = latest.map(|(_, call)| *call);
-        step.dispatched_by = latest.filter(|call| !with_calls.contains(&step.scope) || silent.contains(call));
+        step.dispatched_by = latest.filter(|call| {
+            let has_open = open.get_mut(call).filter(|count| **count > 0).map(|count| *count -= 1).is_some();
+            has_open || !with_calls.contains(&step.scope) || silent.contains(call)
+        });
     }
 }
 

@@ -1141,7 +1141,7 @@ def calls_that_are_one_or_two():
     for trace, times, same_id in ((1, ((100, 400), (500, 900)), True), (3, ((100, 900), (200, 800)), True)):
         root = c.span("invoke_agent sky", 0, 1000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "sky"}, trace=trace)
         for (start, end), ask, said, tokens in zip(times, (rain, snow), ("A little.", "None."), ((5, 2), (6, 3))):
-            c.span("chat gpt-4o", start, end, genai([ask], chat("assistant", said), tokens, gen_ai__response__id="resp_1"), root, trace=trace)
+            c.span("chat gpt-4o", start, end, genai([ask], chat("assistant", said), tokens, gen_ai__response__id=f"resp_{trace}"), root, trace=trace)
     first = c.span("chat gpt-4o", 0, 80, genai([rain], chat("assistant", "A little."), (5, 2), gen_ai__response__id="r1"), trace=2)
     c.span("chat gpt-4o", 100, 180, genai([rain], chat("assistant", "A little."), (5, 2), gen_ai__response__id="r2"), first, trace=2)
     outer = c.span("chat gpt-4o", 0, 900, genai([rain], chat("assistant", "A little."), (9, 2)), scope="framework", trace=4)
