@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use super::conversation::{CallRef, Conversation, Conversations, DraftCall, SeenResult};
 use super::id::{CallId, ConversationId, Id, IdVec, NodeId, ScopeId, StepId};
 use super::model::{CallEntry, Entry, EntryKind, ResultEntry, Step};
-use super::results::{answer_text, result_of, result_text};
+use super::results::{answer_text, result_of, result_text, says_more};
 use super::steps::DraftSteps;
 use super::tool_calls::UnaskedTools;
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Failure, Kind, ToolCallId};
+use crate::operation::{Kind, ToolCallId};
 use crate::span::{SpanId, UnixNanos};
 
 /// The conversation of each scope.
@@ -175,21 +175,13 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
     match out.last_mut().map(|entry| &mut entry.kind) {
         // A handoff's span has no result: what the next agent reads is one.
         // Of a tool that failed, what the model was told, where that is more than its error.
-        Some(EntryKind::Result(last)) if last.result.is_null() && !repeats(last.failure.as_ref(), seen) => {
+        Some(EntryKind::Result(last)) if last.result.is_null() && last.failure.as_ref().is_none_or(|failure| says_more(&seen.message, failure)) => {
             last.result = seen.message.result_value();
         }
         Some(_) => {}
         None => out.push(seen_result(call_id, seen, steps)),
     }
     out
-}
-
-/// Whether a result says no more than why the tool failed.
-fn repeats(failure: Option<&Failure>, seen: &SeenResult) -> bool {
-    let text = answer_text(&seen.message);
-    let told = text.trim();
-    let told = told.strip_prefix("Error: ").unwrap_or(told);
-    failure.and_then(|failure| failure.message.as_deref()).is_some_and(|message| message.trim() == told)
 }
 
 fn result_entry(call_id: &ToolCallId, (id, step): (StepId, &Step), attempt: usize) -> Option<Entry> {

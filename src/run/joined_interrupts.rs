@@ -15,7 +15,7 @@ struct Open {
     at: UnixNanos,
 }
 
-/// Gives each answer its question, and each question its answer, with the wait between them. Runs stand by start.
+/// Gives each question its answer, and both the wait between them. Runs stand by start. The question stands in its own trace alone.
 pub(super) fn join(runs: &mut [Run]) {
     let mut open: HashMap<String, VecDeque<Open>> = HashMap::default();
     for place in 0..runs.len() {
@@ -51,13 +51,10 @@ fn interrupts(runs: &[Run], place: usize) -> Vec<(StepId, UnixNanos, bool)> {
 
 fn settle(runs: &mut [Run], asked: &Open, (answering, answer): (usize, StepId), wait: u64) {
     let interrupt = |runs: &[Run], run: usize, step: StepId| runs.get(run)?.steps.get(step)?.operation.interrupt.clone();
-    let (Some(question), Some(response)) = (interrupt(runs, asked.run, asked.step), interrupt(runs, answering, answer)) else {
-        return;
-    };
+    let Some(response) = interrupt(runs, answering, answer) else { return };
     for (run, step) in [(asked.run, asked.step), (answering, answer)] {
         let step = runs.get_mut(run).and_then(|run| run.steps.get_mut(step));
         if let Some(interrupt) = step.and_then(|step| step.operation.interrupt.as_mut()) {
-            interrupt.prompt = interrupt.prompt.take().or_else(|| question.prompt.clone());
             interrupt.response = interrupt.response.take().or_else(|| response.response.clone());
             interrupt.wait_ms = Some(wait);
         }

@@ -20,7 +20,7 @@ use super::arguments::Fit;
 use super::conversation::{Conversations, DraftCall};
 use super::id::{ConversationId, IdVec, NodeId};
 use super::node::Nodes;
-use super::results::answer_text;
+use super::results::{answer_text, says_more};
 use super::scopes::Scopes;
 use crate::operation::{Failure, Kind, ToolCallId, ToolUse};
 use crate::trace::{Finding, FindingKind};
@@ -163,9 +163,8 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     }
     // A failure may say no more than its type: what the model was told is the result.
     let says_other = || {
-        let told = answer_text(answer);
-        let message = node.operation.failure.as_ref().and_then(|failure| failure.message.as_deref()).unwrap_or_default();
-        !message.is_empty() && !message.eq_ignore_ascii_case("error") && !told.trim().is_empty() && !told.contains(message) && !message.contains(told.trim())
+        let failure = node.operation.failure.as_ref();
+        failure.is_some_and(|failure| says_more(answer, failure) && !answer_text(answer).contains(failure.message.as_deref().unwrap_or_default()))
     };
     if tool.result.is_none() && !answer.is_without_result() && (!failed || says_other()) {
         tool.result = Some(answer.result_value());
