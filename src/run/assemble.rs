@@ -7,8 +7,8 @@ use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
     agent_questions, agent_results, asked_calls, conversation, conversation_entries, duplicates, echoed_errors, failure, interrupts,
-    joined_interrupts, order,
-    question, readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps, tool_calls,
+    joined_interrupts, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps,
+    tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LogRecord, Span, TraceId};

@@ -85,7 +85,10 @@ fn report(nodes: &mut Nodes, conversations: &Conversations) {
         for draft in &conversation.calls {
             if let (Some(shared), Some(id)) = (&draft.shared_id, &draft.call.id) {
                 let node = conversation.messages.get(draft.message).map(|draft| draft.node);
-                let detail = format!("one answer gives the id {shared:?} to several calls: this one is told as {:?}", id.as_str());
+                let detail = format!(
+                    "one answer gives the id {shared:?} to several calls: this one is told as {:?}",
+                    id.as_str()
+                );
                 findings.push(Finding::new(node.and_then(span), FindingKind::AmbiguousCall, detail));
             }
         }

@@ -119,7 +119,11 @@ fn results_of_tools<'a>(stray: &[SeenResult], steps: &'a DraftSteps) -> HashSet<
 
 /// A text that is JSON, as this program writes it: clients escape and indent as they like.
 fn as_json(text: &str) -> Cow<'_, str> {
-    match text.trim_start().starts_with(['{', '[']).then(|| serde_json::from_str::<serde_json::Value>(text)) {
+    match text
+        .trim_start()
+        .starts_with(['{', '['])
+        .then(|| serde_json::from_str::<serde_json::Value>(text))
+    {
         Some(Ok(value)) => value.to_string().into(),
         _ => text.into(),
     }
@@ -175,7 +179,9 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
     match out.last_mut().map(|entry| &mut entry.kind) {
         // A handoff's span has no result: what the next agent reads is one.
         // Of a tool that failed, what the model was told, where that is more than its error.
-        Some(EntryKind::Result(last)) if last.result.is_null() && last.failure.as_ref().is_none_or(|failure| says_more(&seen.message, failure)) => {
+        Some(EntryKind::Result(last))
+            if last.result.is_null() && last.failure.as_ref().is_none_or(|failure| says_more(&seen.message, failure)) =>
+        {
             last.result = seen.message.result_value();
         }
         Some(_) => {}

@@ -53,7 +53,9 @@ fn events_of_one_operation(readings: &mut Readings) {
     let mut groups: Vec<Vec<ReadingId>> = told.into_values().filter(|group| group.len() > 1).collect();
     groups.sort();
     for group in groups {
-        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let (Some(first), Some(last)) = (group.first(), group.last()) else {
+            continue;
+        };
         // The last event is the end, however long its span was left open.
         let end = readings.get(*last).map(|node| node.start);
         for event in &group {

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::inputs;
 use crate::operation::{
-    Agent, ContentType, Cost, Evaluation, Failure, Interrupt, Kind, Memory, Message, Model, Operation, Part, Prompt, ResourceImpact, Search, StateChange,
-    Task, TokenCount, ToolUse, Training,
+    Agent, ContentType, Cost, Evaluation, Failure, Interrupt, Kind, Memory, Message, Model, Operation, Part, Prompt, ResourceImpact,
+    Search, StateChange, Task, TokenCount, ToolUse, Training,
 };
 
 fn or<T>(slot: &mut Option<T>, other: Option<T>) {
@@ -279,7 +279,9 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
         if let Some(twin) = twin {
             // A stream begins with an empty object, and a client may leave it there.
             let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
-            if call.arguments.as_ref().is_some_and(is_empty) && twin.arguments.as_ref().is_some_and(|told| told.is_object() && !is_empty(told)) {
+            if call.arguments.as_ref().is_some_and(is_empty)
+                && twin.arguments.as_ref().is_some_and(|told| told.is_object() && !is_empty(told))
+            {
                 (call.arguments, call.arguments_text) = (None, None);
             }
             changed |= or_copy(&mut call.arguments, twin.arguments.as_ref());

@@ -39,7 +39,11 @@ pub(super) fn join(runs: &mut [Run]) {
 fn interrupts(runs: &[Run], place: usize) -> Vec<(StepId, UnixNanos, bool)> {
     let steps = runs.get(place).into_iter().flat_map(|run| run.steps.enumerate());
     let lacking = steps.filter_map(|(id, step)| {
-        let interrupt = step.operation.interrupt.as_deref().filter(|_| step.operation.kind == Kind::Interrupt)?;
+        let interrupt = step
+            .operation
+            .interrupt
+            .as_deref()
+            .filter(|_| step.operation.kind == Kind::Interrupt)?;
         match (&interrupt.prompt, &interrupt.response) {
             (Some(_), None) => Some((id, step.end_or_start(), false)),
             (None, Some(_)) => Some((id, step.started_at, true)),
@@ -51,7 +55,9 @@ fn interrupts(runs: &[Run], place: usize) -> Vec<(StepId, UnixNanos, bool)> {
 
 fn settle(runs: &mut [Run], asked: &Open, (answering, answer): (usize, StepId), wait: u64) {
     let interrupt = |runs: &[Run], run: usize, step: StepId| runs.get(run)?.steps.get(step)?.operation.interrupt.clone();
-    let Some(response) = interrupt(runs, answering, answer) else { return };
+    let Some(response) = interrupt(runs, answering, answer) else {
+        return;
+    };
     for (run, step) in [(asked.run, asked.step), (answering, answer)] {
         let step = runs.get_mut(run).and_then(|run| run.steps.get_mut(step));
         if let Some(interrupt) = step.and_then(|step| step.operation.interrupt.as_mut()) {

@@ -55,7 +55,9 @@ const TICK: u64 = 1_000_000;
 /// A model call that read a tool's result began after the tool, where two clocks differ by less than a tick.
 fn settle_ticks(steps: &mut DraftSteps) {
     for (tool, reader) in &steps.read_by {
-        let Some(began) = steps.list.get(*tool).map(|step| step.started_at) else { continue };
+        let Some(began) = steps.list.get(*tool).map(|step| step.started_at) else {
+            continue;
+        };
         if let Some(step) = steps.list.get_mut(*reader)
             && began > step.started_at
             && began.0 - step.started_at.0 < TICK

@@ -144,7 +144,11 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
             }
         }
         // Another attempt may follow what read the result of the first one.
-        let ran = call.tools.iter().filter_map(|tool| steps.step_of(*tool)).min_by_key(|(_, step)| step.started_at);
+        let ran = call
+            .tools
+            .iter()
+            .filter_map(|tool| steps.step_of(*tool))
+            .min_by_key(|(_, step)| step.started_at);
         let reader = call.result.as_ref().and_then(|seen| steps.of_node.known(seen.node));
         if let (Some((tool, _)), Some(reader)) = (ran, reader) {
             steps.read_by.push((tool, reader));
@@ -156,12 +160,23 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
     let mut with_calls: HashSet<ScopeId> = HashSet::default();
     for (id, call) in steps.list.enumerate().filter(|(_, step)| step.operation.kind == Kind::Llm) {
         calls.entry(call.scope).or_default().push((call.started_at, id));
-        if call.operation.output_messages.iter().flatten().any(|message| !message.tool_calls.is_empty()) {
+        if call
+            .operation
+            .output_messages
+            .iter()
+            .flatten()
+            .any(|message| !message.tool_calls.is_empty())
+        {
             let _ = with_calls.insert(call.scope);
         }
     }
     let is_silent = |call: StepId| steps.list.get(call).is_some_and(|step| step.operation.output_messages.is_none());
-    let silent: HashSet<StepId> = calls.values().flatten().map(|(_, call)| *call).filter(|call| is_silent(*call)).collect();
+    let silent: HashSet<StepId> = calls
+        .values()
+        .flatten()
+        .map(|(_, call)| *call)
+        .filter(|call| is_silent(*call))
+        .collect();
     for step in &mut steps.list {
         if step.dispatched_by.is_some() || step.operation.kind != Kind::Tool {
             continue;

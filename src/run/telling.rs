@@ -53,7 +53,10 @@ impl<'a> From<&'a Step> for Telling<'a> {
 impl Telling<'_> {
     /// Whether something contradicts that both, of one response id, are one call.
     pub(super) fn contradicts(&self, other: &Self) -> bool {
-        self.follows(other) || other.follows(self) || self.answers_otherwise(other) || self.is_same_kind(other) && self.asks_otherwise(other)
+        self.follows(other)
+            || other.follows(self)
+            || self.answers_otherwise(other)
+            || self.is_same_kind(other) && self.asks_otherwise(other)
     }
 
     /// Whether something contradicts that this one, inside the other, is the other.
@@ -84,7 +87,9 @@ impl Telling<'_> {
     /// Whether both count the same tokens.
     fn has_usage_of(&self, other: &Self) -> bool {
         let (one, other) = (&self.operation.usage, &other.operation.usage);
-        one.input.is_some_and(|input| input > 0) && one.output.is_some_and(|output| output > 0) && (one.input, one.output) == (other.input, other.output)
+        one.input.is_some_and(|input| input > 0)
+            && one.output.is_some_and(|output| output > 0)
+            && (one.input, one.output) == (other.input, other.output)
     }
 
     fn says_nothing(&self) -> bool {
@@ -222,7 +227,10 @@ mod tests {
     #[test]
     fn texts_are_compared_as_they_are_written() {
         assert!(is_part("{\"a\": \"x\\ny\"}", "{\"a\":\"x\ny\"}"));
-        assert!(is_part("It is a long and winding road to the pier", "It is a long and winding road to [truncated]"));
+        assert!(is_part(
+            "It is a long and winding road to the pier",
+            "It is a long and winding road to [truncated]"
+        ));
         assert!(!is_part("It is a long road.", "It is a short road."));
     }
 }

@@ -164,7 +164,9 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     // A failure may say no more than its type: what the model was told is the result.
     let says_other = || {
         let failure = node.operation.failure.as_ref();
-        failure.is_some_and(|failure| says_more(answer, failure) && !answer_text(answer).contains(failure.message.as_deref().unwrap_or_default()))
+        failure.is_some_and(|failure| {
+            says_more(answer, failure) && !answer_text(answer).contains(failure.message.as_deref().unwrap_or_default())
+        })
     };
     if tool.result.is_none() && !answer.is_without_result() && (!failed || says_other()) {
         tool.result = Some(answer.result_value());

@@ -124,10 +124,7 @@ impl Members<'_> {
         if let Some(content) = self.content {
             builder.text(content);
         }
-        calls
-            .into_iter()
-            .filter_map(Call::build)
-            .for_each(|call| builder.call(call));
+        calls.into_iter().filter_map(Call::build).for_each(|call| builder.call(call));
         builder.finish(out);
         Some(())
     }

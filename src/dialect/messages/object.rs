@@ -176,7 +176,9 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     let is_something = |value: &Value| !is_nothing(value);
     // OpenInference: pictures as `contents`, and what else a tool gave as `content`.
     if builder.message.role == Role::Tool
-        && map.get("contents").is_some_and(|contents| is_something(contents) && !is_only_text(contents))
+        && map
+            .get("contents")
+            .is_some_and(|contents| is_something(contents) && !is_only_text(contents))
         && let Some(content) = map.get("content").and_then(Value::as_str).filter(|text| !text.trim().is_empty())
     {
         builder.text(content);
@@ -255,7 +257,12 @@ fn thought_beside(map: &Map<String, Value>) -> Option<&str> {
 
 /// Whether the blocks of a content are words alone.
 fn is_only_text(contents: &Value) -> bool {
-    let is_text = |item: &Value| item.get("type").or_else(|| item.pointer("/message_content/type")).and_then(Value::as_str) == Some("text");
+    let is_text = |item: &Value| {
+        item.get("type")
+            .or_else(|| item.pointer("/message_content/type"))
+            .and_then(Value::as_str)
+            == Some("text")
+    };
     contents.as_array().is_some_and(|items| items.iter().all(is_text))
 }
 

@@ -6,7 +6,11 @@ use crate::operation::{Kind, Message, Operation, Role};
 
 /// Gives a model call the messages of its whole request, where those that were recorded lack results which stand there.
 pub(super) fn complete(operation: &mut Operation) {
-    let Some(list) = operation.input_messages.as_ref().filter(|list| operation.kind == Kind::Llm && lacks_results(list)) else {
+    let Some(list) = operation
+        .input_messages
+        .as_ref()
+        .filter(|list| operation.kind == Kind::Llm && lacks_results(list))
+    else {
         return;
     };
     let Some(whole) = operation.input.get().and_then(|input| messages::read(input, Direction::Input)) else {
@@ -14,7 +18,9 @@ pub(super) fn complete(operation: &mut Operation) {
     };
     let results = |list: &[Message]| list.iter().filter(|message| is_result(message)).count();
     let words = |list: &[Message]| -> HashSet<String> {
-        let spoken = list.iter().filter(|message| matches!(message.role, Role::User | Role::Assistant) && message.has_words());
+        let spoken = list
+            .iter()
+            .filter(|message| matches!(message.role, Role::User | Role::Assistant) && message.has_words());
         spoken.map(Message::content).collect()
     };
     if results(&whole) <= results(list) || !words(list).is_subset(&words(&whole)) {

@@ -35,7 +35,11 @@ fn new<'a>(source: &'static str, message: Json<'a>, at: Option<UnixNanos>) -> St
 
 /// Words that an agent or a chain alone holds.
 pub(super) fn of_utterance<'a>(run: &'a Run, utterance: &'a Utterance, source: &'static str) -> Step<'a> {
-    let mut step = new(source, io::text(&utterance.content).into(), run.known_time(Some(utterance.step), utterance.at));
+    let mut step = new(
+        source,
+        io::text(&utterance.content).into(),
+        run.known_time(Some(utterance.step), utterance.at),
+    );
     step.extra
         .add_filled("ancestry", run.steps.get(utterance.step).map(|step| ancestry(run, step)));
     step
@@ -74,8 +78,16 @@ pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut D
             step
         }
         ExchangeKind::SilentTurn | ExchangeKind::Unasked => new("agent", "".into(), run.known_time(exchange.step, exchange.at)),
-        ExchangeKind::UserWords => new("user", thread::operation_words(run, results, own?, true)?.into(), run.known_time(exchange.step, exchange.at)),
-        ExchangeKind::AgentWords => new("agent", thread::operation_words(run, results, own?, false)?.into(), run.known_time(exchange.step, exchange.at)),
+        ExchangeKind::UserWords => new(
+            "user",
+            thread::operation_words(run, results, own?, true)?.into(),
+            run.known_time(exchange.step, exchange.at),
+        ),
+        ExchangeKind::AgentWords => new(
+            "agent",
+            thread::operation_words(run, results, own?, false)?.into(),
+            run.known_time(exchange.step, exchange.at),
+        ),
     };
     if exchange.branch {
         step.extra.add("branch", true);

@@ -266,7 +266,9 @@ impl Story {
             draft.start = Some(start);
             before = Some(start);
             if !draft.running {
-                let end = draft.end.unwrap_or_else(|| UnixNanos(start.0.saturating_add(draft.duration.unwrap_or(UNKNOWN_STEP))));
+                let end = draft
+                    .end
+                    .unwrap_or_else(|| UnixNanos(start.0.saturating_add(draft.duration.unwrap_or(UNKNOWN_STEP))));
                 draft.end = Some(end);
                 last = last.max(end);
             }

@@ -183,7 +183,10 @@ pub(super) fn final_output<'a>(run: &'a Run, ids: &mut Ids<'a>) -> Option<Draft<
     let utterance = run.answer.as_ref()?;
     // A step of the agent's own tells it.
     let is_it = |step: &Step| step.operation.kind == Kind::FinalOutput && step.operation.output.get() == Some(&utterance.content);
-    let own = run.steps.get(utterance.step).is_some_and(|step| step.operation.kind == Kind::FinalOutput);
+    let own = run
+        .steps
+        .get(utterance.step)
+        .is_some_and(|step| step.operation.kind == Kind::FinalOutput);
     if own || run.steps.iter().any(is_it) {
         return None;
     }

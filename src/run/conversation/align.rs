@@ -139,7 +139,10 @@ impl Conversation {
         }
         if both_call && draft.is_turn {
             let spoke = message.has_words() && draft.message.has_words();
-            let has_words = !spoke || names.iter().any(|key| draft.keys.contains(key) && matches!(key.sign, Sign::Words(_)));
+            let has_words = !spoke
+                || names
+                    .iter()
+                    .any(|key| draft.keys.contains(key) && matches!(key.sign, Sign::Words(_)));
             if has_words && garbled::is_left_of(known().map(|known| &known.call), &message.tool_calls) {
                 return true;
             }

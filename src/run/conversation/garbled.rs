@@ -24,8 +24,14 @@ pub(super) fn is_left_of<'a>(recorded: impl Iterator<Item = &'a ToolCall> + Clon
 
 /// The arguments of several calls that stand in one, one behind the other.
 fn joined(call: &ToolCall) -> Option<Vec<Value>> {
-    let text = call.arguments_text.as_deref().filter(|text| text.contains("}{") || text.contains("} {"))?;
-    let values: Vec<Value> = serde_json::Deserializer::from_str(text).into_iter().collect::<Result<_, _>>().ok()?;
+    let text = call
+        .arguments_text
+        .as_deref()
+        .filter(|text| text.contains("}{") || text.contains("} {"))?;
+    let values: Vec<Value> = serde_json::Deserializer::from_str(text)
+        .into_iter()
+        .collect::<Result<_, _>>()
+        .ok()?;
     (values.len() > 1 && values.iter().all(Value::is_object)).then_some(values)
 }
 

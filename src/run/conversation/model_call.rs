@@ -303,7 +303,12 @@ impl Conversation {
             let is_again = |seen: &SeenResult| answer_key(&seen.message) == key;
             draft.by.is_some() && is_of_tool && draft.result.as_ref().is_none_or(is_again)
         };
-        let found = self.calls.enumerate().skip(walk.passed).find(|(_, draft)| fits(draft)).map(|(call, _)| call);
+        let found = self
+            .calls
+            .enumerate()
+            .skip(walk.passed)
+            .find(|(_, draft)| fits(draft))
+            .map(|(call, _)| call);
         walk.passed = found.map_or(self.calls.len(), |call| call.index() + 1);
         found
     }

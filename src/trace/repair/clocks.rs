@@ -69,7 +69,11 @@ fn fits(above: &Span, span: &Span, by: i128, crosses: bool) -> bool {
 /// By how much a span has to be moved to lie in the middle of its parent, or to begin with it where it is longer.
 fn inside(above: &Span, span: &Span) -> i128 {
     let length = |span: &Span| i128::from(span.end.0.saturating_sub(span.start.0));
-    let rest = if above.is_running() { 0 } else { (length(above) - length(span)).max(0) };
+    let rest = if above.is_running() {
+        0
+    } else {
+        (length(above) - length(span)).max(0)
+    };
     i128::from(above.start.0) + rest / 2 - i128::from(span.start.0)
 }
 
@@ -91,7 +95,9 @@ fn report(trace: &mut Trace, place: usize, parent: Option<usize>) {
     if span.start < above.start {
         let by = above.start.0 - span.start.0;
         let detail = format!("the span starts {by} ns before its parent");
-        trace.findings.push(Finding::new(Some(span.span_id), FindingKind::ClockSkew, detail));
+        trace
+            .findings
+            .push(Finding::new(Some(span.span_id), FindingKind::ClockSkew, detail));
     }
 }
 
@@ -109,7 +115,10 @@ fn in_order(trace: &mut Trace) {
     let mut spans: Vec<Option<Span>> = std::mem::take(&mut trace.spans).into_iter().map(Some).collect();
     let parents = std::mem::take(&mut trace.parents);
     trace.spans = order.iter().filter_map(|old| spans.get_mut(*old)?.take()).collect();
-    trace.parents = order.iter().map(|old| parents.get(*old).copied().flatten().and_then(moved)).collect();
+    trace.parents = order
+        .iter()
+        .map(|old| parents.get(*old).copied().flatten().and_then(moved))
+        .collect();
     trace.children = vec![Vec::new(); trace.spans.len()];
     trace.roots.clear();
     for (place, parent) in trace.parents.iter().enumerate() {
@@ -149,14 +158,28 @@ mod tests {
             inner,
         ];
         let trace = Trace::from_spans(spans);
-        let starts: Vec<u64> = trace.spans.iter().map(|span| (span.start.0 - 1_764_003_600_000_000_000) / 1_000_000_000).collect();
+        let starts: Vec<u64> = trace
+            .spans
+            .iter()
+            .map(|span| (span.start.0 - 1_764_003_600_000_000_000) / 1_000_000_000)
+            .collect();
         assert_eq!(starts, [0, 10, 13, 14]);
-        assert_eq!(trace.findings.iter().filter(|finding| finding.kind == FindingKind::ClockSkew).count(), 1);
+        assert_eq!(
+            trace
+                .findings
+                .iter()
+                .filter(|finding| finding.kind == FindingKind::ClockSkew)
+                .count(),
+            1
+        );
     }
 
     #[test]
     fn what_goes_on_behind_its_parent_stays() {
-        let spans = vec![span(1, None, SpanKind::Internal, 0..10), span(2, Some(1), SpanKind::Internal, 20..30)];
+        let spans = vec![
+            span(1, None, SpanKind::Internal, 0..10),
+            span(2, Some(1), SpanKind::Internal, 20..30),
+        ];
         let trace = Trace::from_spans(spans.clone());
         assert_eq!(trace.spans, spans);
     }
