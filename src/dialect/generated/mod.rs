@@ -25,6 +25,8 @@ mod claude_code;
 #[rustfmt::skip]
 mod codex;
 #[rustfmt::skip]
+mod copilot;
+#[rustfmt::skip]
 mod gemini_cli;
 #[rustfmt::skip]
 mod gen_ai;
@@ -36,6 +38,8 @@ mod genkit;
 mod google_adk;
 #[rustfmt::skip]
 mod google_adk_java;
+#[rustfmt::skip]
+mod google_genai;
 #[rustfmt::skip]
 mod haystack;
 #[rustfmt::skip]
@@ -56,6 +60,8 @@ mod langsmith;
 mod langtrace;
 #[rustfmt::skip]
 mod langwatch;
+#[rustfmt::skip]
+mod livekit;
 #[rustfmt::skip]
 mod llama_index;
 #[rustfmt::skip]
@@ -129,12 +135,14 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     braintrust::RULES,
     claude_code::RULES,
     codex::RULES,
+    copilot::RULES,
     gemini_cli::RULES,
     gen_ai::RULES,
     gen_ai_events::RULES,
     genkit::RULES,
     google_adk::RULES,
     google_adk_java::RULES,
+    google_genai::RULES,
     haystack::RULES,
     honeyhive::RULES,
     judgeval::RULES,
@@ -145,6 +153,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     langsmith::RULES,
     langtrace::RULES,
     langwatch::RULES,
+    livekit::RULES,
     llama_index::RULES,
     logfire::RULES,
     logfire_openai_agents::RULES,

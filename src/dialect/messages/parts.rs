@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::member::{first, has_any, text};
 use super::{calls, server_tools};
-use crate::dialect::python;
+use crate::dialect::{mend, python};
 use crate::operation::message::Media;
 use crate::operation::{Message, Part, Role, ToolCall};
 
@@ -230,7 +230,7 @@ fn written(text: &str) -> Option<Piece> {
         return None;
     }
     let printed = || text.starts_with("{'").then(|| python::literal(text)).flatten();
-    let Some(Value::Object(map)) = serde_json::from_str(text).ok().or_else(printed) else {
+    let Some(Value::Object(map)) = mend::parse(text).or_else(printed) else {
         return None;
     };
     let has = |keys: &[&str]| keys.iter().all(|key| map.get(*key).is_some());
