@@ -72,7 +72,9 @@ impl RuleIndex {
 
     /// Whether a dialect has a rule for this key, on spans with the keys of this one.
     pub(super) fn claims(&self, key: &str, span: &Span) -> bool {
-        let holds = |(_, rule): (usize, &Rule)| !rule.is_of_unknown() && rule.when.holds_for_keys(span);
+        let has = |(key, _): &(&str, &str)| span.attributes.get(key).is_some();
+        let may_hold = |rule: &Rule| rule.when.attribute.is_empty() || rule.when.attribute.iter().any(has);
+        let holds = |(_, rule): (usize, &Rule)| !rule.is_of_unknown() && may_hold(rule) && rule.when.holds_for_keys(span);
         self.exact(key).any(holds) || self.prefixed(key).any(holds)
     }
 
