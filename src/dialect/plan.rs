@@ -191,7 +191,7 @@ impl Plan {
                     let marks = rule.has_words() && !rules.exact(key).any(known) || foreign;
                     if rule.field != Field::Kind || marks {
                         let look = Look::new(index, rule, Source::Attribute { place, mime: None });
-                        looks.push(look.with_foreign(foreign || unclaimed));
+                        looks.push(look.with_foreign(foreign || unclaimed && rule.field.is_told_by_shape()));
                     }
                     continue;
                 };
@@ -210,7 +210,7 @@ impl Plan {
             if rule.is_of_unknown() && rule.field == Field::Kind && !foreign {
                 continue;
             }
-            let foreign = foreign || list.is_some() && unclaimed_lists.contains(&list);
+            let foreign = foreign || list.is_some() && unclaimed_lists.contains(&list) && rule.field.is_told_by_shape();
             let first = members.len();
             members.extend(group);
             let look = Look::new(index, rule, Source::Group(first..members.len()));

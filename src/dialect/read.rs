@@ -5,7 +5,7 @@ mod unread;
 
 use std::collections::BTreeMap;
 
-use super::child_result::ChildResult;
+use super::beside::Beside;
 use super::codec::{self, Decoded};
 use super::constructor;
 use super::mend::{self, Ends, Mended};
@@ -29,10 +29,8 @@ pub struct Read {
     pub operation: Box<Operation>,
     /// Oddities.
     pub findings: Vec<Finding>,
-    /// Results of tools below this span that stand on this span (adk-rust).
-    pub child_results: Vec<ChildResult>,
-    /// Whether the client sums tokens up over the calls of an agent (Spring AI 1.1).
-    pub sums_usage: bool,
+    /// What the span says of other operations.
+    pub beside: Beside,
 }
 
 /// A rule for events or log records, with what it found in one, or in several that belong together.
@@ -301,7 +299,7 @@ impl<'a> Reader<'a> {
         if !by_shape.is_empty() {
             findings.push(self.read_by_shape(by_shape));
         }
-        let (mut operation, child_results, sums_usage) = builder.finish();
+        let (mut operation, beside) = builder.finish();
         for (place, mended) in mended {
             let key = self.attribute(place).map_or("", |(key, _)| key);
             let of_span = |detail| Finding::new(Some(self.span.span_id), FindingKind::UnreadableValue, detail);
@@ -324,7 +322,7 @@ impl<'a> Reader<'a> {
         let mut unread_keys: Vec<&str> = Vec::new();
         for place in unmapped.chain(&unread.odd).chain(&unread.lacking) {
             if let Some((key, value)) = self.attribute(*place) {
-                if !unread.odd.contains(place) && self.rules.expects(key) && codec::says_something(value) {
+                if !unread.odd.contains(place) && self.rules.expects(key, kind) && codec::says_something(value) {
                     unread_keys.push(key);
                 }
                 let _ = operation.unmapped.insert(key.clone(), value.to_json());
@@ -336,8 +334,7 @@ impl<'a> Reader<'a> {
         let read = Read {
             operation,
             findings,
-            child_results,
-            sums_usage,
+            beside,
         };
         (read, whole)
     }

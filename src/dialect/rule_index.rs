@@ -3,6 +3,7 @@
 use super::rule::{Location, Rule};
 use super::words;
 use crate::hash::{HashMap, HashSet};
+use crate::operation::Kind;
 use crate::span::Span;
 
 /// Rules by what they read.
@@ -84,10 +85,10 @@ impl RuleIndex {
     }
 
     /// Whether a key is one that a rule should read: it is of a dialect, or what clients call an input or output.
-    pub(super) fn expects(&self, key: &str) -> bool {
+    pub(super) fn expects(&self, key: &str, kind: Kind) -> bool {
         let head = head(key);
         if head.len() == key.len() {
-            return BARE.contains(&key);
+            return kind != Kind::Plain && BARE.contains(&key);
         }
         !GENERAL.contains(&head) && self.heads.contains(head)
     }
