@@ -311,7 +311,8 @@ fn object(map: &Map<String, Value>, context: Context) -> Option<Vec<Message>> {
     if direction == Direction::Input
         && let Some(Value::String(text)) = ["prompt", "question", "query"].iter().find_map(|key| map.get(*key))
     {
-        return (!text.trim().is_empty()).then(|| of_text(text, direction));
+        let said = (!text.trim().is_empty()).then(|| of_text(text, direction));
+        return with_system(map, said);
     }
     for key in ["kwargs", "message", "response", "content"] {
         if let Some(inner @ (Value::Object(_) | Value::Array(_))) = map.get(key)

@@ -288,6 +288,18 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
             let _ = opaque.insert(key.to_owned(), value.clone());
         }
     }
+    // Vercel AI SDK: by provider, beside the words.
+    let beside = ["providerOptions", "providerMetadata", "provider_metadata"];
+    let providers = beside.iter().filter_map(|key| map.get(*key).and_then(Value::as_object));
+    for (key, value) in providers.flat_map(Map::values).filter_map(Value::as_object).flatten() {
+        let is_opaque = matches!(
+            key.as_str(),
+            "signature" | "redactedData" | "thoughtSignature" | "reasoningEncryptedContent" | "encryptedContent" | "itemId"
+        );
+        if is_opaque && !value.is_null() {
+            let _ = opaque.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+    }
     if words.is_none() && opaque.is_empty() {
         return Piece::Nothing;
     }

@@ -273,12 +273,16 @@ impl OperationBuilder<'_> {
         }
         let mut failure = std::mem::take(&mut self.failure);
         if status.is_error() && !status.message.trim().is_empty() {
-            failure.message = Some(
-                failure
-                    .message
-                    .filter(|words| status.message.contains(words.as_str()))
-                    .unwrap_or_else(|| status.message.clone()),
-            );
+            let in_status = |words: &String| status.message.contains(words.as_str());
+            match failure.message.take() {
+                Some(words) if in_status(&words) => failure.message = Some(words),
+                // The exception's own words, where the status has others.
+                Some(words) => {
+                    let _ = self.operation.metadata.entry("exception.message").or_insert(words.into());
+                    failure.message = Some(status.message.clone());
+                }
+                None => failure.message = Some(status.message.clone()),
+            }
         }
         self.operation.failure = Some(failure);
     }
