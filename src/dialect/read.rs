@@ -1,6 +1,7 @@
 //! One span (and the log records that name it) into an operation.
 
 mod event_matches;
+mod request_results;
 mod unread;
 
 use std::collections::BTreeMap;
@@ -102,6 +103,7 @@ pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
         (key, AnyValue::String(text)) => Some((key.clone(), text.clone())),
         _ => None,
     });
+    request_results::complete(&mut read.operation);
     read
 }
 
@@ -113,6 +115,7 @@ pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) ->
         (key, AnyValue::String(text)) => Some((key.clone(), std::mem::take(text))),
         _ => None,
     });
+    request_results::complete(&mut read.operation);
     read
 }
 
