@@ -6,16 +6,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::decompress::{plain, read_plain};
+use super::decompress::{affordable, plain, read_plain};
 use super::failure::Failure;
 use super::problem::Problem;
 use super::vocabulary::vocabulary;
 use super::{out, parts};
 use crate::documents::{self, UnknownFormat, Vocabulary};
-use crate::formats::{self, AnyFormat, Disassembled, Note, NoteKind};
+use crate::formats::{self, AnyFormat, Disassembled, DocumentSizes, Note, NoteKind};
 use crate::otlp;
-use crate::span::json::{JsonError, Message};
+use crate::span::json::{JsonError, Message, as_otlp, mend, with_derived_ids};
 use crate::span::{LogRecord, Refused, Signal, Span};
+use crate::store::Chunk;
 
 /// No file may hold more than this after decompression, unless told otherwise.
 pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
@@ -27,6 +28,8 @@ pub(super) type Rows<'r> = dyn FnMut(&Path, Disassembled) + 'r;
 pub(super) struct Batch<'r> {
     /// The most bytes of one file after decompression.
     limit: usize,
+    /// The most memory that one file of documents may take.
+    memory: Option<usize>,
     /// What the files hold.
     from: From,
     pub(super) spans: Vec<Span>,
@@ -55,6 +58,9 @@ pub(super) struct Files {
     /// The maximum size of a file after decompression.
     #[arg(long, value_name = "BYTES", default_value_t = DEFAULT_LIMIT)]
     max_bytes: usize,
+    /// The maximum memory for reading one file of documents [default: 1 GiB, or 8 times its size if that is more].
+    #[arg(long, value_name = "BYTES")]
+    max_memory: Option<usize>,
     /// The files to read: spans, log records or documents; `-` is standard input.
     #[arg(required = true, value_name = "FILE|-")]
     files: Vec<PathBuf>,
@@ -67,7 +73,7 @@ impl Files {
 
     /// Reads them, and reports on standard error what could not be read.
     pub(super) fn read<'r>(&self) -> Batch<'r> {
-        let mut batch = Batch::new(self.max_bytes);
+        let mut batch = Batch::new(self.max_bytes, self.max_memory);
         self.read_into(&mut batch, &HashSet::new());
         batch.report();
         batch
@@ -75,7 +81,7 @@ impl Files {
 
     /// The same, with the rows of training data one by one.
     pub(super) fn read_rows<'r>(&self, rows: &'r mut Rows<'r>) -> Batch<'r> {
-        let mut batch = Batch::new(self.max_bytes);
+        let mut batch = Batch::new(self.max_bytes, self.max_memory);
         batch.rows = Some(rows);
         self.read_into(&mut batch, &HashSet::new());
         batch.report();
@@ -84,7 +90,7 @@ impl Files {
 
     /// Reads the rows once more, but for those of these files. Standard input cannot be read again.
     pub(super) fn read_rows_again<'r>(&self, rows: &'r mut Rows<'r>, but: &HashSet<PathBuf>) {
-        let mut batch = Batch::new(self.max_bytes);
+        let mut batch = Batch::new(self.max_bytes, self.max_memory);
         batch.rows = Some(rows);
         self.read_into(&mut batch, but);
     }
@@ -148,10 +154,11 @@ const ROWS: &str = "messages";
 const TOLD: usize = 20;
 
 impl Batch<'_> {
-    /// Of files that may have so many bytes each after decompression.
-    pub(super) fn new(limit: usize) -> Self {
+    /// Of files that may have so many bytes each after decompression, and may take so much memory while they are read.
+    pub(super) fn new(limit: usize, memory: Option<usize>) -> Self {
         Self {
             limit,
+            memory,
             from: From::Auto,
             spans: Vec::new(),
             logs: Vec::new(),
@@ -204,25 +211,47 @@ impl Batch<'_> {
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
         let skipped = bytes.len() - text.len();
         if let From::Documents(format) = self.from {
-            self.add_documents(file, path, (text, skipped), Some(format));
+            self.add_documents(file, path, (text, skipped), Some(format), self.reads_rows(format));
         } else if text.is_empty() {
             // An empty export request is a lawful one.
             self.notes.push(format!("{file}: empty"));
         } else if !text.starts_with(b"{") && !text.starts_with(b"[") {
             self.add_protobuf(file, bytes);
-        } else if formats::is_document(String::from_utf8_lossy(text).as_bytes()) {
-            // Also one that is not UTF-8: it is refused for that, not for being no OTLP/JSON.
-            self.add_documents(file, path, (text, skipped), None);
-        } else if skipped == 0 || otlp::signal::guess(bytes).is_none() {
-            self.add_json(file, text, skipped);
+        } else if formats::is_export_request(text) {
+            self.add_json(file, text, skipped, bytes);
         } else {
-            // The tag of an export request's first field is a line feed in ASCII, and its length may be a brace.
-            self.add_protobuf(file, bytes);
+            self.add_recognised(file, path, (text, skipped), bytes);
         }
     }
 
+    /// Adds a JSON text that begins with no export request.
+    fn add_recognised(&mut self, file: &str, path: &Path, (text, skipped): (&[u8], usize), bytes: &[u8]) {
+        let parsed = DocumentSizes::of(text).parsed;
+        if let Err(problem) = affordable(file, text, text.len().saturating_add(parsed), self.memory) {
+            self.problems.push(problem);
+            return;
+        }
+        // Also one that is not UTF-8: it is refused for that, not for being no OTLP/JSON.
+        match formats::recognised(String::from_utf8_lossy(text).as_bytes()) {
+            // The others may be of another format.
+            Some(first) => self.add_documents(file, path, (text, skipped), None, self.reads_rows(first)),
+            None => self.add_json(file, text, skipped, bytes),
+        }
+    }
+
+    /// Whether documents of this format are taken one by one.
+    fn reads_rows(&self, format: &AnyFormat) -> bool {
+        self.rows.is_some() && format.id == ROWS
+    }
+
     /// `skipped`: bytes of the file before the text.
-    fn add_documents(&mut self, file: &str, path: &Path, (text, skipped): (&[u8], usize), format: Option<&AnyFormat>) {
+    fn add_documents(&mut self, file: &str, path: &Path, (text, skipped): (&[u8], usize), format: Option<&AnyFormat>, one_by_one: bool) {
+        let sizes = DocumentSizes::of(text);
+        let needed = if one_by_one { sizes.largest } else { sizes.all.as_document() };
+        if let Err(problem) = affordable(file, text, text.len().saturating_add(needed), self.memory) {
+            self.problems.push(problem);
+            return;
+        }
         let text = match std::str::from_utf8(text) {
             Ok(text) => text,
             Err(source) => {
@@ -235,9 +264,14 @@ impl Batch<'_> {
         };
         let limit = self.limit;
         let folder = path.parent().filter(|_| path.as_os_str() != "-");
+        let memory = self.memory;
         let mut named = |name: &str| {
-            let (_, read) = read_plain(&parts::beside(folder?, name)?, limit);
-            serde_json::from_slice(&read.ok()?).ok()
+            let Some(folder) = folder else { return formats::alone(name) };
+            let (file, read) = read_plain(&parts::beside(folder, name)?, limit);
+            let bytes = read.map_err(|problem| out::with_causes(&problem))?;
+            let needed = bytes.len().saturating_add(DocumentSizes::of(&bytes).all.as_document());
+            affordable(&file, &bytes, needed, memory).map_err(|problem| problem.to_string())?;
+            serde_json::from_slice(&bytes).map_err(|error| format!("it is not JSON: {error}"))
         };
         let (mut spans, mut notes) = (Vec::new(), Vec::new());
         let rows = &mut self.rows;
@@ -272,6 +306,7 @@ impl Batch<'_> {
                     self.refuse(file, decoded.refused);
                     return;
                 }
+                Err(_) if self.add_readable(file, bytes, Signal::Logs) => return,
                 Err(error) => error,
             },
             Some(Signal::Traces) | None => match otlp::decode::traces(bytes) {
@@ -280,6 +315,7 @@ impl Batch<'_> {
                     self.refuse(file, decoded.refused);
                     return;
                 }
+                Err(_) if self.add_readable(file, bytes, Signal::Traces) => return,
                 Err(error) => error,
             },
         };
@@ -292,36 +328,104 @@ impl Batch<'_> {
         });
     }
 
+    /// Adds the items of a request that can be read, where others cannot.
+    fn add_readable(&mut self, file: &str, bytes: &[u8], signal: Signal) -> bool {
+        let Ok(mut scanned) = otlp::scan::scan(bytes, signal, &[]) else {
+            return false;
+        };
+        let refused = std::mem::take(&mut scanned.refused);
+        for chunk in Chunk::of_request(scanned, bytes.to_vec()) {
+            match signal {
+                Signal::Logs => self
+                    .logs
+                    .extend(otlp::decode::logs(&chunk.message()).into_iter().flat_map(|decoded| decoded.items)),
+                _ => self
+                    .spans
+                    .extend(otlp::decode::traces(&chunk.message()).into_iter().flat_map(|decoded| decoded.items)),
+            }
+        }
+        self.refuse(file, refused);
+        true
+    }
+
+    /// Adds a message in which something had to be mended, and gives how many bytes of the text it is.
+    fn add_mended(&mut self, file: &str, offset: usize, text: &[u8]) -> Option<usize> {
+        let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        [text, line].into_iter().find_map(|text| {
+            let mended = mend(text)?;
+            let message = Message::parse(&mended.text).ok()?;
+            self.note_replaced(file, mended.replaced);
+            self.add_message(file, offset, message);
+            Some(text.len())
+        })
+    }
+
+    fn note_replaced(&mut self, file: &str, times: usize) {
+        if times > 0 {
+            self.notes.push(format!(
+                "{file}: {}: half a surrogate pair, or bytes that are not UTF-8, replaced by U+FFFD",
+                out::many(times, "place")
+            ));
+        }
+    }
+
     /// One object, an array of them, or one after the other (the Collector's file exporter writes one a line).
-    fn add_json(&mut self, file: &str, text: &[u8], skipped: usize) {
+    /// `whole`: with what stands before the text.
+    fn add_json(&mut self, file: &str, text: &[u8], skipped: usize, whole: &[u8]) {
+        if skipped > 0 && otlp::signal::guess(whole).is_some() {
+            // The tag of an export request's first field is a line feed in ASCII, and its length may be a brace.
+            return self.add_protobuf(file, whole);
+        }
         if text.starts_with(b"[") {
-            match serde_json::from_slice::<Vec<Message>>(text) {
+            // What it is parsed to was counted for what is no export request alone.
+            if !formats::is_export_request(text)
+                && let Some(spans) = list_in_other_form(text)
+            {
+                spans.into_iter().for_each(|message| self.add_message(file, skipped, message));
+                return;
+            }
+            match Message::parse_list(text) {
                 Ok(messages) => match messages.iter().any(is_no_request).then(|| json_fault(text)).flatten() {
                     Some(fault) => self.syntax(file, skipped, text, fault),
                     None => messages.into_iter().for_each(|message| self.add_message(file, skipped, message)),
                 },
-                Err(source) => self.syntax(file, skipped, text, source),
+                Err(source) => {
+                    let mended =
+                        mend(text).and_then(|mended| Some((serde_json::from_slice::<Vec<Message>>(&mended.text).ok()?, mended.replaced)));
+                    match mended {
+                        Some((messages, replaced)) => {
+                            self.note_replaced(file, replaced);
+                            messages.into_iter().for_each(|message| self.add_message(file, skipped, message));
+                        }
+                        None => self.syntax(file, skipped, text, source),
+                    }
+                }
             }
             return;
         }
         let mut rest = text;
         while !rest.is_empty() {
             let offset = skipped + text.len() - rest.len();
-            let mut stream = serde_json::Deserializer::from_slice(rest).into_iter::<Message>();
-            match stream.next() {
+            match Message::parse_first(rest) {
                 None => return,
-                Some(Ok(message)) => {
-                    let read = stream.byte_offset();
+                Some(Ok((message, read))) => {
+                    let other = is_no_request(&message)
+                        .then(|| in_other_form(rest.get(..read).unwrap_or_default()))
+                        .flatten();
+                    let message = other.unwrap_or(message);
                     match is_no_request(&message).then(|| json_fault(rest)).flatten() {
                         Some(fault) => self.syntax(file, offset, rest, fault),
-                        None => self.add_message(file, offset, message),
+                        None => self.add_text(file, offset, message, rest.get(..read).unwrap_or_default()),
                     }
                     rest = rest.get(read..).unwrap_or_default().trim_ascii_start();
                 }
-                Some(Err(source)) => {
-                    self.syntax(file, offset, rest, source);
-                    rest = next_line_with_object(rest);
-                }
+                Some(Err(source)) => match self.add_mended(file, offset, rest) {
+                    Some(read) => rest = rest.get(read..).unwrap_or_default().trim_ascii_start(),
+                    None => {
+                        self.syntax(file, offset, rest, source);
+                        rest = next_line_with_object(rest);
+                    }
+                },
             }
         }
     }
@@ -331,6 +435,24 @@ impl Batch<'_> {
         let file = file.to_owned();
         let source = JsonError::Syntax { source };
         self.problems.push(Problem::Json { file, offset, source });
+    }
+
+    /// Adds a message that is this text. A file is no sender that could be told what to correct: ids that are none are derived.
+    fn add_text(&mut self, file: &str, offset: usize, message: Message, text: &[u8]) {
+        if !message.has_unusable_ids() {
+            return self.add_message(file, offset, message);
+        }
+        let derived = with_derived_ids(text).and_then(|(text, count)| Some((Message::parse(text.as_bytes()).ok()?, count)));
+        match derived {
+            Some((derived, count)) => {
+                let ids = out::many(count, "id");
+                self.notes.push(format!(
+                    "{file}: {ids} not in hexadecimal digits, replaced by ids derived from them"
+                ));
+                self.add_message(file, offset, derived);
+            }
+            None => self.add_message(file, offset, message),
+        }
     }
 
     fn add_message(&mut self, file: &str, offset: usize, message: Message) {
@@ -373,8 +495,25 @@ impl Batch<'_> {
     }
 }
 
+/// Spans in another JSON form: Jaeger's, the Python SDK's.
+fn in_other_form(text: &[u8]) -> Option<Message> {
+    let value: serde_json::Value = serde_json::from_slice(text).ok()?;
+    Message::parse(as_otlp(&value)?.to_string().as_bytes()).ok()
+}
+
+/// The same, of a list.
+fn list_in_other_form(text: &[u8]) -> Option<Vec<Message>> {
+    let values: Vec<serde_json::Value> = serde_json::from_slice(text).ok()?;
+    let read = |value: &serde_json::Value| Message::parse(as_otlp(value)?.to_string().as_bytes()).ok();
+    values
+        .iter()
+        .map(read)
+        .collect::<Option<Vec<Message>>>()
+        .filter(|list| !list.is_empty())
+}
+
 fn is_no_request(message: &Message) -> bool {
-    matches!(message.signal(), Ok(None))
+    matches!(message.signal(), Ok(None) | Err(JsonError::Other { .. }))
 }
 
 /// What is wrong with the JSON of a text's first value. Members that no export request has are skipped when it is read as one,

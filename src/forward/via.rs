@@ -46,6 +46,21 @@ struct Senders {
     hops: u64,
 }
 
+/// Keeps what stands in a damaged file. Other bridges know this one by its old name until they are started anew: a loop through them is
+/// found one round later.
+fn set_aside(path: &Path) {
+    let aside = path.with_extension("damaged");
+    let moved = fs::rename(path, &aside);
+    let path = path.display();
+    match moved {
+        Ok(()) => tracing::warn!(
+            "{path} is damaged: it is now {}, and this server gets another name",
+            aside.display()
+        ),
+        Err(error) => tracing::warn!(%error, "{path} is damaged, and is replaced: this server gets another name"),
+    }
+}
+
 impl Via {
     /// The instance of a data directory; it is given a name if it has none.
     ///
@@ -56,9 +71,10 @@ impl Via {
         let path = data_dir.join(FILE);
         let known = match fs::read(&path) {
             Ok(bytes) => {
-                let known = Some(String::from_utf8_lossy(&bytes).trim().to_owned()).filter(|text| usable(text));
+                let text = String::from_utf8(bytes).unwrap_or_default();
+                let known = Some(text.trim().to_owned()).filter(|text| usable(text));
                 if known.is_none() {
-                    tracing::warn!(path = %path.display(), "the file that names this server is damaged; it gets another name");
+                    set_aside(&path);
                 }
                 known
             }

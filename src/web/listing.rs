@@ -3,10 +3,11 @@
 use serde::{Deserialize, Serialize};
 
 use crate::documents::{Vocabulary, awaits_root};
+use crate::hash::{Distinct, Keyed};
 use crate::operation::Kind;
 use crate::run::Run;
 use crate::span::UnixNanos;
-use crate::store::{self, Error, Filter, May, Read, TraceRow};
+use crate::store::{self, Error, Filter, Read, TraceRow};
 use crate::view::totals::{self, Totals};
 
 /// The program's version, and a number that rises when a summary of the same version says something else.
@@ -97,15 +98,12 @@ impl Summary {
                 .filter(|step| step.operation.kind == Kind::Llm)
                 .map(|step| &step.operation)
         };
-        let mut models: Vec<(&str, usize)> = Vec::new();
+        let mut models: Keyed<&str, usize> = Keyed::default();
         for model in calls().filter_map(|call| call.model.name()) {
-            match models.iter_mut().find(|(name, _)| *name == model) {
-                Some((_, count)) => *count += 1,
-                None => models.push((model, 1)),
-            }
+            *models.get_or_insert_with(&model, || 0) += 1;
         }
         // The first of those with most calls.
-        let model = models.iter().rev().max_by_key(|(_, count)| *count);
+        let model = models.into_list().into_iter().rev().max_by_key(|(_, count)| *count);
         let status = match (&run.failure, run.ended_at) {
             (Some(_), _) => "error",
             (None, None) => "running",
@@ -114,7 +112,7 @@ impl Summary {
         Self {
             agent_work: run.has_agent_work(),
             agent: run.agent.name.clone(),
-            model: model.map(|(name, _)| (*name).to_owned()),
+            model: model.map(|(name, _)| name.to_owned()),
             status: status.to_owned(),
             model_calls: count(Kind::Llm),
             tool_calls: count(Kind::Tool),
@@ -137,16 +135,14 @@ impl Summary {
 
 /// Each name once, in order.
 fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut found: Distinct<&str> = Distinct::default();
     for name in names.filter(|name| name.len() <= Summary::NAME) {
         if found.len() == Summary::NAMES {
             break;
         }
-        if !found.iter().any(|have| have == name) {
-            found.push(name.to_owned());
-        }
+        found.insert(&name);
     }
-    found
+    found.into_list().map(str::to_owned).collect()
 }
 
 /// The traces that a filter holds, with what the agent did in each. That is computed once a revision.
@@ -172,24 +168,29 @@ pub fn bare(store: &dyn Read, filter: &Filter) -> Result<Vec<Listed>, Error> {
 fn listed(store: &dyn Read, vocabulary: &Vocabulary, row: TraceRow) -> Result<Listed, Error> {
     let summary = match kept(store, &row)? {
         Some(summary) => summary,
-        None => computed(store, vocabulary, &row, &mut |_, _| Ok(()))?,
+        None => computed(store, vocabulary, &row)?,
     };
     Ok(with_summary(row, summary))
 }
 
-/// What the agent did in a trace, computed now. `may` is asked as [`Read::read_trace_while`] asks it.
-pub(super) fn computed(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow, may: &mut May<'_>) -> Result<Summary, Error> {
-    let stored = store.read_trace_while(row.trace_id, may)?.unwrap_or_default();
+/// What the agent did in a trace, computed now.
+fn computed(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow) -> Result<Summary, Error> {
+    let stored = store.read_trace(row.trace_id)?.unwrap_or_default();
     let is_damaged = !stored.damaged.is_empty();
     let runs = vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
     let summary = runs.first().map(Summary::of).unwrap_or_default();
     // What time changes is not kept.
-    let is_settled = !is_damaged && !runs.first().is_some_and(awaits_root);
-    if is_settled && let Ok(text) = serde_json::to_string(&summary) {
-        // Only a saving: what cannot be kept is computed again.
-        let _ = store.put_summary(row.trace_id, row.revision, &text);
+    if !is_damaged && !runs.first().is_some_and(awaits_root) {
+        keep(store, row, &summary);
     }
     Ok(summary)
+}
+
+/// Keeps a summary for the revision of its trace. Only a saving: what cannot be kept is computed again.
+pub(super) fn keep(store: &dyn Read, row: &TraceRow, summary: &Summary) {
+    if let Ok(text) = serde_json::to_string(summary) {
+        let _ = store.put_summary(row.trace_id, row.revision, &text);
+    }
 }
 
 pub(super) fn with_summary(row: TraceRow, summary: Summary) -> Listed {

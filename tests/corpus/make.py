@@ -1118,7 +1118,359 @@ second trace the SDK's span stands beside logfire's and ends later.""")
         call(trace, root, 1000, 2000, "And in Cusco?", "736 mm.", True, trace == 2, 2)
 
 
-for make in (call_told_by_two_clients, json_cut_off, calls_told_elsewhere, judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
+def claude_code():
+    c = Case(90, "made-tools-that-name-their-asker", "Tools that name the model call that asked for them", """
+Claude Code runs a tool as soon as its call has streamed: each tool begins inside of the model call that asked for it, and log records
+name that call's request. The second command fails, which its execution says. The `Agent` tool holds model calls and a tool of a
+sub-agent, whose spans have the agent's id for their conversation. `mcp__graph__nodes` is a tool of an MCP server.""")
+    scope = "com.anthropic.claude_code.tracing"
+    common = {"session.id": "sess-90", "gen_ai.provider.name": "anthropic"}
+
+    def request(start, end, number, parent, said, stop="tool_use", **more):
+        attrs = {"span.type": "llm_request", "model": "claude-m-5", "input_tokens": 100 * number, "output_tokens": 10 + number,
+                 "cache_read_tokens": 0, "cache_creation_tokens": 0, "request_id": f"req_{number}", "stop_reason": stop, **more}
+        span = c.span("claude_code.llm_request", start, end, dict(common, **attrs), parent, scope=scope)
+        if said:
+            c.log(end, "claude_code.assistant_response", root, "claude_code.assistant_response", {"request_id": f"req_{number}", "response": said})
+        return span
+
+    def run(start, end, number, parent, name, arguments, asked, result=None, error=None, attrs=(), log=True):
+        call_id = {"tool_use_id": f"toolu_{number}"}
+        out = [(end - 1, "tool.output", {"output": result})] if result else []
+        span = c.span("claude_code.tool", start, end, dict(common, **{"span.type": "tool", "tool_name": name}, **call_id, **dict(attrs)), parent, scope=scope, events=out)
+        failed = {"success": False, "error": error, "error_class": "ShellError"} if error else {"success": True}
+        inner = c.span("claude_code.tool.execution", start + 2, end - 1, dict(common, **{"span.type": "tool.execution"}, **call_id, **failed), span, scope=scope)
+        if log:
+            told = {"success": "false", "error": error} if error else {"success": "true"}
+            c.log(end, "claude_code.tool_result", root, "claude_code.tool_result", dict(call_id, tool_name=name, request_id=f"req_{asked}", tool_input=text(arguments), **told))
+        return inner
+
+    root = c.span("claude_code.interaction", 0, 3000, dict(common, **{"span.type": "interaction", "user_prompt": "Count the lines, then ask an agent for the nodes."}), scope=scope)
+    request(100, 200, 1, root, "I count.")
+    run(180, 240, 1, root, "Bash", {"command": "wc -l a.txt"}, 1, "2 a.txt")
+    run(185, 260, 2, root, "Bash", {"command": "wc -l b.txt"}, 1, error="Shell command failed")
+    request(300, 420, 2, root, "Now the agent.")
+    inside = run(390, 1500, 3, root, "Agent", {"prompt": "Name the nodes."}, 2, "a, b")
+    of_agent = {"agent_id": "a4b9", "gen_ai.conversation.id": "a4b9"}
+    request(500, 640, 3, inside, "I ask the graph.", **of_agent)
+    run(600, 700, 4, inside, "mcp__graph__nodes", {"limit": 2}, 3, "[a, b]", attrs=of_agent)
+    request(800, 900, 4, inside, "a, b", stop="end_turn", **of_agent)
+    request(1600, 1800, 5, root, "Two lines; nodes a and b.", stop="end_turn")
+
+
+def runs_of_one_agent():
+    c = Case(91, "made-runs-of-one-agent", "Several prompts of one agent", """
+A host's agent span holds a span for each prompt, all of the same agent, and the model calls record no inputs: each question stands
+before the answer to it.""")
+    name = {"gen_ai.agent.name": "helper"}
+    root = c.span("invoke_agent helper", 0, 9000, dict(name, **{"gen_ai.operation.name": "invoke_agent"}), scope="my.host")
+    for at, question, answer in ((10, "Count the buoys.", "Twelve."), (5000, "Note it.", "Noted.")):
+        turn = c.span("claude_code.interaction", at, at + 3000, dict(name, **{"span.type": "interaction", "user_prompt": question}), root, scope="com.anthropic.claude_code.tracing")
+        c.span("claude_code.llm_request", at + 50, at + 2000, dict(name, **{"span.type": "llm_request", "model": "m", "input_tokens": 10, "output_tokens": 2, "stop_reason": "end_turn",
+               "gen_ai.output.messages": parts([chat("assistant", answer)])}), turn, scope="com.anthropic.claude_code.tracing")
+
+
+def messages_under_their_roles():
+    c = Case(92, "made-messages-under-their-roles", "Messages under the names of their roles", """
+Monocle writes each message as an object whose only member has the role for a name, in a list that Python printed, and calls without
+ids in the history. In the second trace a client tells parallel calls one by one in the next request, each with its result behind it.""")
+    known = {"workflow.name": "bakery", "monocle_apptrace.version": "0.8.15", "scope.agentic.session": "oven-5"}
+
+    def events(start, end, given, said, **metadata):
+        out = [(start, "data.input", {"input": given}), (end, "data.output", {"response": said})]
+        return out + ([(end, "metadata", metadata)] if metadata else [])
+
+    root = c.span("workflow", 0, 900, dict(known, **{"span.type": "workflow", "entity.1.name": "bakery", "entity.1.type": "workflow.generic"}), scope="monocle_apptrace")
+    baker = c.span("agent", 10, 890, dict(known, **{"span.type": "agentic.invocation", "entity.1.name": "Baker", "entity.1.type": "agent.generic"}), root, scope="monocle_apptrace",
+                   events=events(10, 890, "['Are there buns?']", "Six."))
+    model = dict(known, **{"span.type": "inference", "entity.1.type": "inference.openai", "entity.2.name": "gpt-4o", "entity.2.type": "model.llm.gpt-4o"})
+    asked = [text({"system": "You sell bread."}), text({"user": "Are there buns?"})]
+    call = {"tool_name": "count", "tool_arguments": text({"item": "bun"})}
+    first = c.span("Completions.create", 100, 200, model, baker, scope="monocle_apptrace",
+                   events=events(100, 200, repr(asked), text({"tools": [dict(call, tool_id="call_b")]}), prompt_tokens=40, completion_tokens=12, finish_reason="tool_calls"))
+    c.span("FunctionTool", 300, 310, dict(known, **{"span.type": "agentic.tool.invocation", "entity.1.name": "count", "entity.1.type": "tool.generic", "inference.decision.span.id": "0x" + first}),
+           baker, scope="monocle_apptrace", events=events(300, 310, "{'item': 'bun'}", "6"))
+    history = asked + [text({"assistant": [{"text": "I look."}]}), text({"tool_function": "count", "tool_arguments": call["tool_arguments"]}), text({"tool": "6"})]
+    c.span("Completions.create", 400, 500, model, baker, scope="monocle_apptrace",
+           events=events(400, 500, repr(history), text({"assistant": "Six."}), prompt_tokens=60, completion_tokens=3, finish_reason="stop"))
+
+    voice = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.provider.name": "openai"}
+    before = [{"role": "user", "content": "Buns and rolls?"}]
+    c.span("llm", 0, 100, dict(voice, input=text(before), output="I look.", **{"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 20}), scope="pipecat", trace=2)
+    told = []
+    for number, item in ((1, "bun"), (2, "roll")):
+        asks = {"id": f"call_{number}", "type": "function", "function": {"name": "count", "arguments": text({"item": item})}}
+        told += [{"role": "assistant", "tool_calls": [asks]}, {"role": "tool", "tool_call_id": f"call_{number}", "content": str(number)}]
+    after = before + [{"role": "assistant", "content": "I look."}] + told
+    c.span("llm", 200, 300, dict(voice, input=text(after), output="One bun, two rolls.", **{"gen_ai.usage.input_tokens": 40, "gen_ai.usage.output_tokens": 8}), scope="pipecat", trace=2)
+
+
+for make in (claude_code, runs_of_one_agent, messages_under_their_roles, call_told_by_two_clients, json_cut_off, calls_told_elsewhere, judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
+    make()
+
+
+def json_mended():
+    c = Case(140, "made-json-mended", "JSON that needs mending", """
+Clients write JSON with NaN, with half of a character, with integers of more than 64 bits, with raw line breaks, with a comma too many,
+quoted twice, as Python prints it, or cut off with a mark behind it. It is read as it was meant, and a finding names the key. Messages that
+cannot be read are nobody's words: they stay an attribute, with a finding.""")
+    root = c.span("invoke_agent counter", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "counter"}, scope="other")
+    said = chat("assistant", calls=[("call_1", "mean", {"of": "depths"})])
+    first = genai([chat("user", "What is the mean depth?")], said, (20, 9), finish="tool_call")
+    first["gen_ai.input.messages"] = first["gen_ai.input.messages"].replace("?", "? \\ud83d")
+    c.span("chat gpt-4o", 100, 900, first, root, scope="other")
+    c.span("execute_tool mean", 1000, 1200, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "mean", "gen_ai.tool.call.id": "call_1",
+        "gen_ai.tool.call.arguments": '{"of":"depths","wei":1000000000000000000001,}', "gen_ai.tool.call.result": '{"mean":NaN,"note":"two\nlines"}'}, root, scope="other")
+    second = genai([chat("user", "What is the mean depth? \ufffd"), said, chat("tool", "MEAN", call_id="call_1")], chat("assistant", "Not known."), (30, 4))
+    second["gen_ai.input.messages"] = second["gen_ai.input.messages"].replace('"MEAN"', '{"mean":NaN}')
+    c.span("chat gpt-4o", 2000, 2900, second, root, scope="other")
+    shapes = [("quoted twice", lambda v: text(v)), ("as Python prints it", lambda v: str(json.loads(v))), ("cut off with a mark", lambda v: v[:-40] + "...[truncated, original 123 chars]")]
+    for at, (name, write) in enumerate(shapes):
+        call = genai([chat("user", "Say " + name + "."), chat("assistant", "Said so, in as many words as that takes.")], chat("assistant", "Done."), (5, 1))
+        call["gen_ai.input.messages"] = write(call["gen_ai.input.messages"])
+        c.span("chat gpt-4o", 3000 + at * 1000, 3900 + at * 1000, call, root, scope="other")
+    broken = genai([chat("user", "Nobody says this.")], chat("assistant", "Something."), (5, 1))
+    broken["gen_ai.input.messages"] = broken["gen_ai.input.messages"].replace('"content"', 'content"')
+    c.span("chat gpt-4o", 7000, 7900, broken, root, scope="other")
+
+
+def tools_without_their_keys():
+    c = Case(141, "made-tools-under-other-keys", "Tools whose calls stand under other keys", """
+A tool is told by its name or its call's id alone; arguments and results stand under older keys, under bare `input` and `output`, as
+parameters of a function, or in a wrapping. What no rule reads of a known client is a finding.""")
+    root = c.span("invoke_agent porter", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "porter"}, scope="other")
+    calls = [("call_1", "weigh", {"crate": 5}), ("call_2", "lift", {"crate": 5}), ("call_3", "stack", {"crate": 5}), ("call_4", "label", {"crate": 5, "word": "fragile"})]
+    c.span("chat gpt-4o", 100, 900, genai([chat("user", "See to crate 5.")], chat("assistant", calls=calls), (20, 9), finish="tool_call"), root, scope="other")
+    tools = [
+        ("weighing", {"gen_ai.tool.name": "weigh", "gen_ai.tool.call.id": "call_1", "gen_ai.tool.call.arguments": '{"crate":5}', "gen_ai.tool.call.result": "31 kg", "gen_ai.tool.colour": "red"}),
+        ("execute_tool lift", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "lift", "gen_ai.tool.call.id": "call_2", "gen_ai.tool.arguments": '{"crate":5}', "gen_ai.tool.result": "lifted"}),
+        ("execute_tool stack", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "stack", "gen_ai.tool.call.id": "call_3", "input": '{"crate":5}', "output": '{"height":3}'}),
+        ("execute_tool label", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "label", "gen_ai.tool.call.id": "call_4", "code.function.parameters.crate.type": "int", "code.function.parameters.crate.value": 5,
+            "code.function.parameters.word.type": "str", "code.function.parameters.word.value": "fragile", "code.function.return.type": "str", "code.function.return.value": "labelled"}),
+    ]
+    for at, (name, attrs) in enumerate(tools):
+        c.span(name, 1000 + at * 200, 1100 + at * 200, attrs, root, scope="other")
+
+
+def usage_spellings():
+    c = Case(142, "made-usage-spellings", "Tokens and cost in the spellings of many clients", """
+Counts of tokens stand under many names, flat or in an object, and some clients count the input without what the cache gave: then the
+cached part is larger than the whole. A cost that is told in parts is their sum.""")
+    root = c.span("invoke_agent counter", 0, 9000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "counter"}, scope="other")
+    usages = [
+        {"gen_ai.usage.input_tokens": 1300, "gen_ai.usage.output_tokens": 9, "gen_ai.usage.details.cache_read_tokens": 1200, "gen_ai.usage.details.cache_write_tokens": 60},
+        {"gen_ai.usage.input_tokens": 90, "gen_ai.usage.output_tokens": 9, "gen_ai.usage.input_tokens.cached": 70, "gen_ai.usage.output_tokens.reasoning": 4, "gen_ai.usage.image.input_tokens": 30},
+        {"gen_ai.usage.promptTokens": 40, "gen_ai.usage.completionTokens": 8, "gen_ai.usage.cachedInputTokens": 16},
+        {"gen_ai.usage": text({"prompt_tokens": 50, "completion_tokens": 7, "prompt_tokens_details": {"cached_tokens": 20}})},
+    ]
+    for at, usage in enumerate(usages):
+        call = {key: value for key, value in genai([chat("user", f"Count to {at}.")], chat("assistant", "Counted."), None).items() if "usage" not in key}
+        c.span("chat gpt-4o", 100 + at * 500, 400 + at * 500, dict(call, **usage), root, scope="other")
+    ai = {"ai.operationId": "ai.generateText.doGenerate", "ai.model.id": "claude", "ai.prompt.messages": text([chat("user", "hi")]), "ai.response.text": "yo"}
+    meta = {"anthropic": {"cacheCreationInputTokens": 900, "cacheReadInputTokens": 30000, "usage": {"input_tokens": 4, "output_tokens": 21}}}
+    c.span("ai.generateText.doGenerate", 3000, 3100, dict(ai, **{"ai.usage.promptTokens": 4, "ai.usage.completionTokens": 21, "ai.response.providerMetadata": text(meta)}), root, scope="ai")
+    c.span("ai.generateText.doGenerate", 3200, 3300, dict(ai, **{"ai.usage.inputTokens": 1200, "ai.usage.inputTokenDetails.cacheWriteTokens": 1100, "ai.usage.outputTokens": 4}), root, scope="ai")
+    c.span("Claude.invoke", 3400, 3500, dict({"openinference.span.kind": "LLM", "llm.model_name": "claude", "llm.token_count.prompt": 10, "llm.token_count.completion": 5, "llm.token_count.total": 15,
+        "llm.token_count.prompt_details.cache_read": 1000, "llm.token_count.prompt_details.cache_write": 200, "llm.invocation_parameters.temperature": 0.1}, **flat("llm.input_messages", [chat("user", "hi")])), root)
+    c.span("gen", 3600, 3700, {"langfuse.observation.type": "generation", "langfuse.observation.input": text([chat("user", "hi")]), "langfuse.observation.output": "yo", "langfuse.observation.cost_details": '{"input":0.1,"output":0.2}'}, root, scope="langfuse-sdk")
+    c.span("Completions", 3800, 3900, {"mlflow.spanType": '"CHAT_MODEL"', "mlflow.spanInputs": text({"model": "large", "messages": [chat("user", "hi")]}), "mlflow.spanOutputs": text({"model": "large-05", "choices": [{"index": 0, "message": chat("assistant", "yo")}]}), "usage": '{"input_tokens":12,"output_tokens":3}'}, root, scope="mlflow")
+
+
+def prompts_of_many_shapes():
+    c = Case(143, "made-prompts-of-many-shapes", "Prompts and answers under older keys", """
+Deprecated keys, lists of texts, lists of events with and without names, text completions, and log records whose body has both sides.""")
+    call = {"gen_ai.operation.name": "chat", "gen_ai.system": "openai", "gen_ai.request.model": "gpt-4o"}
+    said = lambda n: ([chat("system", "Be brief."), chat("user", f"Question {n}?")], chat("assistant", f"Answer {n}."))
+    ask, done = said(1)
+    c.span("chat", 0, 100, dict(call, **{"gen_ai.prompt": text(ask), "gen_ai.completion": text([done])}), scope="other")
+    c.span("complete", 200, 300, {"openinference.span.kind": "LLM", "llm.prompts": ["Name one river."], "input.value": text({"args": ["Name one river."]}), "input.mime_type": "application/json", "output.value": "The Glomma."}, trace=2)
+    go = {"llm.request.type": "chat", "llm.vendor": "OpenAI", "llm.request.model": "m-1", "llm.response.model": "m-1-05", "llm.usage.prompt_tokens": 150, "llm.usage.completion_tokens": 50,
+        "llm.prompts.0.role": "user", "llm.prompts.0.content": "Tide?", "llm.completions.0.role": "assistant", "llm.completions.0.content": "Low."}
+    c.span("openai.chat", 400, 500, go, scope="github.com/traceloop/go-openllmetry", trace=3)
+    c.span("Completion", 600, 700, {"gen_ai.operation.name": "text_completion", "gen_ai.request.model": "instruct", "request_data": text({"prompt": "The capital of Norway is"}), "response_data": text({"text": " Oslo.", "usage": {"prompt_tokens": 5, "completion_tokens": 2}})}, scope="logfire.openai", trace=4)
+    named = [{"event.name": f"gen_ai.{m['role']}.message", **m} for m in [*ask, done]]
+    c.span("Responses API", 800, 900, dict(call, events=text(named)), scope="logfire.openai", trace=5)
+    bare = [*ask, {"index": 0, "finish_reason": "STOP", "message": {"role": "assistant", "content": ["Answer 1."]}}]
+    c.span("generate_content", 1000, 1100, dict(call, events=text(bare)), scope="opentelemetry.instrumentation.google_genai", trace=6)
+    model = c.span("ChatBedrock", 1200, 1300, {"openinference.span.kind": "LLM", "llm.model_name": "claude"}, trace=7)
+    c.log(1250, "openinference.instrumentation.langchain", model, {"input": {"messages": [chat("user", "How many?")]}, "output": {"messages": [chat("assistant", "Twelve.")]}}, trace=7)
+    run = c.span("stock", 1400, 1500, {"openinference.span.kind": "TOOL", "tool.name": "stock"}, trace=7)
+    c.log(1450, "openinference.instrumentation.langchain", run, {"input": {"messages": [chat("user", '{"item":"lamp"}')]}, "output": {"messages": [chat("assistant", '{"left":12}')]}}, trace=7)
+
+
+def keys_of_clients():
+    c = Case(154, "made-keys-of-clients", "Facts under the clients' own keys", """
+Langfuse's trace, session, person and reference output; annotations of OpenInference; records of a memory; a turn of a voice agent; what a
+client wrote for a value that it left out, or that there was none.""")
+    root = c.span("orchestrator", 0, 900, {"langfuse.observation.type": "span", "langfuse.trace.input": "Which berth is free?", "langfuse.trace.output": "Berth 3.", "langfuse.session.id": "S-1", "langfuse.user.id": "u-1"}, scope="langfuse-sdk")
+    c.span("gen", 100, 800, {"langfuse.observation.type": "generation", "langfuse.observation.model.name": "m", "langfuse.observation.input": text([chat("user", "internal request")]), "langfuse.observation.output": text(chat("assistant", "internal reply")),
+        "langfuse.experiment.item.expected_output": "Berth 4."}, root, scope="langfuse-sdk")
+    c.span("agent", 1000, 1900, {"openinference.span.kind": "AGENT", "agent.name": "a", "input.value": "q", "output.value": "a", "annotations.0.annotation.name": "helpful", "annotations.0.annotation.score": 0.8,
+        "annotations.0.annotation.label": "good", "session.annotations.0.annotation.name": "polite", "session.annotations.0.annotation.score": 1.0}, trace=2)
+    root = c.span("invoke_agent a", 2000, 2900, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "a"}, scope="other", trace=3)
+    c.span("search_memory", 2100, 2200, {"gen_ai.operation.name": "search_memory", "gen_ai.memory.query.text": "likes?", "gen_ai.memory.records": text([{"id": "mem_1", "content": "likes snow"}]), "gen_ai.memory.record.count": 7}, root, scope="other", trace=3)
+    c.span("upsert_memory", 2300, 2400, {"gen_ai.operation.name": "upsert_memory", "gen_ai.memory.record.id": "mem_9", "gen_ai.memory.record.count": 1, "gen_ai.memory.records": text([{"id": "mem_9", "content": "likes skiing"}])}, root, scope="other", trace=3)
+    session = c.span("agent_session", 3000, 3900, {"lk.agent_name": "deckhand", "lk.room_name": "r"}, scope="livekit-agents", trace=4)
+    turn = c.span("agent_turn", 3100, 3800, {"lk.user_input": "Ahoy?", "lk.pii.instructions": "Be brief.", "lk.pii.response.text": "Ahoy there!"}, session, scope="livekit-agents", trace=4)
+    c.span("llm_request", 3200, 3400, {"gen_ai.operation.name": "chat", "gen_ai.request.model": "m", "gen_ai.usage.input_tokens": 5, "gen_ai.usage.output_tokens": 1}, turn, scope="livekit-agents", trace=4)
+    c.span("function_tool", 3500, 3600, {"lk.function_tool.id": "ft1", "lk.function_tool.name": "clock", "lk.pii.function_tool.arguments": "{}", "lk.function_tool.output": "14:30", "lk.function_tool.is_error": False}, turn, scope="livekit-agents", trace=4)
+    c.span("OpenAI Agents trace", 4000, 4900, {"name": "t", "group_id": "null", "metadata": "null", "agent_trace_id": "trace_1"}, scope="logfire.openai_agents", trace=5)
+    model = c.span("generate_content", 4100, 4200, {"gen_ai.operation.name": "generate_content", "gen_ai.request.model": "g"}, scope="gcp.vertex.agent", trace=5)
+    c.log(4150, "gen_ai.user.message", model, {"content": "<elided>"}, trace=5)
+    c.span("execute_tool sound", 4300, 4400, {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "sound", "gcp.vertex.agent.tool_call_args": "{}", "gcp.vertex.agent.tool_response": "{}"}, scope="gcp.vertex.agent", trace=5)
+
+
+for make in (json_mended, tools_without_their_keys, usage_spellings, prompts_of_many_shapes, keys_of_clients):
+    make()
+
+
+def ran(name, call_id=None, arguments=None, result=None, **more):
+    """An OTel GenAI tool span's attributes."""
+    out = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+    known = {"call.id": call_id, "call.arguments": text(arguments) if arguments is not None else None, "call.result": result}
+    out.update({"gen_ai.tool." + k: v for k, v in known.items() if v is not None})
+    out.update({k.replace("__", "."): v for k, v in more.items()})
+    return out
+
+
+def calls_that_are_one_or_two():
+    c = Case(144, "made-calls-that-are-one-or-two", "When spans tell of one model call, and when of two", """
+1. Two calls, one after the other, under one response id: a server repeats it. Two calls.
+2. A context that was left open: each call is a child of the one before, and begins when that is over. Two calls.
+3. Two calls at once under one response id, with other answers. Two calls.
+4. A framework and its client tell one call, and only the client has the system prompt. One call, with the prompt.""")
+    rain, snow = chat("user", "Rain?"), chat("user", "Snow?")
+    for trace, times, same_id in ((1, ((100, 400), (500, 900)), True), (3, ((100, 900), (200, 800)), True)):
+        root = c.span("invoke_agent sky", 0, 1000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "sky"}, trace=trace)
+        for (start, end), ask, said, tokens in zip(times, (rain, snow), ("A little.", "None."), ((5, 2), (6, 3))):
+            c.span("chat gpt-4o", start, end, genai([ask], chat("assistant", said), tokens, gen_ai__response__id=f"resp_{trace}"), root, trace=trace)
+    first = c.span("chat gpt-4o", 0, 80, genai([rain], chat("assistant", "A little."), (5, 2), gen_ai__response__id="r1"), trace=2)
+    c.span("chat gpt-4o", 100, 180, genai([rain], chat("assistant", "A little."), (5, 2), gen_ai__response__id="r2"), first, trace=2)
+    outer = c.span("chat gpt-4o", 0, 900, genai([rain], chat("assistant", "A little."), (9, 2)), scope="framework", trace=4)
+    inner = llm([chat("system", "You watch the sky."), rain], chat("assistant", "A little."), (9, 2))
+    c.span("ChatCompletion", 10, 890, inner, outer, scope="openinference.instrumentation.openai", trace=4)
+
+
+def calls_and_results():
+    c = Case(145, "made-calls-and-results", "Calls and their results, where the ids do not say which is whose", """
+1. One answer gives the id `call_1` to two calls: the second is told under a derived id, and each has its own result.
+2. The result has no id, and its call does not stand in the history: it belongs to the open call before it.
+3. A stream left one call with the arguments of two, and without their ids. The next request tells the two.
+4. A stream left the arguments of two calls empty.
+5. A tool failed with a bare type; the model was told more. `cleanup` ran, and no model asked for it.
+6. Two agents: the second one's request begins with a copy of the question.""")
+    ask, done = chat("user", "Add and sort."), chat("assistant", "Done.")
+
+    def run(trace, said, told, results, tools, again=None):
+        root = c.span("invoke_agent clerk", 0, 1000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk"}, trace=trace)
+        c.span("chat gpt-4o", 10, 200, said if isinstance(said, dict) and "role" not in said else genai([ask], said, (5, 4), finish="tool_calls"), root, trace=trace)
+        for at, attrs in enumerate(tools):
+            c.span("execute_tool", 300 + 50 * at, 340 + 50 * at, attrs, root, trace=trace, status=(ERROR, "TOOL_ERROR") if "error.type" in attrs else None)
+        c.span("chat gpt-4o", 600, 900, again or genai([ask, *told, *results], done, (20, 2)), root, trace=trace)
+
+    twins = chat("assistant", calls=[("call_1", "add", {"n": 1}), ("call_1", "add", {"n": 2})])
+    run(1, twins, [twins], [chat("tool", "one", call_id="call_1"), chat("tool", "two", call_id="call_1")],
+        [ran("add", "call_1", {"n": 1}, "one"), ran("add", "call_1", {"n": 2}, "two")])
+    asked = chat("assistant", calls=[("call_a", "add", {"n": 1})])
+    lone = llm([ask, chat("tool", '[{"dash": "\\u2014"}]')], done)
+    run(2, asked, [], [], [ran("add", None, {"n": 1}, '[{"dash":"\u2014"}]')], lone)
+    two = chat("assistant", "I do both.", calls=[("k1", "add", {"n": 1}), ("k2", "sort", {"n": 2})])
+    both = [chat("tool", "one", call_id="k1"), chat("tool", "sorted", call_id="k2")]
+    glued = llm([ask], chat("assistant", "I do both."))
+    glued.update({"llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "sort",
+                  "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": '{"n":1}{"n":2}'})
+    tools = [ran("add", None, {"n": 1}, "one"), ran("sort", None, {"n": 2}, "sorted")]
+    run(3, glued, [two], both, tools)
+    run(4, chat("assistant", "I do both.", calls=[("k1", "add", {}), ("k2", "sort", {})]), [two], both, tools)
+    one = chat("assistant", calls=[("k1", "add", {"n": 1})])
+    run(5, one, [one], [chat("tool", "no such number: 1", call_id="k1")], [ran("add", "k1", {"n": 1}, error__type="TOOL_ERROR"), ran("cleanup")])
+    desk = c.span("invoke_workflow desk", 0, 1000, {"gen_ai.operation.name": "invoke_workflow"}, trace=6)
+    for name, start, said in (("triage", 10, chat("assistant", calls=[("h1", "transfer_to_billing", {})])), ("billing", 500, chat("assistant", "Refunded."))):
+        who = c.span("invoke_agent " + name, start, start + 400, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}, desk, trace=6)
+        c.span("chat gpt-4o", start + 10, start + 390, genai([chat("user", "Refund order 42.")], said), who, trace=6)
+
+
+def clocks():
+    c = Case(146, "made-clocks", "Times that are missing, equal, or of another clock", """
+1. The model call has no start: its end stands in for it, nothing is of 1970, and no latency is told.
+2. The server's clock is an hour behind its client's: the server's span and what is below it lie within the client's.
+3. A clock of milliseconds: the tools and the call that reads their results begin at once, and the messages of a call have one time.""")
+    ask, calls = chat("user", "How deep?"), [("k1", "sound", {"at": 1}), ("k2", "sound", {"at": 2})]
+    said, done = chat("assistant", calls=calls), chat("assistant", "Six.")
+    results = [chat("tool", "6", call_id="k1"), chat("tool", "6", call_id="k2")]
+    start = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}
+    root = c.span("invoke_agent pilot", 0, 1000, start, trace=1)
+    c.span("chat gpt-4o", 0, 500, genai([ask], done), root, trace=1)
+    c.spans[-1][1]["startTimeUnixNano"] = "0"
+    root = c.span("invoke_agent pilot", 0, 1000, start, trace=2)
+    c.span("chat gpt-4o", 10, 100, genai([ask], chat("assistant", calls=calls[:1])), root, trace=2)
+    client = c.span("tools/call sound", 200, 400, ran("sound", "k1", {"at": 1}), root, trace=2, kind=3)
+    server = c.span("tools/call sound", 250 - 3600_000, 350 - 3600_000, ran("sound", None, None, "6"), client, trace=2, kind=2)
+    c.span("chat gpt-4o", 260 - 3600_000, 340 - 3600_000, genai([chat("user", "inner")], chat("assistant", "6")), server, trace=2)
+    root = c.span("invoke_agent pilot", 0, 1000, start, trace=3)
+    c.span("chat gpt-4o", 10, 40, genai([ask], said), root, trace=3)
+    last = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o"}
+    events = [("gen_ai.user.message", {"content": "How deep?"}), ("gen_ai.assistant.message", {"tool_calls": text([{"id": i, "type": "function", "function": {"name": n, "arguments": text(a)}} for i, n, a in calls])}),
+              ("gen_ai.tool.message", {"id": "k1", "content": "6"}), ("gen_ai.tool.message", {"id": "k2", "content": "6"}), ("gen_ai.user.message", {"content": "In feet."}),
+              ("gen_ai.choice", {"index": 0, "finish_reason": "stop", "message": text({"role": "assistant", "content": "Twenty."})})]
+    c.span("chat gpt-4o", 40.999936, 90, last, root, trace=3, events=[(41, n, a) for n, a in events])
+    for at, (i, n, a) in enumerate(calls):
+        c.span("execute_tool sound", 41, 41.2 + at / 10, ran(n, i, a, "6"), root, trace=3)
+
+
+def told_in_odd_places():
+    c = Case(147, "made-told-in-odd-places", "What clients tell in odd places", """
+1. OpenInference flattens two results of one message to the last, in a user's clothes; the whole request has both.
+2. A call and its result stand as JSON in a user's words (openai-agents), or the calls of an answer have a result's role (Koog 0.3).
+3. Each event of a model call and of a tool is a span (BeeAI).
+4. A call whose only signs are its message events; a result with a picture; a handoff in plain words; arguments by their places.
+5. A graph stops with a question in one trace, and goes on with the answer in the next (6).""")
+    ask = chat("user", "Depth at both piers?")
+    calls = [("k1", "sound", {"pier": 1}), ("k2", "sound", {"pier": 2})]
+    root = c.span("workflow", 0, 1000, {"openinference.span.kind": "AGENT"}, trace=1)
+    c.span("Messages", 10, 100, llm([ask], chat("assistant", calls=calls)), root, trace=1)
+    flattened = llm([ask, chat("assistant", calls=calls), chat("user", "6 m")], chat("assistant", "Five and six."))
+    flattened["llm.input_messages.2.message.tool_call_id"] = "k2"
+    results = [{"type": "tool_result", "tool_use_id": i, "content": m} for i, m in (("k1", "5 m"), ("k2", "6 m"))]
+    uses = [{"type": "tool_use", "id": i, "name": n, "input": a} for i, n, a in calls]
+    flattened["input.value"] = text({"messages": [{"role": "user", "content": "Depth at both piers?"}, {"role": "assistant", "content": uses}, {"role": "user", "content": results}]})
+    flattened["input.mime_type"] = "application/json"
+    c.span("Messages", 200, 300, flattened, root, trace=1)
+    one = chat("assistant", calls=calls[:1])
+    root = c.span("invoke_agent pilot", 0, 1000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}, trace=2)
+    c.span("chat gpt-4o", 10, 100, genai([ask], one), root, trace=2)
+    call = {"type": "function_call", "call_id": "k1", "name": "sound", "arguments": '{"pier":1}'}
+    given = {"type": "function_call_output", "call_id": "k1", "output": "5 m"}
+    c.span("chat gpt-4o", 200, 300, genai([ask, chat("user", text(call)), chat("user", text(given))], chat("assistant", "Five.")), root, trace=2)
+    koog = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "Still five."}
+    again = [{"id": "k9", "type": "function", "function": {"name": "sound", "arguments": '{"pier":1}'}}]
+    for at, (role, content) in enumerate((("user", "Depth at both piers?"), ("assistant", "Five."), ("user", "Again."), ("tool", text(again)), ("tool", "5 m"))):
+        koog.update({f"gen_ai.prompt.{at}.role": role, f"gen_ai.prompt.{at}.content": content})
+    c.span("chat gpt-4o", 400, 500, koog, root, trace=2)
+    bee = "openinference.instrumentation.beeai"
+    root = c.span("beeai-framework-main", 0, 1000, agent(None, "Depth?", "Five."), trace=3, scope=bee)
+    c.spans[-1][1]["attributes"] = [a for a in c.spans[-1][1]["attributes"] if a["key"] != "agent.name"]
+    started = c.span("agent.react.start-1", 5, 990, {"openinference.span.kind": "AGENT", "target": "agent.react.start"}, root, trace=3, scope=bee)
+    c.span("backend.openai.chat.start-1", 10, 900, {"openinference.span.kind": "LLM", **flat("llm.input_messages", [SYSTEM, ask])}, started, trace=3, scope=bee)
+    c.span("backend.openai.chat.success-1", 200, 900, {"openinference.span.kind": "LLM", "llm.model_name": "gpt-4o", **flat("llm.output_messages", [chat("assistant", "Five.")])}, root, trace=3, scope=bee)
+    c.span("tool.sea.sound.start-2", 100, 900, {"openinference.span.kind": "TOOL", "tool.parameters": '{"pier":1}'}, root, trace=3, scope=bee)
+    c.span("tool.sea.sound.success-2", 150, 900, {"openinference.span.kind": "TOOL", "tool.parameters": '{"pier":1}', "output.value": "5 m"}, root, trace=3, scope=bee)
+    root = c.span("triage", 0, 1000, agent("triage", "Show the pier."), trace=4)
+    shown = {"gen_ai.response.model": "gpt-4o"}
+    c.span("completion", 10, 100, shown, root, trace=4, scope="Microsoft.SemanticKernel", events=[
+        (10, "gen_ai.user.message", {"content": "Show the pier."}),
+        (90, "gen_ai.choice", {"message": text({"role": "assistant", "tool_calls": [{"id": "p1", "type": "function", "function": {"name": "photo", "arguments": '{"pier":1}'}}]})})])
+    picture = llm([chat("user", "Show the pier."), chat("assistant", calls=[("p1", "photo", {"pier": 1})]), chat("tool", "taken", call_id="p1", parts=[{"type": "image", "image.image.url": "data:image/png;base64,iVBORw0KGgo="}])], chat("assistant", "There it is."))
+    c.span("ChatCompletion", 200, 300, picture, root, trace=4)
+    c.span("handoff", 400, 410, {"step_type": "handoff", "input": "billing"}, root, trace=4)
+    placed = {"openinference.span.kind": "TOOL", "tool.name": "answer", "input.value": text({"args": ["A pier."], "kwargs": {}}), "tool.parameters": text({"answer": {"type": "any"}}), "output.value": "A pier."}
+    c.span("Answer", 500, 510, placed, root, trace=4)
+    stopped = agent("pilot", text({"messages": [{"role": "user", "content": "Sound pier 1."}]}), text({"__interrupt__": [{"value": "May I?"}]}), session__id="s1")
+    c.span("pilot", 0, 100, stopped, trace=5)
+    c.span("pilot", 5100, 5200, agent("pilot", text({"resume": "yes", "goto": []}), "Sounded.", session__id="s1"), trace=6)
+
+
+for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places):
     make()
 
 

@@ -9,7 +9,13 @@ mod prelude {
 #[rustfmt::skip]
 mod adk_rust;
 #[rustfmt::skip]
+mod agent365;
+#[rustfmt::skip]
 mod agent_framework_rs;
+#[rustfmt::skip]
+mod agenta;
+#[rustfmt::skip]
+mod agento11y;
 #[rustfmt::skip]
 mod agentops;
 #[rustfmt::skip]
@@ -27,6 +33,8 @@ mod claude_code;
 #[rustfmt::skip]
 mod codex;
 #[rustfmt::skip]
+mod copilot;
+#[rustfmt::skip]
 mod effect;
 #[rustfmt::skip]
 mod gemini_cli;
@@ -40,6 +48,8 @@ mod genkit;
 mod google_adk;
 #[rustfmt::skip]
 mod google_adk_java;
+#[rustfmt::skip]
+mod google_genai;
 #[rustfmt::skip]
 mod haystack;
 #[rustfmt::skip]
@@ -60,6 +70,8 @@ mod langsmith;
 mod langtrace;
 #[rustfmt::skip]
 mod langwatch;
+#[rustfmt::skip]
+mod livekit;
 #[rustfmt::skip]
 mod llama_index;
 #[rustfmt::skip]
@@ -94,6 +106,8 @@ mod openinference_vercel;
 mod openllmetry;
 #[rustfmt::skip]
 mod openllmetry_old;
+#[rustfmt::skip]
+mod opentelemetry_hooks;
 #[rustfmt::skip]
 mod otel;
 #[rustfmt::skip]
@@ -137,7 +151,10 @@ pub(super) mod frameworks;
 #[rustfmt::skip]
 pub static TABLES: &[&[crate::dialect::Rule]] = &[
     adk_rust::RULES,
+    agent365::RULES,
     agent_framework_rs::RULES,
+    agenta::RULES,
+    agento11y::RULES,
     agentops::RULES,
     anthropic::RULES,
     anthropic_go::RULES,
@@ -146,6 +163,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     braintrust::RULES,
     claude_code::RULES,
     codex::RULES,
+    copilot::RULES,
     effect::RULES,
     gemini_cli::RULES,
     gen_ai::RULES,
@@ -153,6 +171,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     genkit::RULES,
     google_adk::RULES,
     google_adk_java::RULES,
+    google_genai::RULES,
     haystack::RULES,
     honeyhive::RULES,
     judgeval::RULES,
@@ -163,6 +182,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     langsmith::RULES,
     langtrace::RULES,
     langwatch::RULES,
+    livekit::RULES,
     llama_index::RULES,
     logfire::RULES,
     logfire_openai_agents::RULES,
@@ -180,6 +200,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     openinference_vercel::RULES,
     openllmetry::RULES,
     openllmetry_old::RULES,
+    opentelemetry_hooks::RULES,
     otel::RULES,
     pipecat::RULES,
     pydantic_ai::RULES,

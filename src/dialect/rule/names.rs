@@ -56,6 +56,8 @@ named! {
         UsageInput = "usage.input",
         /// Input tokens without those of the cache.
         UsageInputExcludingCache = "usage.input_excluding_cache",
+        /// What spans have in common that tell of one operation, each of one event of it.
+        ToldWith = "told_with",
         /// Says that the client sums tokens up over the calls of an agent.
         UsageRunningSum = "usage.running_sum",
         /// Output tokens.
@@ -267,6 +269,10 @@ named! {
         Texts = "texts",
         /// A list or map, native or as JSON text; other text stays text.
         Json = "json",
+        /// As `json`, but an empty object or list is none: clients write it where they leave a value out.
+        FilledJson = "filled_json",
+        /// As `json`, but only an object.
+        JsonObject = "json_object",
         /// JSON text in which every value is quoted, once or twice.
         JsonText = "json_text",
         /// Flattened indexed keys below a prefix, made into a list or map.
@@ -303,14 +309,21 @@ named! {
         NotSchema = "not_schema",
         /// The last word of a text.
         LastWord = "last_word",
+        /// The name of a span that tells of one event of an operation, `tool.lookup.start-2`, without the event; as the name of a tool
+        /// without its number, too.
+        EventSpan = "event_span",
         /// The class in the dotted name of a method: `Travel` in `com.acme.Travel.answer`.
         ClassOfMethod = "class_of_method",
-        /// A list of old GenAI events as JSON text: inputs, or the choice at the end.
+        /// A list of old GenAI events as JSON text: inputs, or the choices; without one, what the assistant said last.
         EventList = "event_list",
         /// The number of flattened entries below a prefix.
         Count = "count",
         /// A name in any case: `ToolCall`, `TOOL-CALL` and `SpanKind.TOOL_CALL` are `tool_call`.
         SnakeCase = "snake_case",
+        /// JSON text behind a mark of its type, `@ag.type=json:` (Agenta); other text stays text.
+        MarkedJson = "marked_json",
+        /// Words, and behind `Tool calls:` a list of calls as Python prints it (NeMo Agent Toolkit).
+        WordsThenCalls = "words_then_calls",
         /// Text, where it is no word for something that is not known: `unknown`, `None`.
         KnownText = "known_text",
         /// A model's id with the provider before it and the interface behind it: `openai/gpt-4o:completions` is `gpt-4o`.

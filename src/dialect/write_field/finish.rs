@@ -14,11 +14,13 @@ impl OperationBuilder<'_> {
     /// The operation, with what several fields say together.
     pub(in crate::dialect) fn finish(mut self) -> (Box<Operation>, Beside) {
         self.finish_usage();
+        self.finish_cost();
         self.finish_failure();
         self.finish_answers();
         self.finish_thoughts();
         self.finish_call_ids();
         self.finish_server_tool_calls();
+        self.finish_arguments();
         let operation = &mut self.operation;
         if let (Some(system), Some(list)) = (self.system, &mut operation.input_messages)
             && !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer))
@@ -48,7 +50,7 @@ impl OperationBuilder<'_> {
             state.new_value = to.or(named.map(Value::String));
         }
         if self.evaluation != Evaluation::default() {
-            operation.evaluations.push(self.evaluation);
+            Evaluation::add(&mut operation.evaluations, vec![self.evaluation]);
         }
         if operation.tool.as_deref() == Some(&ToolUse::default()) {
             operation.tool = None;
@@ -201,6 +203,22 @@ impl OperationBuilder<'_> {
         }
     }
 
+    /// Arguments that a client tells by their places, where the tool's parameters name them.
+    fn finish_arguments(&mut self) {
+        let Some(tool) = self.operation.tool.as_deref_mut() else { return };
+        let (Some(Value::Array(list)), Some(Value::Object(schema))) = (&mut tool.arguments, &tool.parameters) else {
+            return;
+        };
+        let names = match schema.get("properties") {
+            Some(Value::Object(properties)) => properties,
+            _ => schema,
+        };
+        if !list.is_empty() && list.len() <= names.len() {
+            let named = names.keys().cloned().zip(std::mem::take(list));
+            tool.arguments = Some(Value::Object(named.collect()));
+        }
+    }
+
     fn finish_usage(&mut self) {
         let usage = &mut self.operation.usage;
         // A total of another dialect than the parts: less than its parts cannot be.
@@ -209,6 +227,13 @@ impl OperationBuilder<'_> {
         if self.usage_excludes_cache {
             let cache = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
             usage.input = usage.input.map(|input| input.saturating_add(cache));
+        }
+        // What was read from the cache, and written to it, went in: a client that counts less counts without it (Anthropic's way).
+        let cached = usage.cache_read.unwrap_or(0).saturating_add(usage.cache_write.unwrap_or(0));
+        if let Some(input) = usage.input.filter(|input| *input < cached) {
+            usage.input = Some(input.saturating_add(cached));
+            let parts = input.saturating_add(cached).saturating_add(usage.output.unwrap_or(0));
+            usage.total = usage.total.filter(|total| *total >= parts);
         }
         // The total tells whether the parts are counted inside input and output.
         let (Some(input), Some(output), Some(total)) = (usage.input, usage.output, usage.total) else {
@@ -226,6 +251,15 @@ impl OperationBuilder<'_> {
             usage.input = Some(input.saturating_add(cache));
         } else if gap == reasoning {
             usage.output = Some(output.saturating_add(reasoning));
+        }
+    }
+
+    /// A cost that is told in parts alone.
+    fn finish_cost(&mut self) {
+        let cost = &mut self.operation.cost;
+        if let (None, Some(input), Some(output)) = (cost.total, cost.input, cost.output) {
+            // Without the last digits, which the addition makes up.
+            cost.total = Some(((input + output) * 1e12).round() / 1e12);
         }
     }
 
@@ -256,12 +290,14 @@ impl OperationBuilder<'_> {
         }
         let mut failure = std::mem::take(&mut self.failure);
         if status.is_error() && !status.message.trim().is_empty() {
-            failure.message = Some(
-                failure
-                    .message
-                    .filter(|words| status.message.contains(words.as_str()))
-                    .unwrap_or_else(|| status.message.clone()),
-            );
+            let named = &status.message;
+            let is_bare = named.eq_ignore_ascii_case("error") || failure.error_type.as_ref() == Some(named);
+            failure.message = Some(match failure.message.filter(|words| !words.trim().is_empty()) {
+                Some(words) if is_bare || named.contains(words.as_str()) || words.contains(named.as_str()) => words,
+                // The status names the failure, the exception says what was wrong.
+                Some(words) => format!("{named}: {words}"),
+                None => named.clone(),
+            });
         }
         self.operation.failure = Some(failure);
     }

@@ -1,5 +1,7 @@
 //! Runs to cases.
 
+use serde_json::Value;
+
 use super::document::{Case, Conversation, Single};
 use super::interaction::{self, Interaction, Source};
 use crate::formats::chat::OfferedTools;
@@ -11,6 +13,7 @@ use crate::formats::loss::{Loss, LossReason};
 use crate::formats::losses::Losses;
 use crate::formats::rounds::{self, Rounds};
 use crate::formats::{calls, facts, io};
+use crate::hash::HashSet;
 use crate::run::{Run, StepId};
 use crate::transcript::{Exchanges, Transcript};
 
@@ -55,6 +58,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
     }
     let mut cases = Vec::new();
     let mut names = Ids::default();
+    let mut last_of_first = None;
     for conversation in conversations {
         if conversation.interactions.is_empty() {
             left.extend(conversation.without_case(run));
@@ -65,6 +69,7 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
             Some("run") => cases.extend(conversation.one(run).singles(run, &mut names)),
             _ => cases.extend(conversation.singles(run, &mut names)),
         }
+        last_of_first = last_of_first.or_else(|| cases.len().checked_sub(1));
     }
     if let Some(first) = cases.first_mut() {
         let metadata = match &mut first.document {
@@ -74,13 +79,30 @@ pub(super) fn of_run<'a>(run: &'a Run, options: &Options) -> Vec<Assembled<Case<
         metadata.add_filled("run", facts::of_run_and_agent(run));
         first.losses.extend(left);
     }
+    if let Some(Case::Single(case)) = last_of_first.and_then(|last| cases.get_mut(last)).map(|case| &mut case.document)
+        && let Some(expected) = only_ideal(run)
+    {
+        case.expected_output = Some(io::text(expected));
+        for case in &mut cases {
+            case.losses.retain(|loss| loss.what != "ideal");
+        }
+    }
     cases
+}
+
+/// What the run was to answer, where its operations agree on that.
+fn only_ideal(run: &Run) -> Option<&Value> {
+    let mut ideals = run.steps.iter().filter_map(|step| step.operation.training.ideal.as_ref());
+    let first = ideals.next()?;
+    ideals.all(|other| other == first).then_some(first)
 }
 
 /// An agent's conversation.
 struct AgentConversation<'a> {
     agent: Option<&'a str>,
     system: Vec<Text<'a>>,
+    /// The same, trimmed.
+    told_system: HashSet<String>,
     offered: OfferedTools<'a>,
     interactions: Vec<Interaction<'a>>,
     losses: Losses,
@@ -91,6 +113,7 @@ impl<'a> AgentConversation<'a> {
         Self {
             agent,
             system: Vec::new(),
+            told_system: HashSet::default(),
             offered: OfferedTools::default(),
             interactions: Vec::new(),
             losses: Losses::new(&PLACED),
@@ -102,7 +125,7 @@ impl<'a> AgentConversation<'a> {
         let rounds = Rounds::of(&exchanges.list);
         for (message, exchange) in &rounds.prompts {
             let words = interaction::words(message, interaction::span(run, exchange), losses);
-            if !self.system.iter().any(|known| interaction::same(known, &words)) {
+            if self.told_system.insert(words.trim().to_owned()) {
                 self.system.push(words);
             }
         }
@@ -224,7 +247,7 @@ impl<'a> AgentConversation<'a> {
             let mut metadata = metadata.clone();
             metadata.add_filled("history", history.drain(..).map(interaction::turn).collect::<Json<'_>>());
             metadata.add_filled("follows", before.replace(name.clone()));
-            metadata.add_filled("models", interaction.models.into_iter().collect::<Json<'_>>());
+            metadata.add_filled("models", interaction.models.into_list().collect::<Json<'_>>());
             metadata.add_filled("reasoning", interaction.thoughts.into_iter().collect::<Json<'_>>());
             metadata.add_filled("earlier_outputs", interaction.earlier.into_iter().collect::<Json<'_>>());
             if interaction.input.is_none() {
@@ -239,6 +262,7 @@ impl<'a> AgentConversation<'a> {
                 name,
                 input: interaction.input.unwrap_or_default(),
                 actual_output: interaction.output,
+                expected_output: None,
                 tools_called: interaction.tools,
                 retrieval_context: interaction.retrieved,
                 input_token_count: interaction.input_tokens,

@@ -3,18 +3,22 @@
 use std::collections::VecDeque;
 
 use super::draft::Conversation;
+use super::garbled;
 use super::keys::{Keys, canonical};
-use crate::hash::HashMap;
-use crate::operation::{Message, ToolCall};
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Message, ToolCall, ToolCallId};
 use crate::run::fill;
 use crate::run::id::{CallId, MessageId};
 
 /// Calls of an answer that only a later input holds, where it holds all that the answer's own span has. An id that is known
 /// is a call of another answer: a client may join answers.
 fn further_calls(own: &Message, later: &Message, known: &HashMap<String, Vec<CallId>>) -> Vec<ToolCall> {
-    let ids = || later.tool_calls.iter().filter_map(|call| call.id.as_ref());
-    let is_told = |call: &ToolCall| call.id.as_ref().is_some_and(|id| ids().any(|told| told == id));
-    if own.tool_calls.is_empty() || !own.tool_calls.iter().all(is_told) {
+    if own.tool_calls.is_empty() || later.tool_calls.is_empty() {
+        return Vec::new();
+    }
+    let told: HashSet<&ToolCallId> = later.tool_calls.iter().filter_map(|call| call.id.as_ref()).collect();
+    let is_told = |call: &ToolCall| call.id.as_ref().is_some_and(|id| told.contains(id));
+    if !own.tool_calls.iter().all(is_told) {
         return Vec::new();
     }
     let is_new = |call: &&ToolCall| call.id.as_deref().is_some_and(|id| !known.contains_key(id));
@@ -54,6 +58,9 @@ impl Conversation {
             return false;
         }
         let had_calls = draft.message.tool_calls.len();
+        if garbled::is_left_of(draft.message.tool_calls.iter(), &message.tool_calls) {
+            return self.replace_calls(id, message, keys);
+        }
         let more = further_calls(&draft.message, message, &self.by_id);
         let is_enriched = fill::enrich(&mut draft.message, message);
         if !is_enriched && more.is_empty() {
@@ -69,6 +76,31 @@ impl Conversation {
         if draft.message.tool_calls.len() > had_calls {
             self.register(id);
         }
+        true
+    }
+
+    /// Gives an answer the calls that a history has for it.
+    fn replace_calls(&mut self, id: MessageId, message: &Message, keys: &mut Keys) -> bool {
+        let Some(draft) = self.messages.get_mut(id) else { return false };
+        draft.message.tool_calls.clone_from(&message.tool_calls);
+        draft.keys = keys.of(&draft.message);
+        // What was taken for a twin may be another one of them.
+        for id in message.tool_calls.iter().filter_map(|call| call.id.as_deref()) {
+            if let Some(known) = self.by_id.get_mut(id) {
+                known.retain(|call| !draft.calls.contains(call));
+            }
+        }
+        for (at, told) in draft.calls.iter().zip(&message.tool_calls) {
+            let Some(call) = self.calls.get_mut(*at) else { continue };
+            call.call.clone_from(told);
+            if let Some(id) = &told.id {
+                let known = self.by_id.entry(id.as_str().to_owned()).or_default();
+                if !known.contains(at) {
+                    known.push(*at);
+                }
+            }
+        }
+        self.register(id);
         true
     }
 

@@ -4,13 +4,19 @@
 //! numbers, enums are integers (their names are understood too), keys are lowerCamelCase, unknown keys are ignored.
 //! Ids in base64, which a plain protobuf-to-JSON printer writes, are recognized and reported.
 
+mod derived_ids;
 mod error;
 mod fields;
+mod mend;
 mod number;
+mod other_forms;
 mod read;
 mod write;
 
+pub use derived_ids::with_derived_ids;
 pub use error::JsonError;
+pub use mend::{Mended, mend};
+pub use other_forms::as_otlp;
 pub use read::{Items, Kept, Message, MessageOf, OfResource};
 pub use write::{log_records, spans, write_trace};
 

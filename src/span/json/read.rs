@@ -8,28 +8,42 @@ use super::error::JsonError;
 use super::fields::{
     Around, RecordText, ResourceText, ScopeText, SnakeCase, SpanText, message, record_from, resource_from, scope_from, span_from,
 };
-use crate::span::{Decoded, ItemPath, LogRecord, Refused, RefusedReason, Resource, Scope, Signal, Span};
+use crate::span::{Decoded, IdFault, ItemPath, LogRecord, Refused, RefusedReason, Resource, Scope, Signal, Span};
 
 /// How deep JSON may nest. The protobuf decoders take 100 levels of messages, and a list of lists has two messages a level and
 /// three levels of JSON: 150, and those of the envelope.
 const JSON_DEPTH_LIMIT: usize = 170;
 
 /// Parses JSON that may nest deeper than serde_json's own limit of 128.
-fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
-    let parsed = serde_json::from_slice(bytes);
+pub(super) fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
+    let (value, end) = parse_first(bytes).unwrap_or_else(|| serde_json::from_slice(bytes).map(|value| (value, bytes.len())))?;
+    let rest = bytes.get(end..).unwrap_or_default();
+    if !rest.trim_ascii_start().is_empty() {
+        // The fault with its place.
+        serde_json::from_slice::<IgnoredAny>(bytes)?;
+    }
+    Ok(value)
+}
+
+/// Parses the value that stands first in a text, and says where it ends. `None`: there is none.
+fn parse_first<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Option<Result<(T, usize), serde_json::Error>> {
+    let first = |reader: serde_json::Deserializer<serde_json::de::SliceRead<'_>>| {
+        let mut values = reader.into_iter::<T>();
+        let value = values.next()?;
+        Some(value.map(|value| (value, values.byte_offset())))
+    };
+    let parsed = first(serde_json::Deserializer::from_slice(bytes));
     match &parsed {
-        Err(error)
+        Some(Err(error))
             if error.is_syntax() && error.to_string().starts_with("recursion limit exceeded") && depth(bytes) <= JSON_DEPTH_LIMIT => {}
         _ => return parsed,
     }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     reader.disable_recursion_limit();
-    let value = T::deserialize(&mut reader)?;
-    reader.end()?;
-    Ok(value)
+    first(reader)
 }
 
-/// The deepest nesting of lists and objects.
+/// The deepest nesting of lists and objects in the first value.
 fn depth(json: &[u8]) -> usize {
     let (mut depth, mut deepest, mut in_text, mut escaped) = (0usize, 0, false, false);
     for byte in json {
@@ -42,7 +56,12 @@ fn depth(json: &[u8]) -> usize {
                 depth += 1;
                 deepest = deepest.max(depth);
             }
-            b']' | b'}' => depth = depth.saturating_sub(1),
+            b']' | b'}' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    break;
+                }
+            }
             _ => {}
         }
     }
@@ -84,6 +103,8 @@ pub type OfResource<I> = (Resource, Vec<(Scope, I)>);
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase", bound = "I: Items")]
 pub struct MessageOf<I> {
+    /// Tempo's API writes the same as batches.
+    #[serde(alias = "batches")]
     resource_spans: Option<Vec<ResourceSpans<I>>>,
     resource_logs: Option<Vec<ResourceLogs<I>>>,
     resource_metrics: Option<Vec<ResourceMetrics>>,
@@ -93,6 +114,10 @@ pub struct MessageOf<I> {
     snake_logs: Option<IgnoredAny>,
     #[serde(rename = "resource_metrics")]
     snake_metrics: Option<IgnoredAny>,
+    /// Jaeger's API and page: lists of traces.
+    data: Option<IgnoredAny>,
+    /// Zipkin, Jaeger and others name their spans so.
+    spans: Option<IgnoredAny>,
 }
 
 impl<I: Items> MessageOf<I> {
@@ -110,14 +135,44 @@ impl<I: Items> MessageOf<I> {
         source.map_err(|source| JsonError::Syntax { source })
     }
 
+    /// Parses the message that stands first in a text, and says where it ends. `None`: there is nothing.
+    ///
+    /// # Errors
+    ///
+    /// Not JSON, or a value of the wrong type.
+    #[must_use]
+    pub fn parse_first(bytes: &[u8]) -> Option<Result<(Self, usize), serde_json::Error>> {
+        parse_first(bytes)
+    }
+
+    /// Parses a list of messages.
+    ///
+    /// # Errors
+    ///
+    /// Not JSON, or a value of the wrong type.
+    pub fn parse_list(bytes: &[u8]) -> Result<Vec<Self>, serde_json::Error> {
+        parse(bytes)
+    }
+
     /// What it carries; `None` for an object without any of the three keys.
     ///
     /// # Errors
     ///
-    /// The keys are in snake_case.
+    /// The keys are in snake_case, or it is another program's form.
     pub fn signal(&self) -> Result<Option<Signal>, JsonError> {
         if self.snake_spans.is_some() || self.snake_logs.is_some() || self.snake_metrics.is_some() {
             return Err(JsonError::SnakeCase);
+        }
+        let is_otlp = self.resource_spans.is_some() || self.resource_logs.is_some() || self.resource_metrics.is_some();
+        if !is_otlp && self.data.is_some() {
+            return Err(JsonError::Other {
+                what: "traces as Jaeger's API writes them (data)",
+            });
+        }
+        if !is_otlp && self.spans.is_some() {
+            return Err(JsonError::Other {
+                what: "spans without their resource (spans)",
+            });
         }
         Ok(if self.resource_spans.is_some() {
             Some(Signal::Traces)
@@ -180,6 +235,20 @@ impl<I: Items> MessageOf<I> {
 }
 
 impl Message {
+    /// Whether ids of all its items are text that is no id in any form.
+    #[must_use]
+    pub fn has_unusable_ids(&self) -> bool {
+        let scopes = self.resource_spans.iter().flatten().flat_map(|resource| &resource.scope_spans);
+        let mut spans = scopes.flat_map(|scope| &scope.spans.0.spans).peekable();
+        let is_no_id = |span: &Result<Span, RefusedReason>| {
+            let reason = span.as_ref().err();
+            reason
+                .and_then(|reason| reason.fault())
+                .is_some_and(|fault| fault == IdFault::NotHex)
+        };
+        spans.peek().is_some() && spans.all(is_no_id)
+    }
+
     /// Its spans and its log records.
     #[must_use]
     pub fn into_parts(mut self) -> (Decoded<Span>, Decoded<LogRecord>) {
@@ -290,21 +359,27 @@ fn sort_in<T>(decoded: &mut Decoded<T>, path: ItemPath, item: Result<T, RefusedR
     }
 }
 
+// Before 1.0, the scopes were instrumentation libraries.
 message!(ResourceSpans<I: Items> {
     resource: ResourceText,
-    scope_spans: Vec<ScopeSpans<I>>,
+    #[serde(alias = "instrumentationLibrarySpans")] scope_spans: Vec<ScopeSpans<I>>,
     #[serde(rename = "scope_spans")] _snake: SnakeCase,
     schema_url: String,
 });
 message!(ResourceLogs<I: Items> {
     resource: ResourceText,
-    scope_logs: Vec<ScopeLogs<I>>,
+    #[serde(alias = "instrumentationLibraryLogs")] scope_logs: Vec<ScopeLogs<I>>,
     #[serde(rename = "scope_logs")] _snake: SnakeCase,
     schema_url: String,
 });
-message!(ScopeSpans<I: Items> { scope: ScopeText, spans: Spans<I>, schema_url: String, });
+// The scope had another name before OTLP 0.19.
+message!(ScopeSpans<I: Items> {
+    #[serde(alias = "instrumentationLibrary")] scope: ScopeText,
+    spans: Spans<I>,
+    schema_url: String,
+});
 message!(ScopeLogs<I: Items> {
-    scope: ScopeText,
+    #[serde(alias = "instrumentationLibrary")] scope: ScopeText,
     log_records: Records<I>,
     #[serde(rename = "log_records")] _snake: SnakeCase,
     schema_url: String,
