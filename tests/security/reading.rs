@@ -306,7 +306,6 @@ fn point_6_a_trace_of_very_many_spans_is_read_and_built_once() {
         assert!(first > 0 && second == document.body.len());
     });
     let grown = bridge.peak() - before;
-    eprintln!("{count} spans: list {building:?}, document {whole:?}, {} MB of memory", grown / MB);
     assert!(grown < budget, "{} MB of memory", grown / MB);
     // What is new is read anew.
     send(&bridge, &[call(1, count)]);
