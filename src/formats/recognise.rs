@@ -55,14 +55,26 @@ fn is_chat_row(value: &Value) -> bool {
     first.is_some_and(|first| first.get("role").is_some()) && OF_INVARIANT.iter().all(|key| value.get(*key).is_none())
 }
 
+/// Whether a value is what Explorer writes of a data set before its rows: no document of its own.
+pub(in crate::formats) fn is_about_rows(value: &Value) -> bool {
+    value.get("metadata").is_some_and(Value::is_object) && of_object(value).is_none() && value.get("messages").is_none()
+}
+
 /// Whether a JSON text begins with a document, as far as its content tells, and not with OTLP/JSON.
 #[must_use]
 pub fn is_document(text: &[u8]) -> bool {
     if is_otlp(text) {
         return false;
     }
-    let first = serde_json::Deserializer::from_slice(text).into_iter::<Value>().next();
-    let Some(Ok(value)) = first else { return false };
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<Value>();
+    let Some(Ok(mut value)) = values.next() else { return false };
+    if is_about_rows(&value) {
+        let Some(Ok(row)) = values.next() else { return false };
+        if of_object(&row) != Some("invariant") && !row.is_array() {
+            return false;
+        }
+        value = row;
+    }
     let first = documents(&value, String::new()).into_iter().next();
     first.is_some_and(|(_, document)| format_of(document).is_ok())
 }

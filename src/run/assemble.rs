@@ -7,7 +7,7 @@ use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
     agent_results, conversation, conversation_entries, duplicates, echoed_errors, failure, interrupts, order, question, readings,
-    recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps, tool_calls,
+    recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps, told_by_agents, tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LogRecord, Span, TraceId};
@@ -41,6 +41,7 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
 fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, registry: &Registry) -> Run {
     let readings = readings::read(&mut trace, records, registry);
     let mut nodes = duplicates::merge_all(readings);
+    told_by_agents::add(&mut nodes);
     recorded_words::give_to_calls(&mut nodes);
     running_sums::subtract(&mut nodes);
     request_models::give_to_calls(&mut nodes);

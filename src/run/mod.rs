@@ -37,6 +37,7 @@ mod steps;
 mod summary;
 #[cfg(test)]
 pub(crate) mod testing;
+mod told_by_agents;
 mod tool_calls;
 mod tree;
 

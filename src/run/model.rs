@@ -224,6 +224,8 @@ pub struct Scope {
     /// Whether it checks what others do (a guardrail's or an evaluator's model calls), or stands beside the agents: nothing
     /// here is the run's question or answer.
     pub aside: bool,
+    /// Whether it has model calls of the agent around it that continue nothing of what was said before: a conversation of their own.
+    pub is_unrelated: bool,
     /// What was said, each message once, in causal order. Empty where another scope's conversation goes on here.
     pub conversation: Vec<Entry>,
 }

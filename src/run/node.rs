@@ -27,6 +27,8 @@ pub(super) struct Node {
     pub(super) is_partial: bool,
     /// Whether the client sums tokens up over the calls of an agent.
     pub(super) sums_usage: bool,
+    /// A model call that only the messages on its agent's span tell of: its place among those.
+    pub(super) told: Option<usize>,
 }
 
 impl Node {

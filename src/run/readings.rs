@@ -50,6 +50,7 @@ pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Re
             is_server: span.kind == SpanKind::Server,
             is_partial: span.dropped_attributes > 0,
             sums_usage: read.sums_usage,
+            told: None,
         };
         readings.add(node, trace.parents.get(index).copied().flatten().map(ReadingId::new));
     }

@@ -288,6 +288,14 @@ fn thought(words: Option<String>, map: &Map<String, Value>) -> Piece {
             let _ = opaque.insert(key.to_owned(), value.clone());
         }
     }
+    for provider in ["providerOptions", "providerMetadata"].iter().filter_map(|key| map.get(*key)?.as_object()) {
+        for (name, value) in provider.values().filter_map(Value::as_object).flatten() {
+            if !value.is_null() && !opaque.contains_key(name) {
+                let _ = opaque.insert(name.clone(), value.clone());
+            }
+        }
+    }
+    let words = words.filter(|words| !words.is_empty());
     if words.is_none() && opaque.is_empty() {
         return Piece::Nothing;
     }
