@@ -3,7 +3,7 @@
 mod event_matches;
 mod unread;
 
-use super::child_result::ChildResult;
+use super::beside::Beside;
 use super::codec::{self, Decoded};
 use super::constructor;
 use super::cut;
@@ -27,10 +27,8 @@ pub struct Read {
     pub operation: Box<Operation>,
     /// Oddities.
     pub findings: Vec<Finding>,
-    /// Results of tools below this span that stand on this span (adk-rust).
-    pub child_results: Vec<ChildResult>,
-    /// Whether the client sums tokens up over the calls of an agent (Spring AI 1.1).
-    pub sums_usage: bool,
+    /// What the span says of other operations.
+    pub beside: Beside,
 }
 
 /// A rule for events or log records, with what it found in one, or in several that belong together.
@@ -284,7 +282,7 @@ impl<'a> Reader<'a> {
         if !by_shape.is_empty() {
             findings.push(self.read_by_shape(by_shape));
         }
-        let (mut operation, child_results, sums_usage) = builder.finish();
+        let (mut operation, beside) = builder.finish();
         for (key, value) in self.plan.places.iter().filter_map(|place| self.attribute(*place)) {
             if let AnyValue::String(text) = value
                 && cut::may_be_cut(text)
@@ -314,8 +312,7 @@ impl<'a> Reader<'a> {
         let read = Read {
             operation,
             findings,
-            child_results,
-            sums_usage,
+            beside,
         };
         (read, whole)
     }
@@ -371,7 +368,7 @@ impl<'a> Reader<'a> {
                 return Marked { kind, unknown };
             }
             if let (Raw::Value(key, AnyValue::String(word)), None) = (raw, &strange)
-                && rule.when == Condition::ALWAYS
+                && (rule.when == Condition::ALWAYS || rule.needs_only_itself())
                 && !rule.is_of_unknown()
             {
                 strange = Some(format!("{key}={word}"));

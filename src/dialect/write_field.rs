@@ -7,7 +7,7 @@ mod value;
 
 use serde_json::Value;
 
-use super::child_result::ChildResult;
+use super::beside::Beside;
 use super::codec::Decoded;
 use super::messages::{self, Direction};
 use super::raw::Raw;
@@ -27,8 +27,7 @@ pub(super) struct OperationBuilder<'a> {
     handoff: (Option<String>, Option<String>),
     evaluation: Evaluation,
     usage_excludes_cache: bool,
-    sums_usage: bool,
-    child_results: Vec<ChildResult>,
+    beside: Beside,
 }
 
 impl<'a> OperationBuilder<'a> {
@@ -47,8 +46,7 @@ impl<'a> OperationBuilder<'a> {
             handoff: (None, None),
             evaluation: Evaluation::default(),
             usage_excludes_cache: false,
-            sums_usage: false,
-            child_results: Vec::new(),
+            beside: Beside::default(),
         }
     }
 

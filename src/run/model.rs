@@ -52,6 +52,28 @@ impl Run {
             .any(|step| !matches!(step.operation.kind, Kind::Plain | Kind::Detail))
     }
 
+    /// What agents say of tokens and money where no model call does: the outermost ones that say it.
+    pub(crate) fn metered_agents(&self) -> Vec<&Operation> {
+        use crate::operation::Kind;
+        let says = |operation: &Operation| !operation.usage.is_empty() || operation.cost != crate::operation::Cost::default();
+        let is_call = |step: &&Step| matches!(step.operation.kind, Kind::Llm | Kind::Embedding | Kind::Rerank);
+        if self.steps.iter().filter(is_call).any(|step| says(&step.operation)) {
+            return Vec::new();
+        }
+        // A parent stands before its children.
+        let mut inside: IdVec<StepId, bool> = IdVec::with_capacity(self.steps.len());
+        let mut out = Vec::new();
+        for step in &self.steps {
+            let is_within = step.parent.is_some_and(|parent| inside.is_set(parent));
+            let counts = matches!(step.operation.kind, Kind::Agent | Kind::Chain) && says(&step.operation);
+            if counts && !is_within {
+                out.push(&*step.operation);
+            }
+            inside.push(is_within || counts);
+        }
+        out
+    }
+
     /// The run's own reward, else the sum of those of its steps.
     #[must_use]
     pub fn reward(&self) -> Option<f64> {

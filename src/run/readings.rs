@@ -42,14 +42,13 @@ pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Re
             span_id: span.span_id,
             operation: read.operation,
             evidence: Vec::new(),
-            child_results: read.child_results,
+            beside: read.beside,
             start: span.start,
             end: (!span.is_running()).then_some(span.end),
             scope: Arc::clone(&span.scope),
             resource: Arc::clone(&span.resource),
             is_server: span.kind == SpanKind::Server,
             is_partial: span.dropped_attributes > 0,
-            sums_usage: read.sums_usage,
             told: None,
         };
         readings.add(node, trace.parents.get(index).copied().flatten().map(ReadingId::new));

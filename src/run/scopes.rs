@@ -13,7 +13,7 @@ use super::node::Nodes;
 use crate::dialect::span_names;
 use crate::hash::{HashMap, HashSet};
 use crate::operation::Kind;
-use unrelated_calls::Threads;
+use unrelated_calls::{Clue, Threads, heard, new_clues};
 
 /// A scope while the run is being made: it names nodes, not steps.
 #[derive(Debug, Default)]
@@ -235,38 +235,38 @@ type Around = HashMap<NodeId, Owner>;
 fn unrelated(nodes: &Nodes, owners: &mut Owners) -> Around {
     let mut threads: HashMap<Owner, Threads> = HashMap::default();
     let mut order: Vec<Owner> = Vec::new();
-    let mut of_caller: HashMap<NodeId, Vec<Owner>> = HashMap::default();
+    // What was said in sub-agents, by the agent above each.
+    let mut in_sub_agents: HashMap<(NodeId, Clue), Owner> = HashMap::default();
+    let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
     for call in nodes.of_kind(Kind::Llm) {
         let owner = owners.get(call).copied();
         let Some(owner) = owner.filter(|owner| matches!(owner, Owner::Agent(_) | Owner::Tool(_))) else {
             continue;
         };
         let Some(node) = nodes.get(call) else { continue };
-        let sub_agents = match owner {
-            Owner::Agent(agent) => of_caller.get(&agent).map_or(&[][..], Vec::as_slice),
-            _ => &[],
-        };
-        let is_own = threads.get(&owner).is_some_and(|own| own.known(node).is_some());
-        let begun = threads.contains_key(&owner);
-        let continued = sub_agents.iter().copied().find(|sub| threads.get(sub).is_some_and(|threads| threads.continues(node)));
-        let owner = match continued.filter(|_| begun && !is_own) {
-            Some(sub_agent) => {
-                owners.set(call, sub_agent);
-                sub_agent
+        let own = threads.get(&owner);
+        let continued = match owner {
+            Owner::Agent(agent) if own.is_some_and(|own| own.known(node).is_none()) && !in_sub_agents.is_empty() => {
+                let sub_agent = heard(node, |clue| in_sub_agents.get(&(agent, clue)).copied());
+                sub_agent.filter(|sub_agent| threads.get(sub_agent).is_some_and(|threads| threads.continues(node)))
             }
-            None => owner,
+            _ => None,
         };
+        if let Some(sub_agent) = continued {
+            owners.set(call, sub_agent);
+        }
+        let owner = continued.unwrap_or(owner);
         if !threads.contains_key(&owner) {
             order.push(owner);
-            let agent_above = match owner {
-                Owner::Agent(node) | Owner::Tool(node) => nodes.ancestors(node).find(|up| nodes.kind(*up) == Kind::Agent),
-                _ => None,
-            };
-            if let Some(agent) = agent_above {
-                of_caller.entry(agent).or_default().push(owner);
-            }
         }
         threads.entry(owner).or_default().add(nodes, call);
+        let above = match owner {
+            Owner::Agent(node) | Owner::Tool(node) => agents.known(node),
+            _ => None,
+        };
+        if let Some(above) = above {
+            in_sub_agents.extend(new_clues(node).map(|clue| ((above, clue), owner)));
+        }
     }
     let mut around = Around::default();
     for owner in order {
@@ -278,10 +278,13 @@ fn unrelated(nodes: &Nodes, owners: &mut Owners) -> Around {
     around
 }
 
-/// Who owns each node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool.
+/// Who owns each node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool, and so do the tools
+/// beside it.
 fn owners(nodes: &Nodes) -> Owners {
     let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
     let nearest = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool) || is_check(kind));
+    let callers = nodes.of_kind(Kind::Llm).into_iter().filter_map(|call| nearest.known(call));
+    let with_calls: HashSet<NodeId> = callers.filter(|up| nodes.kind(*up) == Kind::Tool).collect();
     let all = nodes.list.enumerate().zip(agents.into_iter().zip(nearest));
     all.map(|((id, node), (agent, nearest))| match node.kind() {
         Kind::Agent => Owner::Agent(id),
@@ -290,6 +293,7 @@ fn owners(nodes: &Nodes) -> Owners {
             Some(up) if is_check(nodes.kind(up)) => Owner::Check(up),
             up => up.map_or(Owner::Nobody, Owner::Agent),
         },
+        Kind::Tool if nearest.is_some_and(|up| with_calls.contains(&up)) => nearest.map_or(Owner::Nobody, Owner::Tool),
         _ => agent.map_or(Owner::Nobody, Owner::Agent),
     })
     .collect()

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::id::{Id, IdVec, NodeId};
 use super::node::{Node, Nodes};
 use crate::dialect::messages::{self, Direction};
-use crate::dialect::span_names;
+use crate::dialect::{Beside, span_names};
 use crate::hash::HashMap;
 use crate::operation::{Agent, Kind, Message, Operation, Recorded, Role, TokenCount};
 use crate::span::UnixNanos;
@@ -19,8 +19,10 @@ use crate::span::UnixNanos;
 pub(super) fn add(nodes: &mut Nodes) {
     let known = Known::of(nodes);
     known.no_agents(nodes);
-    let mut new: Vec<Node> = Vec::new();
-    let mut parents: Vec<NodeId> = Vec::new();
+    let mut new: Vec<Told> = Vec::new();
+    for call in nodes.of_kind(Kind::Llm) {
+        exchange(nodes, call, &mut new);
+    }
     for (agent, calls) in known.own_calls.enumerate() {
         if !is_teller(nodes.kind(agent)) {
             continue;
@@ -29,14 +31,66 @@ pub(super) fn add(nodes: &mut Nodes) {
             complete(nodes, agent, calls);
         } else if known.tells(nodes, agent) {
             let told = turns(nodes, agent, known.tools.get(agent).map_or(&[], Vec::as_slice));
-            parents.extend(told.iter().map(|_| agent));
+            let told = told.into_iter().map(|node| Told {
+                node,
+                by: agent,
+                parent: Some(agent),
+            });
             new.extend(told);
         }
     }
     forget_prompts(nodes);
     if !new.is_empty() {
-        insert(nodes, new, parents);
+        insert(nodes, new);
     }
+}
+
+/// A call that another span tells of.
+struct Told {
+    node: Node,
+    by: NodeId,
+    parent: Option<NodeId>,
+}
+
+/// An exchange with tools as the output of one call: what the call itself said is the last of it, the turns before are calls of their
+/// own.
+fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<Told>) {
+    let parent = nodes.parent(call);
+    let Some(node) = nodes.get_mut(call) else { return };
+    let is_exchange = |list: &Vec<Message>| list.iter().any(|message| message.role == Role::Tool);
+    let Some(said) = node.operation.output_messages.take_if(|list| is_exchange(list)) else {
+        return;
+    };
+    let mut rounds = rounds(said);
+    let (last, _) = rounds.pop().unwrap_or_default();
+    let mut history = node.operation.input_messages.take().unwrap_or_default();
+    for (place, (answer, results)) in rounds.into_iter().enumerate() {
+        let operation = Operation {
+            kind: Kind::Llm,
+            name: node.operation.name.clone(),
+            model: node.operation.model.clone(),
+            input_messages: Some(history.clone()).filter(|list| !list.is_empty()),
+            output_messages: answer.clone().map(|answer| vec![answer]),
+            ..Operation::default()
+        };
+        let told = Node {
+            operation: Box::new(operation),
+            evidence: Vec::new(),
+            beside: Beside::default(),
+            end: Some(node.start),
+            told: Some(place),
+            ..node.clone()
+        };
+        new.push(Told {
+            node: told,
+            by: call,
+            parent,
+        });
+        history.extend(answer);
+        history.extend(results);
+    }
+    node.operation.input_messages = Some(history).filter(|list| !list.is_empty());
+    node.operation.output_messages = last.map(|answer| vec![answer]);
 }
 
 fn is_teller(kind: Kind) -> bool {
@@ -130,9 +184,7 @@ impl Known {
         };
         let beside = || {
             let from = self.outside.partition_point(|start| *start < node.start);
-            self.outside
-                .get(from)
-                .is_some_and(|start| node.end.is_none_or(|end| *start <= end))
+            self.outside.get(from).is_some_and(|start| node.end.is_none_or(|end| *start <= end))
         };
         match node.kind() {
             Kind::Agent => tells_of_calls(&node.operation) && !beside(),
@@ -230,11 +282,10 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
         out.push(Node {
             operation: Box::new(call),
             evidence: Vec::new(),
-            child_results: Vec::new(),
+            beside: Beside::default(),
             start,
             end: end.map(|end| end.max(start)),
             told: Some(place),
-            sums_usage: false,
             ..node.clone()
         });
         if answered {
@@ -299,7 +350,9 @@ fn complete(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
     if has_told_messages(operation) && calls.iter().all(is_silent) {
         let heard = told(operation.input_messages.as_deref(), &operation.input, Direction::Input, false);
         let said = told(operation.output_messages.as_deref(), &operation.output, Direction::Output, false);
-        let answer = said.into_iter().rfind(|message| message.role == Role::Assistant && message.has_words() && !message.asks_for_tools());
+        let answer = said
+            .into_iter()
+            .rfind(|message| message.role == Role::Assistant && message.has_words() && !message.asks_for_tools());
         if let (Some(first), false) = (calls.first().and_then(|call| nodes.get_mut(*call)), heard.is_empty()) {
             first.operation.input_messages = Some(heard);
         }
@@ -331,20 +384,28 @@ fn complete(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
 
 /// A system prompt alone on an agent's span is what its calls are given.
 fn forget_prompts(nodes: &mut Nodes) {
-    let tellers: Vec<NodeId> = nodes.list.enumerate().filter(|(_, node)| is_teller(node.kind())).map(|(id, _)| id).collect();
+    let tellers: Vec<NodeId> = nodes
+        .list
+        .enumerate()
+        .filter(|(_, node)| is_teller(node.kind()))
+        .map(|(id, _)| id)
+        .collect();
     for id in tellers {
         if let Some(node) = nodes.get_mut(id)
-            && node.operation.input_messages.as_ref().is_some_and(|list| list.iter().all(is_prompt))
+            && node
+                .operation
+                .input_messages
+                .as_ref()
+                .is_some_and(|list| list.iter().all(is_prompt))
         {
             node.operation.input_messages = None;
         }
     }
 }
 
-/// Puts new nodes among the others, by start; each behind its parent.
-fn insert(nodes: &mut Nodes, new: Vec<Node>, parents: Vec<NodeId>) {
-    let mut new: Vec<(Node, NodeId)> = new.into_iter().zip(parents).collect();
-    new.sort_by_key(|(node, parent)| (node.start, *parent, node.told));
+/// Puts new nodes among the others, by start: behind the agent that tells of them, before the call that does.
+fn insert(nodes: &mut Nodes, mut new: Vec<Told>) {
+    new.sort_by_key(|told| (told.node.start, told.by, told.node.told));
     let count = nodes.list.len();
     let mut places: IdVec<NodeId, Option<NodeId>> = IdVec::filled(None, count);
     let mut list: IdVec<NodeId, Node> = IdVec::with_capacity(count + new.len());
@@ -352,17 +413,19 @@ fn insert(nodes: &mut Nodes, new: Vec<Node>, parents: Vec<NodeId>) {
     let mut new = new.into_iter().peekable();
     let old = std::mem::take(&mut nodes.list).into_iter().zip(std::mem::take(&mut nodes.parents));
     for (index, (node, parent)) in old.enumerate() {
-        while let Some((told, of)) = new.next_if(|(told, of)| of.index() < index && told.start <= node.start) {
-            list.push(told);
-            parents.push(Some(of));
+        let here = NodeId::new(index);
+        let comes = |told: &Told| told.node.start <= node.start && (told.by < here || told.by == here && told.parent != Some(here));
+        while let Some(told) = new.next_if(|told| comes(told)) {
+            list.push(told.node);
+            parents.push(told.parent);
         }
-        places.set(NodeId::new(index), Some(NodeId::new(parents.len())));
+        places.set(here, Some(NodeId::new(parents.len())));
         list.push(node);
         parents.push(parent);
     }
-    for (told, of) in new {
-        list.push(told);
-        parents.push(Some(of));
+    for told in new {
+        list.push(told.node);
+        parents.push(told.parent);
     }
     nodes.list = list;
     nodes.parents = parents.into_iter().map(|parent| places.known(parent?)).collect();
@@ -392,8 +455,15 @@ mod tests {
         let mut alone = nodes([(agent(1, "Where?", "Here."), None), (reading(2, Kind::Tool, 5..9), Some(0))]);
         add(&mut alone);
         assert_eq!(calls(&alone), [(Some("Here.".to_owned()), Some(7))]);
-        assert_eq!(alone.parents.iter().copied().collect::<Vec<_>>(), [None, Some(NodeId::new(0)), Some(NodeId::new(0))]);
-        assert_eq!(alone.get(NodeId::new(0)).map(|node| node.operation.usage.input), Some(None), "counted once");
+        assert_eq!(
+            alone.parents.iter().copied().collect::<Vec<_>>(),
+            [None, Some(NodeId::new(0)), Some(NodeId::new(0))]
+        );
+        assert_eq!(
+            alone.get(NodeId::new(0)).map(|node| node.operation.usage.input),
+            Some(None),
+            "counted once"
+        );
     }
 
     #[test]

@@ -329,10 +329,10 @@ pub(in crate::dialect) fn answers(messages: Vec<Message>, asked_for_several: boo
     if messages.len() < 2 {
         return messages;
     }
-    // An exchange, not choices: what stands behind a result was said after it.
+    // An exchange, not choices: what comes behind a result was said after it.
     let is_exchange = messages.iter().any(|message| message.role == Role::Tool);
     if is_exchange && messages.first().is_some_and(|first| first.role == Role::Assistant) {
-        return vec![exchange(messages)];
+        return messages;
     }
     let first = messages.first().map(|message| message.choice);
     let are_numbered = messages.iter().any(|message| Some(message.choice) != first);
@@ -370,29 +370,6 @@ pub(in crate::dialect) fn answers(messages: Vec<Message>, asked_for_several: boo
         }
     }
     out
-}
-
-/// What a model said around tools that ran while it spoke, as one message whose calls have their results.
-fn exchange(messages: Vec<Message>) -> Message {
-    let mut whole = Message {
-        role: Role::Assistant,
-        ..Message::default()
-    };
-    for message in messages {
-        if message.role == Role::Tool {
-            let id = message.tool_call_id.as_deref();
-            let known = whole.tool_calls.iter().position(|call| id.is_some() && call.id.as_deref() == id);
-            let open = || whole.tool_calls.iter().position(|call| call.answered.is_none());
-            if let Some(call) = known.or_else(open).and_then(|place| whole.tool_calls.get_mut(place)) {
-                call.answered.get_or_insert_with(|| Box::new(message));
-            }
-            continue;
-        }
-        whole.parts.extend(message.parts);
-        whole.tool_calls.extend(message.tool_calls);
-        whole.finish_reason = message.finish_reason.or(whole.finish_reason.take());
-    }
-    whole
 }
 
 /// Whether a message continues the answer before it, whatever that holds: items come as thought, text, calls.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::OperationBuilder;
 use super::lists::{documents, embedded_texts, evaluations, tool_definitions};
 use super::slot::{add, count, flag, number, set, text};
-use crate::dialect::child_result::ChildResult;
+use crate::dialect::beside::ChildResult;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::raw::Raw;
 use crate::dialect::rule::{Field, Location, Rule};
@@ -47,9 +47,10 @@ impl OperationBuilder<'_> {
                 self.usage_excludes_cache
             }
             Field::UsageRunningSum => {
-                self.sums_usage = true;
+                self.beside.sums_usage = true;
                 true
             }
+            Field::ToolAskedBy => text(&mut self.beside.asked_by, value),
             Field::UsageOutput => count(&mut operation.usage.output, value),
             Field::UsageTotal => count(&mut operation.usage.total, value),
             Field::UsageCacheRead => count(&mut operation.usage.cache_read, value),
@@ -277,7 +278,7 @@ impl OperationBuilder<'_> {
         let error = value.get("error").and_then(Value::as_str).map(str::to_owned);
         let result = value.get("tool.result").map(|result| result::unwrap(result.clone()).value);
         let at = UnixNanos(value.get("time").and_then(Value::as_u64).unwrap_or(0));
-        self.child_results.push(ChildResult {
+        self.beside.child_results.push(ChildResult {
             tool: tool.to_owned(),
             result,
             error,

@@ -97,7 +97,11 @@ fn kept(run: &Run, judging: &IdVec<StepId, bool>) -> IdVec<StepId, bool> {
 
 /// The scope whose turns are counted together: calls that continue nothing count with those of their agent.
 fn counted_in(run: &Run, scope: ScopeId) -> ScopeId {
-    let around = run.scopes.get(scope).filter(|scope| scope.is_unrelated).and_then(|scope| scope.parent);
+    let around = run
+        .scopes
+        .get(scope)
+        .filter(|scope| scope.is_unrelated)
+        .and_then(|scope| scope.parent);
     around.unwrap_or(scope)
 }
 

@@ -19,7 +19,14 @@ pub(super) fn merge_into_operations(readings: &mut Readings) {
     for index in details {
         let around = around.known(index).map(|up| readings.standing(up));
         match around.filter(|up| matches!(readings.kind(*up), Kind::Llm | Kind::Tool)) {
-            Some(around) => merge(readings, index, around),
+            Some(around) => {
+                let failure = readings.get(index).and_then(|node| node.operation.failure.clone());
+                let is_its_run = is_run_of(readings.get(index), readings.get(around));
+                merge(readings, index, around);
+                if is_its_run && let Some(node) = readings.get_mut(around) {
+                    node.operation.failure = node.operation.failure.take().or(failure);
+                }
+            }
             None => {
                 let fetched = readings.get(index).and_then(fetched).map(str::to_owned);
                 if let Some(response) = fetched {
@@ -60,6 +67,12 @@ fn unanswered_by_response(readings: &Readings) -> HashMap<String, ReadingId> {
         operation.output_messages.is_none().then_some((id, call))
     });
     unanswered.collect()
+}
+
+/// Whether a part of a tool is its run: it has the same call's id. The tool fails with it.
+fn is_run_of(detail: Option<&Node>, tool: Option<&Node>) -> bool {
+    let id = |node: Option<&Node>| node?.operation.tool.as_deref()?.call_id.clone();
+    id(detail).is_some_and(|detail| id(tool) == Some(detail))
 }
 
 /// Whether a part of nothing says more than which agent, session, person and workflow it belongs to.

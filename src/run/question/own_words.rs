@@ -23,7 +23,10 @@ pub(super) struct OwnWords {
 impl OwnWords {
     /// Those of a step, if it is an agent and they are words.
     pub(super) fn of(steps: &IdVec<StepId, Step>, step: StepId, direction: Direction) -> Option<Self> {
-        let operation = steps.get(step).map(|step| &step.operation).filter(|operation| operation.kind == Kind::Agent)?;
+        let operation = steps
+            .get(step)
+            .map(|step| &step.operation)
+            .filter(|operation| operation.kind == Kind::Agent)?;
         let (value, list) = match direction {
             Direction::Input => (operation.input.get(), operation.input_messages.as_ref()),
             Direction::Output => (operation.output.get(), operation.output_messages.as_ref()),

@@ -12,7 +12,7 @@ use crate::span::UnixNanos;
 
 /// What tells that a call goes on with another one.
 #[derive(Debug, PartialEq, Eq, Hash)]
-enum Clue {
+pub(super) enum Clue {
     /// What a call answered.
     Words(String),
     /// The id of a call that a model asked for.
@@ -65,27 +65,19 @@ impl Threads {
             thread.is_open = said.is_none_or(|said| said.asks_for_tools() || !said.has_words());
             thread.has_tools |= said.is_some_and(Message::asks_for_tools);
             thread.ends = thread.ends.max(node.end_or_start());
-            let asked = asked(node);
-            thread.grew |= !thread.asked.is_empty() && asked.len() > thread.asked.len();
+            thread.grew |= !thread.asked.is_empty() && questions(node).count() > thread.asked.len();
             if thread.asked.is_empty() {
-                thread.asked = asked;
+                thread.asked = asked(node);
             }
         }
-        let heard = node.operation.input_messages.iter().flatten().filter(|message| message.role == Role::Assistant);
-        for clue in heard.chain(said).flat_map(clues) {
+        for clue in new_clues(node) {
             let _ = self.by_clue.entry(clue).or_insert(place);
         }
     }
 
-    /// The thread whose answers stand in an input.
+    /// The thread whose answers are in an input.
     pub(super) fn known(&self, node: &Node) -> Option<usize> {
-        let input = node.operation.input_messages.as_ref()?;
-        let of = |clue: Clue| self.by_clue.get(&clue).copied();
-        input.iter().rev().find_map(|message| match message.role {
-            Role::Tool => of(Clue::CallId(message.tool_call_id.clone()?)),
-            Role::Assistant => clues(message).find_map(of),
-            _ => None,
-        })
+        heard(node, |clue| self.by_clue.get(&clue).copied())
     }
 
     /// Whether a call was given the first words of one of these threads, and an answer or call of it.
@@ -102,8 +94,14 @@ impl Threads {
         if let Some(known) = self.known(node) {
             return Some(known);
         }
-        let is_stored = node.operation.parameters.keys().any(|name| name.starts_with("previous_response") || name == "conversation");
-        let has_history = input.iter().any(|message| !matches!(message.role, Role::User | Role::System | Role::Developer));
+        let is_stored = node
+            .operation
+            .parameters
+            .keys()
+            .any(|name| name.starts_with("previous_response") || name == "conversation");
+        let has_history = input
+            .iter()
+            .any(|message| !matches!(message.role, Role::User | Role::System | Role::Developer));
         if is_stored || has_history || node.is_partial {
             return Some(latest);
         }
@@ -136,14 +134,38 @@ fn prompt(node: &Node) -> Option<String> {
 }
 
 fn asked(node: &Node) -> Vec<String> {
+    questions(node).map(Message::content).collect()
+}
+
+fn questions(node: &Node) -> impl Iterator<Item = &Message> {
     let input = node.operation.input_messages.iter().flatten();
-    let asked = input.filter(|message| message.role == Role::User && message.has_words());
-    asked.map(Message::content).collect()
+    input.filter(|message| message.role == Role::User && message.has_words())
+}
+
+/// What the last message of an input that is known tells, by a clue.
+pub(super) fn heard<T>(node: &Node, of: impl Fn(Clue) -> Option<T>) -> Option<T> {
+    let input = node.operation.input_messages.as_ref()?;
+    input.iter().rev().find_map(|message| match message.role {
+        Role::Tool => of(Clue::CallId(message.tool_call_id.clone()?)),
+        Role::Assistant => clues(message).find_map(&of),
+        _ => None,
+    })
+}
+
+/// The clues that a call adds: those of its answer, and of the last one that it was given. Those before are known.
+pub(super) fn new_clues(node: &Node) -> impl Iterator<Item = Clue> {
+    let mut input = node.operation.input_messages.iter().flatten();
+    let last = input.rfind(|message| message.role == Role::Assistant);
+    let said = node.operation.output_messages.as_ref().and_then(|list| list.first());
+    last.into_iter().chain(said).flat_map(clues)
 }
 
 fn clues(message: &Message) -> impl Iterator<Item = Clue> {
     let words = message.has_words().then(|| Clue::Words(message.content().trim().to_owned()));
-    let ids = message.tool_calls.iter().filter_map(|call| Some(Clue::CallId(call.id.as_deref()?.to_owned())));
+    let ids = message
+        .tool_calls
+        .iter()
+        .filter_map(|call| Some(Clue::CallId(call.id.as_deref()?.to_owned())));
     words.into_iter().chain(ids)
 }
 
@@ -167,7 +189,17 @@ mod tests {
         let nodes = nodes([
             call(1, 10, &[(System, "Rewrite."), (User, "and there?")], "capital of Norway"),
             call(2, 20, &[(System, "Answer."), (User, "capital of Norway")], "Oslo."),
-            call(3, 30, &[(System, "Answer."), (User, "capital of Norway"), (Assistant, "Oslo."), (User, "Why?")], "It is."),
+            call(
+                3,
+                30,
+                &[
+                    (System, "Answer."),
+                    (User, "capital of Norway"),
+                    (Assistant, "Oslo."),
+                    (User, "Why?"),
+                ],
+                "It is.",
+            ),
         ]);
         let mut threads = Threads::default();
         let calls = [0, 1, 2].map(NodeId::new);

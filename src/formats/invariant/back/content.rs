@@ -66,7 +66,11 @@ pub(super) fn call(at: &At<'_>, story: &mut Story) -> Result<ToolCall> {
             other => return Err(id.refuse(format!("text is wanted, found {}", kind_of(other)))),
         }),
         None => {
-            story.note(&at.path, NoteKind::IdDerived, "a call without `id`: outputs answer it by their order");
+            story.note(
+                &at.path,
+                NoteKind::IdDerived,
+                "a call without `id`: outputs answer it by their order",
+            );
             ToolCallId::Derived(at.own.clone())
         }
     };
@@ -107,7 +111,11 @@ fn arguments(at: &At<'_>, story: &mut Story) -> Result<(Option<Value>, Option<St
                 |error| format!("text that is no JSON ({error})"),
                 |opened| format!("JSON text of {}", kind_of(&opened)),
             );
-            story.note(&at.path, NoteKind::Coerced, format!("{what}, where an object is wanted: kept as text"));
+            story.note(
+                &at.path,
+                NoteKind::Coerced,
+                format!("{what}, where an object is wanted: kept as text"),
+            );
             Ok((None, Some(text.clone())))
         }
     }
