@@ -13,7 +13,10 @@
 //! - What another process asks of the task: [`order`].
 //! - Loops are found by the header [`via::HEADER`].
 
+mod attempt;
+mod batch;
 mod choice;
+mod cost;
 pub mod counts;
 pub mod dead_letters;
 mod delivery;
@@ -21,11 +24,13 @@ mod destination;
 mod error;
 pub mod export;
 mod header;
+mod memory;
 pub mod order;
 mod payload;
 mod prepare;
 pub mod preset;
 pub mod progress;
+mod records;
 pub mod send;
 mod settings;
 mod source;
