@@ -28,7 +28,7 @@ pub(super) fn add(nodes: &mut Nodes) {
             continue;
         }
         if nodes.kind(agent) == Kind::Agent && !calls.is_empty() {
-            complete(nodes, agent, calls);
+            complete(nodes, agent, calls, known.around.is_set(agent));
         } else if known.tells(nodes, agent) {
             let told = turns(nodes, agent, known.tools.get(agent).map_or(&[], Vec::as_slice));
             let told = told.into_iter().map(|node| Told {
@@ -105,6 +105,8 @@ struct Known {
     tools: IdVec<NodeId, Vec<NodeId>>,
     /// Whether a model call stands below, or an agent that tells of its own.
     covered: IdVec<NodeId, bool>,
+    /// Whether a model call of another agent is below.
+    around: IdVec<NodeId, bool>,
     /// When model calls began that no agent stands above.
     outside: Vec<UnixNanos>,
     has_calls: bool,
@@ -117,6 +119,7 @@ impl Known {
             own_calls: empty(),
             tools: empty(),
             covered: IdVec::filled(false, nodes.list.len()),
+            around: IdVec::filled(false, nodes.list.len()),
             outside: Vec::new(),
             has_calls: false,
         };
@@ -128,7 +131,10 @@ impl Known {
                 Some(agent) => this.own_calls.get_mut(agent).into_iter().for_each(|calls| calls.push(call)),
                 None => this.outside.extend(nodes.get(call).map(|node| node.start)),
             }
-            this.cover(nodes, call);
+            Self::mark(&mut this.covered, nodes, call);
+            if let Some(agent) = agents.known(call) {
+                Self::mark(&mut this.around, nodes, agent);
+            }
         }
         for tool in nodes.of_kind(Kind::Tool) {
             if let Some(tools) = tellers.known(tool).and_then(|teller| this.tools.get_mut(teller)) {
@@ -141,18 +147,18 @@ impl Known {
             .filter(|agent| !this.covered.is_set(*agent) && nodes.get(*agent).is_some_and(|node| tells_of_calls(&node.operation)))
             .collect();
         for agent in speaking {
-            this.cover(nodes, agent);
+            Self::mark(&mut this.covered, nodes, agent);
         }
         this
     }
 
     /// Each node is passed once.
-    fn cover(&mut self, nodes: &Nodes, below: NodeId) {
+    fn mark(known: &mut IdVec<NodeId, bool>, nodes: &Nodes, below: NodeId) {
         for up in nodes.ancestors(below) {
-            if self.covered.is_set(up) {
+            if known.is_set(up) {
                 break;
             }
-            self.covered.set(up, true);
+            known.set(up, true);
         }
     }
 
@@ -339,7 +345,8 @@ fn rounds(said: Vec<Message>) -> Vec<(Option<Message>, Vec<Message>)> {
 }
 
 /// Calls that tell nothing of what was said get the agent's question, and the last one its answer; a call alone gets the counts too.
-fn complete(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
+/// `is_around`: calls of other agents below are in its counts.
+fn complete(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId], is_around: bool) {
     let Some(node) = nodes.get(agent) else { return };
     let is_silent = |call: &NodeId| {
         nodes.get(*call).is_some_and(|node| {
@@ -347,9 +354,9 @@ fn complete(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
         })
     };
     let operation = &node.operation;
-    if has_told_messages(operation) && calls.iter().all(is_silent) {
-        let heard = told(operation.input_messages.as_deref(), &operation.input, Direction::Input, false);
-        let said = told(operation.output_messages.as_deref(), &operation.output, Direction::Output, false);
+    if calls.iter().all(is_silent) {
+        let heard = told(operation.input_messages.as_deref(), &operation.input, Direction::Input, true);
+        let said = told(operation.output_messages.as_deref(), &operation.output, Direction::Output, true);
         let answer = said
             .into_iter()
             .rfind(|message| message.role == Role::Assistant && message.has_words() && !message.asks_for_tools());
@@ -360,7 +367,7 @@ fn complete(nodes: &mut Nodes, agent: NodeId, calls: &[NodeId]) {
             last.operation.output_messages = Some(vec![answer]);
         }
     }
-    let [call] = calls else { return };
+    let ([call], false) = (calls, is_around) else { return };
     let counts = nodes.get(agent).map(|node| (node.operation.usage, node.operation.cost));
     let Some((usage, cost)) = counts else { return };
     let Some(call) = nodes.get_mut(*call) else { return };
