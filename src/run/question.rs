@@ -7,7 +7,7 @@ mod own_words;
 
 use std::borrow::Cow;
 
-use own_words::OwnWords;
+use own_words::{OwnWords, in_messages};
 use serde_json::Value;
 
 use super::id::{IdVec, ScopeId, StepId};
@@ -334,15 +334,6 @@ fn words_of(step: &Step, direction: Direction) -> Option<Value> {
     value
         .and_then(|value| in_value(value, direction))
         .or_else(|| in_messages(list?, direction).map(Value::String))
-}
-
-fn in_messages(list: &[Message], direction: Direction) -> Option<String> {
-    let role = match direction {
-        Direction::Input => Role::User,
-        Direction::Output => Role::Assistant,
-    };
-    let last = list.iter().rev().find(|message| message.role == role && message.has_words())?;
-    Some(last.content())
 }
 
 /// The words in a recorded whole: the last message of the right role, a member that is named for it, or the text.

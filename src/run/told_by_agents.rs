@@ -258,6 +258,10 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
     if rounds.is_empty() {
         rounds.push((None, Vec::new()));
     }
+    // The state of a workflow with many turns is a history: which of them are its calls is not told.
+    if node.kind() == Kind::Chain && rounds.len() > 1 {
+        return Vec::new();
+    }
     let by_id: HashMap<&str, &Node> = tools
         .iter()
         .filter_map(|tool| {

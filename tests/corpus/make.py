@@ -565,7 +565,7 @@ name. The agent has short words beside its kind.""")
 def own_keys():
     c = Case(21, "made-own-keys", "A user's own keys", """
 Attributes that no dialect knows, of every OTLP type, on each kind of span: nothing is dropped without a word. They stand in the format's
-metadata where it has one. Words of the short dialect on a span without a kind stay what they are: the user's own.""")
+metadata where it has one. Words of the short dialect on a span without a kind stay what they are: the user's own; a `step_type` that nobody knows is a finding.""")
     own = {"acme.tier": "gold", "acme.retries": 3, "acme.ratio": 0.5, "acme.ok": True, "acme.list": ["a", "b"], "acme.map": {"x": 1, "y": [True, None]},
            "acme.bytes": b"\x00\xff", "acme.empty": None, "acme.nan": float("nan"), "acme.big": 2**53 + 1, "acme.json": '{"a":1}', "model": "T-800"}
     root = c.span("own", 0, 3000, {**agent("own", "Hi.", "Hello."), **own, "metadata": text({"team": "blue"}), "tag.tags": ["nightly", "eu"]})

@@ -7,9 +7,8 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::in_messages;
 use crate::dialect::messages::{self, Direction};
-use crate::operation::Kind;
+use crate::operation::{Kind, Message, Role};
 use crate::run::id::{IdVec, StepId};
 use crate::run::model::{Step, Utterance};
 use crate::span::UnixNanos;
@@ -39,6 +38,12 @@ impl OwnWords {
             Some(_) => None,
             None => in_messages(list?, direction),
         };
+        // Marks stand for pictures and files, which are no words.
+        let is_mark = |line: &str| line.starts_with('[') && line.ends_with(']');
+        let words = words.map(|text| match text.lines().any(is_mark) {
+            true => text.lines().filter(|line| !is_mark(line)).collect::<Vec<_>>().join("\n"),
+            false => text,
+        });
         let words = words.filter(|text| !text.is_empty() && !is_printed(text))?;
         Some(Self { words, step })
     }
@@ -64,6 +69,16 @@ impl OwnWords {
         let is_most = said.len().saturating_mul(2) >= own.len();
         !said.is_empty() && (is_most && own.contains(said.as_ref()) || cut.is_some_and(|cut| said.starts_with(cut.trim_end())))
     }
+}
+
+/// The last words of the right role.
+pub(super) fn in_messages(list: &[Message], direction: Direction) -> Option<String> {
+    let role = match direction {
+        Direction::Input => Role::User,
+        Direction::Output => Role::Assistant,
+    };
+    let last = list.iter().rev().find(|message| message.role == role && message.has_words())?;
+    Some(last.content())
 }
 
 /// Whether a text is what a program prints of its values: JSON, a class with its members.

@@ -54,7 +54,7 @@ pub(super) fn result(content: Option<&At<'_>>) -> Option<Value> {
 /// A tool call.
 pub(super) fn call(at: &At<'_>, story: &mut Story) -> Result<ToolCall> {
     at.object()?;
-    let id = match at.some("id") {
+    let id = match at.get("id") {
         Some(id) => ToolCallId::Recorded(match id.value {
             Value::String(text) => text.clone(),
             Value::Number(number) => {
@@ -74,7 +74,7 @@ pub(super) fn call(at: &At<'_>, story: &mut Story) -> Result<ToolCall> {
             ToolCallId::Derived(at.own.clone())
         }
     };
-    if let Some(kind) = at.some("type")
+    if let Some(kind) = at.get("type")
         && kind.text()? != "function"
     {
         return Err(kind.refuse("only `function` is a type of calls"));

@@ -210,10 +210,11 @@ fn time(at: &At<'_>, key: &str, story: &mut Story) -> Result<Option<UnixNanos>> 
     let number = at.value.as_f64();
     match number.and_then(seconds) {
         Some(time) => Ok(Some(time)),
-        None if number.is_some() => {
+        None if number.is_some_and(|number| number > 0.0) => {
             story.note(&at.path, NoteKind::TimeUnknown, "no time in seconds since 1970 that spans can hold");
             Ok(None)
         }
+        None if number.is_some() => Err(at.refuse("no time in seconds since 1970")),
         None => Err(at.refuse(format!("a number of seconds is wanted, found {}", kind_of(at.value)))),
     }
 }
