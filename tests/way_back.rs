@@ -482,23 +482,23 @@ const BESIDE: &[(&str, &str)] = &[
         "the document does not say where a conversation begins anew: one agent's calls are one list",
     ),
     (
-        "made-calls-that-continue-nothing/5b8efff798038103d2690000005b0001.atif.json",
+        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0001.atif.json",
         "the document does not say where a conversation begins anew: one agent's calls are one list",
     ),
     (
-        "made-calls-that-continue-nothing/5b8efff798038103d2690000005b0003.openreward.json",
+        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.openreward.json",
         "a call that only an exchange tells of has no span of its own",
     ),
     (
-        "made-calls-that-continue-nothing/5b8efff798038103d2690000005b0003.synth.json",
+        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.synth.json",
         "a call that only an exchange tells of has no span of its own",
     ),
     (
-        "made-calls-that-continue-nothing/5b8efff798038103d2690000005b0003.invariant.json",
+        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.invariant.json",
         "a call that only an exchange tells of has no span of its own",
     ),
     (
-        "made-calls-that-continue-nothing/5b8efff798038103d2690000005b0003.atif.json",
+        "made-calls-that-continue-nothing/5b8efff798038103d2690000005f0003.atif.json",
         "a call that only an exchange tells of has no span of its own",
     ),
     (
@@ -522,7 +522,7 @@ const BESIDE: &[(&str, &str)] = &[
         "two prompts are one text in the document, and are told with a break between them",
     ),
     (
-        "made-words-of-agents/5b8efff798038103d2690000005a0001.invariant.json",
+        "made-words-of-agents/5b8efff798038103d2690000005e0001.invariant.json",
         "a model's prompt and the agent's question are one user's words there",
     ),
     (

@@ -14,8 +14,9 @@ use super::{out, parts};
 use crate::documents::{self, UnknownFormat, Vocabulary};
 use crate::formats::{self, AnyFormat, Disassembled, Note, NoteKind};
 use crate::otlp;
-use crate::span::json::{JsonError, Message};
+use crate::span::json::{JsonError, Message, as_otlp, mend};
 use crate::span::{LogRecord, Refused, Signal, Span};
+use crate::store::Chunk;
 
 /// No file may hold more than this after decompression, unless told otherwise.
 pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
@@ -272,6 +273,7 @@ impl Batch<'_> {
                     self.refuse(file, decoded.refused);
                     return;
                 }
+                Err(_) if self.add_readable(file, bytes, Signal::Logs) => return,
                 Err(error) => error,
             },
             Some(Signal::Traces) | None => match otlp::decode::traces(bytes) {
@@ -280,6 +282,7 @@ impl Batch<'_> {
                     self.refuse(file, decoded.refused);
                     return;
                 }
+                Err(_) if self.add_readable(file, bytes, Signal::Traces) => return,
                 Err(error) => error,
             },
         };
@@ -292,15 +295,70 @@ impl Batch<'_> {
         });
     }
 
+    /// Adds the items of a request that can be read, where others cannot.
+    fn add_readable(&mut self, file: &str, bytes: &[u8], signal: Signal) -> bool {
+        let Ok(mut scanned) = otlp::scan::scan(bytes, signal, &[]) else {
+            return false;
+        };
+        let refused = std::mem::take(&mut scanned.refused);
+        for chunk in Chunk::of_request(scanned, bytes.to_vec()) {
+            match signal {
+                Signal::Logs => self
+                    .logs
+                    .extend(otlp::decode::logs(&chunk.message()).into_iter().flat_map(|decoded| decoded.items)),
+                _ => self
+                    .spans
+                    .extend(otlp::decode::traces(&chunk.message()).into_iter().flat_map(|decoded| decoded.items)),
+            }
+        }
+        self.refuse(file, refused);
+        true
+    }
+
+    /// Adds a message in which something had to be mended, and gives how many bytes of the text it is.
+    fn add_mended(&mut self, file: &str, offset: usize, text: &[u8]) -> Option<usize> {
+        let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        [text, line].into_iter().find_map(|text| {
+            let mended = mend(text)?;
+            let message = Message::parse(&mended.text).ok()?;
+            self.note_replaced(file, mended.replaced);
+            self.add_message(file, offset, message);
+            Some(text.len())
+        })
+    }
+
+    fn note_replaced(&mut self, file: &str, times: usize) {
+        if times > 0 {
+            self.notes.push(format!(
+                "{file}: {}: half a surrogate pair, or bytes that are not UTF-8, replaced by U+FFFD",
+                out::many(times, "place")
+            ));
+        }
+    }
+
     /// One object, an array of them, or one after the other (the Collector's file exporter writes one a line).
     fn add_json(&mut self, file: &str, text: &[u8], skipped: usize) {
         if text.starts_with(b"[") {
+            if let Some(spans) = list_in_other_form(text) {
+                spans.into_iter().for_each(|message| self.add_message(file, skipped, message));
+                return;
+            }
             match serde_json::from_slice::<Vec<Message>>(text) {
                 Ok(messages) => match messages.iter().any(is_no_request).then(|| json_fault(text)).flatten() {
                     Some(fault) => self.syntax(file, skipped, text, fault),
                     None => messages.into_iter().for_each(|message| self.add_message(file, skipped, message)),
                 },
-                Err(source) => self.syntax(file, skipped, text, source),
+                Err(source) => {
+                    let mended =
+                        mend(text).and_then(|mended| Some((serde_json::from_slice::<Vec<Message>>(&mended.text).ok()?, mended.replaced)));
+                    match mended {
+                        Some((messages, replaced)) => {
+                            self.note_replaced(file, replaced);
+                            messages.into_iter().for_each(|message| self.add_message(file, skipped, message));
+                        }
+                        None => self.syntax(file, skipped, text, source),
+                    }
+                }
             }
             return;
         }
@@ -312,16 +370,23 @@ impl Batch<'_> {
                 None => return,
                 Some(Ok(message)) => {
                     let read = stream.byte_offset();
+                    let other = is_no_request(&message)
+                        .then(|| in_other_form(rest.get(..read).unwrap_or_default()))
+                        .flatten();
+                    let message = other.unwrap_or(message);
                     match is_no_request(&message).then(|| json_fault(rest)).flatten() {
                         Some(fault) => self.syntax(file, offset, rest, fault),
                         None => self.add_message(file, offset, message),
                     }
                     rest = rest.get(read..).unwrap_or_default().trim_ascii_start();
                 }
-                Some(Err(source)) => {
-                    self.syntax(file, offset, rest, source);
-                    rest = next_line_with_object(rest);
-                }
+                Some(Err(source)) => match self.add_mended(file, offset, rest) {
+                    Some(read) => rest = rest.get(read..).unwrap_or_default().trim_ascii_start(),
+                    None => {
+                        self.syntax(file, offset, rest, source);
+                        rest = next_line_with_object(rest);
+                    }
+                },
             }
         }
     }
@@ -373,8 +438,25 @@ impl Batch<'_> {
     }
 }
 
+/// Spans in another JSON form: Jaeger's, the Python SDK's.
+fn in_other_form(text: &[u8]) -> Option<Message> {
+    let value: serde_json::Value = serde_json::from_slice(text).ok()?;
+    Message::parse(as_otlp(&value)?.to_string().as_bytes()).ok()
+}
+
+/// The same, of a list.
+fn list_in_other_form(text: &[u8]) -> Option<Vec<Message>> {
+    let values: Vec<serde_json::Value> = serde_json::from_slice(text).ok()?;
+    let read = |value: &serde_json::Value| Message::parse(as_otlp(value)?.to_string().as_bytes()).ok();
+    values
+        .iter()
+        .map(read)
+        .collect::<Option<Vec<Message>>>()
+        .filter(|list| !list.is_empty())
+}
+
 fn is_no_request(message: &Message) -> bool {
-    matches!(message.signal(), Ok(None))
+    matches!(message.signal(), Ok(None) | Err(JsonError::Other { .. }))
 }
 
 /// What is wrong with the JSON of a text's first value. Members that no export request has are skipped when it is read as one,

@@ -11,7 +11,7 @@ pub mod value;
 
 use std::sync::Arc;
 
-pub use decoded::{Decoded, IdFault, ItemPath, Refused, RefusedReason, Signal};
+pub use decoded::{ContentFault, Decoded, IdFault, ItemPath, Refused, RefusedReason, Signal};
 pub(crate) use ids::hex;
 pub use ids::{SpanId, TraceId};
 pub use time::UnixNanos;
