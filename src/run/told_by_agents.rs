@@ -5,6 +5,8 @@
 //! call is known by its messages alone. The stage comes after the duplicates, since two spans of one agent tell of one call, and
 //! before everything that looks at model calls.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 use super::id::{Id, IdVec, NodeId};
@@ -64,29 +66,23 @@ fn exchange(nodes: &mut Nodes, call: NodeId, new: &mut Vec<Told>) {
     let mut rounds = rounds(said);
     let (last, _) = rounds.pop().unwrap_or_default();
     let mut history = node.operation.input_messages.take().unwrap_or_default();
+    let mut new_results: Vec<Message> = Vec::new();
     for (place, (answer, results)) in rounds.into_iter().enumerate() {
         let operation = Operation {
             kind: Kind::Llm,
             name: node.operation.name.clone(),
             model: node.operation.model.clone(),
-            input_messages: Some(history.clone()).filter(|list| !list.is_empty()),
+            input_messages: given(place, &history, &new_results),
             output_messages: answer.clone().map(|answer| vec![answer]),
             ..Operation::default()
         };
-        let told = Node {
-            operation: Box::new(operation),
-            evidence: Vec::new(),
-            beside: Beside::default(),
-            end: Some(node.start),
-            told: Some(place),
-            ..node.clone()
-        };
         new.push(Told {
-            node: told,
+            node: told_by(node, operation, place, (node.start, Some(node.start))),
             by: call,
             parent,
         });
         history.extend(answer);
+        new_results.clone_from(&results);
         history.extend(results);
     }
     node.operation.input_messages = Some(history).filter(|list| !list.is_empty());
@@ -270,6 +266,7 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
         })
         .collect();
     let (mut start, count) = (node.start, rounds.len());
+    let mut new_results: Vec<Message> = Vec::new();
     let mut out: Vec<Node> = Vec::with_capacity(count);
     for (place, (answer, results)) in rounds.into_iter().enumerate() {
         let ran: Vec<&Node> = answer
@@ -285,21 +282,14 @@ fn turns(nodes: &mut Nodes, agent: NodeId, tools: &[NodeId]) -> Vec<Node> {
             kind: Kind::Llm,
             name: operation.name.clone(),
             model: operation.model.clone(),
-            input_messages: Some(history.clone()).filter(|list| !list.is_empty()),
+            input_messages: given(place, &history, &new_results),
             output_messages: answer.clone().map(|answer| vec![answer]),
             ..Operation::default()
         };
-        out.push(Node {
-            operation: Box::new(call),
-            evidence: Vec::new(),
-            beside: Beside::default(),
-            start,
-            end: end.map(|end| end.max(start)),
-            told: Some(place),
-            ..node.clone()
-        });
+        out.push(told_by(node, call, place, (start, end.map(|end| end.max(start)))));
         if answered {
             history.extend(answer);
+            new_results.clone_from(&results);
             history.extend(results);
         }
         let back = ran.iter().map(|tool| tool.end_or_start()).max();
@@ -321,6 +311,32 @@ fn give_counts(agent: &mut Operation, call: &mut Operation) {
     call.finish_reason = call.finish_reason.take().or(agent.finish_reason.take());
     call.response_id = call.response_id.take().or(agent.response_id.take());
     call.time_to_first_token = call.time_to_first_token.or(agent.time_to_first_token.take());
+}
+
+/// A call that a span tells of, the turn at this place of those that it tells.
+fn told_by(span: &Node, operation: Operation, place: usize, (start, end): (UnixNanos, Option<UnixNanos>)) -> Node {
+    Node {
+        span_id: span.span_id,
+        operation: Box::new(operation),
+        evidence: Vec::new(),
+        beside: Beside::default(),
+        start,
+        end,
+        scope: Arc::clone(&span.scope),
+        resource: Arc::clone(&span.resource),
+        is_server: span.is_server,
+        is_partial: span.is_partial || place >= WHOLE_HISTORIES,
+        told: Some(place),
+    }
+}
+
+/// So many turns of one span are given all that was said before. Later ones are given what is new: work is linear in what came in.
+const WHOLE_HISTORIES: usize = 64;
+
+/// What the call of a turn was given.
+fn given(place: usize, history: &[Message], new_results: &[Message]) -> Option<Vec<Message>> {
+    let given = if place < WHOLE_HISTORIES { history } else { new_results };
+    (!given.is_empty()).then(|| given.to_vec())
 }
 
 /// The turns in a list of an agent's messages, each with the results that came back. What it says after it asked for tools is
