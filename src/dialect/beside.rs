@@ -26,4 +26,6 @@ pub struct Beside {
     pub sums_usage: bool,
     /// The model call that asked for this tool: its response id, or the id of its span (Claude Code, Monocle).
     pub asked_by: Option<String>,
+    /// What all spans have in common that tell of this operation, each of one event of it (BeeAI).
+    pub told_with: Option<String>,
 }

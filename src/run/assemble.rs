@@ -6,8 +6,9 @@ use super::scopes::Scopes;
 use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
-    agent_questions, agent_results, asked_calls, conversation, conversation_entries, duplicates, echoed_errors, failure, interrupts, order,
-    question, readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps, told_by_agents, tool_calls,
+    agent_questions, agent_results, asked_calls, conversation, conversation_entries, duplicates, echoed_errors, failure, interrupts,
+    joined_interrupts, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps,
+    told_by_agents, tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LogRecord, Span, TraceId};
@@ -33,6 +34,7 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
         run.findings.push(Finding::new(None, FindingKind::StrayLogRecord, detail));
     }
     same_calls::mark(&mut runs);
+    joined_interrupts::join(&mut runs);
     runs
 }
 

@@ -18,7 +18,9 @@ mod echoed_errors;
 mod failure;
 mod fill;
 mod id;
+mod inputs;
 mod interrupts;
+mod joined_interrupts;
 mod log_records;
 mod model;
 mod names;
@@ -37,6 +39,7 @@ mod same_calls;
 mod scopes;
 mod steps;
 mod summary;
+mod telling;
 #[cfg(test)]
 pub(crate) mod testing;
 mod told_by_agents;

@@ -10,7 +10,7 @@ use crate::dialect::messages::{self, Direction};
 use crate::dialect::raw::Raw;
 use crate::dialect::rule::{Field, Location, Rule};
 use crate::dialect::{constructor, normalize, providers, result};
-use crate::operation::{Interrupt, Kind, Memory, ResourceImpact, Search, StateChange, ToolUse};
+use crate::operation::{Evaluation, Interrupt, Kind, Memory, ResourceImpact, Search, StateChange, ToolUse};
 use crate::span::UnixNanos;
 
 impl OperationBuilder<'_> {
@@ -46,6 +46,7 @@ impl OperationBuilder<'_> {
                 self.usage_excludes_cache = operation.usage.input.is_none() && count(&mut operation.usage.input, value);
                 self.usage_excludes_cache
             }
+            Field::ToldWith => text(&mut self.beside.told_with, value),
             Field::UsageRunningSum => {
                 self.beside.sums_usage = true;
                 true
@@ -149,7 +150,7 @@ impl OperationBuilder<'_> {
                 true
             }
             Field::Evaluations => {
-                operation.evaluations.extend(evaluations(value));
+                Evaluation::add(&mut operation.evaluations, evaluations(value));
                 true
             }
             Field::EvaluationName => text(&mut self.evaluation.name, value),

@@ -1,12 +1,13 @@
 //! One model call joins its conversation: what is new in its input, then its output.
 
 use super::align::Input;
-use super::draft::{Conversation, Origin, SeenResult};
+use super::draft::{Conversation, DraftCall, Origin, SeenResult};
 use super::keys::{Key, Keys, Speaker, answer_key, realigned};
 use super::missing_roles;
 use super::walk::Walk;
 use crate::operation::{Message, Role, ToolCallId};
-use crate::run::id::{CallId, MessageId, NodeId};
+use crate::run::id::{CallId, Id, MessageId, NodeId};
+use crate::run::names;
 use crate::run::node::Nodes;
 
 /// Where a result stands in an input: the model call, the messages of its input that are known, its place among them.
@@ -263,6 +264,7 @@ impl Conversation {
             message: message.clone(),
             node: at.node,
         };
+        let found = found.or_else(|| self.in_order(walk, message));
         let Some(call) = found else {
             if self.known_strays.insert((message.tool_call_id.clone(), answer_key(message))) {
                 self.stray_results.push(seen());
@@ -287,5 +289,31 @@ impl Conversation {
         {
             draft.result = Some(seen());
         }
+    }
+
+    /// A result without an id, whose call the input does not repeat: results come in the order of the calls. One that is known
+    /// comes again.
+    fn in_order(&self, walk: &mut Walk, message: &Message) -> Option<CallId> {
+        if message.tool_call_id.is_some() || walk.turn.is_some_and(|turn| self.asks(turn)) {
+            return None;
+        }
+        let key = answer_key(message);
+        let fits = |draft: &DraftCall| {
+            let is_of_tool = message.name.as_ref().is_none_or(|name| names::same_tool(name, &draft.call.name));
+            let is_again = |seen: &SeenResult| answer_key(&seen.message) == key;
+            draft.by.is_some() && is_of_tool && draft.result.as_ref().is_none_or(is_again)
+        };
+        let found = self
+            .calls
+            .enumerate()
+            .skip(walk.passed)
+            .find(|(_, draft)| fits(draft))
+            .map(|(call, _)| call);
+        walk.passed = found.map_or(self.calls.len(), |call| call.index() + 1);
+        found
+    }
+
+    fn asks(&self, turn: MessageId) -> bool {
+        self.messages.get(turn).is_some_and(|draft| !draft.calls.is_empty())
     }
 }

@@ -14,6 +14,8 @@ pub(super) struct Walk {
     pub(super) turn: Option<MessageId>,
     /// Calls of that message that this walk has not seen answered.
     pub(super) unanswered: UnansweredCalls,
+    /// Every call before this place has its result in this input: results without ids come in the calls' order.
+    pub(super) passed: usize,
     /// Whether the next new message begins a branch: the history was edited or cut.
     pub(super) branches: bool,
     /// The message that this walk gave to the model call before.
@@ -49,7 +51,8 @@ impl Walk {
 pub(super) struct UnansweredCalls {
     turn: Option<MessageId>,
     calls: Vec<CallId>,
-    by_id: HashMap<String, CallId>,
+    /// The calls of each id: a model may give one to several.
+    by_id: HashMap<String, Vec<CallId>>,
     /// The places of calls, by the names of their tools.
     by_name: HashMap<String, Vec<usize>>,
     /// The same, by what names are without a server's or class's name, too.
@@ -68,8 +71,9 @@ impl UnansweredCalls {
         let known = self.calls.len();
         for (place, at) in calls.iter().enumerate().skip(known) {
             let Some(draft) = all.get(*at) else { continue };
-            if let Some(id) = &draft.call.id {
-                let _ = self.by_id.entry(id.as_str().to_owned()).or_insert(*at);
+            let ids = draft.call.id.as_deref().into_iter().chain(draft.shared_id.as_deref());
+            for id in ids {
+                self.by_id.entry(id.to_owned()).or_default().push(*at);
             }
             let name = &draft.call.name;
             self.by_name.entry(name.clone()).or_default().push(place);
@@ -80,9 +84,11 @@ impl UnansweredCalls {
         self.calls.extend(calls.iter().skip(known));
     }
 
-    /// The first call with this id.
+    /// The first open call with this id, else the first.
     pub(super) fn with_id(&self, id: &str) -> Option<CallId> {
-        self.by_id.get(id).copied()
+        let calls = self.by_id.get(id)?;
+        let open = calls.iter().find(|call| !self.answered.contains(*call));
+        open.or(calls.first()).copied()
     }
 
     /// The first open call of a tool with this name.
@@ -125,6 +131,9 @@ impl UnansweredCalls {
 
     /// The call goes by this id, too.
     pub(super) fn learn(&mut self, id: &str, call: CallId) {
-        let _ = self.by_id.entry(id.to_owned()).or_insert(call);
+        let known = self.by_id.entry(id.to_owned()).or_default();
+        if known.is_empty() {
+            known.push(call);
+        }
     }
 }
