@@ -17,6 +17,7 @@ mod flat;
 pub mod framework;
 pub mod generated;
 mod interrupt;
+pub(crate) mod mend;
 pub mod messages;
 mod normalize;
 mod plan;
