@@ -44,6 +44,8 @@ pub trait Format {
     const CONTAINER: Option<Container> = None;
     /// Files that documents name, if they do.
     const BESIDE: Option<Files> = None;
+    /// Whether a rule is about several documents of a file: they are checked together then.
+    const CHECKED_TOGETHER: bool = false;
     /// The document; it borrows what the runs hold.
     type Document<'a>: Serialize + DeserializeOwned;
 
