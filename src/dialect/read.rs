@@ -389,7 +389,7 @@ impl<'a> Reader<'a> {
                 return Marked { kind, unknown };
             }
             if let (Raw::Value(key, AnyValue::String(word)), None) = (raw, &strange)
-                && rule.when == Condition::ALWAYS
+                && (rule.when == Condition::ALWAYS || rule.needs_only_itself())
                 && !rule.is_of_unknown()
             {
                 strange = Some(format!("{key}={word}"));
@@ -426,7 +426,10 @@ fn no_rule_reads(keys: Vec<&str>) -> Finding {
     };
     let shown: Vec<&str> = keys
         .iter()
-        .map(|key| key.get(..key.floor_char_boundary(LONGEST_KEY)).unwrap_or(key))
+        .map(|key| match key.char_indices().nth(LONGEST_KEY) {
+            Some((end, _)) => key.get(..end).unwrap_or(key),
+            None => key,
+        })
         .collect();
     Finding::new(
         None,
