@@ -10,6 +10,7 @@ mod built_in;
 mod child_result;
 mod codec;
 pub(crate) mod constructor;
+mod continuation;
 mod cut;
 #[cfg(feature = "server")]
 pub mod file;
@@ -35,6 +36,7 @@ pub mod write;
 mod write_field;
 
 pub use child_result::ChildResult;
+pub use continuation::Continuation;
 pub use framework::Framework;
 pub(crate) use interrupt::interrupt_prompt;
 pub(crate) use read::take;

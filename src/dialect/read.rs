@@ -6,6 +6,7 @@ mod unread;
 use super::child_result::ChildResult;
 use super::codec::{self, Decoded};
 use super::constructor;
+use super::continuation::Continuation;
 use super::cut;
 use super::plan::{Look, Plan, Source, turn_of_event};
 use super::raw::{EventView, Group, Raw};
@@ -14,7 +15,7 @@ use super::rule::{Condition, Field, Rule, fits};
 use super::rule_index::RuleIndex;
 use super::texts::Texts;
 use super::words;
-use super::write_field::OperationBuilder;
+use super::write_field::{Finished, OperationBuilder};
 use crate::operation::{Kind, Operation, Recorded};
 use crate::span::{AnyValue, LogRecord, Span};
 use crate::trace::{Finding, FindingKind};
@@ -31,6 +32,8 @@ pub struct Read {
     pub child_results: Vec<ChildResult>,
     /// Whether the client sums tokens up over the calls of an agent (Spring AI 1.1).
     pub sums_usage: bool,
+    /// The span whose conversation goes on: the input messages of this one are what is new.
+    pub continues: Option<Continuation>,
 }
 
 /// A rule for events or log records, with what it found in one, or in several that belong together.
@@ -284,7 +287,12 @@ impl<'a> Reader<'a> {
         if !by_shape.is_empty() {
             findings.push(self.read_by_shape(by_shape));
         }
-        let (mut operation, child_results, sums_usage) = builder.finish();
+        let Finished {
+            mut operation,
+            child_results,
+            sums_usage,
+            continues,
+        } = builder.finish();
         for (key, value) in self.plan.places.iter().filter_map(|place| self.attribute(*place)) {
             if let AnyValue::String(text) = value
                 && cut::may_be_cut(text)
@@ -316,6 +324,7 @@ impl<'a> Reader<'a> {
             findings,
             child_results,
             sums_usage,
+            continues,
         };
         (read, whole)
     }

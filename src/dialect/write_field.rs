@@ -5,6 +5,8 @@ mod lists;
 mod slot;
 mod value;
 
+pub(super) use finish::Finished;
+
 use serde_json::Value;
 
 use super::child_result::ChildResult;
@@ -13,7 +15,7 @@ use super::messages::{self, Direction};
 use super::raw::Raw;
 use super::rule::{Codec, Field, Rule};
 use crate::operation::{Evaluation, Failure, Kind, Message, Operation, Role};
-use crate::span::{Span, UnixNanos};
+use crate::span::{Span, SpanId, UnixNanos};
 
 /// An operation that is filled field by field.
 pub(super) struct OperationBuilder<'a> {
@@ -28,6 +30,8 @@ pub(super) struct OperationBuilder<'a> {
     evaluation: Evaluation,
     usage_excludes_cache: bool,
     sums_usage: bool,
+    continued_span: Option<SpanId>,
+    continued_messages: Option<u64>,
     child_results: Vec<ChildResult>,
 }
 
@@ -48,6 +52,8 @@ impl<'a> OperationBuilder<'a> {
             evaluation: Evaluation::default(),
             usage_excludes_cache: false,
             sums_usage: false,
+            continued_span: None,
+            continued_messages: None,
             child_results: Vec::new(),
         }
     }
@@ -86,10 +92,10 @@ impl<'a> OperationBuilder<'a> {
     }
 
     fn messages(&mut self, direction: Direction, list: Vec<Message>) -> bool {
-        let list = Some(messages::merge_thinking(list));
+        let list = messages::merge_thinking(list);
         match direction {
-            Direction::Input => self.operation.input_messages = list,
-            Direction::Output => self.operation.output_messages = list,
+            Direction::Input => self.operation.input_messages = Some(list.into()),
+            Direction::Output => self.operation.output_messages = Some(list),
         }
         true
     }

@@ -21,6 +21,7 @@ mod destination;
 mod error;
 pub mod export;
 mod header;
+mod in_full;
 pub mod order;
 mod payload;
 mod prepare;

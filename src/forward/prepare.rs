@@ -8,6 +8,7 @@ use super::choice::{Chooser, TraceChoice};
 use super::counts::Counts;
 use super::dead_letters::DeadLetter;
 use super::destination::Destination;
+use super::in_full::request_in_full;
 use super::payload::{Part, Payload, count};
 use super::settings::{Logs, Unfinished};
 use super::translate::Translator;
@@ -26,6 +27,7 @@ pub(super) struct Prepare {
     chooser: Option<Chooser>,
     redaction: Option<Arc<Rules>>,
     translator: Option<Translator>,
+    registry: Arc<Registry>,
     unfinished: Unfinished,
     most: usize,
     written: Mutex<Written>,
@@ -69,6 +71,7 @@ impl Prepare {
             chooser: Chooser::new(&destination.choice, registry),
             redaction: destination.redaction.clone(),
             translator: Translator::new(destination.dialect, registry),
+            registry: Arc::clone(registry),
             unfinished: destination.unfinished,
             most: destination.max_message_bytes,
             written: Mutex::default(),
@@ -133,7 +136,8 @@ impl Prepare {
         let message = self.chosen(message, kind.signal(), counts);
         match kind {
             ChunkKind::Spans => {
-                let message = self.redacted(self.finished(message, counts), Signal::Traces, counts)?;
+                let message = request_in_full(self.finished(message, counts), store, &self.registry);
+                let message = self.redacted(message, Signal::Traces, counts)?;
                 let message = match &self.translator {
                     None => message,
                     // Once more: what records say is written onto spans.

@@ -14,6 +14,7 @@ use super::delivery::{Delivery, DeliveryMode, Interrupted};
 use super::destination::Destination;
 use super::error::ConfigError;
 use super::export::Exporter;
+use super::in_full::spans_in_full;
 use super::payload::{Part, Payload, count};
 use super::settings::Logs;
 use super::translate::Translator;
@@ -125,8 +126,9 @@ fn payloads(destination: &Destination, spans: Vec<Span>, logs: Vec<LogRecord>, r
         counts.not_chosen.add(signal, items.saturating_sub(part.items));
         list.push(part);
     };
-    for (spans, logs) in traces.into_values() {
+    for (mut spans, logs) in traces.into_values() {
         if !spans.is_empty() {
+            spans_in_full(&mut spans, &[], registry);
             let message = encode::traces(&spans);
             let records: &[LogRecord] = if destination.logs == Logs::IntoSpans { &logs } else { &[] };
             let translated = translator.as_ref().and_then(|translator| translator.translate(&message, records));

@@ -6,7 +6,7 @@ use super::scopes::Scopes;
 use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
-    agent_results, conversation, conversation_entries, duplicates, echoed_errors, failure, interrupts, order, question, readings,
+    agent_results, conversation, conversation_entries, duplicates, echoed_errors, failure, inputs, interrupts, order, question, readings,
     recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps, tool_calls,
 };
 use crate::dialect::Registry;
@@ -47,6 +47,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     agent_results::give_to_tools(&mut nodes);
     let scopes = Scopes::of(&nodes);
     let mut conversations = conversation::reconstruct(&mut nodes, &scopes);
+    inputs::limit(&mut nodes);
     let unasked = tool_calls::join(&mut nodes, &scopes, &mut conversations);
     let mut steps = steps::make(nodes, &scopes, &conversations);
     interrupts::add(&mut steps.list);

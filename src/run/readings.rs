@@ -7,12 +7,16 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
+use super::continuations::{self, Continuations};
 use super::id::{Id, IdVec, NodeId, ReadingId};
 use super::node::{Node, Nodes};
 use super::{log_records, tree};
 use crate::dialect::{self, Registry};
+use crate::hash::HashMap;
 use crate::operation::Kind;
-use crate::span::{LogRecord, SpanKind};
+#[cfg(feature = "server")]
+use crate::operation::Operation;
+use crate::span::{LogRecord, SpanId, SpanKind};
 use crate::trace::{Finding, Trace};
 
 /// One node a span, some of which may tell of the same operation.
@@ -34,10 +38,13 @@ pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Re
         findings: stray,
         ..Readings::default()
     };
+    let mut continuations = Continuations::new();
     for (index, span) in trace.spans.iter_mut().enumerate() {
         let records = of_span.get(&span.span_id).map_or(&[][..], Vec::as_slice);
         let read = dialect::take(registry, span, records);
         readings.findings.extend(read.findings);
+        let id = ReadingId::new(index);
+        continuations.extend(read.continues.map(|continuation| (id, continuation)));
         let node = Node {
             span_id: span.span_id,
             operation: read.operation,
@@ -53,10 +60,22 @@ pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Re
         };
         readings.add(node, trace.parents.get(index).copied().flatten().map(ReadingId::new));
     }
+    continuations::resolve(&mut readings, continuations);
     readings
 }
 
 impl Readings {
+    /// The reading of each span.
+    pub(super) fn by_span(&self) -> HashMap<SpanId, ReadingId> {
+        self.list.enumerate().map(|(id, node)| (node.span_id, id)).collect()
+    }
+
+    /// What each span says.
+    #[cfg(feature = "server")]
+    pub(super) fn operations(&self) -> impl Iterator<Item = (SpanId, &Operation)> {
+        self.list.iter().map(|node| (node.span_id, &*node.operation))
+    }
+
     pub(super) fn add(&mut self, node: Node, parent: Option<ReadingId>) -> ReadingId {
         self.tree_parents.push(parent);
         self.merged_into.push(Cell::default());

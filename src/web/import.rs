@@ -25,20 +25,32 @@ pub struct Imported {
 pub(super) fn read(format: Option<&str>, body: &[u8]) -> Result<Imported, Problem> {
     let format = format.map(single::format_of).transpose()?;
     let text = std::str::from_utf8(body).map_err(|_| Problem::invalid("the body is not UTF-8"))?;
-    let read = formats::disassemble(format, text).map_err(refused)?;
-    if read.documents == 0 {
+    let mut imported = Imported {
+        messages: Vec::new(),
+        traces: Vec::new(),
+        documents: 0,
+        notes: Vec::new(),
+    };
+    let mut traces: BTreeMap<TraceId, Vec<u8>> = BTreeMap::new();
+    // One document at a time is in memory as spans.
+    formats::disassemble_each(format, text, &mut |_| None, &mut |_, mut read| {
+        imported.documents += read.documents;
+        imported.notes.append(&mut read.notes);
+        let mut of_trace: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();
+        for span in read.spans {
+            of_trace.entry(span.trace_id).or_default().push(span);
+        }
+        for (trace, spans) in of_trace {
+            // Requests one after another are one request with all their spans.
+            traces.entry(trace).or_default().append(&mut encode::traces(&spans));
+        }
+    })
+    .map_err(refused)?;
+    if imported.documents == 0 {
         return Err(Problem::invalid("the body has no document"));
     }
-    let mut traces: BTreeMap<TraceId, Vec<Span>> = BTreeMap::new();
-    for span in read.spans {
-        traces.entry(span.trace_id).or_default().push(span);
-    }
-    Ok(Imported {
-        messages: traces.values().map(|spans| encode::traces(spans)).collect(),
-        traces: traces.into_keys().collect(),
-        documents: read.documents,
-        notes: read.notes,
-    })
+    (imported.traces, imported.messages) = traces.into_iter().unzip();
+    Ok(imported)
 }
 
 fn refused(error: DisassembleError) -> Problem {

@@ -10,7 +10,6 @@ use super::reply::{Outcome, Problem};
 use super::request::Asked;
 use super::service::Web;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
-use crate::formats::openreward::repeated_messages::RepeatedMessages;
 use crate::store::{ChunkKind, Error, Filter, Order, SessionCursor, TraceCursor, TraceRow};
 
 /// Lists are this long unless the request says otherwise.
@@ -107,15 +106,12 @@ fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Probl
     let mut refusal = None;
     let small = cost::of_small(row.bytes);
     let mut once = small;
-    let mut histories = RepeatedMessages::default();
     let summary = listing::computed(&*web.store, &web.vocabulary, &row, &mut |kind, message| {
         let bytes = match small {
             Some(_) if kind != ChunkKind::LooseLogs => once.take().unwrap_or_default(),
             _ => cost::of_chunk(kind, message, Purpose::Document),
         };
-        let reserved = answer.reserve(bytes);
-        let blocks = |histories| cost::of_histories(histories, kind, message, Purpose::Document);
-        reserved.and_then(|()| answer.reserve(blocks(&mut histories))).map_err(|refused| {
+        answer.reserve(bytes).map_err(|refused| {
             refusal = Some(refused);
             Error::Cancelled
         })

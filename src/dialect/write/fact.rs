@@ -160,6 +160,8 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
         Field::FailureMessage | Field::FailureStacktrace | Field::FailureFlag => None,
         // How a client counts and where it puts results; the run has moved both to their places.
         Field::UsageRunningSum | Field::ToolResultOfChild | Field::Beside => None,
+        // The messages are told whole.
+        Field::ContinuedSpan | Field::ContinuedMessages => None,
     }
 }
 

@@ -4,15 +4,24 @@ use serde_json::{Map, Value};
 
 use super::OperationBuilder;
 use crate::dialect::child_result::ChildResult;
+use crate::dialect::continuation::Continuation;
 use crate::dialect::interrupt::interrupt_prompt;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::hash::HashMap;
 use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 
+/// An operation, and what is no part of it.
+pub(in crate::dialect) struct Finished {
+    pub(in crate::dialect) operation: Box<Operation>,
+    pub(in crate::dialect) child_results: Vec<ChildResult>,
+    pub(in crate::dialect) sums_usage: bool,
+    pub(in crate::dialect) continues: Option<Continuation>,
+}
+
 impl OperationBuilder<'_> {
     /// The operation, with what several fields say together.
-    pub(in crate::dialect) fn finish(mut self) -> (Box<Operation>, Vec<ChildResult>, bool) {
+    pub(in crate::dialect) fn finish(mut self) -> Finished {
         self.finish_usage();
         self.finish_failure();
         self.finish_answers();
@@ -23,7 +32,9 @@ impl OperationBuilder<'_> {
         if let (Some(system), Some(list)) = (self.system, &mut operation.input_messages)
             && !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer))
         {
-            list.insert(0, system);
+            let mut all = std::mem::take(list).into_vec();
+            all.insert(0, system);
+            *list = all.into();
         }
         if operation.finish_reason.is_none() {
             let said = operation
@@ -59,7 +70,15 @@ impl OperationBuilder<'_> {
         if operation.kind == Kind::Tool && operation.tool.is_none() {
             operation.tool = Some(Box::default());
         }
-        (self.operation, self.child_results, self.sums_usage)
+        Finished {
+            operation: self.operation,
+            child_results: self.child_results,
+            sums_usage: self.sums_usage,
+            continues: self.continued_span.map(|span_id| Continuation {
+                span_id,
+                messages: self.continued_messages,
+            }),
+        }
     }
 
     /// What a model said in several messages is one answer, or several that it was asked for. An agent's messages stay

@@ -11,7 +11,7 @@ use crate::dialect::raw::Raw;
 use crate::dialect::rule::{Field, Location, Rule};
 use crate::dialect::{constructor, normalize, providers, result};
 use crate::operation::{Interrupt, Kind, Memory, ResourceImpact, Search, StateChange, ToolUse};
-use crate::span::UnixNanos;
+use crate::span::{SpanId, UnixNanos};
 
 impl OperationBuilder<'_> {
     /// Writes a value into the rule's field; whether it was of use.
@@ -46,6 +46,11 @@ impl OperationBuilder<'_> {
                 self.usage_excludes_cache = operation.usage.input.is_none() && count(&mut operation.usage.input, value);
                 self.usage_excludes_cache
             }
+            Field::ContinuedSpan => {
+                self.continued_span = value.as_str().and_then(SpanId::from_hex);
+                self.continued_span.is_some()
+            }
+            Field::ContinuedMessages => count(&mut self.continued_messages, value),
             Field::UsageRunningSum => {
                 self.sums_usage = true;
                 true

@@ -1,6 +1,7 @@
 //! Where in a conversation a model input is.
 
 use super::draft::{DraftCall, Origin};
+use super::history::SharedInput;
 use crate::hash::{HashMap, HashSet};
 use crate::run::id::{CallId, IdVec, MessageId};
 use crate::run::names;
@@ -10,6 +11,8 @@ use crate::run::names;
 pub(super) struct Walk {
     /// What the call was given so far, without system prompts.
     pub(super) history: Vec<MessageId>,
+    /// The same to be looked up, where the walk goes on through an input that several calls share.
+    pub(super) known: Option<HashSet<MessageId>>,
     /// The message whose results may follow.
     pub(super) turn: Option<MessageId>,
     /// Calls of that message that this walk has not seen answered.
@@ -30,8 +33,48 @@ impl Walk {
             self.turn = Some(turn);
         }
         if self.history.last() != Some(&turn) {
-            self.history.push(turn);
+            self.push(turn);
         }
+    }
+
+    /// Goes on where the walk through a shared input is.
+    pub(super) fn enter(&mut self, input: &mut SharedInput) {
+        self.history = std::mem::take(&mut input.messages);
+        self.known = Some(std::mem::take(&mut input.known));
+        self.turn = input.turn;
+        self.unanswered = std::mem::take(&mut input.unanswered);
+    }
+
+    /// Leaves a shared input where the walk is. `ends`: how long the history was after each message.
+    pub(super) fn leave(&mut self, input: &mut SharedInput, ends: impl Iterator<Item = usize>) {
+        input.messages = std::mem::take(&mut self.history);
+        input.known = self.known.take().unwrap_or_default();
+        input.turn = self.turn.take();
+        input.unanswered = std::mem::take(&mut self.unanswered);
+        input.ends.extend(ends);
+    }
+
+    /// A walk that left a shared input.
+    pub(super) fn rest(self) -> Self {
+        Self {
+            completed: self.completed,
+            ..Self::default()
+        }
+    }
+
+    /// The next message of the history.
+    pub(super) fn push(&mut self, id: MessageId) {
+        self.history.push(id);
+        if let Some(known) = &mut self.known {
+            known.insert(id);
+        }
+    }
+
+    /// Whether the history has this message.
+    pub(super) fn has(&self, id: MessageId) -> bool {
+        self.known
+            .as_ref()
+            .map_or_else(|| self.history.contains(&id), |known| known.contains(&id))
     }
 
     /// Where a new message of the input comes from: only the first one begins a branch.
@@ -45,7 +88,7 @@ impl Walk {
 }
 
 /// The calls of one message, to be found by their results.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct UnansweredCalls {
     turn: Option<MessageId>,
     calls: Vec<CallId>,
