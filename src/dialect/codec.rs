@@ -248,6 +248,8 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         }
         Codec::NameOfTool => Some(name_of_tool(&text_of(raw)?).into()),
         Codec::ClassOfMethod => text_of(raw)?.rsplit('.').nth(1).map(Value::from),
+        Codec::KnownText => text_of(raw).filter(|text| !is_unknown(text)).map(Value::from),
+        Codec::ModelOfId => Some(model_of_id(&text_of(raw)?).into()),
         Codec::LastWord => text_of(raw)?.split_whitespace().last().map(Value::from),
         Codec::EventList => {
             let Value::Array(items) = json(raw)? else { return None };
@@ -394,6 +396,19 @@ fn texts(raw: &Raw<'_>) -> Option<Value> {
             }
         }
     }
+}
+
+/// Whether a text is a client's word for a value that it does not know.
+fn is_unknown(text: &str) -> bool {
+    ["unknown", "none", "null", "undefined", "n/a"]
+        .iter()
+        .any(|word| text.trim().eq_ignore_ascii_case(word))
+}
+
+fn model_of_id(id: &str) -> &str {
+    let model = id.split_once('/').map_or(id, |(_, model)| model);
+    let interface = [":completions", ":responses"].iter().find_map(|end| model.strip_suffix(end));
+    interface.unwrap_or(model)
 }
 
 fn at_paths<'a>(rule: &Rule, value: &'a Value) -> Option<&'a Value> {

@@ -60,7 +60,7 @@ mod tests {
             span.attributes.push("gen_ai.operation.name", "chat");
             wanted.write(&mut span.attributes);
             let read = read(&Registry::built_in(), &span, &[]);
-            assert_eq!(read.continues, Some(wanted));
+            assert_eq!(read.beside.continues, Some(wanted));
             assert!(read.operation.unmapped.is_empty() && read.findings.is_empty());
             Continuation::remove(&mut span.attributes);
             assert_eq!(span.attributes.iter().count(), 1);

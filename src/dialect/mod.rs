@@ -6,8 +6,8 @@
 
 #[cfg(feature = "server")]
 pub mod band;
+mod beside;
 mod built_in;
-mod child_result;
 mod codec;
 pub(crate) mod constructor;
 mod continuation;
@@ -35,7 +35,7 @@ mod words;
 pub mod write;
 mod write_field;
 
-pub use child_result::ChildResult;
+pub use beside::{Beside, ChildResult};
 pub use continuation::Continuation;
 pub use framework::Framework;
 pub(crate) use interrupt::interrupt_prompt;

@@ -3,10 +3,9 @@
 mod event_matches;
 mod unread;
 
-use super::child_result::ChildResult;
+use super::beside::Beside;
 use super::codec::{self, Decoded};
 use super::constructor;
-use super::continuation::Continuation;
 use super::cut;
 use super::plan::{Look, Plan, Source, turn_of_event};
 use super::raw::{EventView, Group, Raw};
@@ -15,7 +14,7 @@ use super::rule::{Condition, Field, Rule, fits};
 use super::rule_index::RuleIndex;
 use super::texts::Texts;
 use super::words;
-use super::write_field::{Finished, OperationBuilder};
+use super::write_field::OperationBuilder;
 use crate::operation::{Kind, Operation, Recorded};
 use crate::span::{AnyValue, LogRecord, Span};
 use crate::trace::{Finding, FindingKind};
@@ -28,12 +27,8 @@ pub struct Read {
     pub operation: Box<Operation>,
     /// Oddities.
     pub findings: Vec<Finding>,
-    /// Results of tools below this span that stand on this span (adk-rust).
-    pub child_results: Vec<ChildResult>,
-    /// Whether the client sums tokens up over the calls of an agent (Spring AI 1.1).
-    pub sums_usage: bool,
-    /// The span whose conversation goes on: the input messages of this one are what is new.
-    pub continues: Option<Continuation>,
+    /// What the span says of other operations.
+    pub beside: Beside,
 }
 
 /// A rule for events or log records, with what it found in one, or in several that belong together.
@@ -287,12 +282,7 @@ impl<'a> Reader<'a> {
         if !by_shape.is_empty() {
             findings.push(self.read_by_shape(by_shape));
         }
-        let Finished {
-            mut operation,
-            child_results,
-            sums_usage,
-            continues,
-        } = builder.finish();
+        let (mut operation, beside) = builder.finish();
         for (key, value) in self.plan.places.iter().filter_map(|place| self.attribute(*place)) {
             if let AnyValue::String(text) = value
                 && cut::may_be_cut(text)
@@ -322,9 +312,7 @@ impl<'a> Reader<'a> {
         let read = Read {
             operation,
             findings,
-            child_results,
-            sums_usage,
-            continues,
+            beside,
         };
         (read, whole)
     }

@@ -5,17 +5,15 @@ mod lists;
 mod slot;
 mod value;
 
-pub(super) use finish::Finished;
-
 use serde_json::Value;
 
-use super::child_result::ChildResult;
+use super::beside::Beside;
 use super::codec::Decoded;
 use super::messages::{self, Direction};
 use super::raw::Raw;
 use super::rule::{Codec, Field, Rule};
 use crate::operation::{Evaluation, Failure, Kind, Message, Operation, Role};
-use crate::span::{Span, SpanId, UnixNanos};
+use crate::span::{Span, UnixNanos};
 
 /// An operation that is filled field by field.
 pub(super) struct OperationBuilder<'a> {
@@ -29,10 +27,8 @@ pub(super) struct OperationBuilder<'a> {
     handoff: (Option<String>, Option<String>),
     evaluation: Evaluation,
     usage_excludes_cache: bool,
-    sums_usage: bool,
-    continued_span: Option<SpanId>,
+    beside: Beside,
     continued_messages: Option<u64>,
-    child_results: Vec<ChildResult>,
 }
 
 impl<'a> OperationBuilder<'a> {
@@ -51,10 +47,8 @@ impl<'a> OperationBuilder<'a> {
             handoff: (None, None),
             evaluation: Evaluation::default(),
             usage_excludes_cache: false,
-            sums_usage: false,
-            continued_span: None,
+            beside: Beside::default(),
             continued_messages: None,
-            child_results: Vec::new(),
         }
     }
 

@@ -12,7 +12,7 @@ pub(super) fn give_to_tools(nodes: &mut Nodes) {
     for agent in nodes.list.ids() {
         let results = nodes
             .get_mut(agent)
-            .map(|node| std::mem::take(&mut node.child_results))
+            .map(|node| std::mem::take(&mut node.beside.child_results))
             .unwrap_or_default();
         if results.is_empty() {
             continue;
@@ -70,7 +70,7 @@ mod tests {
             tool
         };
         let mut agent = reading(1, Kind::Agent, 0..90);
-        agent.child_results = vec![ChildResult {
+        agent.beside.child_results = vec![ChildResult {
             tool: "look".to_owned(),
             at: UnixNanos(30),
             result: Some(json!("found")),

@@ -6,8 +6,8 @@ use super::scopes::Scopes;
 use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
-    agent_results, conversation, conversation_entries, duplicates, echoed_errors, failure, inputs, interrupts, order, question, readings,
-    recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps, tool_calls,
+    agent_questions, agent_results, asked_calls, conversation, conversation_entries, duplicates, echoed_errors, failure, inputs,
+    interrupts, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps, tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LogRecord, Span, TraceId};
@@ -39,12 +39,14 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
 /// The stages in order. Each one's file says what it takes and gives, and why it stands where it stands. A stage consumes what it
 /// replaces: readings become nodes, nodes become steps, conversations become entries.
 fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, registry: &Registry) -> Run {
-    let readings = readings::read(&mut trace, records, registry);
+    let mut readings = readings::read(&mut trace, records, registry);
+    agent_questions::give_to_calls(&mut readings);
     let mut nodes = duplicates::merge_all(readings);
     recorded_words::give_to_calls(&mut nodes);
     running_sums::subtract(&mut nodes);
     request_models::give_to_calls(&mut nodes);
     agent_results::give_to_tools(&mut nodes);
+    asked_calls::give_to_calls(&mut nodes);
     let scopes = Scopes::of(&nodes);
     let mut conversations = conversation::reconstruct(&mut nodes, &scopes);
     inputs::limit(&mut nodes);

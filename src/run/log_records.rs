@@ -119,6 +119,10 @@ struct SpanIndex<'a> {
     id_keys: Vec<&'a str>,
     /// The first tool with a call id.
     of_call_id: HashMap<&'a str, SpanId>,
+    /// Keys of a model call's response id.
+    response_keys: Vec<&'a str>,
+    /// The first model call with a response id.
+    of_response_id: HashMap<&'a str, SpanId>,
     /// The first model call with a token count, as its number among the calls, and its id.
     of_count: HashMap<i64, (usize, SpanId)>,
     calls: NearestSpan,
@@ -145,6 +149,13 @@ impl<'a> SpanIndex<'a> {
                 let _ = of_call_id.entry(id).or_insert(tool.span_id);
             }
         }
+        let response_keys = registry.keys_of(Field::ResponseId);
+        let mut of_response_id = HashMap::default();
+        for call in &calls {
+            for id in response_keys.iter().filter_map(|key| call.attributes.text(key)) {
+                let _ = of_response_id.entry(id).or_insert(call.span_id);
+            }
+        }
         let mut of_count = HashMap::default();
         for (number, call) in calls.iter().enumerate() {
             for count in counts(&call.attributes) {
@@ -154,6 +165,8 @@ impl<'a> SpanIndex<'a> {
         Self {
             id_keys,
             of_call_id,
+            response_keys,
+            of_response_id,
             of_count,
             has_calls: !calls.is_empty(),
             calls: NearestSpan::of(&calls),
@@ -181,6 +194,10 @@ impl<'a> SpanIndex<'a> {
         let of_call =
             |field: &Field| field.word().contains("messages") || field.word().starts_with("usage.") || field.word().starts_with("cost.");
         if fields.iter().any(of_call) && self.has_calls {
+            let mut names = self.response_keys.iter().filter_map(|key| record.attributes.text(key));
+            if let Some(id) = names.find_map(|id| self.of_response_id.get(id)) {
+                return Some(*id);
+            }
             let counted = fields
                 .iter()
                 .any(|field| field.word().starts_with("usage."))

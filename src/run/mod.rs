@@ -5,8 +5,10 @@
 //! it, in order; each stage's file begins with what it takes, what it gives and why it stands there.
 
 mod agent;
+mod agent_questions;
 mod agent_results;
 mod arguments;
+mod asked_calls;
 mod assemble;
 mod call_ids;
 mod continuations;

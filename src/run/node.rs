@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::id::{IdVec, NodeId};
 use super::tree;
-use crate::dialect::ChildResult;
+use crate::dialect::Beside;
 use crate::operation::{Kind, Operation};
 use crate::span::{Resource, Scope, SpanId, UnixNanos};
 use crate::trace::{Finding, FindingKind};
@@ -16,8 +16,8 @@ pub(super) struct Node {
     pub(super) operation: Box<Operation>,
     /// Other spans that tell of the operation.
     pub(super) evidence: Vec<SpanId>,
-    /// Results of tools below that this span records.
-    pub(super) child_results: Vec<ChildResult>,
+    /// What the span says of other operations.
+    pub(super) beside: Beside,
     pub(super) start: UnixNanos,
     pub(super) end: Option<UnixNanos>,
     pub(super) scope: Arc<Scope>,
@@ -25,8 +25,6 @@ pub(super) struct Node {
     pub(super) is_server: bool,
     /// Whether the client dropped attributes of the span: lists of messages may lack some.
     pub(super) is_partial: bool,
-    /// Whether the client sums tokens up over the calls of an agent.
-    pub(super) sums_usage: bool,
 }
 
 impl Node {

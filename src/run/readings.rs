@@ -44,19 +44,18 @@ pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Re
         let read = dialect::take(registry, span, records);
         readings.findings.extend(read.findings);
         let id = ReadingId::new(index);
-        continuations.extend(read.continues.map(|continuation| (id, continuation)));
+        continuations.extend(read.beside.continues.map(|continuation| (id, continuation)));
         let node = Node {
             span_id: span.span_id,
             operation: read.operation,
             evidence: Vec::new(),
-            child_results: read.child_results,
+            beside: read.beside,
             start: span.start,
             end: (!span.is_running()).then_some(span.end),
             scope: Arc::clone(&span.scope),
             resource: Arc::clone(&span.resource),
             is_server: span.kind == SpanKind::Server,
             is_partial: span.dropped_attributes > 0,
-            sums_usage: read.sums_usage,
         };
         readings.add(node, trace.parents.get(index).copied().flatten().map(ReadingId::new));
     }

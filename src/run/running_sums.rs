@@ -12,11 +12,11 @@ use crate::operation::{Kind, TokenCount};
 /// Seen in Spring AI 1.1.6: within one chat client the usage of the n-th chat is the sum of calls 1 to n. Told by the
 /// dialect's table (`usage.running_sum`); 2.0 does not do it.
 pub(super) fn subtract(nodes: &mut Nodes) {
-    if !nodes.list.iter().any(|node| node.sums_usage) {
+    if !nodes.list.iter().any(|node| node.beside.sums_usage) {
         return;
     }
     let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
-    let summing = nodes.list.enumerate().filter(|(_, node)| node.sums_usage);
+    let summing = nodes.list.enumerate().filter(|(_, node)| node.beside.sums_usage);
     let sums_up: HashSet<NodeId> = summing.filter_map(|(id, _)| agents.known(id)).collect();
     let mut before: HashMap<NodeId, TokenCount> = HashMap::default();
     for id in nodes.of_kind(Kind::Llm) {
@@ -52,7 +52,7 @@ mod tests {
     fn a_sum_loses_what_came_before() {
         let call = |number, from, input| {
             let mut call = reading(number, Kind::Llm, from..from + 5);
-            (call.sums_usage, call.operation.usage.input) = (true, Some(input));
+            (call.beside.sums_usage, call.operation.usage.input) = (true, Some(input));
             call
         };
         let mut nodes = nodes([

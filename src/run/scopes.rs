@@ -214,10 +214,13 @@ fn top_agents(nodes: &Nodes, owners: &Owners, checks: &Checks) -> Vec<NodeId> {
     agents.filter(|agent| speaks.contains(agent)).filter(is_top).collect()
 }
 
-/// Who owns each node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool.
+/// Who owns each node: an agent owns itself; a model call below a tool belongs to the sub-agent in that tool, and so do the tools
+/// beside it.
 fn owners(nodes: &Nodes) -> Owners {
     let agents = nodes.nearest_above(|kind| kind == Kind::Agent);
     let nearest = nodes.nearest_above(|kind| matches!(kind, Kind::Agent | Kind::Tool) || is_check(kind));
+    let callers = nodes.of_kind(Kind::Llm).into_iter().filter_map(|call| nearest.known(call));
+    let with_calls: HashSet<NodeId> = callers.filter(|up| nodes.kind(*up) == Kind::Tool).collect();
     let all = nodes.list.enumerate().zip(agents.into_iter().zip(nearest));
     all.map(|((id, node), (agent, nearest))| match node.kind() {
         Kind::Agent => Owner::Agent(id),
@@ -226,6 +229,7 @@ fn owners(nodes: &Nodes) -> Owners {
             Some(up) if is_check(nodes.kind(up)) => Owner::Check(up),
             up => up.map_or(Owner::Nobody, Owner::Agent),
         },
+        Kind::Tool if nearest.is_some_and(|up| with_calls.contains(&up)) => nearest.map_or(Owner::Nobody, Owner::Tool),
         _ => agent.map_or(Owner::Nobody, Owner::Agent),
     })
     .collect()

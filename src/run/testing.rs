@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::id::{Id, NodeId, ScopeId};
 use super::model::Step;
 use super::node::{Node, Nodes};
+use crate::dialect::Beside;
 use crate::operation::{Kind, Operation};
 use crate::span::{SpanId, UnixNanos};
 
@@ -18,14 +19,13 @@ pub(super) fn reading(number: u64, kind: Kind, time: Range<u64>) -> Node {
             ..Operation::default()
         }),
         evidence: Vec::new(),
-        child_results: Vec::new(),
+        beside: Beside::default(),
         start: UnixNanos(time.start),
         end: Some(UnixNanos(time.end)),
         scope: Arc::default(),
         resource: Arc::default(),
         is_server: false,
         is_partial: false,
-        sums_usage: false,
     }
 }
 

@@ -87,9 +87,10 @@ impl<'a> Transcript<'a> {
             out.entry(self, entry);
         }
         let mut between = std::mem::take(&mut out.stray);
+        let first_tools = self.first_tools(scope);
         for id in self.steps_of(scope) {
             if let Some(step) = id.of(self.run)
-                && !out.add_uncovered(self, *id, step, &mut between)
+                && !out.add_uncovered(self, (*id, first_tools.get(id).copied()), step, &mut between)
                 && !matches!(step.operation.kind, Kind::Plain | Kind::Detail)
                 && !self.is_in_conversation(*id)
             {
@@ -98,6 +99,18 @@ impl<'a> Transcript<'a> {
         }
         out.merge(between);
         out
+    }
+
+    /// For each model call of a scope when the first of its tools began.
+    fn first_tools(&self, scope: ScopeId) -> HashMap<StepId, UnixNanos> {
+        let mut first: HashMap<StepId, UnixNanos> = HashMap::default();
+        for step in self.steps_of(scope).iter().filter_map(|step| step.of(self.run)) {
+            if let Some(by) = step.dispatched_by.filter(|_| step.operation.kind == Kind::Tool) {
+                let known = first.entry(by).or_insert(step.started_at);
+                *known = step.started_at.min(*known);
+            }
+        }
+        first
     }
 }
 
@@ -186,8 +199,15 @@ impl<'a> Exchanges<'a> {
         self.list.get_mut(piece)?.calls.get_mut(at)
     }
 
-    /// Adds what no entry shows; whether it was added.
-    fn add_uncovered(&mut self, transcript: &Transcript<'a>, id: StepId, step: &'a Step, between: &mut Vec<Exchange<'a>>) -> bool {
+    /// Adds what no entry shows; whether it was added. A model call without words stands before the first of its tools, which may
+    /// begin before its answer has ended.
+    fn add_uncovered(
+        &mut self,
+        transcript: &Transcript<'a>,
+        (id, first_tool): (StepId, Option<UnixNanos>),
+        step: &'a Step,
+        between: &mut Vec<Exchange<'a>>,
+    ) -> bool {
         let Some(uncovered) = transcript.uncovered(id) else { return false };
         let new_result = CallResult {
             entry: None,
@@ -218,7 +238,8 @@ impl<'a> Exchanges<'a> {
             asked.results.extend(step.ended_at.map(|_| new_result));
             calls.push(asked);
         }
-        between.push(Exchange::new(kind, Some(id), new_result.at, calls));
+        let at = first_tool.map_or(new_result.at, |first| first.min(new_result.at));
+        between.push(Exchange::new(kind, Some(id), at, calls));
         true
     }
 

@@ -17,6 +17,8 @@ mod anthropic;
 #[rustfmt::skip]
 mod anthropic_go;
 #[rustfmt::skip]
+mod any_agent;
+#[rustfmt::skip]
 mod ax;
 #[rustfmt::skip]
 mod braintrust;
@@ -24,6 +26,8 @@ mod braintrust;
 mod claude_code;
 #[rustfmt::skip]
 mod codex;
+#[rustfmt::skip]
+mod effect;
 #[rustfmt::skip]
 mod gemini_cli;
 #[rustfmt::skip]
@@ -67,7 +71,13 @@ mod mastra;
 #[rustfmt::skip]
 mod mcp;
 #[rustfmt::skip]
+mod mirascope;
+#[rustfmt::skip]
 mod mlflow;
+#[rustfmt::skip]
+mod monocle;
+#[rustfmt::skip]
+mod nemo_agent_toolkit;
 #[rustfmt::skip]
 mod netra;
 #[rustfmt::skip]
@@ -87,6 +97,8 @@ mod openllmetry_old;
 #[rustfmt::skip]
 mod otel;
 #[rustfmt::skip]
+mod pipecat;
+#[rustfmt::skip]
 mod pydantic_ai;
 #[rustfmt::skip]
 mod pydantic_ai_1;
@@ -105,7 +117,11 @@ mod spring_ai;
 #[rustfmt::skip]
 mod strands;
 #[rustfmt::skip]
+mod tanstack;
+#[rustfmt::skip]
 mod traceai;
+#[rustfmt::skip]
+mod trulens;
 #[rustfmt::skip]
 mod unknown;
 #[rustfmt::skip]
@@ -125,10 +141,12 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     agentops::RULES,
     anthropic::RULES,
     anthropic_go::RULES,
+    any_agent::RULES,
     ax::RULES,
     braintrust::RULES,
     claude_code::RULES,
     codex::RULES,
+    effect::RULES,
     gemini_cli::RULES,
     gen_ai::RULES,
     gen_ai_events::RULES,
@@ -150,7 +168,10 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     logfire_openai_agents::RULES,
     mastra::RULES,
     mcp::RULES,
+    mirascope::RULES,
     mlflow::RULES,
+    monocle::RULES,
+    nemo_agent_toolkit::RULES,
     netra::RULES,
     openinference::RULES,
     openinference_beeai::RULES,
@@ -160,6 +181,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     openllmetry::RULES,
     openllmetry_old::RULES,
     otel::RULES,
+    pipecat::RULES,
     pydantic_ai::RULES,
     pydantic_ai_1::RULES,
     quarkus_langchain4j::RULES,
@@ -169,7 +191,9 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     splunk::RULES,
     spring_ai::RULES,
     strands::RULES,
+    tanstack::RULES,
     traceai::RULES,
+    trulens::RULES,
     unknown::RULES,
     vercel_ai::RULES,
     vercel_ai_7::RULES,

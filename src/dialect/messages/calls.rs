@@ -3,9 +3,23 @@
 use serde_json::{Map, Value};
 
 use super::arguments::{self, parse_deep};
-use super::member::{first, text};
+use super::member::{first, has_any, text};
 use super::parts;
 use crate::operation::{Message, ToolCall, ToolCallId};
+
+/// What clients call the tool of a call.
+const NAMES: &[&str] = &["name", "toolName", "tool_name", "tool.name", "tool_function"];
+
+/// What arguments are called where nothing around a call says that it is one.
+const BARE_ARGUMENTS: &[&str] = &["tool_arguments", "tool_args", "tool.args", "tool_input"];
+
+/// Whether an object without a role or a type is a call by its members: `{tool_id, tool_name, tool_arguments}` (Monocle),
+/// `{tool.name, tool.args}` (any-agent).
+pub(super) fn is_bare(map: &Map<String, Value>) -> bool {
+    has_any(map, &["tool_name", "tool.name", "tool_function"])
+        && has_any(map, BARE_ARGUMENTS)
+        && !has_any(map, &["role", "type", "content", "result", "tool_output", "tool_result"])
+}
 
 /// Reads a list of calls: native, or JSON text of one.
 pub(super) fn each(list: &Value, mut take: impl FnMut(ToolCall)) {
@@ -46,7 +60,7 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Option<ToolCall> {
             ..arguments::call(id(map), name, arguments_of(function))
         });
     }
-    let name = text(map, &["name", "toolName", "tool_name"])?;
+    let name = text(map, NAMES)?;
     Some(arguments::call(id(map), name, arguments_of(map)))
 }
 
@@ -59,9 +73,22 @@ fn answer(value: &Value) -> Option<Box<Message>> {
 }
 
 fn id(map: &Map<String, Value>) -> Option<String> {
-    text(map, &["call_id", "callId", "toolCallId", "tool_call_id", "toolUseId", "ref", "id"])
+    text(
+        map,
+        &[
+            "call_id",
+            "callId",
+            "toolCallId",
+            "tool_call_id",
+            "toolUseId",
+            "tool_id",
+            "ref",
+            "id",
+        ],
+    )
 }
 
 fn arguments_of(map: &Map<String, Value>) -> Option<&Value> {
-    first(map, &["arguments", "args", "input", "tool_kwargs", "parameters"], |_| true)
+    let more = ["arguments", "args", "input", "tool_kwargs", "parameters"];
+    first(map, &more, |_| true).or_else(|| first(map, BARE_ARGUMENTS, |_| true))
 }

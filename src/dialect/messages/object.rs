@@ -37,8 +37,36 @@ pub(super) fn from_object(map: &Map<String, Value>, direction: Direction) -> Opt
         let _ = inner.insert("type".to_owned(), kind.as_str().into());
         return from_object(&inner, direction);
     }
+    if let Some(spoken) = under_its_role(map) {
+        return from_object(&spoken, direction);
+    }
     let role = role_of(map, direction)?;
     Some(build(map, role))
+}
+
+/// A message whose only member has its role for a name: `{"user": "Hello"}`, `{"assistant": [calls]}`, `{"tools": [calls]}`; or a call
+/// alone (Monocle).
+fn under_its_role(map: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let message = |role: &str, member: &str, value: Value| {
+        let role = ("role".to_owned(), Value::from(role));
+        Some(Map::from_iter([role, (member.to_owned(), value)]))
+    };
+    if calls::is_bare(map) {
+        return message("assistant", "tool_calls", Value::Array(vec![Value::Object(map.clone())]));
+    }
+    let mut members = map.iter();
+    let ((name, value), None) = (members.next()?, members.next()) else {
+        return None;
+    };
+    let is_call = |item: &Value| item.as_object().is_some_and(calls::is_bare);
+    let are_calls = value.as_array().is_some_and(|items| !items.is_empty() && items.iter().all(is_call));
+    match name.as_str() {
+        "tools" | "assistant" | "ai" if are_calls => message("assistant", "tool_calls", value.clone()),
+        "system" | "user" | "human" | "assistant" | "ai" | "tool" if value.is_string() || value.is_array() => {
+            message(name, "content", value.clone())
+        }
+        _ => None,
+    }
 }
 
 fn role_of(map: &Map<String, Value>, direction: Direction) -> Option<Role> {
@@ -147,6 +175,11 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         builder.content(content);
     }
     if let Some(list) = first(map, &["tool_calls", "toolCalls", "function_calls"], is_something) {
+        calls::each(list, |call| builder.call(call));
+    }
+    if builder.message.tool_calls.is_empty()
+        && let Some(list) = map.get("additional_kwargs").and_then(|more| more.get("tool_calls"))
+    {
         calls::each(list, |call| builder.call(call));
     }
     if builder.message.tool_calls.is_empty() {

@@ -100,6 +100,8 @@ named! {
         ToolParameters = "tool.parameters",
         /// Id of the call.
         ToolCallId = "tool.call_id",
+        /// The model call that asked for the tool: its response id, or the id of its span.
+        ToolAskedBy = "tool.asked_by",
         /// Arguments of the call.
         ToolArguments = "tool.arguments",
         /// Result of the call.
@@ -313,6 +315,10 @@ named! {
         Count = "count",
         /// A name in any case: `ToolCall`, `TOOL-CALL` and `SpanKind.TOOL_CALL` are `tool_call`.
         SnakeCase = "snake_case",
+        /// Text, where it is no word for something that is not known: `unknown`, `None`.
+        KnownText = "known_text",
+        /// A model's id with the provider before it and the interface behind it: `openai/gpt-4o:completions` is `gpt-4o`.
+        ModelOfId = "model_of_id",
         /// A span's name without the words around the tool's: `execute_tool search`, `tool: search`, `search.tool`.
         NameOfTool = "name_of_tool",
     }

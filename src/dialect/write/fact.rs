@@ -158,8 +158,8 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
         | Field::EvaluationExplanation => None,
         // The span's status and exception event say it.
         Field::FailureMessage | Field::FailureStacktrace | Field::FailureFlag => None,
-        // How a client counts and where it puts results; the run has moved both to their places.
-        Field::UsageRunningSum | Field::ToolResultOfChild | Field::Beside => None,
+        // How a client counts, where it puts results, which call asked; the run has moved them to their places.
+        Field::UsageRunningSum | Field::ToolAskedBy | Field::ToolResultOfChild | Field::Beside => None,
         // The messages are told whole.
         Field::ContinuedSpan | Field::ContinuedMessages => None,
     }

@@ -3,25 +3,16 @@
 use serde_json::{Map, Value};
 
 use super::OperationBuilder;
-use crate::dialect::child_result::ChildResult;
-use crate::dialect::continuation::Continuation;
+use crate::dialect::beside::Beside;
 use crate::dialect::interrupt::interrupt_prompt;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::normalize;
 use crate::hash::HashMap;
 use crate::operation::{Evaluation, Kind, Memory, Operation, Part, Role, ToolCall, ToolCallId, ToolUse};
 
-/// An operation, and what is no part of it.
-pub(in crate::dialect) struct Finished {
-    pub(in crate::dialect) operation: Box<Operation>,
-    pub(in crate::dialect) child_results: Vec<ChildResult>,
-    pub(in crate::dialect) sums_usage: bool,
-    pub(in crate::dialect) continues: Option<Continuation>,
-}
-
 impl OperationBuilder<'_> {
     /// The operation, with what several fields say together.
-    pub(in crate::dialect) fn finish(mut self) -> Finished {
+    pub(in crate::dialect) fn finish(mut self) -> (Box<Operation>, Beside) {
         self.finish_usage();
         self.finish_failure();
         self.finish_answers();
@@ -70,15 +61,15 @@ impl OperationBuilder<'_> {
         if operation.kind == Kind::Tool && operation.tool.is_none() {
             operation.tool = Some(Box::default());
         }
-        Finished {
-            operation: self.operation,
-            child_results: self.child_results,
-            sums_usage: self.sums_usage,
-            continues: self.continued_span.map(|span_id| Continuation {
-                span_id,
-                messages: self.continued_messages,
-            }),
+        if let Some(tool) = operation.tool.as_deref_mut()
+            && tool.mcp_server.is_none()
+        {
+            tool.mcp_server = tool.name.as_deref().and_then(mcp_server_in).map(str::to_owned);
         }
+        if let Some(continues) = &mut self.beside.continues {
+            continues.messages = self.continued_messages;
+        }
+        (self.operation, self.beside)
     }
 
     /// What a model said in several messages is one answer, or several that it was asked for. An agent's messages stay
@@ -303,4 +294,10 @@ fn target_in_name(operation: &Operation) -> Option<&str> {
     let name = (operation.kind == Kind::Handoff).then_some(operation.name.as_str())?;
     let target = name.strip_prefix("handoff to ").or_else(|| name.strip_prefix("transfer to "))?;
     (!target.is_empty()).then_some(target)
+}
+
+/// The MCP server in a tool's name: `github` in `mcp__github__create_issue`, as coding agents name such tools.
+fn mcp_server_in(name: &str) -> Option<&str> {
+    let (server, tool) = name.strip_prefix("mcp__")?.split_once("__")?;
+    (!server.is_empty() && !tool.is_empty()).then_some(server)
 }

@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::OperationBuilder;
 use super::lists::{documents, embedded_texts, evaluations, tool_definitions};
 use super::slot::{add, count, flag, number, set, text};
-use crate::dialect::child_result::ChildResult;
+use crate::dialect::beside::ChildResult;
+use crate::dialect::continuation::Continuation;
 use crate::dialect::messages::{self, Direction};
 use crate::dialect::raw::Raw;
 use crate::dialect::rule::{Field, Location, Rule};
@@ -47,14 +48,16 @@ impl OperationBuilder<'_> {
                 self.usage_excludes_cache
             }
             Field::ContinuedSpan => {
-                self.continued_span = value.as_str().and_then(SpanId::from_hex);
-                self.continued_span.is_some()
+                let span_id = value.as_str().and_then(SpanId::from_hex);
+                self.beside.continues = span_id.map(|span_id| Continuation { span_id, messages: None });
+                span_id.is_some()
             }
             Field::ContinuedMessages => count(&mut self.continued_messages, value),
             Field::UsageRunningSum => {
-                self.sums_usage = true;
+                self.beside.sums_usage = true;
                 true
             }
+            Field::ToolAskedBy => text(&mut self.beside.asked_by, value),
             Field::UsageOutput => count(&mut operation.usage.output, value),
             Field::UsageTotal => count(&mut operation.usage.total, value),
             Field::UsageCacheRead => count(&mut operation.usage.cache_read, value),
@@ -282,7 +285,7 @@ impl OperationBuilder<'_> {
         let error = value.get("error").and_then(Value::as_str).map(str::to_owned);
         let result = value.get("tool.result").map(|result| result::unwrap(result.clone()).value);
         let at = UnixNanos(value.get("time").and_then(Value::as_u64).unwrap_or(0));
-        self.child_results.push(ChildResult {
+        self.beside.child_results.push(ChildResult {
             tool: tool.to_owned(),
             result,
             error,

@@ -2,6 +2,7 @@
 
 use super::merge::merge;
 use crate::operation::{Kind, Operation};
+use crate::run::node::Node;
 use crate::run::readings::Readings;
 use crate::trace::{Finding, FindingKind};
 
@@ -15,7 +16,14 @@ pub(super) fn merge_into_operations(readings: &mut Readings) {
     for index in details {
         let around = around.known(index).map(|up| readings.standing(up));
         match around.filter(|up| matches!(readings.kind(*up), Kind::Llm | Kind::Tool)) {
-            Some(around) => merge(readings, index, around),
+            Some(around) => {
+                let failure = readings.get(index).and_then(|node| node.operation.failure.clone());
+                let is_its_run = is_run_of(readings.get(index), readings.get(around));
+                merge(readings, index, around);
+                if is_its_run && let Some(node) = readings.get_mut(around) {
+                    node.operation.failure = node.operation.failure.take().or(failure);
+                }
+            }
             None => {
                 let Some(node) = readings.get_mut(index) else { continue };
                 let (span, says) = (node.span_id, says_something(&node.operation));
@@ -30,6 +38,12 @@ pub(super) fn merge_into_operations(readings: &mut Readings) {
             }
         }
     }
+}
+
+/// Whether a part of a tool is its run: it has the same call's id. The tool fails with it.
+fn is_run_of(detail: Option<&Node>, tool: Option<&Node>) -> bool {
+    let id = |node: Option<&Node>| node?.operation.tool.as_deref()?.call_id.clone();
+    id(detail).is_some_and(|detail| id(tool) == Some(detail))
 }
 
 /// Whether a part of nothing says more than which agent, session, person and workflow it belongs to.

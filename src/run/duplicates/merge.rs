@@ -13,7 +13,8 @@ pub(super) fn merge(readings: &mut Readings, lost: ReadingId, kept: ReadingId) {
         return;
     }
     let Some(node) = readings.get_mut(lost) else { return };
-    let (gone, detail, sums_usage) = (node.span_id, node.kind() == Kind::Detail, node.sums_usage);
+    let (gone, detail) = (node.span_id, node.kind() == Kind::Detail);
+    let (sums_usage, asked_by) = (node.beside.sums_usage, node.beside.asked_by.take());
     // What is lost may still be compared with others, so the operation stays.
     let operation = (*node.operation).clone();
     let mut evidence = std::mem::take(&mut node.evidence);
@@ -21,7 +22,8 @@ pub(super) fn merge(readings: &mut Readings, lost: ReadingId, kept: ReadingId) {
     readings.merge(lost, kept);
     let Some(node) = readings.get_mut(kept) else { return };
     fill(&mut node.operation, operation);
-    node.sums_usage |= sums_usage;
+    node.beside.sums_usage |= sums_usage;
+    node.beside.asked_by = node.beside.asked_by.take().or(asked_by);
     if node.evidence.is_empty() {
         node.evidence = evidence;
     } else {

@@ -8,8 +8,8 @@ use crate::run::node::Nodes;
 use crate::span::UnixNanos;
 use crate::trace::{Finding, FindingKind};
 
-/// Gives tool runs that have a call's id to the answer right before them, where its span shows words and no calls. Keeps in
-/// `tools` those that no answer asked for.
+/// Gives tool runs that have a call's id to the answer right before them, or to the one that still streamed, where its span shows
+/// words and no calls. Keeps in `tools` those that no answer asked for.
 pub(super) fn give(nodes: &mut Nodes, conversation: &mut Conversation, tools: &mut Vec<NodeId>) {
     let turns = Turns::of(nodes, conversation);
     let without_calls = conversation.messages.enumerate().filter(|(_, draft)| draft.calls.is_empty());
@@ -55,28 +55,51 @@ fn call_of(nodes: &Nodes, tool: NodeId) -> Option<ToolCall> {
 
 /// When model calls were at work.
 struct Turns {
-    /// By start: of all that began by then, the one that ends last. `None`: one of them has not ended.
-    last: Vec<(UnixNanos, Option<(UnixNanos, MessageId)>)>,
+    /// By start, with the latest end of those before.
+    list: Vec<Turn>,
+}
+
+struct Turn {
+    start: UnixNanos,
+    /// `None`: it has not ended.
+    end: Option<UnixNanos>,
+    message: MessageId,
+    /// Of all that began before, the one that ends last. `None`: one of them has not ended.
+    before: Option<(UnixNanos, MessageId)>,
 }
 
 impl Turns {
     fn of(nodes: &Nodes, conversation: &Conversation) -> Self {
         let turns = conversation.messages.enumerate().filter(|(_, draft)| draft.is_turn);
-        let turns = turns.filter_map(|(id, draft)| Some((id, nodes.get(draft.node)?)));
-        let mut last: Vec<_> = turns.map(|(id, node)| (node.start, node.end.map(|end| (end, id)))).collect();
-        last.sort_unstable();
+        let mut list: Vec<Turn> = turns
+            .filter_map(|(message, draft)| {
+                let node = nodes.get(draft.node)?;
+                Some(Turn {
+                    start: node.start,
+                    end: node.end,
+                    message,
+                    before: None,
+                })
+            })
+            .collect();
+        list.sort_unstable_by_key(|turn| (turn.start, turn.end, turn.message));
         let mut so_far = Some((UnixNanos(0), MessageId::FIRST));
-        for (_, slot) in &mut last {
-            so_far = so_far.and_then(|before| Some(before.max((*slot)?)));
-            *slot = so_far;
+        for turn in &mut list {
+            turn.before = so_far;
+            so_far = so_far.and_then(|before| Some(before.max((turn.end?, turn.message))));
         }
-        Self { last }
+        Self { list }
     }
 
-    /// The answer that ended last before this time; `None` where a model call was at work then.
+    /// The answer that ended last before this time, or the one that was at work then: a client runs a tool as soon as the answer
+    /// has asked for it. `None` where others were at work, too.
     fn before(&self, time: UnixNanos) -> Option<MessageId> {
-        let begun = self.last.partition_point(|(start, _)| *start <= time);
-        let (_, last) = self.last.get(begun.checked_sub(1)?)?;
-        last.filter(|(end, _)| *end <= time).map(|(_, at)| at)
+        let begun = self.list.partition_point(|turn| turn.start <= time);
+        let last = self.list.get(begun.checked_sub(1)?)?;
+        let before = last.before.filter(|(end, _)| *end <= time)?;
+        match last.end {
+            Some(end) if end <= time => Some(before.max((end, last.message)).1),
+            _ => Some(last.message),
+        }
     }
 }

@@ -1,0 +1,148 @@
+//! Stage "asked calls": takes the nodes, gives model calls the tool calls that tools name them as the asker of.
+//!
+//! Claude Code records what a model said, but not which tools it asked for: each tool names the request. The stage comes before
+//! the scopes and conversations, in which such a call is then like any other.
+
+use super::id::NodeId;
+use super::names;
+use super::node::{Node, Nodes};
+use crate::hash::{HashMap, HashSet};
+use crate::operation::{Kind, Message, Role, ToolCall, ToolCallId};
+
+/// Gives each call to the model call that asked for it, in the order in which the tools began.
+pub(super) fn give_to_calls(nodes: &mut Nodes) {
+    let tools = nodes.list.iter().filter(|node| node.kind() == Kind::Tool);
+    let asked: Vec<(String, ToolCall)> = tools
+        .filter_map(|tool| Some((tool.beside.asked_by.clone()?, call_of(tool)?)))
+        .collect();
+    if asked.is_empty() {
+        return;
+    }
+    let askers = askers(nodes);
+    let mut by_asker: HashMap<NodeId, Vec<ToolCall>> = HashMap::default();
+    let mut order = Vec::new();
+    for (asker, call) in asked {
+        let Some(by) = askers.get(asker.trim_start_matches("0x")) else {
+            continue;
+        };
+        let calls = by_asker.entry(*by).or_default();
+        if calls.is_empty() {
+            order.push(*by);
+        }
+        calls.push(call);
+    }
+    for by in order {
+        let calls = by_asker.remove(&by).unwrap_or_default();
+        let Some(node) = nodes.get_mut(by) else { continue };
+        let output = node.operation.output_messages.get_or_insert_default();
+        if output.is_empty() {
+            output.push(Message {
+                role: Role::Assistant,
+                ..Message::default()
+            });
+        }
+        let Some(message) = output.first_mut() else { continue };
+        let told = Told::of(&message.tool_calls);
+        let mut seen: HashSet<Option<ToolCallId>> = HashSet::default();
+        // A second span of one call is another attempt.
+        let is_new = |call: &ToolCall| !told.may_have(call) && (call.id.is_none() || seen.insert(call.id.clone()));
+        message.tool_calls.extend(calls.into_iter().filter(is_new));
+    }
+}
+
+/// The model calls by what tools call them: their response id, the ids of their spans.
+fn askers(nodes: &Nodes) -> HashMap<String, NodeId> {
+    let mut out = HashMap::default();
+    for call in nodes.of_kind(Kind::Llm) {
+        let Some(node) = nodes.get(call) else { continue };
+        let spans = std::iter::once(&node.span_id).chain(&node.evidence).map(ToString::to_string);
+        for name in spans.chain(node.operation.response_id.clone()) {
+            let _ = out.entry(name).or_insert(call);
+        }
+    }
+    out
+}
+
+/// The call that a tool run says it is of.
+fn call_of(tool: &Node) -> Option<ToolCall> {
+    let used = tool.operation.tool.as_deref()?;
+    Some(ToolCall {
+        id: used.call_id.clone().map(ToolCallId::Recorded),
+        name: names::tool(tool)?.to_owned(),
+        arguments: used.arguments.clone(),
+        ..ToolCall::default()
+    })
+}
+
+/// The calls that a model's output shows.
+struct Told {
+    ids: HashSet<String>,
+    /// The tools of all calls, and of those without an id.
+    names: HashSet<String>,
+    without_id: HashSet<String>,
+}
+
+impl Told {
+    fn of(calls: &[ToolCall]) -> Self {
+        let names = |list: &mut dyn Iterator<Item = &ToolCall>| list.map(|call| call.name.clone()).collect();
+        Self {
+            ids: calls.iter().filter_map(|call| call.id.as_deref().map(str::to_owned)).collect(),
+            names: names(&mut calls.iter()),
+            without_id: names(&mut calls.iter().filter(|call| call.id.is_none())),
+        }
+    }
+
+    /// Whether one of them may be this call: it has its id, or the id is unknown of one of the two.
+    fn may_have(&self, call: &ToolCall) -> bool {
+        match call.id.as_deref() {
+            Some(id) => self.ids.contains(id) || self.without_id.contains(&call.name),
+            None => self.names.contains(&call.name),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::ToolUse;
+    use crate::run::testing::{nodes, reading};
+
+    fn tool(number: u64, id: &str, asked_by: &str) -> Node {
+        let mut tool = reading(number, Kind::Tool, 12..30);
+        tool.beside.asked_by = Some(asked_by.to_owned());
+        tool.operation.tool = Some(Box::new(ToolUse {
+            name: Some("look".to_owned()),
+            call_id: Some(id.to_owned()),
+            ..ToolUse::default()
+        }));
+        tool
+    }
+
+    #[test]
+    fn a_tool_names_the_call_that_asked_for_it() {
+        let call = |number, response: &str| {
+            let mut call = reading(number, Kind::Llm, 10..20);
+            call.operation.response_id = Some(response.to_owned());
+            call
+        };
+        let tools = [(3, "a", "req_1"), (4, "b", "0x0000000000000002"), (5, "a", "req_1")].map(|(number, id, by)| tool(number, id, by));
+        let [a, b, again] = tools;
+        let mut nodes = nodes([
+            (call(1, "req_1"), None),
+            (call(2, "req_2"), None),
+            (a, None),
+            (b, None),
+            (again, None),
+        ]);
+        give_to_calls(&mut nodes);
+        let ids = nodes.of_kind(Kind::Llm).into_iter().filter_map(|call| {
+            let output = nodes.get(call)?.operation.output_messages.as_ref()?.first()?;
+            Some(output.tool_calls.iter().filter_map(|call| call.id.as_deref()).collect::<Vec<_>>())
+        });
+        assert_eq!(
+            ids.collect::<Vec<_>>(),
+            [["a"], ["b"]],
+            "a second span of one call is another attempt"
+        );
+    }
+}
