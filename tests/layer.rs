@@ -4,6 +4,7 @@
 mod layer_support;
 
 use std::cell::RefCell;
+use std::panic::AssertUnwindSafe;
 
 use layer_support::{Kept, provider, run, run_with};
 use opentelemetry::Value;
@@ -436,4 +437,182 @@ fn kinds_come_from_what_is_there() {
         assert_eq!(kept.span(name).text("openinference.span.kind"), kind, "{name}");
     }
     assert!(!kept.span("e").has("openinference.span.kind"));
+}
+
+#[instrument(err, fields(step_type = "tool_call", tool_name = "weather", result))]
+fn weather(city: &str, days: u8, units: Option<String>, query: Vec<String>) -> Result<String, std::io::Error> {
+    Span::current().record("result", "cold");
+    Ok(format!("{city} {days} {units:?} {query:?}"))
+}
+
+#[test]
+fn parameters_of_a_function_are_the_arguments_of_the_tool() {
+    let kept = run(|| {
+        weather("\"Oslo\"", 3, Some("C".to_owned()), vec!["snow".to_owned()]).unwrap();
+        drop(info_span!(
+            "explicit",
+            step_type = "tool_call",
+            arguments = r#"{"a":1}"#,
+            attempt = 2
+        ));
+        drop(info_span!("other", step_type = "agent", city = "Oslo"));
+        drop(info_span!("dotted", step_type = "tool_call", http.url = "/x"));
+        drop(info_span!("foreign", gen_ai.operation.name = "execute_tool", city = "Oslo"));
+    });
+    let tool = kept.span("weather");
+    let arguments = json!({"city": "\"Oslo\"", "days": 3, "units": "C", "query": ["snow"]});
+    assert_eq!(tool.text("input.value"), arguments.to_string());
+    assert_eq!(tool.text("input.mime_type"), "application/json");
+    assert_eq!((tool.text("output.value"), tool.has("city")), ("cold".to_owned(), false));
+    let explicit = kept.span("explicit");
+    assert_eq!(
+        (explicit.text("input.value"), explicit.int("attempt")),
+        (r#"{"a":1}"#.to_owned(), 2)
+    );
+    let other = kept.span("other");
+    assert!(other.has("city") && !other.has("input.value"));
+    let dotted = kept.span("dotted");
+    assert!(dotted.has("http.url") && !dotted.has("input.value"));
+    assert_eq!(kept.span("foreign").text("input.value"), r#"{"city":"Oslo"}"#);
+    let hidden = Privacy::default();
+    let hidden = run_with(
+        |layer| {
+            let mut hidden = hidden;
+            hidden.inputs = true;
+            layer.with_privacy(hidden)
+        },
+        || drop(weather("Oslo", 1, None, Vec::new())),
+    );
+    let hidden = hidden.span("weather");
+    assert!(!hidden.has("city") && hidden.text("input.value") == "__REDACTED__");
+}
+
+#[test]
+fn returned_values_are_outputs() {
+    #[instrument(ret, fields(step_type = "tool_call"))]
+    fn text() -> String {
+        "cold".to_owned()
+    }
+    #[instrument(ret, fields(step_type = "tool_call"))]
+    fn fails() -> Result<u8, &'static str> {
+        Err("no sensor")
+    }
+    #[instrument(ret(Display), fields(step_type = "llm_call", model = "m"))]
+    fn model() -> &'static str {
+        "hello"
+    }
+    #[instrument(ret, fields(step_type = "agent", output))]
+    fn agent() -> &'static str {
+        Span::current().record("output", "said");
+        "returned"
+    }
+    #[instrument(ret)]
+    fn plain() -> u8 {
+        3
+    }
+    let kept = run(|| {
+        text();
+        let _ = fails();
+        model();
+        agent();
+        plain();
+    });
+    assert_eq!(kept.span("text").text("output.value"), "cold");
+    assert!(kept.span("text").0.events.iter().next().is_none());
+    assert_eq!(kept.span("fails").0.status, Status::error("no sensor"));
+    assert_eq!(kept.span("model").text("output.value"), "hello");
+    let agent = kept.span("agent");
+    assert_eq!(agent.text("output.value"), "said");
+    assert!(
+        agent
+            .0
+            .events
+            .iter()
+            .any(|event| event.attributes.iter().any(|pair| pair.value.to_string() == "\"returned\""))
+    );
+    let plain = kept.span("plain");
+    assert!(!plain.has("output.value") && plain.0.events.iter().count() == 1);
+}
+
+#[test]
+fn a_panic_that_the_span_survives_is_no_failure() {
+    let kept = run(|| {
+        let outer = info_span!("survives", step_type = "agent");
+        let _inside = outer.enter();
+        let again = outer.clone();
+        let _ = std::panic::catch_unwind(AssertUnwindSafe(move || again.in_scope(|| panic!("handled"))));
+        let _ = std::panic::catch_unwind(|| info_span!("fails", step_type = "tool_call").in_scope(|| panic!("not handled")));
+    });
+    let survives = kept.span("survives");
+    assert_eq!(survives.0.status, Status::Unset);
+    assert!(survives.event("panic", "message").is_some() && survives.event("exception", "exception.message").is_none());
+    let fails = kept.span("fails");
+    assert!(matches!(fails.0.status, Status::Error { .. }));
+    assert!(fails.event("exception", "exception.message").is_some());
+}
+
+#[test]
+fn handoffs_memory_scores_and_tokens_have_words() {
+    let kept = run(|| {
+        drop(info_span!("handoff", step_type = "handoff", input = "billing"));
+        drop(info_span!(
+            "handoff from",
+            step_type = "handoff",
+            from_agent = "triage",
+            to_agent = "billing"
+        ));
+        drop(info_span!("read", step_type = "memory_read", query = "who", results = r#"["Ada"]"#));
+        drop(info_span!("state", step_type = "state_change", state_key = "k", new_value = "2"));
+        drop(info_span!("interrupt", step_type = "interrupt", prompt = "Sure?", response = "Yes"));
+        drop(info_span!(
+            "judge",
+            step_type = "evaluator",
+            score = 1,
+            label = "good",
+            explanation = "short"
+        ));
+        drop(info_span!(
+            "call",
+            step_type = "llm_call",
+            response_id = "r1",
+            prompt_token_ids = "[1,2]",
+            logprobs = "[-0.1]"
+        ));
+        let call = spanbridge::layer::ModelCall::new("openai", "m");
+        call.answer(&json!({"id": "r2", "choices": [{"message": {"role": "assistant", "content": "Hi"}, "logprobs": {"content": []}}]}));
+    });
+    let handoff = kept.span("handoff");
+    assert_eq!(
+        (handoff.text("openinference.span.kind"), handoff.text("spanbridge.step_type")),
+        ("TOOL".into(), "handoff".into())
+    );
+    assert_eq!(
+        (handoff.text("spanbridge.state.new_value"), handoff.text("input.value")),
+        ("billing".into(), "billing".into())
+    );
+    assert_eq!(kept.span("handoff from").text("spanbridge.state.old_value"), "triage");
+    let read = kept.span("read");
+    assert_eq!(
+        (read.text("input.value"), read.text("output.value")),
+        ("who".into(), r#"["Ada"]"#.into())
+    );
+    assert_eq!(kept.span("state").text("output.value"), "2");
+    let interrupt = kept.span("interrupt");
+    assert_eq!(
+        (interrupt.text("input.value"), interrupt.text("output.value")),
+        ("Sure?".into(), "Yes".into())
+    );
+    let judge = kept.span("judge");
+    assert_eq!(judge.get("evaluations.0.evaluation.score"), Some(Value::F64(1.0)));
+    assert_eq!(judge.text("evaluations.0.evaluation.label"), "good");
+    let call = kept.span("call");
+    assert_eq!(
+        (call.text("gen_ai.response.id"), call.text("spanbridge.token_ids.prompt")),
+        ("r1".into(), "[1,2]".into())
+    );
+    let made = kept.span("chat m");
+    assert_eq!(
+        (made.text("gen_ai.response.id"), made.text("spanbridge.logprobs")),
+        ("r2".into(), r#"{"content":[]}"#.into())
+    );
 }

@@ -243,7 +243,13 @@ fn wait_until_ready(child: &mut Child) {
 }
 
 #[cfg(target_os = "linux")]
-fn sigterm_flushes_and_kills() {
+fn sigterm_and_ctrl_c_flush_and_kill() {
+    ends_by("TERM", 15);
+    ends_by("INT", 2);
+}
+
+#[cfg(target_os = "linux")]
+fn ends_by(name: &str, number: i32) {
     use std::os::unix::process::ExitStatusExt as _;
     let (address, requests) = receiver();
     let mut child = program("waits_for_ever", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)])
@@ -252,14 +258,56 @@ fn sigterm_flushes_and_kills() {
     wait_until_ready(&mut child);
     assert!(
         Command::new("kill")
-            .args(["-TERM", &child.id().to_string()])
+            .args([&format!("-{name}"), &child.id().to_string()])
             .status()
             .unwrap()
             .success()
     );
     let request = requests.recv_timeout(Duration::from_secs(5)).unwrap();
     assert_eq!(request.spans.len(), 1);
-    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert_eq!(child.wait().unwrap().signal(), Some(number));
+}
+
+fn a_span_after_the_guard() {
+    drop(spanbridge::init().unwrap());
+    drop(info_span!("late", step_type = "llm_call"));
+    drop(info_span!("later", step_type = "llm_call"));
+}
+
+fn what_does_not_leave_is_reported() {
+    let said = |program: &str, variables: &[(&str, &str)]| {
+        let output = run(program, variables);
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let late = said("a_span_after_the_guard", &[("OTEL_TRACES_EXPORTER", "none")]);
+    assert!(late.contains("after the guard") && late.lines().count() == 1, "{late}");
+
+    // Accepts connections and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    let held = std::thread::spawn(move || silent.incoming().take(1).map(Result::unwrap).collect::<Vec<_>>());
+    let bound = said("one_call", &[("OTEL_EXPORTER_OTLP_ENDPOINT", &address)]);
+    assert!(bound.contains("1 span was not sent") && bound.contains(&address), "{bound}");
+    drop(held.join());
+
+    let words = said(
+        "one_call",
+        &[
+            ("OTEL_TRACES_EXPORTER", "jaeger"),
+            ("SPANBRIDGE_DOCUMENTS", "/nowhere"),
+            ("SPANBRIDGE_FORMAT", "atiff"),
+        ],
+    );
+    assert!(
+        words.contains("OTEL_TRACES_EXPORTER=\"jaeger\"") && words.contains("atiff"),
+        "{words}"
+    );
+    let alone = said(
+        "one_call",
+        &[("OTEL_TRACES_EXPORTER", "none"), ("SPANBRIDGE_DOCUMENTS", "/nowhere")],
+    );
+    assert!(alone.contains("SPANBRIDGE_FORMAT"), "{alone}");
 }
 
 fn crashes() {
@@ -335,6 +383,7 @@ fn main() -> ExitCode {
             one_call,
             waits_for_ever,
             crashes,
+            a_span_after_the_guard,
             init_twice,
             other_providers,
             a_provider_after_the_first_span
@@ -350,7 +399,8 @@ fn main() -> ExitCode {
             console_none_and_disabled,
             a_dead_backend_does_not_hold_the_program,
             #[cfg(target_os = "linux")]
-            sigterm_flushes_and_kills,
+            sigterm_and_ctrl_c_flush_and_kill,
+            what_does_not_leave_is_reported,
             spans_survive_a_crash_and_go_out_at_the_next_start,
         ],
     )

@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use spanbridge::span::Span;
 use spanbridge::store::disk::{Directory, Disk, DiskFile};
-use spanbridge::store::{Administer as _, Append as _, Error, Filter, Local, OpenOptions, Opened, Read as _, Receipt};
+use spanbridge::store::{Administer as _, Append as _, Error, Filter, Local, OpenOptions, Opened, Read as _, Receipt, acknowledge};
 use spans::{KEYS, chunks, span, trace};
 
 fn options(directory: &Path) -> OpenOptions {
@@ -242,6 +242,10 @@ fn acknowledged_records_that_the_log_lost_are_said_at_the_start() {
         lines[1].starts_with("segment 5: ") && lines[1].contains("1 acknowledged records of 1 traces are lost"),
         "{lines:?}"
     );
+    let again = said(&options);
+    assert_eq!(again, lines[1..], "until it is acknowledged");
+    acknowledge(directory.path(), &[]).expect("acknowledges");
+    assert_eq!(said(&options), [] as [&str; 0]);
     let (directory, options) = nine_traces();
     fs::write(last_segment(directory.path()), &whole[..16]).expect("cuts");
     let lines = said(&options);
@@ -270,7 +274,16 @@ fn acknowledged_records_that_the_log_lost_are_said_at_the_start() {
         fs::write(&segment, &bytes[..bytes.len() / 2]).expect("cuts");
         fs::remove_file(directory.path().join("0000000003.log")).expect("removes");
         for _ in 0..2 {
-            let lines = said(&options);
+            // The new index does not know them: that they are lost is told until somebody acknowledges it.
+            let of_losses = |lines: Vec<String>| -> Vec<String> { lines.into_iter().filter(|line| line.ends_with(" are lost")).collect() };
+            let lines = of_losses(said(&options));
+            assert_eq!(lines.len(), 2, "{lines:?}");
+            assert!(
+                lines[0].starts_with("segment 2: ") && lines[1].starts_with("segment 3: the file is gone; 2 "),
+                "{lines:?}"
+            );
+            assert_eq!(acknowledge(directory.path(), &[]).expect("acknowledges").len(), 2);
+            assert_eq!(of_losses(said(&options)), [] as [&str; 0]);
             assert_eq!(lines.len(), 2, "{lines:?}");
             assert!(
                 lines[0].starts_with("segment 2: the file was cut off") && lines[0].contains(" acknowledged records of "),
@@ -292,7 +305,16 @@ fn acknowledged_records_that_the_log_lost_are_said_at_the_start() {
                 .len(),
             left
         );
-        let lines = said(&options);
+        // The new index does not know them: that they are lost is told until somebody acknowledges it.
+        let of_losses = |lines: Vec<String>| -> Vec<String> { lines.into_iter().filter(|line| line.ends_with(" are lost")).collect() };
+        let lines = of_losses(said(&options));
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(
+            lines[0].starts_with("segment 2: ") && lines[1].starts_with("segment 3: the file is gone; 2 "),
+            "{lines:?}"
+        );
+        assert_eq!(acknowledge(directory.path(), &[]).expect("acknowledges").len(), 2);
+        assert_eq!(of_losses(said(&options)), [] as [&str; 0]);
         assert!(
             !lines.iter().any(|line| line.contains(" lost")),
             "after reindex it is as it is: {lines:?}"
@@ -633,4 +655,27 @@ fn every_trace_of_very_many_is_found_at_once_and_known_again() {
     let again = Local::reindex(&options(directory.path())).expect("reindexes").store;
     assert_eq!(again.list(&Filter::default()).expect("lists"), rows);
     assert!((0..TRACES).step_by(997).all(|number| number == 5 || found(&again, number)));
+}
+
+/// A log record without a trace changes what all traces of its session say. That takes no longer for many of them.
+#[test]
+fn a_loose_log_record_of_a_session_with_many_traces_is_quick() {
+    let took = |traces: u32| {
+        let directory = tempfile::tempdir().expect("a directory");
+        let store = open(directory.path()).store;
+        let mut spans = spans::lone(0..traces);
+        spans.iter_mut().for_each(|span| span.attributes.push("session.id", "one"));
+        store.append(chunks(&spans)).expect("appends");
+        let revision = store.revision(spans[0].trace_id).expect("reads");
+        let begin = std::time::Instant::now();
+        for number in 0..50 {
+            store.append(spans::loose("one", number)).expect("appends");
+        }
+        let took = begin.elapsed();
+        assert_eq!(store.revision(spans[0].trace_id).expect("reads"), revision + 50);
+        took
+    };
+    // Another program may have the processor for a while.
+    let quick = (0..3).any(|_| took(20_000) < 3 * took(20) + std::time::Duration::from_millis(200));
+    assert!(quick, "{:?} with 20,000 traces, {:?} with 20", took(20_000), took(20));
 }

@@ -7,9 +7,10 @@ mod spans;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
-use spanbridge::span::{AnyValue, Span};
+use spanbridge::span::{AnyValue, Span, SpanId};
 use spanbridge::store::{Administer as _, Append as _, Filter, Local, OpenOptions, Order, Read as _, Receipt, Retention, log};
 use spans::{KEYS, chunks, span, trace};
 
@@ -38,6 +39,15 @@ fn fill(store: &Local, spans: &[Span]) {
     }
 }
 
+/// The same, before anything is compressed.
+fn fill_raw(directory: &Path, spans: &[Span]) {
+    let options = OpenOptions {
+        compression: None,
+        ..options(directory)
+    };
+    fill(&Local::open(&options).expect("opens").store, spans);
+}
+
 fn of(spans: &[Span], number: u8) -> Vec<Span> {
     spans.iter().filter(|span| span.trace_id == trace(number)).cloned().collect()
 }
@@ -62,12 +72,12 @@ fn segments(directory: &Path) -> Vec<PathBuf> {
 fn compressed_segments_read_as_before_and_replays_are_known() {
     let directory = tempfile::tempdir().expect("a directory");
     let spans = spans(30);
-    let store = Local::open(&options(directory.path())).expect("opens").store;
-    fill(&store, &spans);
+    fill_raw(directory.path(), &spans);
     let before: Vec<u64> = segments(directory.path())
         .iter()
         .map(|path| fs::metadata(path).expect("a file").len())
         .collect();
+    let store = Local::open(&options(directory.path())).expect("opens").store;
     let done = store.maintain().expect("maintains");
     let after: Vec<u64> = segments(directory.path())
         .iter()
@@ -105,12 +115,12 @@ fn compressed_segments_read_as_before_and_replays_are_known() {
 fn a_segment_with_damage_is_not_compressed_and_one_without_its_table_is_read() {
     let directory = tempfile::tempdir().expect("a directory");
     let spans = spans(20);
-    let store = Local::open(&options(directory.path())).expect("opens").store;
-    fill(&store, &spans);
+    fill_raw(directory.path(), &spans);
     let paths = segments(directory.path());
     let mut bytes = fs::read(&paths[0]).expect("reads");
     bytes[300] ^= 0xff;
     fs::write(&paths[0], &bytes).expect("writes");
+    let store = Local::open(&options(directory.path())).expect("opens").store;
     let done = store.maintain().expect("maintains");
     assert_eq!((done.damaged_segments, done.compressed_segments), (1, paths.len() as u64 - 2));
     assert_eq!(fs::read(&paths[0]).expect("reads"), bytes, "as it was");
@@ -139,9 +149,7 @@ fn with_head(path: &Path, version: u8) -> Vec<u8> {
 fn raw_records_are_found_behind_a_head_that_says_they_are_compressed() {
     let directory = tempfile::tempdir().expect("a directory");
     let spans = spans(20);
-    let store = Local::open(&options(directory.path())).expect("opens").store;
-    fill(&store, &spans[..17]);
-    drop(store);
+    fill_raw(directory.path(), &spans[..17]);
     let paths = segments(directory.path());
     assert!(paths.len() > 2, "{paths:?}");
     for path in &paths {
@@ -196,8 +204,7 @@ fn a_compressed_segment_behind_a_head_that_says_it_is_raw_is_told_and_not_cut() 
 fn what_comes_after_the_segment_that_was_written_to_is_gone_has_a_segment_of_its_own() {
     let directory = tempfile::tempdir().expect("a directory");
     let spans = spans(20);
-    let store = Local::open(&options(directory.path())).expect("opens").store;
-    fill(&store, &spans[..18]);
+    fill_raw(directory.path(), &spans[..18]);
     // A segment that lost its end, and stays raw, stands before one that is compressed; and the one that is written to is lost.
     let paths = segments(directory.path());
     let [.., raw, _, open] = &paths[..] else {
@@ -206,6 +213,7 @@ fn what_comes_after_the_segment_that_was_written_to_is_gone_has_a_segment_of_its
     let mut bytes = fs::read(raw).expect("reads");
     bytes.truncate(bytes.len() / 2);
     fs::write(raw, &bytes).expect("writes");
+    let store = Local::open(&options(directory.path())).expect("opens").store;
     let _ = store.maintain().expect("maintains");
     drop(store);
     fs::remove_file(open).expect("removes");
@@ -239,15 +247,6 @@ fn the_oldest_segments_go_when_there_is_too_much() {
     let store = Local::open(&options).expect("opens").store;
     let spans = spans(40);
     fill(&store, &spans);
-    assert_eq!(
-        store
-            .list(&Filter::default())
-            .expect("lists")
-            .iter()
-            .map(|row| row.spans)
-            .sum::<u64>(),
-        40
-    );
     let done = store.maintain().expect("maintains");
     let left: u64 = segments(directory.path())
         .iter()
@@ -365,6 +364,138 @@ fn what_is_too_old_goes_when_nothing_comes_any_more() {
     assert_eq!(store.list(&Filter::default()).expect("lists"), []);
     store.append(chunks(&[span(1, 1)])).expect("appends");
     assert_eq!(read(&store, 1), [span(1, 1)]);
+}
+
+fn is_full() -> bool {
+    std::env::var_os("SPANBRIDGE_FULL").is_some()
+}
+
+/// Appends from several threads without a pause, and calls `look` meanwhile with the bytes of the segments, and how many are sealed.
+/// Five minutes if `SPANBRIDGE_FULL` is set. Gives the bytes that were appended.
+fn under_load(options: &OpenOptions, mut look: impl FnMut(&Local, u64, u64)) -> u64 {
+    let duration = Duration::from_secs(if is_full() { 300 } else { 4 });
+    let store = Local::open(options).expect("opens").store;
+    let over = AtomicBool::new(false);
+    let requests = AtomicU32::new(0);
+    let begin = std::time::Instant::now();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (store, over, requests) = (&store, &over, &requests);
+            scope.spawn(move || {
+                while !over.load(Ordering::Relaxed) {
+                    let number = requests.fetch_add(1, Ordering::Relaxed);
+                    // A trace of its own, and one that goes on for ever.
+                    let mut spans = spans::lone(number * 10..number * 10 + 10);
+                    let mut long = span(1 + thread, 1);
+                    long.span_id = SpanId::from_bytes(&(u64::from(number) + 1).to_be_bytes()).expect("an id");
+                    spans.push(long);
+                    for span in &mut spans {
+                        span.attributes
+                            .push("input.value", format!("{number} {}", "say it again, ".repeat(200)));
+                    }
+                    store.append(chunks(&spans)).expect("appends");
+                }
+            });
+        }
+        let mut outcome = Ok(());
+        while begin.elapsed() < duration && outcome.is_ok() {
+            let (mut bytes, mut count) = (0, 0);
+            for path in segments(&options.directory) {
+                // It may be removed meanwhile.
+                bytes += fs::metadata(&path).map_or(0, |data| data.len());
+                count += 1;
+            }
+            outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| look(&store, bytes, count - 1)));
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        over.store(true, Ordering::Relaxed);
+        if let Err(panic) = outcome {
+            std::panic::resume_unwind(panic);
+        }
+    });
+    store.appended_bytes()
+}
+
+/// Retention does not wait for a pause between requests: there is none.
+#[test]
+fn under_load_the_log_keeps_to_its_limit() {
+    let (segment_size, limit) = if is_full() { (16 << 20, 95_000_000) } else { (1 << 20, 6_000_000) };
+    for compression in [None, Some(3)] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let options = OpenOptions {
+            segment_size,
+            compression,
+            retention: Retention {
+                bytes: Some(limit),
+                ..Retention::default()
+            },
+            ..OpenOptions::new(directory.path())
+        };
+        let mut most = 0;
+        let appended = under_load(&options, |_, bytes, _| {
+            most = most.max(bytes);
+            assert!(
+                bytes <= limit + limit / 10 + 2 * segment_size,
+                "{bytes} bytes with a limit of {limit}"
+            );
+        });
+        assert!(appended > limit + limit / 2, "{appended} bytes are no load");
+        eprintln!("compression {compression:?}: {appended} bytes came, the log had {most} at most");
+        let store = Local::open(&options).expect("opens");
+        assert_eq!(store.recovery.index_rebuilt, None);
+        for row in store.store.list(&Filter::default()).expect("lists") {
+            let stored = store.store.read_trace(row.trace_id).expect("reads").expect("is there");
+            assert_eq!((stored.damaged.len(), stored.spans.len() as u64), (0, row.spans));
+        }
+    }
+}
+
+/// What is computed of a trace at a revision is never taken for another state, also where retention removed what raised it.
+#[test]
+fn revisions_rise_where_loose_log_records_and_traces_of_a_session_go() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = OpenOptions {
+        retention: Retention {
+            bytes: Some(10_000),
+            ..Retention::default()
+        },
+        compression: None,
+        ..options(directory.path())
+    };
+    let store = Local::open(&options).expect("opens").store;
+    let spans = spans(90);
+    let mut before = 0;
+    for (number, span) in spans.iter().enumerate() {
+        store.append(chunks(std::slice::from_ref(span))).expect("appends");
+        if number % 5 == 0 {
+            store.append(spans::loose("session 1", number as u64)).expect("appends");
+            store.append(spans::loose("session 0", number as u64)).expect("appends");
+        }
+        store.maintain().expect("maintains");
+        let revision = store.revision(trace(2)).expect("reads");
+        assert!(revision >= before, "{revision} after {before}");
+        before = revision;
+    }
+    assert!(store.maintained().removed_segments > 5);
+    assert!(before > 30, "each chunk and each record counts: {before}");
+}
+
+/// Compression goes on under load, and no more than some segments wait for it.
+#[test]
+fn under_load_segments_are_compressed() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let options = OpenOptions {
+        segment_size: if is_full() { 16 << 20 } else { 512 << 10 },
+        ..OpenOptions::new(directory.path())
+    };
+    let mut most = 0;
+    let appended = under_load(&options, |store, _, sealed| {
+        let waiting = sealed.saturating_sub(store.maintained().compressed_segments);
+        most = most.max(waiting);
+        assert!(waiting <= 16, "{waiting} of {sealed} segments wait");
+    });
+    assert!(appended > 6 << 20, "{appended} bytes are no load");
+    eprintln!("{appended} bytes came, {most} segments waited at most");
 }
 
 /// So many that their ids are put in order meanwhile.

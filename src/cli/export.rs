@@ -26,6 +26,9 @@ Examples:
   spanbridge export --to synth --service shop --since 2026-11-01 --until 2026-12-01 --output out/
   spanbridge export --to messages --where 'reward > 0' --split train:0.9,test:0.1 --jsonl --output set/
 
+Exit status: 1 if a trace is damaged or cannot be read, or if acknowledged records of the store are lost, which may belong to any \
+trace. All other documents are written. A loss counts until you run: spanbridge doctor --acknowledge.
+
 With --output and a flag of \"Data sets\", manifest.json in the directory counts what was selected, left out and lost.";
 
 /// The examples, and what expressions are made of.
@@ -108,7 +111,14 @@ impl Export {
         }
         writer.finish()?;
         missing.tell();
-        Ok(exit_status(missing.is_empty()))
+        let lost = source.lost_records()?;
+        if lost > 0 {
+            out::note(&format!(
+                "{} of the store are lost, so traces may be missing or incomplete; see: spanbridge doctor",
+                out::many(lost, "acknowledged record")
+            ));
+        }
+        Ok(exit_status(missing.is_empty() && lost == 0))
     }
 }
 

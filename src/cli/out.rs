@@ -69,7 +69,10 @@ pub(super) fn recovery_lines(recovery: &Recovery) -> Vec<String> {
     let torn = recovery.torn.iter().map(ToString::to_string);
     let damaged = recovery.damaged.iter().map(ToString::to_string);
     let lost = recovery.lost.iter().map(|lost| {
-        format!("{lost}; restore the file from a backup, then run spanbridge reindex (spanbridge doctor checks the whole log)")
+        format!(
+            "{lost}; restore the file from a backup, then run spanbridge reindex. This is repeated until you run spanbridge doctor \
+             --acknowledge (spanbridge doctor checks the whole log)"
+        )
     });
     let rebuilt = recovery
         .index_rebuilt

@@ -198,7 +198,11 @@ impl Source {
             .last()
             .filter(|_| traces.len() >= limit && filter.order != Order::LatestArrivalFirst);
         let next = last.map(|last| format!("{}.{}", last.start_unix_nano, last.trace_id));
-        Ok(Page { traces, next })
+        Ok(Page {
+            traces,
+            next,
+            lost_records: 0,
+        })
     }
 
     /// Sessions, newest first, at most so many.
@@ -215,6 +219,14 @@ impl Source {
             end_unix_nano: row.end,
         });
         Ok(sessions.collect())
+    }
+
+    /// How many acknowledged records of the store are lost, until an operator acknowledges the loss.
+    pub(super) fn lost_records(&self) -> Result<u64, Failure> {
+        match &self.kind {
+            Kind::Directory { store, .. } => Ok(store.lost().iter().map(|lost| lost.records).sum()),
+            Kind::Server(server) => Ok(page_of_server(server, &Filter::default(), false, 1, None)?.lost_records),
+        }
     }
 
     /// The ids of the traces that a filter holds.

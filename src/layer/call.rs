@@ -99,8 +99,8 @@ impl ModelCall {
         &self.span
     }
 
-    /// The model's answer: the provider's response body, or a message. Usage, finish reason and the answering model are
-    /// taken from a body.
+    /// The model's answer: the provider's response body, or a message. Usage, finish reason, the answering model, the response's
+    /// id and log probabilities are taken from a body.
     pub fn answer(&self, response: &(impl Serialize + ?Sized)) -> &Self {
         if self.span.is_disabled() {
             return self;
@@ -113,6 +113,19 @@ impl ModelCall {
         if let Some(usage) = response.get("usage").or_else(|| response.get("usageMetadata")) {
             self.span.set_usage(usage_of(usage));
         }
+        let id = ["id", "responseId"].iter().find_map(|key| response.get(*key)?.as_str());
+        let logprobs = ["/choices/0/logprobs", "/candidates/0/logprobsResult"]
+            .iter()
+            .find_map(|path| response.pointer(path))
+            .filter(|value| !value.is_null());
+        access::with(&self.span, |record| {
+            if let Some(id) = id {
+                record.put("gen_ai.response.id".into(), id.to_owned().into());
+            }
+            if let Some(logprobs) = logprobs {
+                record.put("spanbridge.logprobs".into(), logprobs.to_string().into());
+            }
+        });
         let reason = response
             .pointer("/choices/0/finish_reason")
             .or_else(|| response.get("stop_reason"))

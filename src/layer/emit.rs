@@ -5,6 +5,7 @@ use opentelemetry::{Key, KeyValue};
 use serde_json::Value as Json;
 
 use super::convert;
+use super::parameters::Parameters;
 use super::record::{Outcome, Record};
 use super::role::List;
 use super::span_contents::SpanContents;
@@ -46,6 +47,7 @@ struct Finished {
 fn finish(mut record: Record) -> Finished {
     let plan = record.plan;
     let mut more = record.more.take().map_or_else(Default::default, |more| *more);
+    more.settle_panic();
     let traits = SpanTraits::of(&record, &more.attributes);
     let mut kind = traits.kind.or(more.kind);
     if kind.is_none() && !traits.foreign {
@@ -60,17 +62,29 @@ fn finish(mut record: Record) -> Finished {
     let mut contents = SpanContents::new(attributes, std::mem::take(&mut more.outcome), traits.kind.is_some());
     let only_declared = more.attributes.is_empty();
     let mut name = None;
-    for (field, value) in plan.fields.iter().zip(record.values) {
+    let mut parameters = Parameters::default();
+    let may_be_tool = kind == Some(Kind::Tool) || kind.is_none() && traits.foreign && !plan.known_target;
+    for (field, value) in plan.fields.iter().zip(std::mem::take(&mut record.values)) {
         if let Some(value) = value {
             if field.name == "otel.name" {
                 name = Some(value.as_str().into_owned());
             }
-            contents.take(Key::from_static_str(field.name), field.role, value, kind);
+            let value = if may_be_tool {
+                parameters.take(field, value, record.is_debug(field.slot))
+            } else {
+                Some(value)
+            };
+            if let Some(value) = value {
+                contents.take(Key::from_static_str(field.name), field.role, value, kind);
+            }
         }
     }
     for pair in more.attributes {
         let role = dynamic_role(pair.key.as_str());
         contents.take(pair.key, role, pair.value, kind);
+    }
+    if let Some(event) = more.returned.take() {
+        more.events.extend(contents.returned(event, kind));
     }
     let (mut status, event) = contents.status();
     let SpanContents { mut attributes, lists, .. } = contents;
@@ -86,14 +100,37 @@ fn finish(mut record: Record) -> Finished {
     if traits.foreign {
         let name = name.as_deref().unwrap_or(plan.metadata.name());
         if let Some(span) = convert::for_reading(plan.metadata, name, &attributes, &more.events) {
-            translate(&span, &mut attributes, kind, &mut status);
+            kind = translate(&span, &mut attributes, kind, &mut status);
         }
+    }
+    parameters.write(kind == Some(Kind::Tool), &mut attributes);
+    if let Some(kind) = kind {
+        show(kind, &mut attributes);
     }
     Finished {
         name,
         attributes,
         events: more.events,
         status: status.into_status(),
+    }
+}
+
+/// Viewers of OpenInference show `input.value` and `output.value`: memory, states and interrupts have them too.
+fn show(kind: Kind, attributes: &mut Vec<KeyValue>) {
+    let (inputs, outputs): (&[&str], &[&str]) = match kind {
+        Kind::MemoryRead => (&["spanbridge.memory.query"], &["spanbridge.memory.results"]),
+        Kind::MemoryWrite => (&["spanbridge.memory.data", "spanbridge.memory.changes"], &[]),
+        Kind::StateChange => (&["spanbridge.state.old_value"], &["spanbridge.state.new_value"]),
+        Kind::Handoff => (&["spanbridge.state.new_value"], &[]),
+        Kind::Interrupt => (&["spanbridge.interrupt.prompt"], &["spanbridge.interrupt.response"]),
+        _ => return,
+    };
+    for (shown, keys) in [("input.value", inputs), ("output.value", outputs)] {
+        if !attributes.iter().any(|pair| pair.key.as_str() == shown)
+            && let Some(pair) = attributes.iter().find(|pair| keys.contains(&pair.key.as_str()))
+        {
+            attributes.push(KeyValue::new(shown, pair.value.clone()));
+        }
     }
 }
 
@@ -139,19 +176,21 @@ fn dedupe(attributes: &mut Vec<KeyValue>) {
     }
 }
 
-/// Reads a span of another dialect with the reader's tables and writes it in OpenInference, beside what it has.
-fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Option<Kind>, outcome: &mut Outcome) {
+/// Reads a span of another dialect with the reader's tables and writes it in OpenInference, beside what it has. Returns the kind.
+fn translate(span: &crate::span::Span, attributes: &mut Vec<KeyValue>, kind: Option<Kind>, outcome: &mut Outcome) -> Option<Kind> {
     let operation = crate::dialect::read(words().registry(), span, &[]).operation;
     if kind.is_none() {
         let mut words = Vec::with_capacity(2);
         OpenInferenceWriter::new(&mut words).kind(operation.kind);
         attributes.splice(0..0, words);
     }
+    let kind = kind.or(Some(operation.kind));
     if matches!(operation.kind, Kind::Plain | Kind::Unknown) {
-        return;
+        return kind;
     }
     if let (Some(why), Outcome::Unset) = (&operation.failure, &*outcome) {
         outcome.fail(why.message.clone().or_else(|| why.error_type.clone()).unwrap_or_default());
     }
     OpenInferenceWriter::new(attributes).operation(*operation);
+    kind
 }

@@ -1,7 +1,9 @@
-//! The environment, as the OpenTelemetry specification wants it read: empty is unset, a bad value warns and is unset.
+//! The environment, as the OpenTelemetry specification wants it read: empty is unset, a bad value is reported and unset.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+use super::undelivered::tell;
 
 /// The variables of a process, or of a test.
 #[derive(Debug, Clone, Default)]
@@ -63,9 +65,9 @@ impl Env {
     }
 }
 
-/// Says that a variable was not understood.
+/// Reports that a variable was not understood: on standard error, since there is no subscriber yet.
 pub(super) fn bad(name: &str, value: &str) {
-    tracing::warn!(target: "spanbridge", "{name}={value:?} is not understood and has no effect");
+    tell(format_args!("{name}={value:?} is not understood and has no effect"));
 }
 
 #[cfg(test)]

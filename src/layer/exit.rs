@@ -12,7 +12,7 @@ use super::documents::{Inbox, Order};
 use super::open::OpenSpans;
 use super::privacy::Privacy;
 use super::snapshot;
-use super::undelivered::Undelivered;
+use super::undelivered::{self, Undelivered};
 
 /// What has to know that the program ends.
 #[derive(Clone)]
@@ -23,7 +23,7 @@ pub(super) struct Exit {
     privacy: Option<Arc<Privacy>>,
     layers: Arc<Mutex<Vec<Arc<OpenSpans>>>>,
     undelivered: Undelivered,
-    /// Whoever comes second (the guard, SIGTERM) waits until the first is through.
+    /// Whoever comes second (the guard, a signal) waits until the first is through.
     turn: Arc<Mutex<()>>,
 }
 
@@ -75,7 +75,8 @@ impl Exit {
             let _ = catch_unwind(AssertUnwindSafe(|| exit.send_open()));
             exit.provider.shutdown_with_timeout(exit.bound).is_ok()
         });
-        self.undelivered.report();
+        undelivered::guard_dropped();
+        self.undelivered.report(self.bound);
         is_sent
     }
 

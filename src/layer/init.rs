@@ -27,7 +27,7 @@ use super::open::OpenSpans;
 use super::privacy::Privacy;
 use super::scope::own_scope;
 use super::span_layer::Layer;
-use super::undelivered::{Counting, Undelivered};
+use super::undelivered::{Undelivered, tell};
 use super::{console, global as shared, otlp, panics, signal, spool};
 
 /// Sends the spans of this program where the environment says, until the guard is dropped.
@@ -140,7 +140,7 @@ impl Setup {
         self
     }
 
-    /// Documents in the process. Spans that are open when the guard is dropped or SIGTERM comes are told to them, so that
+    /// Documents in the process. They include the spans that are open when the guard is dropped or a signal ends the process, so that
     /// runs that never end are given with their roots; at most 65,536 such spans are.
     #[must_use]
     pub fn with_documents(mut self, documents: Documents) -> Self {
@@ -170,15 +170,15 @@ impl Setup {
         self
     }
 
-    /// Does not listen to SIGTERM. A program that ends in order on SIGTERM says this, if it starts to listen only after the
-    /// Layer was set up: the guard does the same when it is dropped.
+    /// Does not listen to SIGTERM and SIGINT (Ctrl-C). Call it in a program that ends in order on them (`tokio::signal::ctrl_c`) and
+    /// begins to listen only after the Layer was set up: dropping the guard does the same.
     #[must_use]
     pub fn without_signals(mut self) -> Self {
         self.signals = false;
         self
     }
 
-    /// How long the guard and SIGTERM wait for spans to leave. 5 seconds unless said otherwise.
+    /// How long the guard and signals wait for spans to leave: 5 seconds by default.
     #[must_use]
     pub fn with_flush_bound(mut self, bound: Duration) -> Self {
         self.bound = bound;
@@ -260,10 +260,24 @@ impl Setup {
 
 /// Documents that the environment asks for, of one format or of several with commas between.
 fn documents(env: &Env) -> Option<Documents> {
-    let (folder, formats) = (env.text("SPANBRIDGE_DOCUMENTS")?, env.text("SPANBRIDGE_FORMAT")?);
-    let made = Documents::to_directory_of(formats.split(',').map(str::trim), folder);
-    made.inspect_err(|error: &DocumentsError| tracing::warn!(target: "spanbridge", "no documents: {error}"))
-        .ok()
+    match (env.text("SPANBRIDGE_DOCUMENTS"), env.text("SPANBRIDGE_FORMAT")) {
+        (Some(folder), Some(formats)) => Documents::to_directory_of(formats.split(',').map(str::trim), folder)
+            .inspect_err(|error: &DocumentsError| tell(format_args!("no documents are written: {error}")))
+            .ok(),
+        (Some(_), None) => {
+            tell(format_args!(
+                "no documents are written: SPANBRIDGE_DOCUMENTS needs SPANBRIDGE_FORMAT, for example atif"
+            ));
+            None
+        }
+        (None, Some(_)) => {
+            tell(format_args!(
+                "no documents are written: SPANBRIDGE_FORMAT needs SPANBRIDGE_DOCUMENTS, a folder"
+            ));
+            None
+        }
+        (None, None) => None,
+    }
 }
 
 fn named(env: &Env) -> bool {
@@ -287,7 +301,7 @@ fn by_name(
                 let exporter = otlp::exporter(env)?;
                 builder = match spool {
                     Some(folder) => builder.with_span_processor(spooling(folder, exporter, env)?),
-                    None => builder.with_batch_exporter(Counting::new(exporter, undelivered.clone())),
+                    None => builder.with_span_processor(undelivered.count(exporter, otlp::address(env))),
                 };
             }
             "console" | "logging" => builder = builder.with_simple_exporter(console::Console::default()),
@@ -375,7 +389,7 @@ impl fmt::Debug for Guard {
 }
 
 impl Guard {
-    /// Makes the provider the global one, and listens to panics and SIGTERM.
+    /// Makes the provider the global one, and listens to panics and signals.
     fn install(&self, env: &Env, signals: bool) -> Result<(), InitError> {
         let Some(exit) = &self.exit else { return Ok(()) };
         propagate(env);
@@ -383,7 +397,7 @@ impl Guard {
         shared::set(exit.provider.clone());
         panics::listen();
         if signals {
-            signal::leave_on_term(exit)?;
+            signal::leave_on_signals(exit)?;
         }
         Ok(())
     }

@@ -5,11 +5,10 @@
 //! ```no_run
 //! use tracing::instrument;
 //!
-//! #[instrument(err, fields(step_type = "tool_call", tool_name = "weather", result))]
+//! // The parameters become the tool's arguments, the returned value its result.
+//! #[instrument(ret(Display), err, fields(step_type = "tool_call", tool_name = "weather"))]
 //! fn weather(city: &str) -> Result<String, std::io::Error> {
-//!     let answer = format!("{city}: -3 °C");
-//!     tracing::Span::current().record("result", answer.as_str());
-//!     Ok(answer)
+//!     Ok(format!("{city}: -3 °C"))
 //! }
 //!
 //! fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -44,14 +43,16 @@
 //!
 //! # Special fields
 //!
-//! Every field becomes an attribute of its type: integers (including `u64`) stay integers, floats become doubles. If a field is
-//! recorded several times, the last value is used. In addition:
+//! A field becomes an attribute of its type: integers (including `u64`) stay integers, floats become doubles. If a field is
+//! recorded several times, the last value is used. These fields become something else, or something more:
 //!
 //! | field | becomes |
 //! |---|---|
 //! | OpenInference's keys (`llm.model_name`, `session.id`, ...) | the same key |
 //! | `openinference.span.kind`, `step_type` | the kind, in any case; `step_type` takes ContextForge's words too (`llm_call`, `tool_call`, `memory_write`, ...) |
 //! | short names, if the kind is known: `model`, `provider`, `tokens_in`, `tokens_out`, `tokens_total`, `cost_estimate`, `input`, `output`, `tool_name`, `tool_call_id`, `arguments`, `result`, `query`, `results`, `session_id`, `user_id`, `prompt_id`, `step`, `reward`, ... | the OpenInference key, or one of `spanbridge.*` if OpenInference has none |
+//! | other fields of a tool span, such as the parameters of an `#[instrument]` function, if no `arguments` or `input` are recorded | the tool's arguments, as one JSON object |
+//! | the value of `#[instrument(ret)]`, if the kind is known and no `output` or `result` is recorded | the output (of a tool: its result); `Err(..)` becomes error status |
 //! | `success = false`, `error = "..."`, if the kind is known | error status and an exception event |
 //! | `llm.input_messages`, `llm.output_messages`, `llm.tools`, `retrieval.documents`, `embedding.embeddings`, `reranker.input_documents`, `reranker.output_documents`, as JSON | OpenInference's indexed keys |
 //! | keys of other dialects (`gen_ai.*`, `traceloop.*`, ...) | the same key, and the OpenInference key in addition |
@@ -90,7 +91,8 @@
 //! # Errors
 //!
 //! `#[instrument(err)]`, [`SpanExt::set_error`], events of level `ERROR` and panics set the status and, if there is an error
-//! value, add an `exception` event. The message of a panic is recorded if [`init`] or [`Setup`] was used.
+//! value, add an `exception` event. The message of a panic is recorded if [`init`] or [`Setup`] was used. If a span goes on after
+//! a panic, because a task or thread inside it panicked and was waited for, the panic is an event of that span, not its failure.
 //!
 //! # Privacy
 //!
@@ -107,9 +109,11 @@
 //! # The end of a program
 //!
 //! Spans are sent in batches. Dropping the [`Guard`] sends the last batch and writes the documents of unfinished runs, within [a
-//! time limit](Setup::with_flush_bound). SIGTERM does the same and then ends the process as it would without the layer. If your
-//! program handles SIGTERM itself, call [`Setup::without_signals`]. `std::process::exit` and `abort` do not drop the guard: call
-//! [`Guard::flush`] first, or use a spool. If spans could not be delivered, one line on standard error says how many and why.
+//! time limit](Setup::with_flush_bound). SIGTERM and SIGINT (Ctrl-C) do the same and then end the process as they would without
+//! the layer; a second Ctrl-C ends it at once. A signal that the program handled before the layer was set up is left to the
+//! program. If your program begins to handle them later, call [`Setup::without_signals`]. `std::process::exit` and `abort` do not drop the guard: call
+//! [`Guard::flush`] first, or use a spool. If spans could not be delivered, one line on standard error has their number, the address
+//! and the reason; another one reports spans that were made after the guard was dropped.
 //!
 //! # Crash spool
 //!
@@ -142,6 +146,7 @@ mod call;
 mod collect;
 mod console;
 mod convert;
+mod debug_form;
 mod documents;
 mod emit;
 mod env;
@@ -154,6 +159,7 @@ mod limits;
 mod open;
 mod otlp;
 mod panics;
+mod parameters;
 mod plan;
 pub mod privacy;
 mod record;

@@ -24,16 +24,42 @@ pub(super) fn exporter(env: &Env) -> Result<Exporter, InitError> {
         .with_http()
         .with_protocol(protocol)
         .with_http_client(Client::of(env)?);
-    let configured = env.first(&["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"]);
-    if let (None, Some(phoenix)) = (configured, env.text("PHOENIX_COLLECTOR_ENDPOINT")) {
-        let base = phoenix.trim_end_matches('/');
-        let path = if base.ends_with("/v1/traces") { "" } else { "/v1/traces" };
-        builder = builder.with_endpoint(format!("{base}{path}"));
+    if let Some(endpoint) = phoenix(env) {
+        builder = builder.with_endpoint(endpoint);
     }
     if let Some(key) = env.text("PHOENIX_API_KEY") {
         builder = builder.with_headers(HashMap::from([("authorization".to_owned(), format!("Bearer {key}"))]));
     }
     builder.build().map(Exporter::Http).map_err(InitError::Exporter)
+}
+
+/// Phoenix's endpoint, if the OTLP variables set none.
+fn phoenix(env: &Env) -> Option<String> {
+    if env
+        .first(&["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"])
+        .is_some()
+    {
+        return None;
+    }
+    let endpoint = env.text("PHOENIX_COLLECTOR_ENDPOINT")?;
+    let base = endpoint.trim_end_matches('/');
+    let path = if base.ends_with("/v1/traces") { "" } else { "/v1/traces" };
+    Some(format!("{base}{path}"))
+}
+
+/// Where the exporter sends spans, for people to read.
+pub(super) fn address(env: &Env) -> String {
+    let names = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+    let is_grpc = env.first(&names).is_some_and(|word| word.eq_ignore_ascii_case("grpc"));
+    let base = env.text("OTEL_EXPORTER_OTLP_ENDPOINT");
+    if let Some(endpoint) = env.text("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT").or_else(|| phoenix(env)) {
+        endpoint
+    } else if is_grpc {
+        base.unwrap_or_else(|| "http://localhost:4317".to_owned())
+    } else {
+        let base = base.unwrap_or_else(|| "http://localhost:4318".to_owned());
+        format!("{}/v1/traces", base.trim_end_matches('/'))
+    }
 }
 
 #[cfg(not(feature = "layer-grpc"))]

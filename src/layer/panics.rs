@@ -1,8 +1,10 @@
-//! What a panic said, so that the spans it unwinds through can say it too.
+//! Panics: their messages, and whether a span that one unwound through failed by it.
 
 use std::cell::RefCell;
 use std::panic::{self, PanicHookInfo};
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
 thread_local! {
     static MESSAGE: RefCell<Option<String>> = const { RefCell::new(None) };
@@ -34,8 +36,58 @@ fn describe(info: &PanicHookInfo<'_>) -> String {
     }
 }
 
+/// A panic unwound through a span. Until then nobody has to look at how spans go on.
+static SEEN: AtomicBool = AtomicBool::new(false);
+
+/// Whether a panic has unwound through a span of this process.
+pub(super) fn seen() -> bool {
+    SEEN.load(Ordering::Relaxed)
+}
+
+/// A panic that left a span by unwinding.
+///
+/// The span itself may go on: a task that was spawned inside it, or a thread, panicked, and whoever waits for it handles that.
+/// So the panic is the span's failure only if the span does not go on. An async function that panics is entered once more, when
+/// its future is dropped; one that goes on is entered to be polled, and again to be dropped. A span that somebody else was
+/// inside is left more often than it is entered.
+#[derive(Debug, Clone)]
+pub(super) struct Panic {
+    pub(super) message: String,
+    pub(super) time: SystemTime,
+    entered: u32,
+    exited: u32,
+}
+
+impl Panic {
+    /// The panic that unwinds this thread.
+    pub(super) fn now() -> Self {
+        SEEN.store(true, Ordering::Relaxed);
+        Self {
+            message: message(),
+            time: SystemTime::now(),
+            entered: 0,
+            exited: 0,
+        }
+    }
+
+    /// The span was entered again.
+    pub(super) fn entered(&mut self) {
+        self.entered = self.entered.saturating_add(1);
+    }
+
+    /// The span was left again.
+    pub(super) fn exited(&mut self) {
+        self.exited = self.exited.saturating_add(1);
+    }
+
+    /// Whether the span went on.
+    pub(super) fn was_handled(&self) -> bool {
+        self.entered > 1 || self.exited > self.entered
+    }
+}
+
 /// What the panic that unwinds this thread said.
-pub(super) fn message() -> String {
+fn message() -> String {
     let said = MESSAGE.try_with(|message| message.try_borrow().ok().and_then(|message| message.clone()));
     said.ok().flatten().unwrap_or_else(|| "the thread panicked".to_owned())
 }

@@ -8,6 +8,7 @@ use opentelemetry::{Key, KeyValue, Value};
 use tracing::Metadata;
 use tracing_subscriber::registry::ExtensionsMut;
 
+use super::panics::Panic;
 use super::plan::Plan;
 use crate::operation::Kind;
 
@@ -17,6 +18,8 @@ pub(super) struct Record {
     pub(super) plan: &'static Plan,
     /// By the slot of the field.
     pub(super) values: Vec<Option<Value>>,
+    /// The slots of the values that are the `Debug` form of something, of the first 64.
+    pub(super) debug: u64,
     pub(super) more: Option<Box<More>>,
     /// The span was opened while its thread was already unwinding: an exit then is no panic of its own.
     pub(super) opened_in_panic: bool,
@@ -27,6 +30,9 @@ pub(super) struct Record {
 pub(super) struct More {
     pub(super) outcome: Outcome,
     pub(super) events: Vec<Event>,
+    /// The event that `#[instrument(ret)]` makes of the returned value.
+    pub(super) returned: Option<Event>,
+    pub(super) panic: Option<Panic>,
     pub(super) kind: Option<Kind>,
     pub(super) attributes: Vec<KeyValue>,
     pub(super) inputs: usize,
@@ -71,6 +77,7 @@ impl Record {
         Self {
             plan,
             values: Vec::new(),
+            debug: 0,
             more: None,
             opened_in_panic: std::thread::panicking(),
         }
@@ -93,9 +100,20 @@ impl Record {
 
     /// Keeps the value of a declared field; the last one holds.
     pub(super) fn set(&mut self, field: usize, value: Value) {
+        self.set_in_form(field, value, false);
+    }
+
+    /// Keeps the `Debug` form of a declared field's value.
+    pub(super) fn set_debug(&mut self, field: usize, text: String) {
+        self.set_in_form(field, text.into(), true);
+    }
+
+    fn set_in_form(&mut self, field: usize, value: Value, debug: bool) {
         let Some(slot) = self.plan.fields.get(field).map(|field| field.slot) else {
             return;
         };
+        let bit = bit_of(slot);
+        self.debug = if debug { self.debug | bit } else { self.debug & !bit };
         if self.values.is_empty() {
             self.values.resize_with(self.plan.fields.len(), || None);
         }
@@ -107,11 +125,13 @@ impl Record {
     /// Takes what was recorded later; it holds.
     pub(super) fn take_changes(&mut self, changes: Self) {
         if self.values.is_empty() {
-            self.values = changes.values;
+            (self.values, self.debug) = (changes.values, changes.debug);
         } else {
-            for (have, new) in self.values.iter_mut().zip(changes.values) {
+            for (slot, (have, new)) in self.values.iter_mut().zip(changes.values).enumerate() {
                 if new.is_some() {
                     *have = new;
+                    let bit = bit_of(slot);
+                    self.debug = self.debug & !bit | changes.debug & bit;
                 }
             }
         }
@@ -141,6 +161,34 @@ impl Record {
         self.more().events.push(Event::new(name, SystemTime::now(), attributes, 0));
     }
 
+    /// A panic unwound through the span. An earlier one was handled, or this one could not have come.
+    pub(super) fn panicked(&mut self, panic: Panic) {
+        if let Some(earlier) = self.more().panic.replace(panic) {
+            self.more().handled_panic(earlier);
+        }
+    }
+
+    /// The span was entered, and its thread does not unwind.
+    pub(super) fn entered(&mut self) {
+        if let Some(panic) = self.more.as_mut().and_then(|more| more.panic.as_mut()) {
+            panic.entered();
+            self.opened_in_panic = false;
+        }
+    }
+
+    /// The span was left, and its thread does not unwind.
+    pub(super) fn exited(&mut self) {
+        if let Some(panic) = self.more.as_mut().and_then(|more| more.panic.as_mut()) {
+            panic.exited();
+            self.opened_in_panic = false;
+        }
+    }
+
+    /// Whether the value in this slot is the `Debug` form of something.
+    pub(super) fn is_debug(&self, slot: usize) -> bool {
+        self.debug & bit_of(slot) != 0
+    }
+
     /// An exception event and the status that goes with it.
     pub(super) fn exception(&mut self, class: Option<String>, message: String, stacktrace: Option<String>) {
         let mut attributes = Vec::with_capacity(3);
@@ -156,7 +204,31 @@ impl Record {
     }
 }
 
+/// The bit of a slot; 0 beyond the 64th.
+fn bit_of(slot: usize) -> u64 {
+    u32::try_from(slot).ok().and_then(|slot| 1_u64.checked_shl(slot)).unwrap_or(0)
+}
+
 impl More {
+    /// The panic becomes the span's failure, or an event if the span went on.
+    pub(super) fn settle_panic(&mut self) {
+        let Some(panic) = self.panic.take() else { return };
+        if panic.was_handled() {
+            return self.handled_panic(panic);
+        }
+        let attributes = vec![
+            KeyValue::new("exception.type", "panic"),
+            KeyValue::new("exception.message", panic.message.clone()),
+        ];
+        self.events.push(Event::new("exception", panic.time, attributes, 0));
+        self.outcome.fail(panic.message);
+    }
+
+    fn handled_panic(&mut self, panic: Panic) {
+        let attributes = vec![KeyValue::new("message", panic.message)];
+        self.events.push(Event::new("panic", panic.time, attributes, 0));
+    }
+
     /// Keeps a value; the last one holds.
     pub(super) fn put(&mut self, key: Key, value: Value) {
         match self.attributes.iter_mut().find(|have| have.key == key) {

@@ -1,32 +1,43 @@
-//! SIGTERM: let everything leave, then die of it as before.
+//! SIGTERM and SIGINT: let everything leave, then die of the signal as before.
 
 use super::error::InitError;
 use super::exit::Exit;
 
 #[cfg(not(unix))]
-pub(super) fn leave_on_term(_: &Exit) -> Result<(), InitError> {
+pub(super) fn leave_on_signals(_: &Exit) -> Result<(), InitError> {
     Ok(())
 }
 
-/// Lets everything leave on SIGTERM, restores the default action and raises the signal again. Where the program has an action of its
-/// own, nothing is installed: it knows best when to end.
+/// Lets everything leave on SIGTERM or SIGINT, restores the default action and raises the signal again. A second signal does not
+/// wait. Where the program has an action of its own, nothing is installed: it knows best when to end.
 #[cfg(unix)]
-pub(super) fn leave_on_term(exit: &Exit) -> Result<(), InitError> {
-    use signal_hook::consts::SIGTERM;
+pub(super) fn leave_on_signals(exit: &Exit) -> Result<(), InitError> {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::flag::register_conditional_default;
     use signal_hook::iterator::Signals;
-    if is_caught(SIGTERM) {
-        return Ok(());
-    }
+
     let failed = |source| InitError::Io {
-        what: "listening to SIGTERM",
+        what: "listening to SIGTERM and SIGINT",
         source,
     };
-    let mut signals = Signals::new([SIGTERM]).map_err(failed)?;
+    let ours: Vec<i32> = [SIGTERM, SIGINT].into_iter().filter(|signal| !is_caught(*signal)).collect();
+    if ours.is_empty() {
+        return Ok(());
+    }
+    let leaving = Arc::new(AtomicBool::new(false));
+    for signal in &ours {
+        register_conditional_default(*signal, Arc::clone(&leaving)).map_err(failed)?;
+    }
+    let mut signals = Signals::new(ours).map_err(failed)?;
     let exit = exit.clone();
     let thread = std::thread::Builder::new().name("spanbridge-term".to_owned()).spawn(move || {
-        if signals.forever().next().is_some() {
+        if let Some(signal) = signals.forever().next() {
+            leaving.store(true, Ordering::Relaxed);
             exit.shut_down();
-            let _ = signal_hook::low_level::emulate_default_handler(SIGTERM);
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     });
     thread.map(drop).map_err(failed)

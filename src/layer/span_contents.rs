@@ -5,9 +5,11 @@ use opentelemetry::{Array, Key, KeyValue, StringValue, Value};
 use serde_json::Value as Json;
 
 use super::convert;
+use super::debug_form::Returned;
 use super::record::Outcome;
-use super::role::{List, Role};
-use super::words::{Meaning, key_of, kind_of_word};
+use super::role::{self, List, Role};
+use super::visit;
+use super::words::{Content, Meaning, key_of, kind_of_word, words};
 use super::write::plain;
 use crate::dialect::{Codec, Field, messages};
 use crate::operation::Kind;
@@ -72,6 +74,30 @@ impl SpanContents {
             Role::StatusText => self.outcome.fail(value.as_str().into_owned()),
             Role::Plain | Role::Hint(_) | Role::Foreign | Role::StepType => self.push(key, value),
         }
+    }
+
+    /// The value that `#[instrument(ret)]` recorded: the output of an operation that recorded no other. Gives the event back if it
+    /// is not the output.
+    pub(super) fn returned(&mut self, event: Event, kind: Option<Kind>) -> Option<Event> {
+        let Some(kind) = kind.filter(|_| !self.has_output()) else {
+            return Some(event);
+        };
+        let value = event.attributes.iter().find(|pair| pair.key.as_str() == visit::RETURN);
+        match Returned::of(&value?.value.as_str()) {
+            Returned::Nothing => {}
+            Returned::Value(text) => self.take("output".into(), role::role("output"), text.into(), Some(kind)),
+            Returned::Error(message) => self.failed(message),
+        }
+        None
+    }
+
+    fn has_output(&self) -> bool {
+        let is_output = |list: &List| matches!(list, List::OutputMessages | List::Documents | List::OutputDocuments);
+        self.lists.iter().any(|(list, _)| is_output(list))
+            || self.attributes.iter().any(|pair| {
+                let key = pair.key.as_str();
+                key == "output.value" || words().content(key) == Some(Content::Output)
+            })
     }
 
     fn push(&mut self, key: Key, value: Value) {

@@ -3,9 +3,10 @@
 use std::any::TypeId;
 use std::borrow::Cow;
 use std::cell::Cell;
+use std::time::SystemTime;
 
 use opentelemetry::KeyValue;
-use opentelemetry::trace::Tracer;
+use opentelemetry::trace::{Event as ApiEvent, Tracer};
 use tracing::field::Field;
 use tracing::span::{Attributes, Id, Record as Values};
 use tracing::{Dispatch, Event, Level, Subscriber, Value};
@@ -13,6 +14,7 @@ use tracing_subscriber::layer::Context;
 use tracing_subscriber::registry::LookupSpan;
 
 use super::access::Access;
+use super::panics::Panic;
 use super::plan::Plan;
 use super::record::Record;
 use super::span_layer::Layer;
@@ -127,6 +129,7 @@ where
             message,
             error,
             causes,
+            is_return,
             mut attributes,
         } = fields;
         let exception = error.is_some() && (failed || message.is_none());
@@ -146,11 +149,13 @@ where
                 "exception".into()
             }
         };
-        if !(self.flags.events || exception || failed) {
+        if !(self.flags.events || exception || failed || is_return) {
             return;
         }
         if let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata()) {
-            if self.flags.events || exception {
+            if is_return {
+                record.more().returned = Some(ApiEvent::new(name, SystemTime::now(), attributes, 0));
+            } else if self.flags.events || exception {
                 record.event(name, attributes);
             }
             if exception || failed {
@@ -160,16 +165,29 @@ where
     }
 
     fn on_enter(&self, id: &Id, ctx: Context<'_, S>) {
+        if panics::seen()
+            && !std::thread::panicking()
+            && let Some(span) = ctx.span(id)
+            && let Some(record) = span.extensions_mut().get_mut::<Record>()
+        {
+            record.entered();
+        }
         quietly(|| self.inner.on_enter(id, ctx));
     }
 
     fn on_exit(&self, id: &Id, ctx: Context<'_, S>) {
-        if std::thread::panicking()
+        if std::thread::panicking() {
+            if let Some(span) = ctx.span(id)
+                && let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata())
+                && !std::mem::replace(&mut record.opened_in_panic, true)
+            {
+                record.panicked(Panic::now());
+            }
+        } else if panics::seen()
             && let Some(span) = ctx.span(id)
-            && let Some(record) = Record::among(&mut span.extensions_mut(), span.metadata())
-            && !std::mem::replace(&mut record.opened_in_panic, true)
+            && let Some(record) = span.extensions_mut().get_mut::<Record>()
         {
-            record.exception(Some("panic".to_owned()), panics::message(), None);
+            record.exited();
         }
         quietly(|| self.inner.on_exit(id, ctx));
     }

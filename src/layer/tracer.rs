@@ -17,7 +17,7 @@ use super::limits::{self, Provider};
 use super::open::{self, OpenSpans};
 use super::privacy::Privacy;
 use super::record::Record;
-use super::{emit, global};
+use super::{emit, global, undelivered};
 
 thread_local! {
     /// Without a destructor: spans may close in the destructors of other thread-locals, after this one's would have run.
@@ -74,6 +74,9 @@ where
         let parent = global::parent(parent_cx);
         let watched = self.open.as_ref().map(|open| (open, builder.clone()));
         let inner = self.inner.build_with_context(builder, parent);
+        if !inner.is_recording() {
+            undelivered::check_not_recorded(inner.span_context());
+        }
         if let Some((open, builder)) = watched.filter(|_| inner.is_recording()) {
             open.started(open::started_data(&builder, parent, inner.span_context().clone()));
         }

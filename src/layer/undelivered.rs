@@ -2,63 +2,138 @@
 //! error when it ends.
 
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use opentelemetry::Context;
+use opentelemetry::trace::SpanContext;
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::OTelSdkResult;
-use opentelemetry_sdk::trace::{SpanData, SpanExporter};
+use opentelemetry_sdk::trace::{BatchSpanProcessor, Span as SdkSpan, SpanData, SpanExporter, SpanProcessor};
 
-/// How many spans were not delivered, and why the last of them were not.
+/// How many spans ended, how many of them were delivered, and why the last of the others were not.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Undelivered(Arc<Mutex<Option<Failed>>>);
+pub(super) struct Undelivered(Arc<Counts>);
 
-#[derive(Debug)]
-struct Failed {
-    spans: usize,
-    reason: String,
+#[derive(Debug, Default)]
+struct Counts {
+    ended: AtomicUsize,
+    delivered: AtomicUsize,
+    failure: Mutex<Option<String>>,
+    address: Mutex<String>,
+}
+
+/// Writes one line on standard error. Whether it can be written is not the program's concern.
+pub(super) fn tell(line: std::fmt::Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "spanbridge: {line}");
 }
 
 impl Undelivered {
-    fn add(&self, spans: usize, reason: String) {
-        let mut failed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = failed.as_ref().map_or(0, |failed| failed.spans);
-        *failed = Some(Failed {
-            spans: before + spans,
-            reason,
-        });
+    /// Counts what this exporter delivers to an address.
+    pub(super) fn count<E: SpanExporter + 'static>(&self, exporter: E, address: String) -> Counted {
+        *self.0.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
+        let exporter = CountingExporter {
+            inner: exporter,
+            undelivered: self.clone(),
+        };
+        Counted {
+            inner: BatchSpanProcessor::builder(exporter).build(),
+            undelivered: self.clone(),
+        }
     }
 
-    /// Reports them, once.
-    pub(super) fn report(&self) {
-        let failed = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(Failed { spans, reason }) = failed {
-            let plural = if spans == 1 { " was" } else { "s were" };
-            // Whether standard error can be written is not the program's concern at its end.
-            let _ = writeln!(std::io::stderr(), "spanbridge: {spans} span{plural} not sent: {reason}");
+    /// Reports what was not delivered `within` the time limit, once.
+    pub(super) fn report(&self, within: Duration) {
+        let counts = &self.0;
+        let delivered = counts.delivered.swap(0, Ordering::Relaxed);
+        let spans = counts.ended.swap(0, Ordering::Relaxed).saturating_sub(delivered);
+        if spans == 0 {
+            return;
+        }
+        let plural = if spans == 1 { " was" } else { "s were" };
+        let address = counts.address.lock().unwrap_or_else(PoisonError::into_inner);
+        match counts.failure.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            Some(reason) => tell(format_args!(
+                "{spans} span{plural} not sent: {address}: {reason}{}",
+                advice(&address)
+            )),
+            None => tell(format_args!(
+                "{spans} span{plural} not sent: {address} did not answer within {within:?}{}",
+                advice(&address)
+            )),
         }
     }
 }
 
-/// An exporter that counts what it could not deliver.
+/// What is probably wrong with an address that takes no spans.
+fn advice(address: &str) -> &'static str {
+    let authority = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let port = authority
+        .split('/')
+        .next()
+        .and_then(|host| host.rsplit_once(':'))
+        .map(|(_, port)| port);
+    match port {
+        _ if !address.contains("://") => " (the address has no scheme: write http:// or https:// before it)",
+        Some("4319") => " (4319 is the port of spanbridge's API; it receives OTLP over HTTP on 4318, over gRPC on 4317)",
+        Some("4317") if authority.contains("/v1/") => {
+            " (4317 is usually the port of OTLP over gRPC; OTLP over HTTP is on 4318, or set OTEL_EXPORTER_OTLP_PROTOCOL=grpc)"
+        }
+        Some("4318") if !authority.contains("/v1/") => " (4318 is usually the port of OTLP over HTTP; OTLP over gRPC is on 4317)",
+        _ => "",
+    }
+}
+
+/// A batch processor whose spans are counted.
 #[derive(Debug)]
-pub(super) struct Counting<E> {
+pub(super) struct Counted {
+    inner: BatchSpanProcessor,
+    undelivered: Undelivered,
+}
+
+impl SpanProcessor for Counted {
+    fn on_start(&self, span: &mut SdkSpan, context: &Context) {
+        self.inner.on_start(span, context);
+    }
+
+    fn on_end(&self, data: SpanData) {
+        if data.span_context.is_sampled() {
+            self.undelivered.0.ended.fetch_add(1, Ordering::Relaxed);
+        }
+        self.inner.on_end(data);
+    }
+
+    fn force_flush(&self) -> OTelSdkResult {
+        self.inner.force_flush()
+    }
+
+    fn shutdown_with_timeout(&self, timeout: Duration) -> OTelSdkResult {
+        self.inner.shutdown_with_timeout(timeout)
+    }
+
+    fn set_resource(&mut self, resource: &Resource) {
+        self.inner.set_resource(resource);
+    }
+}
+
+/// An exporter that counts what it delivers.
+#[derive(Debug)]
+struct CountingExporter<E> {
     inner: E,
     undelivered: Undelivered,
 }
 
-impl<E> Counting<E> {
-    pub(super) fn new(inner: E, undelivered: Undelivered) -> Self {
-        Self { inner, undelivered }
-    }
-}
-
-impl<E: SpanExporter> SpanExporter for Counting<E> {
+impl<E: SpanExporter> SpanExporter for CountingExporter<E> {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let spans = batch.len();
         let result = self.inner.export(batch).await;
-        if let Err(error) = &result {
-            self.undelivered.add(spans, error.to_string());
+        let counts = &self.undelivered.0;
+        match &result {
+            Ok(()) => {
+                counts.delivered.fetch_add(spans, Ordering::Relaxed);
+            }
+            Err(error) => *counts.failure.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string()),
         }
         result
     }
@@ -73,5 +148,39 @@ impl<E: SpanExporter> SpanExporter for Counting<E> {
 
     fn set_resource(&mut self, resource: &Resource) {
         self.inner.set_resource(resource);
+    }
+}
+
+/// A guard of this process was dropped.
+static ENDED: AtomicBool = AtomicBool::new(false);
+
+/// From now on, spans of a provider that was shut down are reported.
+pub(super) fn guard_dropped() {
+    ENDED.store(true, Ordering::Relaxed);
+}
+
+/// Reports, once, that spans are made after the guard was dropped. `context` is that of a span that is not recorded: a provider
+/// that was shut down gives it no ids.
+pub(super) fn check_not_recorded(context: &SpanContext) {
+    static REPORTED: AtomicBool = AtomicBool::new(false);
+    if ENDED.load(Ordering::Relaxed) && !context.is_valid() && !REPORTED.swap(true, Ordering::Relaxed) {
+        tell(format_args!(
+            "spans made after the guard of spanbridge::init() was dropped are not sent: keep the guard until the program ends"
+        ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::advice;
+
+    #[test]
+    fn advice_names_what_is_wrong_with_an_address() {
+        assert!(advice("127.0.0.1:4318").contains("scheme"));
+        assert!(advice("http://127.0.0.1:4319/v1/traces").contains("API"));
+        assert!(advice("http://localhost:4317/v1/traces").contains("gRPC"));
+        assert!(advice("http://localhost:4318").contains("over HTTP"));
+        assert_eq!(advice("http://localhost:4318/v1/traces"), "");
+        assert_eq!(advice("https://collector.example/v1/traces"), "");
     }
 }

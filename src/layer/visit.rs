@@ -96,9 +96,13 @@ impl Visit for Fields<'_> {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        self.0.set(field.index(), format_debug(value).into());
+        self.0.set_debug(field.index(), format_debug(value));
     }
 }
+
+/// The field in which `#[instrument(ret)]` records what the function returned. No other field can have this name: it is a
+/// keyword.
+pub(super) const RETURN: &str = "return";
 
 /// Takes the fields of an event.
 #[derive(Debug, Default)]
@@ -106,6 +110,8 @@ pub(super) struct EventFields {
     pub(super) message: Option<String>,
     pub(super) error: Option<String>,
     pub(super) causes: Option<String>,
+    /// There is a field `return`: the event is what `#[instrument(ret)]` makes when the function returns.
+    pub(super) is_return: bool,
     pub(super) attributes: Vec<KeyValue>,
 }
 
@@ -115,6 +121,10 @@ impl EventFields {
             ("message", Value::String(text)) => self.message = Some(text.as_str().to_owned()),
             ("error", Value::String(text)) => self.error = Some(text.as_str().to_owned()),
             (name, _) if name.starts_with("log.") => {}
+            (RETURN, _) => {
+                self.is_return = true;
+                self.attributes.push(KeyValue::new(RETURN, value));
+            }
             (name, _) => self.attributes.push(KeyValue::new(name, value)),
         }
     }

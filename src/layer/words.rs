@@ -254,7 +254,7 @@ pub(super) fn words_of_kind(kind: Kind) -> Option<(&'static str, Option<&'static
         Kind::FinalOutput => ("CHAIN", Some("final_output")),
         Kind::StateChange => ("CHAIN", Some("state_change")),
         Kind::Interrupt => ("CHAIN", Some("interrupt")),
-        Kind::Handoff => ("TOOL", None),
+        Kind::Handoff => ("TOOL", Some("handoff")),
         Kind::Unknown => ("UNKNOWN", None),
         Kind::AgentCreate | Kind::Detail | Kind::Plain => return None,
     })
@@ -323,7 +323,16 @@ pub(super) fn key_of(field: Field, kind: Kind) -> Option<&'static str> {
         Field::ResourceAmount => "spanbridge.resource_impact.amount",
         Field::ResourceUnit => "spanbridge.resource_impact.unit",
         Field::ResourceBreakdown => "spanbridge.resource_impact.breakdown",
+        Field::HandoffFrom => "spanbridge.state.old_value",
+        Field::HandoffTo => "spanbridge.state.new_value",
         Field::Reward => "spanbridge.reward",
+        Field::PromptTokenIds => "spanbridge.token_ids.prompt",
+        Field::CompletionTokenIds => "spanbridge.token_ids.completion",
+        Field::Logprobs => "spanbridge.logprobs",
+        Field::ResponseId => "gen_ai.response.id",
+        Field::EvaluationScore => "evaluations.0.evaluation.score",
+        Field::EvaluationLabel => "evaluations.0.evaluation.label",
+        Field::EvaluationExplanation => "evaluations.0.evaluation.explanation",
         Field::Ideal => "spanbridge.ideal",
         Field::InputType => "spanbridge.input_type",
         Field::OutputFormat => "spanbridge.format",
@@ -354,11 +363,14 @@ mod tests {
                     .registry()
                     .rules()
                     .iter()
-                    .filter(|other| other.key == key)
+                    .filter(|other| other.key == key || other.prefix && key.starts_with(other.key))
                     .map(|other| other.field);
                 let wanted = |field| match rule.field {
                     // The short word does not say whether the name was asked for or answered with.
                     Field::ModelRequested => field == Field::ModelResponse,
+                    Field::HandoffFrom => field == Field::StateOldValue,
+                    Field::HandoffTo => field == Field::StateNewValue,
+                    Field::EvaluationScore | Field::EvaluationLabel | Field::EvaluationExplanation => field == Field::Evaluations,
                     wanted => field == wanted,
                 };
                 assert!(fields.any(wanted), "{} is written as {key}", rule.key);

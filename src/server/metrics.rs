@@ -244,6 +244,8 @@ struct Asked {
     maintained: Maintained,
     appended: u64,
     ready: bool,
+    /// Records that were acknowledged and are lost.
+    lost: u64,
     /// Torn and damaged places, records read again, and whether the index was made anew, when the store was opened.
     found: [u64; 4],
 }
@@ -257,6 +259,7 @@ impl Asked {
             maintained: store.maintained(),
             appended: store.appended_bytes(),
             ready: store.ready().is_ok(),
+            lost: store.lost().iter().map(|lost| lost.records).sum(),
             found: [
                 u64::from(recovery.torn.is_some()),
                 recovery.damaged.len() as u64,
@@ -277,6 +280,12 @@ const STORE: &[Row] = &[
         Kind::Counter,
         "Bytes of messages written to the log.",
         |of| of.appended,
+    ),
+    (
+        "lost_records",
+        Kind::Gauge,
+        "Acknowledged records that are lost, until an operator acknowledges the loss (spanbridge doctor --acknowledge).",
+        |of| of.lost,
     ),
     ("segments", Kind::Gauge, "Segments of the log.", |of| of.usage.segments),
     ("log_bytes", Kind::Gauge, "Bytes of these on the disk.", |of| of.usage.log_bytes),

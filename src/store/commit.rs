@@ -12,6 +12,7 @@ use super::disk::Disk;
 use super::error::Error;
 use super::index::{self, IndexTransaction};
 use super::log::Log;
+use super::maintain::Sealed;
 use super::options::{OpenOptions, Retention};
 use super::repetition::Repetition;
 use super::replay::open_and_replay;
@@ -47,6 +48,8 @@ pub(super) struct Commits {
     pub(super) disk: Arc<dyn Disk>,
     pub(super) segments: Arc<Segments>,
     pub(super) state: Arc<State>,
+    /// Tells maintenance that a segment is sealed.
+    pub(super) sealed: Sealed,
     /// Tells readers that the index was rebuilt.
     pub(super) rebuilds: Arc<AtomicU64>,
 }
@@ -70,7 +73,7 @@ impl Commits {
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let _ = self.log.seal_if_due(now());
-                    self.state.segment.store(self.log.end().segment, Ordering::Release);
+                    let _ = self.note_sealed();
                     continue;
                 }
                 Err(RecvTimeoutError::Disconnected) => {
@@ -90,10 +93,25 @@ impl Commits {
             let results = self.commit(&batch);
             self.state.note(results.iter().filter_map(|result| result.as_ref().err()));
             self.state.waiting.fetch_sub(batch.len(), Ordering::Relaxed);
+            let is_sealed = self.note_sealed();
             for (job, result) in batch.into_iter().zip(results) {
                 (job.done)(result);
             }
+            if is_sealed && self.options.retention.bytes.is_some() {
+                let segment = self.log.end().segment;
+                self.state.room.wait(segment.saturating_sub(1), self.options.segment_size);
+            }
         }
+    }
+
+    /// Whether another segment is written to than before; then maintenance has work.
+    fn note_sealed(&self) -> bool {
+        let segment = self.log.end().segment;
+        let is_new = self.state.segment.swap(segment, Ordering::AcqRel) != segment;
+        if is_new {
+            self.sealed.tell();
+        }
+        is_new
     }
 
     fn commit(&mut self, batch: &[Job]) -> Vec<Result<Receipt, Error>> {
@@ -116,6 +134,7 @@ impl Commits {
         if self.behind {
             self.catch_up()?;
         }
+        let _turn = self.state.turns.take();
         let mut transaction = IndexTransaction::begin(&mut self.index)?;
         let mut results = Vec::with_capacity(batch.len());
         let mut fresh: Vec<&Chunk> = Vec::new();
@@ -172,7 +191,6 @@ impl Commits {
         let end = self.log.end();
         let written: usize = fresh.iter().map(|chunk| chunk.own_length()).sum();
         self.state.bytes.fetch_add(written as u64, Ordering::Relaxed);
-        self.state.segment.store(end.segment, Ordering::Release);
         if let Err(error) = indexed.and_then(|()| transaction.commit(end)) {
             self.behind = true;
             return Err(error);
@@ -187,6 +205,7 @@ impl Commits {
         if self.behind || !self.index.is_young() {
             return Ok(());
         }
+        let _turn = self.state.turns.take();
         let mut transaction = IndexTransaction::begin(&mut self.index)?;
         transaction.sort_all()?;
         transaction.commit(self.log.end())

@@ -16,7 +16,8 @@ use super::error::{Error, of_io};
 use super::index::{self, Checked, Places};
 use super::lists::{Filter, SessionCursor, SessionRow, TraceRow};
 use super::lock::{Lock, Purpose};
-use super::log::{self, Position, Recovery};
+use super::log::{self, Lost, Position, Recovery};
+use super::losses::{self, Losses};
 use super::lost_records;
 use super::maintain::{Maintained, Maintenance};
 use super::options::OpenOptions;
@@ -79,6 +80,8 @@ pub struct Local {
     directory: PathBuf,
     reader: Reader,
     writer: Option<WriterHandle>,
+    /// What was found lost when it was opened.
+    lost: Vec<Lost>,
 }
 
 #[derive(Debug)]
@@ -117,7 +120,7 @@ impl Local {
             checked => (checked, open_and_replay(options, &disk)?),
         };
         let cut = lost_records::cut_segments(&*disk, directory, index.connection(), log.end().segment)?;
-        recovery.lost.splice(0..0, cut);
+        recovery.lost = told(directory, cut, recovery.lost);
         let segments = Arc::new(Segments::new(directory, Arc::clone(&disk)));
         let reader = Reader::new(directory, Arc::clone(&segments), index::open_beside(directory)?, index::open_beside);
         let state = Arc::new(State::default());
@@ -134,6 +137,7 @@ impl Local {
             disk: Arc::clone(&disk),
             segments,
             state: Arc::clone(&state),
+            sealed: maintenance.sealed(),
             rebuilds: reader.rebuilds(),
         };
         let thread = std::thread::Builder::new()
@@ -154,6 +158,7 @@ impl Local {
             directory: directory.clone(),
             reader,
             writer: Some(writer),
+            lost: recovery.lost.clone(),
         };
         Ok(Opened { store, recovery })
     }
@@ -179,16 +184,16 @@ impl Local {
                 Err(error) => return Err(error),
             }
         }
-        let store = Self::open_to_read(directory)?;
+        let mut store = Self::open_to_read(directory)?;
         // A bridge at work may change the files meanwhile; then there is nothing to say of them.
         let segments = log::segments(directory).unwrap_or_default();
-        if let Some(active) = segments.last() {
+        let cut = segments.last().and_then(|active| {
             let disk = Directory::read_only(directory);
-            let cut = store
-                .reader
-                .index(|index| lost_records::cut_segments(&disk, directory, index.connection(), *active));
-            recovery.lost.splice(0..0, cut.unwrap_or_default());
-        }
+            let cut = |index: &mut index::Reading| lost_records::cut_segments(&disk, directory, index.connection(), *active);
+            store.reader.index(cut).ok()
+        });
+        recovery.lost = told(directory, cut.unwrap_or_default(), recovery.lost);
+        store.lost = recovery.lost.clone();
         Ok(Opened { store, recovery })
     }
 
@@ -238,6 +243,7 @@ impl Local {
             directory: directory.to_owned(),
             reader: Reader::new(directory, Arc::new(Segments::new(directory, disk)), index, index::open_to_read),
             writer: None,
+            lost: Vec::new(),
         })
     }
 
@@ -247,10 +253,22 @@ impl Local {
     ///
     /// Another process writes to the directory, or it cannot be used.
     pub fn reindex(options: &OpenOptions) -> Result<Opened, Error> {
-        let lock = Lock::take(&options.directory, Purpose::Write)?;
-        index::remove(&options.directory)?;
+        let directory = &options.directory;
+        let lock = Lock::take(directory, Purpose::Write)?;
+        let former = index::Former::set_aside(directory)?;
+        index::remove(directory)?;
         drop(lock);
-        Self::open(options)
+        let mut opened = Self::open(options)?;
+        // What the former index knew and this one does not.
+        if let Some(connection) = former.connection() {
+            let disk = options.disk.clone().unwrap_or_else(|| Arc::new(Directory::new(directory)));
+            let lost = lost_records::of_former(&*disk, directory, &connection, &opened.recovery)?;
+            let _ = losses::keep(directory, &lost);
+            let unfinished = lost_records::with_records(lost, std::mem::take(&mut opened.recovery.lost));
+            opened.recovery.lost = unfinished;
+            opened.store.lost = opened.recovery.lost.clone();
+        }
+        Ok(opened)
     }
 
     fn send(&self, job: Job) {
@@ -279,8 +297,16 @@ impl Local {
             Some(connection) => connection,
             none => none.insert(index::open(&self.directory)?),
         };
+        let _turn = writer.state.turns.take();
         write(connection).map(Some)
     }
+}
+
+/// What is to be told of losses: those that are kept, and those that were found just now. `cut`: as the index shows them each time.
+fn told(directory: &Path, cut: Vec<Lost>, found: Vec<Lost>) -> Vec<Lost> {
+    // One that cannot be read keeps nothing from being told or opened.
+    let losses = Losses::of(directory).unwrap_or_default();
+    losses.with(cut.into_iter().chain(found).collect())
 }
 
 impl Drop for Local {
@@ -408,6 +434,15 @@ impl Administer for Local {
         self.writer
             .as_ref()
             .map_or_else(Maintained::default, |writer| writer.maintenance.so_far())
+    }
+
+    fn lost(&self) -> Vec<Lost> {
+        if self.lost.is_empty() {
+            return Vec::new();
+        }
+        let losses = Losses::of(&self.directory).unwrap_or_default();
+        let lost = self.lost.iter().filter(|lost| !losses.is_acknowledged(lost));
+        lost.cloned().collect()
     }
 
     fn close(&self) {

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 use super::disk::{Directory, Disk};
 use super::error::{Error, of_io};
 use super::index::{self, Places};
-use super::log::{Fault, Form, Lost, Segment, file_name, form_of, has_footer, segments_of};
+use super::log::{Fault, Form, Lost, Recovery, Segment, file_name, form_of, has_footer, segments_of};
 
 fn lost(segment: u64, fault: Fault, places: &Places) -> Lost {
     let traces: BTreeSet<i64> = places.values().copied().flatten().collect();
@@ -75,6 +75,49 @@ pub(super) fn gone(disk: &dyn Disk, mut known: Places, now: &Places) -> Vec<Lost
         .into_iter()
         .map(|(number, places)| lost(number, fault(number), &places))
         .collect()
+}
+
+/// The records that the former index knew and that are not whole in the log from which the index was rebuilt.
+pub(super) fn of_former(disk: &dyn Disk, path: &Path, former: &Connection, recovery: &Recovery) -> Result<Vec<Lost>, Error> {
+    let Some(active) = segments_of(disk).map_err(|source| of_io("list", path, source))?.pop() else {
+        return Ok(Vec::new());
+    };
+    let mut found = cut_segments(disk, path, former, active)?;
+    let torn = recovery.torn.iter().map(|torn| torn.at.segment);
+    let damaged: BTreeSet<u64> = recovery
+        .damaged
+        .iter()
+        .map(|damage| damage.at.segment)
+        .chain(torn)
+        .chain([active])
+        .collect();
+    for number in damaged {
+        if found.iter().any(|lost| lost.segment == number) {
+            continue;
+        }
+        let io = |source| of_io("read a segment of", path, source);
+        let segment = Segment::open(disk.open(&file_name(number)).map_err(io)?, number)?.map_err(io)?;
+        let places = missing(&segment, former).map_err(io)??;
+        found.push(lost(number, Fault::Damaged, &places));
+    }
+    let beyond = index::places_from(former, active + 1)?;
+    found.extend(gone(disk, beyond, &Places::new()));
+    found.retain(|lost| lost.records > 0);
+    Ok(found)
+}
+
+/// Losses with those of the same segments that tell of fewer records left out.
+pub(super) fn with_records(mut found: Vec<Lost>, others: Vec<Lost>) -> Vec<Lost> {
+    for other in others {
+        if !found
+            .iter()
+            .any(|lost| lost.segment == other.segment && lost.records >= other.records)
+        {
+            found.push(other);
+        }
+    }
+    found.sort_by_key(|lost| lost.segment);
+    found
 }
 
 /// The records of one segment that the index knows and that are not whole in the log, read from beginning to end.

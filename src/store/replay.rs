@@ -10,6 +10,7 @@ use super::error::Error;
 use super::index::{self, Index, IndexTransaction, Places};
 use super::log::record::HEAD;
 use super::log::{Damage, Log, Position, RecordKind, Recovery};
+use super::losses;
 use super::lost_records;
 use super::options::{OpenOptions, Retention};
 
@@ -33,6 +34,8 @@ pub(super) fn rebuild(options: &OpenOptions, disk: &Arc<dyn Disk>, why: String, 
     if let Some(first) = known.keys().next() {
         let now = index::places_from(index.connection(), first.segment)?;
         recovery.lost.extend(lost_records::gone(&**disk, known, &now));
+        // This index does not know them, and nobody could tell again. Where they cannot be kept, they are told this once.
+        let _ = losses::keep(&options.directory, &recovery.lost);
     }
     if let Some(torn) = &mut recovery.torn {
         torn.acknowledged = recovery.lost.iter().any(|lost| lost.segment == torn.at.segment);

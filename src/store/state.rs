@@ -7,6 +7,8 @@ use tokio::sync::watch;
 
 use super::error::Error;
 use super::log::Position;
+use super::room::Room;
+use super::turns::Turns;
 
 /// What the threads of a store know of one another.
 #[derive(Debug, Default)]
@@ -21,6 +23,10 @@ pub(super) struct State {
     pub(super) end: watch::Sender<Position>,
     /// Bytes of messages appended since the store was opened.
     pub(super) bytes: AtomicU64,
+    /// Who writes to the index.
+    pub(super) turns: Turns,
+    /// Whether retention has kept up.
+    pub(super) room: Room,
     /// Why the last commit failed, if it did.
     pub(super) failure: Mutex<Option<Error>>,
 }

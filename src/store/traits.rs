@@ -13,7 +13,7 @@ use super::chunk::Chunk;
 use super::chunk::kind::ChunkKind;
 use super::error::Error;
 use super::lists::{Filter, SessionCursor, SessionRow, TraceRow};
-use super::log::Position;
+use super::log::{Lost, Position};
 use super::maintain::Maintained;
 use super::ready::Usage;
 use crate::otlp::decode;
@@ -238,6 +238,12 @@ pub trait Administer: Send + Sync + Debug {
 
     /// What maintenance did since the store was opened, and what failed last.
     fn maintained(&self) -> Maintained;
+
+    /// What was acknowledged and is gone, as far as that was found when the store was opened or earlier, until an operator
+    /// acknowledges the loss.
+    fn lost(&self) -> Vec<Lost> {
+        Vec::new()
+    }
 
     /// Takes no more chunks, and waits until those that wait are on the disk.
     fn close(&self);

@@ -77,7 +77,12 @@ pub(super) fn traces(web: &Web, asked: &Asked, answer: &mut Answer) -> Outcome {
             listing::with_summary(row, Summary::default())
         });
     }
-    answer.json(&json!({ "traces": traces, "next": next }))
+    let mut page = json!({ "traces": traces, "next": next });
+    let lost: u64 = web.store.lost().iter().map(|lost| lost.records).sum();
+    if lost > 0 {
+        page["lost_records"] = lost.into();
+    }
+    answer.json(&page)
 }
 
 fn order(value: &str) -> Result<Order, Problem> {

@@ -8,6 +8,7 @@ mod serving;
 mod backup;
 mod doctor;
 mod files;
+mod losses;
 mod metrics;
 
 use std::path::Path;

@@ -22,6 +22,8 @@ pub(crate) struct Memory {
 #[derive(Debug, Default)]
 struct Kept {
     chunks: Vec<KeptChunk>,
+    /// How often loose log records raised the revision of a trace.
+    raised: HashMap<TraceId, u64>,
     summaries: HashMap<(TraceId, u64), String>,
     closed: bool,
 }
@@ -47,7 +49,7 @@ impl Kept {
     }
 
     fn revision(&self, trace_id: TraceId) -> u64 {
-        self.of(trace_id).count() as u64
+        self.of(trace_id).count() as u64 + self.raised.get(&trace_id).copied().unwrap_or_default()
     }
 
     fn add(&mut self, chunks: &[Chunk]) -> Result<Receipt, Error> {
@@ -63,6 +65,11 @@ impl Kept {
                 continue;
             }
             receipt.stored += chunk.part().items;
+            if let Key::Session(session) = &chunk.part().key {
+                for row in self.rows().into_iter().filter(|row| row.session.as_deref() == Some(session)) {
+                    *self.raised.entry(row.trace_id).or_default() += 1;
+                }
+            }
             self.chunks.push(KeptChunk {
                 kind: chunk.kind(),
                 part: chunk.part().clone(),
@@ -100,9 +107,12 @@ impl Kept {
             }
             row.errors += part.errors as u64;
             row.bytes += message.len() as u64;
-            row.revision += 1;
         }
-        rows.into_iter().map(|(row, _)| row).filter(|row| row.spans > 0).collect()
+        let mut rows: Vec<TraceRow> = rows.into_iter().map(|(row, _)| row).filter(|row| row.spans > 0).collect();
+        for row in &mut rows {
+            row.revision = self.revision(row.trace_id);
+        }
+        rows
     }
 }
 

@@ -1,8 +1,10 @@
 //! Spans with known ids, and the chunks of them.
 #![expect(clippy::expect_used, reason = "a test")]
 
+use std::sync::Arc;
+
 use spanbridge::otlp::{encode, scan};
-use spanbridge::span::{Signal, Span, SpanId, TraceId, UnixNanos};
+use spanbridge::span::{AnyValue, LogRecord, Signal, Span, SpanId, TraceId, UnixNanos};
 use spanbridge::store::Chunk;
 
 /// The keys that name a session.
@@ -37,6 +39,29 @@ pub(crate) fn lone(numbers: std::ops::Range<u32>) -> Vec<Span> {
         span
     };
     numbers.map(of).collect()
+}
+
+/// A log record of a session, without a trace.
+#[allow(dead_code, reason = "not every test has one")]
+pub(crate) fn loose(session: &str, number: u64) -> Vec<Chunk> {
+    let record = LogRecord {
+        trace_id: None,
+        span_id: None,
+        time: Some(UnixNanos(1_000 + number)),
+        observed_time: None,
+        severity: 0,
+        severity_text: String::new(),
+        event_name: "said".to_owned(),
+        body: AnyValue::Empty,
+        attributes: [("session.id".to_owned(), AnyValue::from(session))].into_iter().collect(),
+        dropped_attributes: 0,
+        flags: 0,
+        resource: Arc::default(),
+        scope: Arc::default(),
+    };
+    let bytes = encode::logs(&[record]);
+    let scanned = scan::scan(&bytes, Signal::Logs, &KEYS).expect("a request");
+    Chunk::of_request(scanned, bytes)
 }
 
 pub(crate) fn chunks(spans: &[Span]) -> Vec<Chunk> {

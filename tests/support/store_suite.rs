@@ -22,6 +22,7 @@ macro_rules! suite {
                 pages_of_traces_hold_each_once,
                 pages_of_sessions_hold_each_once_the_latest_first,
                 loose_log_records_are_read_with_the_traces_of_their_session_in_their_time,
+                a_loose_log_record_raises_the_revision_of_each_trace_of_its_session,
                 an_append_at_a_revision_fails_once_something_else_came,
                 of_racing_appends_at_a_revision_one_is_stored,
                 arrivals_are_read_in_order_from_a_position_that_lasts,
@@ -250,6 +251,41 @@ pub(crate) fn loose_log_records_are_read_with_the_traces_of_their_session_in_the
     store.append(chunks_of_records(std::slice::from_ref(&own))).expect("appends");
     assert_eq!(logs(1), [own.clone(), records[0].clone()]);
     assert_eq!(store.read_logs(trace(1)).expect("reads"), [own]);
+}
+
+pub(crate) fn a_loose_log_record_raises_the_revision_of_each_trace_of_its_session(store: &Opened) {
+    let loose = |session: &str, time| {
+        store.append(chunks_of_records(&[record(session, time)])).expect("appends");
+    };
+    let revisions = || [1, 2, 3].map(|number| store.revision(trace(number)).expect("reads"));
+    // Before any trace names it, it changes nothing.
+    loose("session 1", 1);
+    store.append(chunks(&[span(1, 1), span(2, 1)])).expect("appends");
+    let before = revisions();
+    loose("session 1", 2);
+    loose("session 1", 3);
+    let [one, other, none] = revisions();
+    assert!(one > before[0] && (other, none) == (before[1], 0));
+    // One that comes later, and one that turns to the session: each chunk raises the revision by one.
+    assert_eq!(append_at(store, 0, &[span(3, 1)]).expect("appends"), revisions()[2]);
+    let mut nameless = span(5, 2);
+    nameless.attributes = [("a".to_owned(), AnyValue::from("b"))].into_iter().collect();
+    let first = append_at(store, 0, &[nameless]).expect("appends");
+    assert_eq!(first, store.revision(trace(5)).expect("reads"));
+    let second = append_at(store, first, &[span(5, 1)]).expect("appends");
+    assert_eq!(second, store.revision(trace(5)).expect("reads"));
+    let row = store.row(trace(5)).expect("reads").expect("is listed");
+    assert_eq!((row.session.as_deref(), row.revision), (Some("session 1"), second));
+    // All of them hear of the next one.
+    let before = [1, 3, 5].map(|number| store.revision(trace(number)).expect("reads"));
+    loose("session 1", 4);
+    let after = [1, 3, 5].map(|number| store.revision(trace(number)).expect("reads"));
+    assert!(
+        before.iter().zip(after).all(|(before, after)| after > *before),
+        "{before:?} {after:?}"
+    );
+    assert!(append_at(store, before[0], &[span(1, 2)]).is_err());
+    assert!(append_at(store, after[0], &[span(1, 2)]).is_ok());
 }
 
 fn append_at(store: &Opened, revision: u64, spans: &[Span]) -> Result<u64, Error> {

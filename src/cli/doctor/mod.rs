@@ -6,6 +6,7 @@ mod destinations;
 mod directory;
 mod exporters;
 mod finding;
+mod losses;
 mod processes;
 mod records;
 mod server;
@@ -22,12 +23,13 @@ use super::failure::{Failure, exit_status};
 use super::out;
 use super::settings_sources::Sources;
 use crate::access::Project;
+use crate::documents::Vocabulary;
 use crate::server::Config;
 use finding::{Finding, Findings, Status};
 
 const EXAMPLES: &str = "\
-doctor changes nothing, and can run next to a server. It reads the whole log, which takes a while if the log is large; use \
---only to skip this.
+Without --acknowledge, doctor changes nothing. It can run next to a server. It reads the whole log and compares the index with \
+it, which takes a while if the log is large; use --only to skip this.
 
 Checks: settings (configuration, certificate, open files), directory (permissions, free space, file system), log, index, \
 ports (free, or in use by which process), server (responds, ready), exporters (OTEL_* variables of this shell), forward (whether each destination responds).
@@ -38,6 +40,7 @@ Examples:
   spanbridge doctor
   spanbridge doctor --config /etc/spanbridge/spanbridge.toml
   sudo -u spanbridge spanbridge doctor --data-dir /var/lib/spanbridge
+  spanbridge doctor --acknowledge  after a loss that no backup can mend
   spanbridge doctor --only server  for a health check
   spanbridge doctor --json | jq -r '.findings[] | select(.status == \"wrong\") | .mend'";
 
@@ -51,6 +54,9 @@ pub(super) struct Doctor {
     /// The URL of a running server [default: the configured address, if a server uses the data directory].
     #[arg(long, value_name = "URL", env = "SPANBRIDGE_SERVER")]
     server: Option<String>,
+    /// Acknowledge records that are lost: no command, metric or later check reports them again. What is lost from now on is reported.
+    #[arg(long)]
+    acknowledge: bool,
     /// Print one JSON object instead of text.
     #[arg(long)]
     json: bool,
@@ -108,17 +114,21 @@ impl Doctor {
         all
     }
 
-    fn examine_store(&self, directory: &Path, running: bool, all: &mut Vec<Finding>) {
-        type Examine = fn(&Path, bool, &mut Findings);
-        for (check, name, examine) in [
-            (Check::Log, "log", records::log as Examine),
-            (Check::Index, "index", records::index),
-        ] {
-            if self.wants(check) {
-                let mut found = Findings::of(name);
-                examine(directory, running, &mut found);
-                all.append(&mut found.list);
-            }
+    fn examine_store(&self, directory: &Path, vocabulary: &Vocabulary, running: bool, all: &mut Vec<Finding>) {
+        let mut found = Findings::of("log");
+        if self.acknowledge {
+            losses::acknowledge(directory, &mut found);
+        }
+        let kept = losses::kept(directory, &mut found);
+        if self.wants(Check::Log) {
+            losses::open(directory, &kept, &mut found);
+            records::log(directory, running, &kept, &mut found);
+        }
+        all.append(&mut found.list);
+        if self.wants(Check::Index) {
+            let mut found = Findings::of("index");
+            records::index(directory, running, &kept, vocabulary, &mut found);
+            all.append(&mut found.list);
         }
     }
 
@@ -131,7 +141,7 @@ impl Doctor {
             all.append(&mut found.list);
         }
         for store in stores(directory) {
-            self.examine_store(&store, running, all);
+            self.examine_store(&store, &config.vocabulary, running, all);
         }
         if self.wants(Check::Ports) {
             let mut found = Findings::of("ports");

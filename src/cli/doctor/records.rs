@@ -5,12 +5,12 @@ use std::path::Path;
 use super::directory::quoted;
 use super::finding::{Findings, size};
 use crate::cli::out::many;
-use crate::store::Error;
+use crate::documents::Vocabulary;
 use crate::store::log::{self, Form, Inspected, Position};
-use crate::store::{self, index};
+use crate::store::{self, Compared, Error, Losses, index};
 
 /// Reads every segment. `running`: a bridge writes to the last one meanwhile.
-pub(super) fn log(directory: &Path, running: bool, found: &mut Findings) {
+pub(super) fn log(directory: &Path, running: bool, losses: &Losses, found: &mut Findings) {
     let numbers = match log::segments(directory) {
         Ok(numbers) => numbers,
         Err(error) => return unreadable(&error, found),
@@ -20,7 +20,7 @@ pub(super) fn log(directory: &Path, running: bool, found: &mut Findings) {
         return;
     }
     for (before, after) in numbers.iter().zip(numbers.iter().skip(1)) {
-        if *after != before + 1 {
+        if *after != before + 1 && !(before + 1..*after).all(|segment| losses.is_segment_acknowledged(segment)) {
             found.wrong(
                 format!(
                     "{}: segments {} to {} are missing, but older ones exist",
@@ -39,7 +39,13 @@ pub(super) fn log(directory: &Path, running: bool, found: &mut Findings) {
         match log::inspect(directory, number) {
             Ok(Some(inspected)) => {
                 total.add(&inspected);
-                damage(directory, &inspected, (last == Some(number), running), found);
+                let is_last = last == Some(number);
+                if is_damaged(&inspected, is_last) && losses.is_segment_acknowledged(number) {
+                    let directory = directory.display();
+                    found.ok(format!("{directory}: segment {number} is damaged, and the loss was acknowledged"));
+                    continue;
+                }
+                damage(directory, &inspected, (is_last, running), found);
             }
             // Retention was faster.
             Ok(None) => {}
@@ -100,6 +106,15 @@ fn head(directory: &Path, inspected: &Inspected, found: &mut Findings) -> bool {
         ),
     );
     form == Form::Compressed
+}
+
+/// Whether records of a segment are lost. `last`: its end may be a write that was interrupted.
+pub(super) fn is_damaged(inspected: &Inspected, last: bool) -> bool {
+    let is_cut = match inspected.form {
+        Form::Compressed => !inspected.has_table,
+        Form::Raw => inspected.rest > 0 && !last,
+    };
+    inspected.head_should_say.is_none() && (is_cut || !inspected.damaged.is_empty())
 }
 
 fn damage(directory: &Path, inspected: &Inspected, (last, running): (bool, bool), found: &mut Findings) {
@@ -167,7 +182,7 @@ fn unreadable(error: &Error, found: &mut Findings) {
 }
 
 /// Whether the index can be used, and whether it knows what the log holds.
-pub(super) fn index(directory: &Path, running: bool, found: &mut Findings) {
+pub(super) fn index(directory: &Path, running: bool, losses: &Losses, vocabulary: &Vocabulary, found: &mut Findings) {
     let reindex = format!("spanbridge reindex --data-dir {}", quoted(directory));
     let stopped = if running { "stop the server, then: " } else { "" };
     if !directory.join(index::FILE).exists() {
@@ -205,15 +220,61 @@ pub(super) fn index(directory: &Path, running: bool, found: &mut Findings) {
         let why = "another version of spanbridge wrote it; serve rebuilds it from the log";
         return found.warning(what, why, "nothing; the next start does it");
     }
-    found.ok(format!("{}: intact, {}", directory.display(), many(inspected.traces, "trace")));
     covers(directory, inspected.covered, running, found);
-    if let Err(error) = lost(directory, found) {
+    let before = found.list.len();
+    if let Err(error) = lost(directory, losses, found) {
         unreadable(&error, found);
+    }
+    let mend = format!("{stopped}{reindex}");
+    match store::compare(directory, &vocabulary.session_keys()) {
+        Ok(compared) => differences(directory, &compared, &mend, found),
+        Err(error) => unreadable(&error, found),
+    }
+    if found.list.len() == before {
+        found.ok(format!("{}: intact, {}", directory.display(), many(inspected.traces, "trace")));
+    }
+}
+
+/// Traces of which the index says something else than the log.
+fn differences(directory: &Path, compared: &Compared, mend: &str, found: &mut Findings) {
+    const NAMED: usize = 10;
+    if !compared.traces.is_empty() {
+        let named: Vec<String> = compared.traces.iter().take(NAMED).map(ToString::to_string).collect();
+        let more = compared.traces.len().saturating_sub(NAMED);
+        found.wrong(
+            format!(
+                "{}: {} differ from the log: {}{}",
+                directory.display(),
+                many(compared.traces.len(), "trace"),
+                named.join(", "),
+                if more == 0 { String::new() } else { format!(" and {more} more") }
+            ),
+            "lists and documents lack these traces, or what they say of them is wrong. The log has them",
+            mend,
+        );
+    }
+    if compared.loose {
+        found.wrong(
+            format!("{}: log records without a trace differ from the log", directory.display()),
+            "documents may lack log records of their session. The log has them",
+            mend,
+        );
+    }
+    if compared.sessions > 0 {
+        found.warning(
+            format!(
+                "{}: {} have another session than the log says",
+                directory.display(),
+                many(compared.sessions, "trace")
+            ),
+            "the index is damaged, or the attribute keys that name a session have changed since (--semconv)",
+            mend,
+        );
     }
 }
 
 /// Records that the index knows, and that the log no longer holds: they were acknowledged.
-fn lost(directory: &Path, found: &mut Findings) -> Result<(), Error> {
+fn lost(directory: &Path, losses: &Losses, found: &mut Findings) -> Result<(), Error> {
     for (number, last) in index::last_records(directory)? {
         // In whole segments, what stands before the last record is there too.
         let is_there = log::inspect(directory, number)?.is_some_and(|inspected| match inspected.form {
@@ -226,12 +287,15 @@ fn lost(directory: &Path, found: &mut Findings) -> Result<(), Error> {
         if is_there {
             continue;
         }
-        if let Some(lost) = store::lost_in(directory, number)? {
+        if let Some(lost) = store::lost_in(directory, number)?
+            && !losses.is_acknowledged(&lost)
+        {
             found.wrong(
                 format!("{}: {lost}", directory.display()),
                 "these records are in the index, so they were acknowledged, but they are no longer in the log",
                 format!(
-                    "check the disk (dmesg, smartctl); restore {} from a backup, then: spanbridge reindex --data-dir {}",
+                    "check the disk (dmesg, smartctl); restore {} from a backup, then: spanbridge reindex --data-dir {1}; without a \
+                     backup: spanbridge doctor --acknowledge --data-dir {1}",
                     log::file_name(number),
                     quoted(directory)
                 ),

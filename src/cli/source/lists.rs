@@ -52,6 +52,9 @@ pub(super) struct Page {
     pub(super) traces: Vec<Listed>,
     /// What the next page is asked for with.
     pub(super) next: Option<String>,
+    /// Acknowledged records of the store that are lost.
+    #[serde(default)]
+    pub(super) lost_records: u64,
 }
 
 pub(super) fn page_of_server(

@@ -39,6 +39,17 @@ pub(in crate::store) fn open(directory: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
+/// An empty index that is gone when it is closed. What does not fit into memory goes into a file without a name.
+pub(super) fn temporary() -> Result<Connection, Error> {
+    let connection = Connection::open("").map_err(failure("open"))?;
+    connection
+        .execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;")
+        .map_err(failure("set up"))?;
+    schema::ensure(&connection).map_err(failure("set up"))?;
+    keep_plans(&connection)?;
+    Ok(connection)
+}
+
 /// Keeps SQLite from planning a statement again for each bound value.
 fn keep_plans(connection: &Connection) -> Result<(), Error> {
     connection
@@ -47,11 +58,10 @@ fn keep_plans(connection: &Connection) -> Result<(), Error> {
         .map_err(failure("set up"))
 }
 
-/// Opens the index to remove what is removed from the log afterwards: a commit of it is on the disk when it returns.
-pub(in crate::store) fn open_to_remove(directory: &Path) -> Result<Connection, Error> {
-    let connection = open(directory)?;
-    connection.execute_batch("PRAGMA synchronous = FULL;").map_err(failure("set up"))?;
-    Ok(connection)
+/// The next commit of this connection is on the disk when it returns, with all commits before it. What is removed from the log
+/// afterwards must be gone from the index.
+pub(in crate::store) fn make_durable(connection: &Connection) -> Result<(), Error> {
+    connection.execute_batch("PRAGMA synchronous = FULL;").map_err(failure("set up"))
 }
 
 /// Opens the index for reading beside the writer of this process. Not a read-only connection: whichever connection

@@ -5,12 +5,14 @@
 
 mod check;
 mod connection;
+mod former;
 mod inspect;
 mod places;
 mod query;
 mod reading;
 mod remove;
 mod rows;
+mod said;
 mod schema;
 mod write;
 mod young;
@@ -21,14 +23,16 @@ use std::sync::Arc;
 use super::error::Error;
 pub(super) use check::{Checked, check_at_opening, check_in_use};
 pub use connection::FILE;
-pub(super) use connection::{check_version, covered, is_corrupt, open, open_beside, open_to_read, open_to_remove};
+pub(super) use connection::{check_version, covered, is_corrupt, make_durable, open, open_beside, open_to_read};
+pub(super) use former::Former;
 pub(super) use inspect::open_to_inspect;
 pub use inspect::{Inspected, inspect};
 pub use places::last_records;
 pub(super) use places::{Places, ends, places_from, places_in};
-pub(super) use query::{ChunkLocation, sessions, summary, traces_in};
+pub(super) use query::{ChunkLocation, chunks_of, sessions, summary, traces_in};
 pub(super) use reading::Reading;
 pub(super) use remove::Remover;
+pub(super) use said::{TraceSaid, each_said, open_to_compare};
 pub(super) use write::{ALIKE, IndexTransaction, put_summary};
 pub(super) use young::Index;
 

@@ -45,15 +45,24 @@ pub(super) fn sorted_id(connection: &Connection, trace_id: TraceId) -> rusqlite:
         .optional()
 }
 
+/// A trace's own revision and that of its session.
+macro_rules! revision {
+    () => {
+        "traces.revision + coalesce((SELECT of.revision FROM session_revisions AS of WHERE of.session = traces.session), 0)"
+    };
+}
+
+const REVISION_BY_ID: &str = concat!("SELECT ", revision!(), " FROM traces WHERE id = ?");
+
 /// The revision of a trace by the id of its row; 0 if the row is gone.
 pub(super) fn revision(connection: &Connection, id: i64) -> rusqlite::Result<u64> {
-    let mut revision = connection.prepare_cached("SELECT revision FROM traces WHERE id = ?")?;
+    let mut revision = connection.prepare_cached(REVISION_BY_ID)?;
     let revision = revision.query_row([id], |row| row.get::<_, i64>(0)).optional()?;
     Ok(revision.unwrap_or_default().cast_unsigned())
 }
 
 /// The chunks of a trace, in order of arrival.
-pub(in crate::store) fn traces_chunks(connection: &Connection, trace_id: TraceId) -> Result<Vec<ChunkLocation>, Error> {
+pub(in crate::store) fn chunks_of(connection: &Connection, trace_id: TraceId) -> Result<Vec<ChunkLocation>, Error> {
     let id = id_of(connection, trace_id).map_err(failure("read"))?;
     id.map_or_else(|| Ok(Vec::new()), |id| chunks(connection, id))
 }
@@ -161,8 +170,9 @@ pub(super) fn list(connection: &Connection, filter: &Filter, ids: &[i64]) -> Res
     };
     let limit = filter.limit.map_or(-1, |limit| i64::try_from(limit).unwrap_or(i64::MAX));
     let text = format!(
-        "SELECT trace, root, root_ended, service, session, start, end, spans, logs, errors, bytes, revision
+        "SELECT trace, root, root_ended, service, session, start, end, spans, logs, errors, bytes, {}
          FROM {table} WHERE {} ORDER BY {order} LIMIT {limit}",
+        revision!(),
         conditions.join(" AND ")
     );
     let query = || -> rusqlite::Result<Vec<TraceRow>> {

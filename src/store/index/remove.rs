@@ -3,7 +3,7 @@
 use rusqlite::{Connection, Transaction, TransactionBehavior, params};
 
 use super::connection::failure;
-use super::query::{ChunkLocation, id_of, traces_chunks};
+use super::query::{ChunkLocation, chunks_of, id_of, revision};
 use super::rows::Rows;
 use crate::span::TraceId;
 use crate::store::chunk::Listed;
@@ -31,26 +31,32 @@ impl<'a> Remover<'a> {
             Ok(())
         };
         forget().map_err(failure("write"))?;
-        traces_chunks(&self.0, trace_id)
+        chunks_of(&self.0, trace_id)
     }
 
-    /// Removes the loose log records in a segment, and the end of the segment.
-    pub(in crate::store) fn forget_loose(&self, segment: u64) -> Result<(), Error> {
-        self.0
-            .execute("DELETE FROM loose WHERE segment = ?", [segment.cast_signed()])
-            .and_then(|_| self.0.execute("DELETE FROM ends WHERE segment = ?", [segment.cast_signed()]))
-            .map(|_| ())
-            .map_err(failure("write"))
+    /// Removes the end of a segment, and the loose log records in it, for which all of them are looked at.
+    pub(in crate::store) fn forget_segment(&self, segment: u64, has_loose: bool) -> Result<(), Error> {
+        let forget = || -> rusqlite::Result<()> {
+            if has_loose {
+                self.0.execute("DELETE FROM loose WHERE segment = ?", [segment.cast_signed()])?;
+            }
+            self.0.execute("DELETE FROM ends WHERE segment = ?", [segment.cast_signed()])?;
+            // Where no trace names a session any more, nothing is added to its revision.
+            self.0.execute(
+                "DELETE FROM session_revisions WHERE NOT EXISTS (SELECT 1 FROM traces WHERE traces.session = session_revisions.session)",
+                [],
+            )?;
+            Ok(())
+        };
+        forget().map_err(failure("write"))
     }
 
     /// Rebuilds the row of a trace from the chunks that are left; removes it if none are.
     pub(in crate::store) fn remake_row(&self, trace_id: TraceId, left: &[Listed<'_>]) -> Result<(), Error> {
         let remake = || -> rusqlite::Result<()> {
             let Some(id) = id_of(&self.0, trace_id)? else { return Ok(()) };
-            let revision: i64 = self
-                .0
-                .prepare_cached("DELETE FROM traces WHERE id = ? RETURNING revision")?
-                .query_row([id], |row| row.get(0))?;
+            let revision = revision(&self.0, id)?.cast_signed();
+            self.0.prepare_cached("DELETE FROM traces WHERE id = ?")?.execute([id])?;
             self.0
                 .prepare_cached("DELETE FROM summaries WHERE trace = ?")?
                 .execute([trace_id.bytes()])?;
@@ -69,7 +75,10 @@ impl<'a> Remover<'a> {
             }
             // What was computed at an earlier revision must not be taken for the new state.
             self.0
-                .prepare_cached("UPDATE traces SET revision = ? + 1 WHERE id = ?")?
+                .prepare_cached(
+                    "UPDATE traces SET revision = ?1 + 1
+                     - coalesce((SELECT of.revision FROM session_revisions AS of WHERE of.session = traces.session), 0) WHERE id = ?2",
+                )?
                 .execute([revision, id])?;
             Ok(())
         };

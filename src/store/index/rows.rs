@@ -63,7 +63,9 @@ impl<'a> Rows<'a> {
     }
 }
 
-const ADD: &str = "INSERT INTO traces VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, 1)";
+/// With its session's, the revision is 1.
+const ADD: &str = "INSERT INTO traces VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
+    1 - coalesce((SELECT revision FROM session_revisions WHERE session = ?7), 0))";
 
 const ADD_TO: &str = "
     UPDATE traces SET
@@ -78,9 +80,14 @@ const ADD_TO: &str = "
         revision = revision + 1
     WHERE id = ?1";
 
-/// The columns with SQL indexes: set only if they change, because each change writes these indexes too.
+/// The columns with SQL indexes: set only if they change, because each change writes these indexes too. Another session has another
+/// revision; the sum stays as it is.
 const REORDER: &str = "
     UPDATE traces SET
+        revision = revision
+            + coalesce((SELECT old.revision FROM session_revisions AS old WHERE old.session = traces.session), 0)
+            - coalesce((SELECT new.revision FROM session_revisions AS new
+                        WHERE new.session = CASE WHEN ?5 THEN ?3 ELSE coalesce(traces.session, ?3) END), 0),
         service = coalesce(service, ?2),
         session = CASE WHEN ?5 THEN ?3 ELSE coalesce(session, ?3) END,
         start = CASE WHEN start = 0 THEN ?4 WHEN ?4 = 0 THEN start ELSE min(start, ?4) END

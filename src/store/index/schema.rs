@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 
 /// Raised when the tables change: an index of another version is rebuilt from the log.
-pub(super) const VERSION: i64 = 3;
+pub(super) const VERSION: i64 = 4;
 
 const TABLES: &str = "
 -- Up to where the log is covered, and up to which id of traces the table ids knows all.
@@ -32,7 +32,8 @@ CREATE TABLE loose (
     PRIMARY KEY (session, checksum, segment, offset)
 ) WITHOUT ROWID;
 
--- One row a trace, in order of arrival. Times in nanoseconds since 1970; revision counts chunks.
+-- One row a trace, in order of arrival. Times in nanoseconds since 1970. revision counts chunks; what readers know as the revision of
+-- a trace is the sum of it and the revision of its session.
 CREATE TABLE traces (
     id INTEGER PRIMARY KEY,
     trace BLOB NOT NULL,
@@ -51,6 +52,11 @@ CREATE TABLE traces (
 );
 CREATE INDEX traces_by_start ON traces (start, service);
 CREATE INDEX traces_by_session ON traces (session, start) WHERE session IS NOT NULL;
+
+-- Counts the log records without a trace that came for a session while a trace named it: each changes what all traces of the session
+-- say. Where there is no row, it is 0. What a trace's own revision is added to must not change with the session that it names, so the
+-- difference goes into its own revision then, which may be negative.
+CREATE TABLE session_revisions (session TEXT PRIMARY KEY, revision INTEGER NOT NULL) WITHOUT ROWID;
 
 -- The id of a trace. Trace ids are random, and a page of the file would be written for each if they came here at once: they
 -- come many at a time, in order. Until then they are found among the last rows of traces. Where a row is gone, its id may
@@ -79,7 +85,7 @@ pub(super) fn ensure(connection: &Connection) -> rusqlite::Result<()> {
         "BEGIN IMMEDIATE;
          DROP TABLE IF EXISTS covered; DROP TABLE IF EXISTS chunks; DROP TABLE IF EXISTS loose;
          DROP TABLE IF EXISTS traces; DROP TABLE IF EXISTS ids; DROP TABLE IF EXISTS summaries;
-         DROP TABLE IF EXISTS ends;
+         DROP TABLE IF EXISTS ends; DROP TABLE IF EXISTS session_revisions;
          {TABLES}
          {ENDS}
          PRAGMA user_version = {VERSION};

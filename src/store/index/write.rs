@@ -195,7 +195,10 @@ impl<'a> IndexTransaction<'a> {
         // Such a record changes what the traces of its session say.
         if !session.is_empty() {
             self.connection
-                .prepare_cached("UPDATE traces SET revision = revision + 1 WHERE session = ?")?
+                .prepare_cached(
+                    "INSERT INTO session_revisions SELECT ?1, 1 WHERE EXISTS (SELECT 1 FROM traces WHERE session = ?1)
+                     ON CONFLICT (session) DO UPDATE SET revision = revision + 1",
+                )?
                 .execute([session])?;
         }
         Ok(())

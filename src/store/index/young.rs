@@ -29,6 +29,13 @@ impl Index {
         Ok(Self { connection, young })
     }
 
+    /// An empty index that is gone when it is closed.
+    pub(in crate::store) fn temporary() -> Result<Self, Error> {
+        let connection = connection::temporary()?;
+        let young = Young::load(&connection).map_err(failure("read"))?;
+        Ok(Self { connection, young })
+    }
+
     /// The connection, to read.
     pub(in crate::store) fn connection(&self) -> &Connection {
         &self.connection

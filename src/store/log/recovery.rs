@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::record::Position;
 
 /// What was found when the log was opened.
@@ -11,7 +13,7 @@ pub struct Recovery {
     pub torn: Option<Torn>,
     /// Places that could not be read and were skipped.
     pub damaged: Vec<Damage>,
-    /// What was acknowledged and is gone.
+    /// What was acknowledged and is gone, now or earlier, until an operator acknowledges the loss.
     pub lost: Vec<Lost>,
     /// How many records were read again into the index.
     pub replayed: usize,
@@ -69,11 +71,12 @@ impl fmt::Display for Damage {
 }
 
 /// Records of one segment that were acknowledged and are gone.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lost {
     /// The segment that they stood in.
     pub segment: u64,
     /// What is wrong with it.
+    #[serde(flatten)]
     pub fault: Fault,
     /// How many records.
     pub records: u64,
@@ -82,7 +85,8 @@ pub struct Lost {
 }
 
 /// What is wrong with a segment.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "fault", rename_all = "lowercase")]
 pub enum Fault {
     /// The file is gone.
     Gone,

@@ -45,9 +45,9 @@ pub struct Segment {
 pub(in crate::store) struct Scanned {
     /// End of the last whole record.
     pub(super) end: u64,
-    pub(super) damaged: Vec<Damage>,
+    pub(in crate::store) damaged: Vec<Damage>,
     /// Bytes behind `end` that are no whole record.
-    pub(super) rest: u64,
+    pub(in crate::store) rest: u64,
 }
 
 impl Segment {
@@ -184,7 +184,11 @@ impl Segment {
 
 impl Segment {
     /// Reads the records from a place of the raw segment on, and gives each whole one to `visit`, with its place there.
-    pub(super) fn scan<E>(&self, from: u64, visit: &mut dyn FnMut(Row, Head, Vec<u8>) -> Result<(), E>) -> io::Result<Result<Scanned, E>> {
+    pub(in crate::store) fn scan<E>(
+        &self,
+        from: u64,
+        visit: &mut dyn FnMut(Row, Head, Vec<u8>) -> Result<(), E>,
+    ) -> io::Result<Result<Scanned, E>> {
         self.scan_until(from, u64::MAX, visit)
     }
 

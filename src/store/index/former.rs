@@ -1,0 +1,49 @@
+//! The index before it is rebuilt: what it knew tells what the log has lost.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::connection::{FILE, open_beside};
+use crate::store::error::{Error, of_io};
+
+/// An index that was set aside; it is removed when this is dropped.
+#[derive(Debug)]
+pub(in crate::store) struct Former(Option<PathBuf>);
+
+impl Former {
+    /// Sets the index of a directory aside. One that cannot be used stays where it is.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be given another name.
+    pub(in crate::store) fn set_aside(directory: &Path) -> Result<Self, Error> {
+        let journal_is_in_it = open_beside(directory).is_ok_and(|connection| {
+            // The last connection that closes puts the journal into the file.
+            connection.close().is_ok()
+        });
+        let journal = directory.join(format!("{FILE}-wal"));
+        if !journal_is_in_it || journal.metadata().is_ok_and(|data| data.len() > 0) {
+            return Ok(Self(None));
+        }
+        let aside = directory.join(format!("{FILE}.former"));
+        std::fs::rename(directory.join(FILE), &aside).map_err(|source| of_io("set aside", &directory.join(FILE), source))?;
+        Ok(Self(Some(aside)))
+    }
+
+    /// Reads it, if it was set aside.
+    pub(in crate::store) fn connection(&self) -> Option<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Connection::open_with_flags(self.0.as_deref()?, flags).ok()
+    }
+}
+
+impl Drop for Former {
+    fn drop(&mut self) {
+        if let Some(aside) = &self.0 {
+            for suffix in ["", "-wal", "-shm"] {
+                let _ = std::fs::remove_file(format!("{}{suffix}", aside.display()));
+            }
+        }
+    }
+}

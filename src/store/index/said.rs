@@ -1,0 +1,92 @@
+//! All that an index says of traces, to compare it with another.
+
+use std::path::Path;
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, Row};
+
+use super::connection::failure;
+use super::inspect::open_to_inspect;
+use super::query::id_of;
+use crate::span::TraceId;
+use crate::store::error::Error;
+
+/// One thing that an index says.
+#[derive(Debug)]
+pub(in crate::store) enum TraceSaid {
+    /// The row of a trace.
+    Row {
+        trace_id: TraceId,
+        /// Names, times and counts, as text.
+        row: String,
+        session: Option<String>,
+        /// Whether the row is found by the trace's id.
+        is_found: bool,
+    },
+    /// Where a chunk of a trace is.
+    Chunk {
+        trace_id: TraceId,
+        /// Kind, segment, offset, checksum.
+        values: [i64; 4],
+    },
+    /// Where loose log records are, as text.
+    Loose { values: String },
+}
+
+/// Opens an index to read one state of it, whatever is written meanwhile.
+pub(in crate::store) fn open_to_compare(directory: &Path) -> Result<Connection, Error> {
+    let connection = open_to_inspect(directory)?;
+    connection.execute_batch("BEGIN").map_err(failure("read"))?;
+    Ok(connection)
+}
+
+/// Gives all that an index says.
+pub(in crate::store) fn each_said(connection: &Connection, each: &mut dyn FnMut(TraceSaid)) -> Result<(), Error> {
+    let mut read = || -> rusqlite::Result<()> {
+        let text = "SELECT trace, id, session, root, root_start, root_ended, service, start, end, spans, logs, errors, bytes FROM traces";
+        let mut statement = connection.prepare(text)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let Some(trace_id) = trace_id(row)? else { continue };
+            let id: i64 = row.get(1)?;
+            each(TraceSaid::Row {
+                trace_id,
+                row: columns(row, 3..13)?,
+                session: row.get::<_, Value>(2).map(|session| match session {
+                    Value::Null => None,
+                    session => Some(format!("{session:?}")),
+                })?,
+                is_found: id_of(connection, trace_id)? == Some(id),
+            });
+        }
+        let text = "SELECT traces.trace, kind, segment, offset, checksum FROM chunks JOIN traces ON traces.id = chunks.trace";
+        let mut statement = connection.prepare(text)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let Some(trace_id) = trace_id(row)? else { continue };
+            let values = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
+            each(TraceSaid::Chunk { trace_id, values });
+        }
+        let mut statement = connection.prepare("SELECT session, checksum, segment, offset, first, last FROM loose")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            each(TraceSaid::Loose {
+                values: columns(row, 0..6)?,
+            });
+        }
+        Ok(())
+    };
+    read().map_err(failure("read"))
+}
+
+fn trace_id(row: &Row<'_>) -> rusqlite::Result<Option<TraceId>> {
+    Ok(row.get_ref(0)?.as_blob().ok().and_then(TraceId::from_bytes))
+}
+
+fn columns(row: &Row<'_>, columns: std::ops::Range<usize>) -> rusqlite::Result<String> {
+    let mut text = String::new();
+    for column in columns {
+        text.push_str(&format!("{:?};", row.get::<_, Value>(column)?));
+    }
+    Ok(text)
+}

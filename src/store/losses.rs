@@ -1,0 +1,196 @@
+//! Losses are told until an operator acknowledges them. The index forgets what it is rebuilt without, so a file beside the log keeps
+//! what was lost then, and which losses were acknowledged.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::clock::now;
+use super::error::{Error, of_io};
+use super::log::Lost;
+
+/// The file's name in the data directory, and that of one that cannot be read.
+const FILE: &str = "losses.json";
+const DAMAGED: &str = "losses.json.damaged";
+
+/// A loss that is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Loss {
+    /// What was lost.
+    #[serde(flatten)]
+    pub lost: Lost,
+    /// When it was found, in nanoseconds since 1970.
+    pub found_unix_nano: u64,
+    /// When an operator acknowledged it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acknowledged_unix_nano: Option<u64>,
+}
+
+/// The losses of a store that are kept, the oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Losses {
+    losses: Vec<Loss>,
+    /// An earlier file with losses was damaged, so some may be unknown.
+    #[serde(skip)]
+    is_incomplete: bool,
+}
+
+impl Losses {
+    /// Those of the store in a directory. A file that is damaged counts as incomplete.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn of(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join(FILE);
+        let read = match fs::read(&path) {
+            Err(source) if source.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => return Err(of_io("read", &path, source)),
+            Ok(text) => serde_json::from_slice(&text),
+        };
+        let is_damaged = read.is_err();
+        Ok(Self {
+            is_incomplete: is_damaged || directory.join(DAMAGED).exists(),
+            ..read.unwrap_or_default()
+        })
+    }
+
+    /// Those that nobody has acknowledged.
+    pub fn open(&self) -> impl Iterator<Item = &Loss> {
+        self.losses.iter().filter(|loss| loss.acknowledged_unix_nano.is_none())
+    }
+
+    /// Whether a file with losses was damaged, so that some may be unknown.
+    #[must_use]
+    pub fn is_incomplete(&self) -> bool {
+        self.is_incomplete
+    }
+
+    /// Whether an operator has acknowledged this loss, however it was found: as many records of its segment.
+    #[must_use]
+    pub fn is_acknowledged(&self, lost: &Lost) -> bool {
+        let of_it = |loss: &&Loss| loss.lost.segment == lost.segment && loss.lost.records >= lost.records;
+        self.losses.iter().filter(of_it).any(|loss| loss.acknowledged_unix_nano.is_some())
+    }
+
+    /// Whether an operator has acknowledged that records of a segment are lost.
+    #[must_use]
+    pub fn is_segment_acknowledged(&self, segment: u64) -> bool {
+        let is_of_it = |loss: &Loss| loss.lost.segment == segment && loss.acknowledged_unix_nano.is_some();
+        self.losses.iter().any(is_of_it)
+    }
+
+    /// Those that nobody has acknowledged, and these that were found just now.
+    pub(super) fn with(&self, found: Vec<Lost>) -> Vec<Lost> {
+        let kept: Vec<Lost> = self.open().map(|loss| loss.lost.clone()).collect();
+        let is_new = |lost: &Lost| !self.is_acknowledged(lost) && !kept.contains(lost);
+        let new: Vec<Lost> = found.into_iter().filter(is_new).collect();
+        kept.into_iter().chain(new).collect()
+    }
+}
+
+/// Keeps losses that the index no longer shows.
+pub(super) fn keep(directory: &Path, lost: &[Lost]) -> Result<(), Error> {
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let mut losses = Losses::of(directory)?;
+    losses.losses.extend(lost.iter().map(|lost| Loss {
+        lost: lost.clone(),
+        found_unix_nano: now(),
+        acknowledged_unix_nano: None,
+    }));
+    write(directory, &losses)
+}
+
+/// Acknowledges all losses that are kept, and these that were found: they are no longer told. Gives those that it acknowledged.
+///
+/// # Errors
+///
+/// The file cannot be read or written.
+pub fn acknowledge(directory: &Path, found: &[Lost]) -> Result<Vec<Lost>, Error> {
+    let mut losses = Losses::of(directory)?;
+    let acknowledged = losses.with(found.to_vec());
+    let now = now();
+    losses.losses.retain(|loss| loss.acknowledged_unix_nano.is_some());
+    losses.losses.extend(acknowledged.iter().map(|lost| Loss {
+        lost: lost.clone(),
+        found_unix_nano: now,
+        acknowledged_unix_nano: Some(now),
+    }));
+    if !acknowledged.is_empty() || losses.is_incomplete {
+        write(directory, &losses)?;
+    }
+    match fs::remove_file(directory.join(DAMAGED)) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(of_io("remove", &directory.join(DAMAGED), source)),
+        _ => Ok(acknowledged),
+    }
+}
+
+/// The old file is there until the new one is on the disk; one that is damaged is set aside.
+fn write(directory: &Path, losses: &Losses) -> Result<(), Error> {
+    let path = directory.join(FILE);
+    let text = serde_json::to_vec_pretty(losses).map_err(|error| of_io("write", &path, error.into()))?;
+    let beside = directory.join(format!("{FILE}.new"));
+    let written = || -> io::Result<()> {
+        let mut file = File::create(&beside)?;
+        file.write_all(&text)?;
+        file.sync_all()?;
+        let is_damaged = fs::read(&path).is_ok_and(|text| serde_json::from_slice::<Losses>(&text).is_err());
+        if is_damaged {
+            fs::rename(&path, directory.join(DAMAGED))?;
+        }
+        fs::rename(&beside, &path)?;
+        File::open(directory)?.sync_all()
+    };
+    written().map_err(|source| of_io("write", &path, source))
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+    use crate::store::log::Fault;
+
+    fn lost(segment: u64, records: u64) -> Lost {
+        Lost {
+            segment,
+            fault: Fault::Cut { bytes: 7 },
+            records,
+            traces: 1,
+        }
+    }
+
+    #[test]
+    fn a_loss_is_told_until_it_is_acknowledged() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        keep(path, &[lost(1, 5)]).unwrap();
+        keep(path, &[lost(2, 6)]).unwrap();
+        let told = |found: &[Lost]| Losses::of(path).unwrap().with(found.to_vec());
+        assert_eq!(told(&[lost(2, 6), lost(3, 1)]), [lost(1, 5), lost(2, 6), lost(3, 1)]);
+        assert_eq!(acknowledge(path, &[lost(3, 1)]).unwrap(), [lost(1, 5), lost(2, 6), lost(3, 1)]);
+        assert_eq!(told(&[lost(1, 5), lost(3, 1)]), []);
+        assert_eq!(told(&[lost(3, 2)]), [lost(3, 2)], "more of it is lost now");
+        keep(path, &[lost(4, 1)]).unwrap();
+        assert_eq!(told(&[]), [lost(4, 1)]);
+    }
+
+    #[test]
+    fn a_damaged_file_is_set_aside_and_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        keep(path, &[lost(1, 5)]).unwrap();
+        fs::write(path.join(FILE), b"{\"losses\":[\xff").unwrap();
+        assert!(Losses::of(path).unwrap().is_incomplete());
+        keep(path, &[lost(2, 6)]).unwrap();
+        let losses = Losses::of(path).unwrap();
+        assert!(losses.is_incomplete() && path.join(DAMAGED).exists());
+        assert_eq!(losses.with(Vec::new()), [lost(2, 6)]);
+        let _ = acknowledge(path, &[]).unwrap();
+        assert_eq!(Losses::of(path).unwrap().with(Vec::new()), []);
+        assert!(!Losses::of(path).unwrap().is_incomplete());
+    }
+}

@@ -1,0 +1,184 @@
+//! Segments that retention no longer keeps are removed.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+
+use super::Work;
+use crate::span::TraceId;
+use crate::store::chunk::Listed;
+use crate::store::clock::now;
+use crate::store::error::Error;
+use crate::store::index;
+use crate::store::log::{Position, RecordKind, file_name};
+use crate::store::options::Retention;
+use crate::store::segments::Listing;
+use crate::store::{ChunkKind, log::Segment};
+
+/// How many traces are looked at before the index is taken to remove them.
+const TRACES: usize = 500;
+/// How long it is taken at once: requests wait for their turn meanwhile.
+const TURN: Duration = Duration::from_millis(20);
+
+impl Work {
+    /// Removes what is too much or too old.
+    pub(super) fn retain(&mut self) -> Result<(), Error> {
+        let active = self.state.segment.load(Ordering::Acquire);
+        let outcome = match self.retention == Retention::default() {
+            true => Ok(()),
+            false => self.remove_oldest(active),
+        };
+        self.looked = active;
+        self.state.room.looked(active);
+        outcome
+    }
+
+    /// Whether a segment was sealed since retention looked.
+    pub(super) fn is_retention_due(&self) -> bool {
+        self.state.segment.load(Ordering::Acquire) != self.looked
+    }
+
+    fn remove_oldest(&mut self, active: u64) -> Result<(), Error> {
+        let sealed = self.sealed()?;
+        let mut sizes = Vec::with_capacity(sealed.len());
+        for segment in sealed.iter().copied().chain([active]) {
+            let size = self.disk.open(&file_name(segment)).and_then(|file| file.size());
+            sizes.push(size.map_err(self.failure("ask for the size of", segment))?);
+        }
+        let mut total: u64 = sizes.iter().sum();
+        let followers = sealed.iter().copied().skip(1).chain([active]);
+        for ((segment, size), follower) in sealed.iter().copied().zip(sizes).zip(followers) {
+            let too_much = self.retention.bytes.is_some_and(|most| total > most);
+            if !too_much && !self.is_too_old(segment, follower)? || !self.remove(segment)? {
+                return Ok(());
+            }
+            total -= size;
+            self.done.removed_segments += 1;
+            self.done.removed_bytes += size;
+            self.tell();
+            self.state.room.removed(size);
+        }
+        Ok(())
+    }
+
+    /// Whether all of a segment is.
+    fn is_too_old(&mut self, number: u64, follower: u64) -> Result<bool, Error> {
+        let Some(age) = self.retention.age else { return Ok(false) };
+        let segment = self.segments.segment(follower)?;
+        let next = segment.first_arrival().map_err(self.failure("read", follower))?;
+        // Nothing may ever follow.
+        let arrival = match next {
+            Some(arrival) => Some(arrival),
+            None => self.last_arrival(number)?,
+        };
+        let age = u64::try_from(age.as_nanos()).unwrap_or(u64::MAX);
+        Ok(arrival.is_some_and(|arrival| now().saturating_sub(arrival) > age))
+    }
+
+    /// When the last chunk of a sealed segment came, as far as its heads can be read.
+    fn last_arrival(&mut self, number: u64) -> Result<Option<u64>, Error> {
+        if let Some((of, arrival)) = self.last_arrival
+            && of == number
+        {
+            return Ok(arrival);
+        }
+        let (heads, _) = self.segments.segment(number)?.heads().map_err(self.failure("read", number))?;
+        let arrival = heads.into_iter().map(|head| head.arrival).max();
+        self.last_arrival = Some((number, arrival));
+        Ok(arrival)
+    }
+
+    /// Removes a segment, from the index first: what the index names must exist. `false`: the store is being closed, and the next
+    /// one to open it goes on.
+    fn remove(&mut self, number: u64) -> Result<bool, Error> {
+        let mut index = index::open(&self.directory)?;
+        let segment = self.segments.segment(number)?;
+        let Held { traces, has_loose } = self.held(&index, &segment)?;
+        for traces in traces.chunks(TRACES) {
+            if self.stopping.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            self.forget(&mut index, traces, number)?;
+        }
+        let turn = self.state.turns.take();
+        // With this commit all others are on the disk.
+        index::make_durable(&index)?;
+        let remover = index::Remover::begin(&mut index)?;
+        remover.forget_segment(number, has_loose)?;
+        remover.commit()?;
+        drop(turn);
+        self.disk.remove(&file_name(number)).map_err(self.failure("remove", number))?;
+        self.disk.sync_names().map_err(self.failure("remove", number))?;
+        self.segments.forget(number);
+        self.settled.remove(&number);
+        self.gone = number;
+        Ok(true)
+    }
+
+    /// Removes from the index what these traces have in a segment.
+    fn forget(&self, index: &mut Connection, traces: &[TraceId], number: u64) -> Result<(), Error> {
+        let mut listing = Listing::new(&self.segments, &self.session_keys);
+        // What stays of them is read before the index is taken; what comes meanwhile is little.
+        let mut listed: HashMap<Position, Option<Listed<'static>>> = HashMap::new();
+        for trace_id in traces {
+            for place in index::chunks_of(index, *trace_id)? {
+                if place.at.segment != number {
+                    listed.insert(place.at, listing.of(place.at)?);
+                }
+            }
+        }
+        let mut traces = traces.iter();
+        while traces.len() > 0 {
+            let _turn = self.state.turns.take();
+            let begin = Instant::now();
+            let remover = index::Remover::begin(index)?;
+            for trace_id in traces.by_ref() {
+                let mut left = Vec::new();
+                for place in remover.forget(*trace_id, number)? {
+                    let known = listed.remove(&place.at);
+                    left.extend(known.map_or_else(|| listing.of(place.at), Ok)?);
+                }
+                remover.remake_row(*trace_id, &left)?;
+                if begin.elapsed() >= TURN {
+                    break;
+                }
+            }
+            remover.commit()?;
+        }
+        Ok(())
+    }
+
+    /// What a segment holds.
+    fn held(&self, index: &Connection, segment: &Segment) -> Result<Held, Error> {
+        let number = segment.number();
+        let (heads, whole) = segment.heads().map_err(self.failure("read", number))?;
+        if !whole {
+            // What is damaged cannot be asked for its trace.
+            return Ok(Held {
+                traces: index::traces_in(index, number)?,
+                has_loose: true,
+            });
+        }
+        let is_loose = |kind| {
+            matches!(
+                kind,
+                RecordKind::Chunk(ChunkKind::LooseLogs) | RecordKind::Shared(ChunkKind::LooseLogs)
+            )
+        };
+        let has_loose = heads.iter().filter_map(|head| head.kind()).any(is_loose);
+        let traces: BTreeSet<TraceId> = heads.into_iter().filter_map(|head| head.trace_id).collect();
+        Ok(Held {
+            traces: traces.into_iter().collect(),
+            has_loose,
+        })
+    }
+}
+
+/// What a segment holds.
+struct Held {
+    traces: Vec<TraceId>,
+    /// Log records without a trace.
+    has_loose: bool,
+}

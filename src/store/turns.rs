@@ -1,0 +1,77 @@
+//! Whose turn it is to write to the index.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Whose turn it is to write to the index: whoever asked first. SQLite's lock goes to whoever asks while it is free, and under load
+/// that is the thread that has just let go of it.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    tickets: Mutex<Tickets>,
+    ended: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Tickets {
+    next: u64,
+    now: u64,
+}
+
+/// One turn; it ends when this is dropped.
+#[derive(Debug)]
+pub(super) struct Turn<'a>(&'a Turns);
+
+impl Turns {
+    /// Waits for a turn.
+    pub(super) fn take(&self) -> Turn<'_> {
+        let mut tickets = self.tickets();
+        let ticket = tickets.next;
+        tickets.next += 1;
+        while tickets.now != ticket {
+            tickets = self.ended.wait(tickets).unwrap_or_else(PoisonError::into_inner);
+        }
+        Turn(self)
+    }
+
+    fn tickets(&self) -> MutexGuard<'_, Tickets> {
+        self.tickets.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.0.tickets().now += 1;
+        self.0.ended.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::mpsc::{RecvTimeoutError, channel};
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn who_asked_first_has_the_next_turn() {
+        let turns = Arc::new(Turns::default());
+        let first = turns.take();
+        let (taken, order) = channel();
+        let mut threads = Vec::new();
+        for number in 0..3 {
+            let (of_thread, taken) = (Arc::clone(&turns), taken.clone());
+            threads.push(std::thread::spawn(move || {
+                let _turn = of_thread.take();
+                taken.send(number).expect("is received");
+            }));
+            let asked = || turns.tickets().next;
+            while asked() < 2 + number {
+                std::thread::yield_now();
+            }
+        }
+        assert_eq!(order.recv_timeout(Duration::from_millis(20)), Err(RecvTimeoutError::Timeout));
+        drop(first);
+        assert_eq!(order.iter().take(3).collect::<Vec<_>>(), [0, 1, 2]);
+        threads.into_iter().for_each(|thread| thread.join().expect("ends"));
+    }
+}
