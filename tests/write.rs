@@ -253,7 +253,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             user_id: who.1,
             workflow: who.2,
             graph_node: who.3,
-            input_messages: said.0,
+            input_messages: said.0.map(Into::into),
             tags: rare.4,
             ..Operation::default()
         };

@@ -6,8 +6,9 @@ use super::scopes::Scopes;
 use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
-    agent_questions, agent_results, asked_calls, conversation, conversation_entries, duplicates, echoed_errors, failure, inputs,
-    interrupts, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps, tool_calls,
+    agent_questions, agent_results, asked_calls, continuations, conversation, conversation_entries, duplicates, echoed_errors, failure,
+    inputs, interrupts, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps,
+    tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LogRecord, Span, TraceId};
@@ -40,6 +41,7 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
 /// replaces: readings become nodes, nodes become steps, conversations become entries.
 fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, registry: &Registry) -> Run {
     let mut readings = readings::read(&mut trace, records, registry);
+    continuations::resolve(&mut readings);
     agent_questions::give_to_calls(&mut readings);
     let mut nodes = duplicates::merge_all(readings);
     recorded_words::give_to_calls(&mut nodes);

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use super::id::ReadingId;
 use super::readings::Readings;
-use crate::dialect::Continuation;
 use crate::hash::HashMap;
 use crate::operation::messages::SharedMessages;
 use crate::operation::{Message, Messages};
@@ -18,11 +17,9 @@ use crate::trace::{Finding, FindingKind};
 /// this many bytes, and as many as what its spans tell.
 const COPIES: usize = 4 << 20;
 
-/// Which readings go on with which spans, in the order of the readings.
-pub(super) type Continuations = Vec<(ReadingId, Continuation)>;
-
 /// Gives each reading its whole input.
-pub(super) fn resolve(readings: &mut Readings, continuations: Continuations) {
+pub(super) fn resolve(readings: &mut Readings) {
+    let continuations = readings.continuations();
     if continuations.is_empty() {
         return;
     }

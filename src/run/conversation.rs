@@ -13,6 +13,7 @@ mod keys;
 mod missing_roles;
 mod model_call;
 mod openings;
+mod unanswered;
 mod walk;
 
 #[cfg(test)]

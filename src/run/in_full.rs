@@ -1,6 +1,6 @@
 //! Spans that go on with another one's conversation, for readers that do not know this: with all that went into them.
 
-use super::readings;
+use super::{continuations, readings};
 use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::dialect::{Continuation, Registry};
 use crate::hash::{HashMap, HashSet};
@@ -42,7 +42,8 @@ pub(crate) fn in_full(spans: &mut [Span], others: &[Span], registry: &Registry, 
     }
     let mut inputs: HashMap<(TraceId, SpanId), Operation> = HashMap::default();
     for (id, spans) in traces {
-        let readings = readings::read(&mut Trace::from_spans(spans), Vec::new(), registry);
+        let mut readings = readings::read(&mut Trace::from_spans(spans), Vec::new(), registry);
+        continuations::resolve(&mut readings);
         let operations = readings.operations().filter(|(_, operation)| {
             let messages = operation.input_messages.as_ref();
             messages.is_some_and(|messages| messages.continued() > 0)

@@ -7,11 +7,10 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use super::continuations::{self, Continuations};
 use super::id::{Id, IdVec, NodeId, ReadingId};
 use super::node::{Node, Nodes};
 use super::{log_records, tree};
-use crate::dialect::{self, Registry};
+use crate::dialect::{self, Continuation, Registry};
 use crate::hash::HashMap;
 use crate::operation::Kind;
 #[cfg(feature = "server")]
@@ -38,13 +37,10 @@ pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Re
         findings: stray,
         ..Readings::default()
     };
-    let mut continuations = Continuations::new();
     for (index, span) in trace.spans.iter_mut().enumerate() {
         let records = of_span.get(&span.span_id).map_or(&[][..], Vec::as_slice);
         let read = dialect::take(registry, span, records);
         readings.findings.extend(read.findings);
-        let id = ReadingId::new(index);
-        continuations.extend(read.beside.continues.map(|continuation| (id, continuation)));
         let node = Node {
             span_id: span.span_id,
             operation: read.operation,
@@ -59,7 +55,6 @@ pub(super) fn read(trace: &mut Trace, mut records: Vec<LogRecord>, registry: &Re
         };
         readings.add(node, trace.parents.get(index).copied().flatten().map(ReadingId::new));
     }
-    continuations::resolve(&mut readings, continuations);
     readings
 }
 
@@ -67,6 +62,12 @@ impl Readings {
     /// The reading of each span.
     pub(super) fn by_span(&self) -> HashMap<SpanId, ReadingId> {
         self.list.enumerate().map(|(id, node)| (node.span_id, id)).collect()
+    }
+
+    /// The readings that go on with the conversation of another span, in order.
+    pub(super) fn continuations(&self) -> Vec<(ReadingId, Continuation)> {
+        let continuations = self.list.enumerate().filter_map(|(id, node)| Some((id, node.beside.continues?)));
+        continuations.collect()
     }
 
     /// What each span says.

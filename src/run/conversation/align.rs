@@ -366,6 +366,39 @@ impl Conversation {
     }
 }
 
+impl Conversation {
+    /// A history in one list. Of what a shared input became, no more than the last `most` messages.
+    pub(super) fn listed<'a>(&'a self, history: &'a History, most: usize) -> Cow<'a, [MessageId]> {
+        let shared = history.shared.and_then(|shared| {
+            let input = self.shared_inputs.get(&shared.input)?;
+            input.messages.get(shared.messages.saturating_sub(most)..shared.messages)
+        });
+        match shared {
+            None | Some([]) => Cow::Borrowed(&history.own),
+            Some(shared) => Cow::Owned([shared, &history.own].concat()),
+        }
+    }
+
+    /// Whether a message is in a history.
+    pub(super) fn is_in(&self, id: MessageId, history: &History) -> bool {
+        let of_shared = |input: usize| self.shared_inputs.get(&input).is_some_and(|input| input.known.contains(&id));
+        history.own.contains(&id) || history.shared.is_some_and(|shared| of_shared(shared.input))
+    }
+
+    /// The last message of a history.
+    pub(super) fn last_of(&self, history: &History) -> Option<MessageId> {
+        let shared = || {
+            let shared = history.shared?;
+            self.shared_inputs
+                .get(&shared.input)?
+                .messages
+                .get(shared.messages.checked_sub(1)?)
+                .copied()
+        };
+        history.own.last().copied().or_else(shared)
+    }
+}
+
 /// Whether one text is the beginning of the other, but for the mark that it was cut.
 fn is_beginning(one: &str, other: &str) -> bool {
     let bare = |text: &str| {

@@ -275,7 +275,8 @@ impl Conversation {
             .turn
             .and_then(|turn| self.messages.get(turn))
             .map_or(&[][..], |draft| &draft.calls);
-        walk.unanswered.enter(walk.turn, calls, &self.calls);
+        let calls = calls.iter().filter_map(|at| Some((*at, &self.calls.get(*at)?.call)));
+        walk.unanswered.enter(walk.turn, calls);
         // An id may come again in a later turn.
         let in_turn = message.tool_call_id.as_ref().and_then(|id| walk.unanswered.with_id(id));
         let by_id = in_turn.or_else(|| {
