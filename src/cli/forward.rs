@@ -91,8 +91,12 @@ impl Forward {
 }
 
 fn sent(progress: &Progress) -> String {
+    let as_received = match progress.as_received_spans {
+        0 => String::new(),
+        count => format!(" ({count} as received)"),
+    };
     let mut sent = vec![
-        out::many(progress.sent_spans, "span"),
+        out::many(progress.sent_spans, "span") + &as_received,
         out::many(progress.sent_log_records, "log record"),
     ];
     if progress.sent_metric_points > 0 {
@@ -142,6 +146,7 @@ impl Store {
                     "sent_log_records": progress.sent_log_records,
                     "sent_metric_points": progress.sent_metric_points,
                     "failed": progress.failed,
+                    "as_received_spans": progress.as_received_spans,
                     "removed_segments": progress.removed_segments,
                     "dead_letters": letters,
                     "queue_bytes": waiting,

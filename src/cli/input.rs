@@ -14,7 +14,7 @@ use super::{out, parts};
 use crate::documents::{self, UnknownFormat, Vocabulary};
 use crate::formats::{self, AnyFormat, Disassembled, Note, NoteKind};
 use crate::otlp;
-use crate::span::json::{JsonError, Message};
+use crate::span::json::{JsonError, Message, as_otlp};
 use crate::span::{LogRecord, Refused, Signal, Span};
 
 /// No file may hold more than this after decompression, unless told otherwise.
@@ -295,6 +295,10 @@ impl Batch<'_> {
     /// One object, an array of them, or one after the other (the Collector's file exporter writes one a line).
     fn add_json(&mut self, file: &str, text: &[u8], skipped: usize) {
         if text.starts_with(b"[") {
+            if let Some(spans) = list_in_other_form(text) {
+                spans.into_iter().for_each(|message| self.add_message(file, skipped, message));
+                return;
+            }
             match serde_json::from_slice::<Vec<Message>>(text) {
                 Ok(messages) => match messages.iter().any(is_no_request).then(|| json_fault(text)).flatten() {
                     Some(fault) => self.syntax(file, skipped, text, fault),
@@ -312,6 +316,10 @@ impl Batch<'_> {
                 None => return,
                 Some(Ok(message)) => {
                     let read = stream.byte_offset();
+                    let other = is_no_request(&message)
+                        .then(|| in_other_form(rest.get(..read).unwrap_or_default()))
+                        .flatten();
+                    let message = other.unwrap_or(message);
                     match is_no_request(&message).then(|| json_fault(rest)).flatten() {
                         Some(fault) => self.syntax(file, offset, rest, fault),
                         None => self.add_message(file, offset, message),
@@ -371,6 +379,23 @@ impl Batch<'_> {
             });
         }
     }
+}
+
+/// Spans in another JSON form: Jaeger's, the Python SDK's.
+fn in_other_form(text: &[u8]) -> Option<Message> {
+    let value: serde_json::Value = serde_json::from_slice(text).ok()?;
+    Message::parse(as_otlp(&value)?.to_string().as_bytes()).ok()
+}
+
+/// The same, of a list.
+fn list_in_other_form(text: &[u8]) -> Option<Vec<Message>> {
+    let values: Vec<serde_json::Value> = serde_json::from_slice(text).ok()?;
+    let read = |value: &serde_json::Value| Message::parse(as_otlp(value)?.to_string().as_bytes()).ok();
+    values
+        .iter()
+        .map(read)
+        .collect::<Option<Vec<Message>>>()
+        .filter(|list| !list.is_empty())
 }
 
 fn is_no_request(message: &Message) -> bool {

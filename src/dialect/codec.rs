@@ -248,6 +248,12 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         }
         Codec::NameOfTool => Some(name_of_tool(&text_of(raw)?).into()),
         Codec::ClassOfMethod => text_of(raw)?.rsplit('.').nth(1).map(Value::from),
+        Codec::MarkedJson => {
+            let text = text_of(raw)?;
+            let value = parse_deep(text.strip_prefix("@ag.type=json:").unwrap_or(&text).into());
+            Some(value)
+        }
+        Codec::WordsThenCalls => words_then_calls(&text_of(raw)?),
         Codec::KnownText => text_of(raw).filter(|text| !is_unknown(text)).map(Value::from),
         Codec::ModelOfId => Some(model_of_id(&text_of(raw)?).into()),
         Codec::LastWord => text_of(raw)?.split_whitespace().last().map(Value::from),
@@ -403,6 +409,13 @@ fn is_unknown(text: &str) -> bool {
     ["unknown", "none", "null", "undefined", "n/a"]
         .iter()
         .any(|word| text.trim().eq_ignore_ascii_case(word))
+}
+
+/// An answer as one message; `None` where no calls stand behind the words.
+fn words_then_calls(text: &str) -> Option<Value> {
+    let (words, calls) = text.rsplit_once("Tool calls: ")?;
+    let calls = super::python::read(calls).filter(Value::is_array)?;
+    Some(serde_json::json!({"role": "assistant", "content": words.trim_end(), "tool_calls": calls}))
 }
 
 fn model_of_id(id: &str) -> &str {

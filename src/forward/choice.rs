@@ -4,10 +4,13 @@ use std::collections::{HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
+use super::cost;
 use super::error::ConfigError;
+use super::memory::{MEMORY, share};
 use crate::dialect::{self, Registry};
 use crate::operation::Kind;
 use crate::otlp::decode;
@@ -249,14 +252,14 @@ impl Chooser {
     }
 
     /// The message without the items of other services and kinds. What cannot be decoded is sent: a destination may read it.
-    pub(super) fn of_items(&self, message: Vec<u8>, signal: Signal) -> Vec<u8> {
+    pub(super) fn of_items(&self, message: Bytes, signal: Signal) -> Bytes {
         let Choice { services, kinds, .. } = &self.choice;
         if services.is_empty() && (kinds.is_empty() || signal != Signal::Traces) {
             return message;
         }
         let Ok(all) = items::items(&message) else { return message };
         let is_chosen = |item: &&Item| self.is_chosen(item, signal).unwrap_or(true);
-        items::join(all.iter().filter(is_chosen))
+        items::join(all.iter().filter(is_chosen)).into()
     }
 
     fn is_chosen(&self, item: &Item, signal: Signal) -> Option<bool> {
@@ -267,6 +270,11 @@ impl Chooser {
         if kinds.is_empty() || signal != Signal::Traces {
             return Some(true);
         }
+        // What would take too much memory is sent as well.
+        let cost = cost::of_translating_item(item.bytes(), signal);
+        let _reserved = Some(cost)
+            .filter(|cost| *cost <= share(item.length()))
+            .map(|cost| MEMORY.reserve(cost))?;
         let decoded = decode::traces(&items::join([item])).ok()?;
         Some(kinds.contains(&dialect::kind(&self.registry, decoded.items.first()?)))
     }

@@ -29,6 +29,7 @@ pub struct Counts {
     pub(super) not_taken: PerSignal,
     pub(super) left_out: AtomicU64,
     pub(super) not_chosen: PerSignal,
+    pub(super) as_received: AtomicU64,
     pub(super) removed_segments: AtomicU64,
     pub(super) damaged_bytes: AtomicU64,
     state: Mutex<State>,
@@ -87,6 +88,8 @@ pub struct Sample {
     pub left_out: u64,
     /// What is not chosen for it.
     pub not_chosen: [u64; 3],
+    /// Spans that were sent as received, because translating them would take too much memory, or ended the process before.
+    pub as_received: u64,
     /// Segments that retention removed before they were sent.
     pub removed_segments: u64,
     /// Bytes of the log that could not be read and were not sent.
@@ -114,7 +117,12 @@ impl Counts {
     pub(super) fn add_unsent(&self, batch: &Self) {
         self.not_chosen.add_all(&batch.not_chosen);
         self.failed.add_all(&batch.failed);
-        for (count, more) in [(&self.held, &batch.held), (&self.left_out, &batch.left_out)] {
+        let counts = [
+            (&self.held, &batch.held),
+            (&self.left_out, &batch.left_out),
+            (&self.as_received, &batch.as_received),
+        ];
+        for (count, more) in counts {
             count.fetch_add(more.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
@@ -149,6 +157,7 @@ impl Counts {
             not_taken: self.not_taken.now(),
             left_out: now(&self.left_out),
             not_chosen: self.not_chosen.now(),
+            as_received: now(&self.as_received),
             removed_segments: now(&self.removed_segments),
             damaged_bytes: now(&self.damaged_bytes),
             backlog_bytes: 0,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::ForwardError;
 use super::progress::replace;
+use crate::span::Signal;
 use crate::store::Position;
 
 /// A span or log record that was given up.
@@ -37,6 +38,12 @@ pub struct DeadLetter {
 }
 
 impl DeadLetter {
+    /// What it is of.
+    pub(super) fn signal(&self) -> Option<Signal> {
+        let all = [Signal::Traces, Signal::Logs, Signal::Metrics];
+        all.into_iter().find(|signal| signal.name() == self.signal)
+    }
+
     /// The place of its chunk.
     #[must_use]
     pub fn at(&self) -> Option<Position> {

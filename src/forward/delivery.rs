@@ -27,6 +27,8 @@ const LOOK: Duration = Duration::from_millis(500);
 /// How often the failure of a destination is written for `spanbridge forward status`: another one, and the same one.
 const NOTE_OTHER: Duration = Duration::from_secs(2);
 const NOTE_SAME: Duration = Duration::from_secs(10);
+/// Rejections are logged this often.
+pub(super) const LOG_REJECTIONS: Duration = Duration::from_secs(10);
 /// How long a request that is under way when the bridge ends may take to be answered.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
 /// The longest pause that a destination may ask for.
@@ -48,6 +50,17 @@ pub(super) struct Delivery {
     told_unreadable: bool,
     /// The failure that the progress file has, and when it was written there.
     noted: Option<(Instant, String)>,
+    /// Attempts to send the payload that is put off.
+    tries: u32,
+    rejections: Rejections,
+}
+
+/// Rejections that are logged together.
+#[derive(Debug, Default)]
+struct Rejections {
+    /// Items that were rejected since the last line, and why the last one was.
+    waiting: Option<(u64, String)>,
+    logged: Option<Instant>,
 }
 
 /// What a delivery is for.
@@ -70,6 +83,8 @@ pub(super) enum Interrupted {
     Stopped,
     /// An order waits that may make it needless.
     Ordered,
+    /// The payload is to be made again after this time: it is too large to be kept meanwhile.
+    PutOff(Duration),
     /// Nothing can be sent until somebody mends what is wrong, and somebody waits who can.
     Refused(String),
 }
@@ -101,18 +116,21 @@ impl Delivery {
             told_unsupported: Vec::new(),
             told_unreadable: false,
             noted: None,
+            tries: 0,
+            rejections: Rejections::default(),
         }
     }
 
     /// Delivers a payload, however long that takes. Items that are given up are added to `dead`, also if it is interrupted later.
+    /// One that `is_large` is put off instead of being kept until the destination accepts it.
     ///
     /// # Errors
     ///
     /// It is interrupted.
-    pub(super) async fn deliver(&mut self, payload: Payload, dead: &mut Vec<DeadLetter>) -> Result<(), Interrupted> {
+    pub(super) async fn deliver(&mut self, payload: Payload, is_large: bool, dead: &mut Vec<DeadLetter>) -> Result<(), Interrupted> {
         let mut waiting = vec![payload];
         while let Some(payload) = waiting.pop() {
-            let Some(failure) = self.attempt(&payload, dead).await? else {
+            let Some(failure) = self.attempt(&payload, is_large, dead).await? else {
                 continue;
             };
             match payload.halves() {
@@ -121,11 +139,7 @@ impl Delivery {
                 None => {
                     let items = payload.items();
                     self.counts.failed.add(payload.signal, items);
-                    tracing::warn!(
-                        destination = self.destination.name,
-                        reason = failure.reason,
-                        "the destination rejected an item permanently; it was added to the dead letters"
-                    );
+                    self.rejected(items, &failure.reason);
                     dead.push(payload.dead_letter(items, &failure.reason, now()));
                 }
             }
@@ -134,10 +148,10 @@ impl Delivery {
     }
 
     /// Sends one payload until it is accepted, left, or must be divided; then the failure comes back.
-    async fn attempt(&mut self, payload: &Payload, dead: &mut Vec<DeadLetter>) -> Result<Option<Failure>, Interrupted> {
+    async fn attempt(&mut self, payload: &Payload, is_large: bool, dead: &mut Vec<DeadLetter>) -> Result<Option<Failure>, Interrupted> {
         let message = payload.message();
         let items = payload.items();
-        let mut tries = 0;
+        let mut tries = if is_large { std::mem::take(&mut self.tries) } else { 0 };
         loop {
             match self.answer(payload.signal, message.clone()).await? {
                 Ok(answer) => {
@@ -156,11 +170,7 @@ impl Delivery {
                     if rejected > 0 {
                         self.counts.failed.add(payload.signal, rejected);
                         let reason = format!("{rejected} of {items} refused: {}", answer.message);
-                        tracing::warn!(
-                            destination = self.destination.name,
-                            reason,
-                            "the destination rejected a part of a request"
-                        );
+                        self.rejected(rejected, &reason);
                         dead.push(payload.dead_letter(rejected, &reason, now()));
                     } else if !answer.message.is_empty() {
                         tracing::warn!(destination = self.destination.name, says = answer.message, "the destination warns");
@@ -170,7 +180,14 @@ impl Delivery {
                 Err(failure) => {
                     tries += 1;
                     match self.next(&failure, payload, tries).await? {
-                        Next::Wait => self.pause(&failure, tries).await?,
+                        Next::Wait => {
+                            let pause = self.failed(&failure, tries);
+                            if is_large {
+                                self.tries = tries;
+                                return Err(Interrupted::PutOff(pause));
+                            }
+                            self.pause(pause).await?;
+                        }
                         Next::Divide => return Ok(Some(failure)),
                         Next::Leave => {
                             self.counts.not_taken.add(payload.signal, items);
@@ -208,6 +225,30 @@ impl Delivery {
         };
         self.counts.in_flight.fetch_sub(1, Ordering::Relaxed);
         answer
+    }
+
+    /// Logs rejections, many in one line.
+    pub(super) fn rejected(&mut self, items: u64, reason: &str) {
+        let (waiting, _) = self.rejections.waiting.take().unwrap_or_default();
+        self.rejections.waiting = Some((waiting + items, reason.to_owned()));
+        self.log_rejections(LOG_REJECTIONS);
+    }
+
+    /// Logs rejections that are not logged yet, if the last line is so old.
+    pub(super) fn log_rejections(&mut self, age: Duration) {
+        if self.rejections.logged.is_some_and(|logged| logged.elapsed() < age) {
+            return;
+        }
+        let Some((items, reason)) = self.rejections.waiting.take() else {
+            return;
+        };
+        self.rejections.logged = Some(Instant::now());
+        tracing::warn!(
+            destination = self.destination.name,
+            items,
+            reason,
+            "the destination rejected items permanently; they were added to the dead letters"
+        );
     }
 
     fn is_up(&mut self) {
@@ -272,7 +313,8 @@ impl Delivery {
         }
     }
 
-    async fn pause(&mut self, failure: &Failure, tries: u32) -> Result<(), Interrupted> {
+    /// How long to wait after a failure.
+    fn failed(&mut self, failure: &Failure, tries: u32) -> Duration {
         self.counts.retries.fetch_add(1, Ordering::Relaxed);
         let pause = pause(tries, self.destination.max_backoff, failure.retry_after);
         if self.counts.set_health(Health::Down(failure.reason.clone())) {
@@ -284,6 +326,11 @@ impl Delivery {
             );
         }
         self.note(&failure.reason);
+        pause
+    }
+
+    /// Waits, as long as no order comes.
+    pub(super) async fn pause(&mut self, pause: Duration) -> Result<(), Interrupted> {
         let until = Instant::now() + pause;
         loop {
             let left = until.saturating_duration_since(Instant::now());

@@ -1,9 +1,13 @@
 //! Spans that go on with another one's conversation, for destinations that do not know this.
 
+use bytes::Bytes;
+
+use super::cost;
+use super::memory::{MEMORY, share};
 use crate::dialect::{Continuation, Registry};
 use crate::otlp::{decode, encode};
 use crate::run::{self, InFull};
-use crate::span::Span;
+use crate::span::{Signal, Span};
 use crate::store::Store;
 
 /// Messages that a request tells again take this many bytes at most: the other spans are sent as they came.
@@ -13,10 +17,15 @@ const MOST: usize = 16 << 20;
 const TRACE: u64 = 4 << 20;
 
 /// The request, its spans with all that went into them. A request that cannot be decoded stays as it came.
-pub(super) fn request_in_full(message: Vec<u8>, store: &dyn Store, registry: &Registry) -> Vec<u8> {
+pub(super) fn request_in_full(message: Bytes, store: &dyn Store, registry: &Registry) -> Bytes {
     if !Continuation::may_be_in(&message) {
         return message;
     }
+    let cost = cost::of_translation(&message, Signal::Traces);
+    if cost > share(message.len()) {
+        return message;
+    }
+    let _reserved = MEMORY.reserve(cost.saturating_add(2 * MOST));
     let Ok(decoded) = decode::traces(&message) else { return message };
     if !decoded.refused.is_empty() {
         return message;
@@ -30,7 +39,7 @@ pub(super) fn request_in_full(message: Vec<u8>, store: &dyn Store, registry: &Re
     }
     match spans_in_full(&mut spans, &others, registry) {
         0 => message,
-        _ => encode::traces(&spans),
+        _ => encode::traces(&spans).into(),
     }
 }
 

@@ -13,7 +13,10 @@
 //! - What another process asks of the task: [`order`].
 //! - Loops are found by the header [`via::HEADER`].
 
+mod attempt;
+mod batch;
 mod choice;
+mod cost;
 pub mod counts;
 pub mod dead_letters;
 mod delivery;
@@ -22,11 +25,13 @@ mod error;
 pub mod export;
 mod header;
 mod in_full;
+mod memory;
 pub mod order;
 mod payload;
 mod prepare;
 pub mod preset;
 pub mod progress;
+mod records;
 pub mod send;
 mod settings;
 mod source;

@@ -39,11 +39,12 @@ pub struct Payload {
 impl Part {
     /// A whole message.
     #[must_use]
-    pub fn new(at: Option<Position>, message: Vec<u8>, signal: Signal) -> Self {
+    pub fn new(at: Option<Position>, message: impl Into<Bytes>, signal: Signal) -> Self {
+        let message = message.into();
         Self {
             at,
             items: count(&message, signal),
-            message: message.into(),
+            message,
         }
     }
 

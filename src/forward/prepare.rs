@@ -1,22 +1,27 @@
 //! From chunks of the log to what a destination is sent.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
+
+use super::batch::{Batch, Content, LARGE, Piece};
 use super::choice::{Chooser, TraceChoice};
 use super::counts::Counts;
 use super::dead_letters::DeadLetter;
 use super::destination::Destination;
 use super::in_full::request_in_full;
 use super::payload::{Part, Payload, count};
+use super::records::{Finder, Found, SpanRecords};
 use super::settings::{Logs, Unfinished};
-use super::translate::Translator;
+use super::translate::{Translated, Translator};
 use crate::dialect::Registry;
-use crate::otlp::{decode, items};
+use crate::hash::{HashMap, HashSet};
+use crate::otlp::items;
 use crate::redact::Rules;
-use crate::span::{LogRecord, Signal, SpanId, UnixNanos};
-use crate::store::{Arrival, ChunkKind, Error, Position, Store};
+use crate::span::{Signal, SpanId, TraceId, UnixNanos};
+use crate::store::{Arrival, ChunkKind, Error, Position, Store, now};
 
 /// Makes what one destination is sent.
 #[derive(Debug)]
@@ -31,6 +36,30 @@ pub(super) struct Prepare {
     unfinished: Unfinished,
     most: usize,
     written: Mutex<Written>,
+    finder: Mutex<Finder>,
+}
+
+/// How the next requests are made.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct How {
+    /// A large piece may be among them.
+    pub(super) large: bool,
+    /// Of one piece alone: one of several ended the process before.
+    pub(super) alone: bool,
+    /// Spans go as received: translating them ended the process before.
+    pub(super) as_received: bool,
+    /// Spans whose log records still cannot be read become dead letters.
+    pub(super) gives_up: bool,
+}
+
+/// Requests, and what is in none of them.
+#[derive(Debug, Default)]
+pub(super) struct Made {
+    pub(super) payloads: Vec<Payload>,
+    pub(super) dead: Vec<DeadLetter>,
+    pub(super) unsent: Counts,
+    /// They are of one large piece.
+    pub(super) is_large: bool,
 }
 
 /// The last spans that were sent together with their log records. Records that come later are left out, and are counted.
@@ -75,54 +104,111 @@ impl Prepare {
             unfinished: destination.unfinished,
             most: destination.max_message_bytes,
             written: Mutex::default(),
+            finder: Mutex::default(),
         }
     }
 
-    /// The requests that carry these chunks, in their order.
-    ///
-    /// # Errors
-    ///
-    /// The store cannot be read.
-    pub(super) fn payloads(&self, chunks: Vec<Arrival>, store: &dyn Store, counts: &Counts) -> Result<Vec<Payload>, Error> {
+    /// What is to be made of these chunks.
+    pub(super) fn begin(&self, chunks: Vec<Arrival>) -> Batch {
         if let Some(chooser) = &self.chooser {
             chooser.begin();
         }
-        let mut out: Vec<(Signal, Vec<Part>)> = Vec::new();
-        let mut add = |signal: Signal, part: Option<Part>| match (part, out.last_mut()) {
-            (None, _) => {}
-            (Some(part), Some((last, parts))) if *last == signal => parts.push(part),
-            (Some(part), _) => out.push((signal, vec![part])),
-        };
-        for chunk in chunks {
-            let signal = chunk.kind.signal();
-            if !self.takes(signal) {
-                counts.not_chosen.add(signal, count(&chunk.message, signal));
-                continue;
+        Batch::new(chunks)
+    }
+
+    /// The next requests of a batch: about as much as one request may have. A large piece is made a request alone, and stays the first
+    /// one of the batch until it is delivered.
+    ///
+    /// # Errors
+    ///
+    /// The store cannot be read; the batch is incomplete then.
+    pub(super) fn next(&self, batch: &mut Batch, how: How, store: &dyn Store) -> Result<Made, Error> {
+        let mut made = Made::default();
+        let mut parts: Vec<(Signal, Vec<Part>)> = Vec::new();
+        let mut bytes = 0;
+        while let Some(piece) = batch.pieces.pop_front() {
+            if piece.bytes() > LARGE && !(how.large && bytes == 0) {
+                batch.pieces.push_front(piece);
+                break;
             }
-            let choice = match &self.chooser {
-                None => TraceChoice::Sent,
-                Some(chooser) => chooser.of_trace(chunk.trace_id, store)?,
+            let content = piece.content.clone();
+            let sent = |message| Piece {
+                content: Content::Whole(message),
+                ..piece.clone()
             };
-            match (choice, chunk.trace_id) {
-                (TraceChoice::Left, _) => {
-                    counts.not_chosen.add(signal, count(&chunk.message, signal));
-                    continue;
+            match content {
+                Content::Undecided(message) => {
+                    let (choice, earlier) = self.choice(&piece, store)?;
+                    match choice {
+                        TraceChoice::Left => made
+                            .unsent
+                            .not_chosen
+                            .add(piece.kind.signal(), count(&message, piece.kind.signal())),
+                        TraceChoice::Sent | TraceChoice::SentWithEarlier => batch.pieces.push_front(sent(message)),
+                    }
+                    earlier.into_iter().rev().for_each(|piece| batch.pieces.push_front(piece));
                 }
-                (TraceChoice::SentWithEarlier, Some(trace_id)) => {
-                    for (at, kind) in store.chunks_of(trace_id)?.into_iter().filter(|(at, _)| *at < chunk.at) {
-                        if let Some(message) = store.chunk_at(at)? {
-                            add(kind.signal(), self.part(at, kind, message, store, counts));
-                        }
+                Content::InLog => {
+                    let message = store.chunk_at(piece.at)?;
+                    if let Some(message) = message {
+                        batch.pieces.push_front(sent(message.into()));
                     }
                 }
-                (TraceChoice::Sent | TraceChoice::SentWithEarlier, _) => {}
+                Content::Whole(message) => {
+                    let divided = piece.divide(message, self.most);
+                    let was_large = divided.len() > 1 && how.large;
+                    divided.into_iter().rev().for_each(|piece| batch.pieces.push_front(piece));
+                    // Its parts need not be alone.
+                    if was_large {
+                        break;
+                    }
+                }
+                Content::Part(message) => {
+                    bytes += message.len();
+                    made.is_large = message.len() > LARGE;
+                    let signal = piece.kind.signal();
+                    let part = self.part(&piece, message, how, store, &mut made)?;
+                    match (part, parts.last_mut()) {
+                        (None, _) => {}
+                        (Some(part), Some((last, parts))) if *last == signal => parts.push(part),
+                        (Some(part), _) => parts.push((signal, vec![part])),
+                    }
+                    if made.is_large {
+                        batch.pieces.push_front(piece);
+                    }
+                    if made.is_large || how.alone || bytes >= self.most {
+                        break;
+                    }
+                }
             }
-            add(signal, self.part(chunk.at, chunk.kind, chunk.message, store, counts));
         }
-        Ok(out
+        made.payloads = parts
             .into_iter()
             .flat_map(|(signal, parts)| Payload::pack(signal, parts, self.most))
-            .collect())
+            .collect();
+        Ok(made)
+    }
+
+    /// Whether a chunk is sent, and what of its trace is sent before it.
+    fn choice(&self, piece: &Piece, store: &dyn Store) -> Result<(TraceChoice, Vec<Piece>), Error> {
+        if !self.takes(piece.kind.signal()) {
+            return Ok((TraceChoice::Left, Vec::new()));
+        }
+        let choice = match &self.chooser {
+            None => TraceChoice::Sent,
+            Some(chooser) => chooser.of_trace(piece.trace_id, store)?,
+        };
+        let chunks = match (choice, piece.trace_id) {
+            (TraceChoice::SentWithEarlier, Some(trace_id)) => store.chunks_of(trace_id)?,
+            _ => Vec::new(),
+        };
+        let earlier = chunks.into_iter().filter(|(at, _)| *at < piece.at).map(|(at, kind)| Piece {
+            at,
+            kind,
+            trace_id: piece.trace_id,
+            content: Content::InLog,
+        });
+        Ok((choice, earlier.collect()))
     }
 
     /// The requests of the last chunks were delivered.
@@ -132,35 +218,94 @@ impl Prepare {
         }
     }
 
-    fn part(&self, at: Position, kind: ChunkKind, message: Vec<u8>, store: &dyn Store, counts: &Counts) -> Option<Part> {
-        let message = self.chosen(message, kind.signal(), counts);
-        match kind {
-            ChunkKind::Spans => {
-                let message = request_in_full(self.finished(message, counts), store, &self.registry);
-                let message = self.redacted(message, Signal::Traces, counts)?;
-                let message = match &self.translator {
-                    None => message,
-                    // Once more: what records say is written onto spans.
-                    Some(translator) => match translator.translate(&message, &self.records(&message, store)) {
-                        Some(translated) => self.redacted(translated, Signal::Traces, counts)?,
-                        None => message,
-                    },
+    fn part(&self, piece: &Piece, message: Bytes, how: How, store: &dyn Store, made: &mut Made) -> Result<Option<Part>, Error> {
+        let signal = piece.kind.signal();
+        let counts = &made.unsent;
+        let message = self.chosen(message, signal, counts);
+        let message = match piece.kind {
+            ChunkKind::Spans if how.as_received => self.finished(message, counts),
+            ChunkKind::Spans => request_in_full(self.finished(message, counts), store, &self.registry),
+            ChunkKind::Logs | ChunkKind::LooseLogs if self.logs != Logs::Send => {
+                counts.left_out.fetch_add(self.left_out(piece.at, &message), Ordering::Relaxed);
+                return Ok(None);
+            }
+            ChunkKind::Logs | ChunkKind::LooseLogs | ChunkKind::Metrics => message,
+        };
+        let refused = |message: &Bytes, reason: &str| letters(piece.at, message, signal, reason);
+        let message = match self.redacted(message.clone(), signal) {
+            Ok(message) => message,
+            Err(reason) => {
+                made.dead.extend(refused(&message, &reason));
+                return Ok(None);
+            }
+        };
+        let message = match &self.translator {
+            Some(translator) if piece.kind == ChunkKind::Spans => {
+                let translated = match self.translated(translator, piece.trace_id, message.clone(), how, store) {
+                    Ok(translated) => translated,
+                    Err(error) if how.gives_up => {
+                        let reason = format!("its log records cannot be read: {error}");
+                        made.dead.extend(refused(&message, &reason));
+                        return Ok(None);
+                    }
+                    Err(error) => return Err(error),
                 };
-                Some(Part::new(Some(at), message, Signal::Traces))
+                counts.as_received.fetch_add(translated.as_received, Ordering::Relaxed);
+                counts.left_out.fetch_add(translated.left_out, Ordering::Relaxed);
+                // Once more: what records say is written onto spans.
+                match translated.changed {
+                    true => match self.redacted(translated.message, signal) {
+                        Ok(message) => message,
+                        Err(reason) => {
+                            made.dead.extend(refused(&message, &reason));
+                            return Ok(None);
+                        }
+                    },
+                    false => translated.message,
+                }
             }
-            ChunkKind::Logs | ChunkKind::LooseLogs if self.logs == Logs::Send => {
-                Some(Part::new(Some(at), self.redacted(message, Signal::Logs, counts)?, Signal::Logs))
-            }
-            ChunkKind::Logs | ChunkKind::LooseLogs => {
-                counts.left_out.fetch_add(self.left_out(at, &message), Ordering::Relaxed);
-                None
-            }
-            ChunkKind::Metrics => Some(Part::new(
-                Some(at),
-                self.redacted(message, Signal::Metrics, counts)?,
-                Signal::Metrics,
-            )),
+            _ => message,
+        };
+        Ok(Some(Part::new(Some(piece.at), message, signal)))
+    }
+
+    /// Spans in the vocabulary of the destination, with what their log records say.
+    fn translated(
+        &self,
+        translator: &Translator,
+        trace_id: Option<TraceId>,
+        message: Bytes,
+        how: How,
+        store: &dyn Store,
+    ) -> Result<Translated, Error> {
+        let heads = items::span_heads(&message).unwrap_or_default();
+        if how.as_received {
+            return Ok(Translated::as_received(message, heads.len() as u64, 0));
         }
+        let trace_id = trace_id.or_else(|| heads.first().and_then(|head| head.trace_id));
+        let Some(trace_id) = trace_id.filter(|_| self.logs == Logs::IntoSpans) else {
+            return Ok(translator.translate(message, &SpanRecords::default()));
+        };
+        let spans: HashSet<SpanId> = heads.iter().filter_map(|head| head.span_id).collect();
+        let (found, until) = self
+            .finder
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .find(trace_id, &spans, store)?;
+        let translated = match found {
+            Found::Records(records) => translator.translate(message, &records),
+            Found::TooMany(records) => match items::items(&message) {
+                Ok(items) if items.len() > 1 => {
+                    let (first, second) = items.split_at(items.len() / 2);
+                    let half = |half| self.translated(translator, Some(trace_id), items::join(half).into(), how, store);
+                    return Ok(half(first)?.and(half(second)?));
+                }
+                _ => Translated::as_received(message, heads.len() as u64, records),
+            },
+        };
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        spans.iter().for_each(|span| written.add(*span, until));
+        Ok(translated)
     }
 
     /// Whether anything of this signal is sent. Log records may be left, and are counted then.
@@ -173,7 +318,7 @@ impl Prepare {
     }
 
     /// Without the items that are not chosen.
-    fn chosen(&self, message: Vec<u8>, signal: Signal, counts: &Counts) -> Vec<u8> {
+    fn chosen(&self, message: Bytes, signal: Signal, counts: &Counts) -> Bytes {
         let Some(chooser) = &self.chooser else { return message };
         let before = count(&message, signal);
         let message = chooser.of_items(message, signal);
@@ -181,78 +326,55 @@ impl Prepare {
         message
     }
 
-    /// Applies the redaction rules. `None` if the message cannot be decoded: it is not sent, because it may hold what the rules remove.
-    fn redacted(&self, message: Vec<u8>, signal: Signal, counts: &Counts) -> Option<Vec<u8>> {
-        let Some(rules) = &self.redaction else { return Some(message) };
+    /// Applies the redaction rules. A message that cannot be decoded is not sent, because it may hold what the rules remove.
+    fn redacted(&self, message: Bytes, signal: Signal) -> Result<Bytes, String> {
+        let Some(rules) = &self.redaction else { return Ok(message) };
         match rules.apply(&message, signal) {
-            Ok(changed) => Some(changed.unwrap_or(message)),
-            Err(error) => {
-                counts.failed.add(signal, count(&message, signal));
-                tracing::error!(%error, "a part of the log cannot be redacted and is not sent");
-                None
-            }
+            Ok(changed) => Ok(changed.map_or(message, Bytes::from)),
+            Err(error) => Err(format!("it cannot be redacted: {error}")),
         }
-    }
-
-    /// The log records that came so far with the trace of these spans, where they go into spans.
-    fn records(&self, message: &[u8], store: &dyn Store) -> Vec<LogRecord> {
-        if self.logs != Logs::IntoSpans {
-            return Vec::new();
-        }
-        let all = items::items(message).unwrap_or_default();
-        let heads: Vec<_> = all.iter().map(items::Item::span_head).collect();
-        let until = store.watch_end().map(|end| *end.borrow()).unwrap_or_default();
-        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        heads
-            .iter()
-            .filter_map(|head| head.span_id)
-            .for_each(|span| written.add(span, until));
-        drop(written);
-        // What cannot be read is translated without: the span itself must not wait for it.
-        let trace_id = heads.first().and_then(|head| head.trace_id);
-        trace_id.and_then(|trace_id| store.read_logs(trace_id).ok()).unwrap_or_default()
     }
 
     /// How many of these log records the destination never gets: all if it takes none; else those that name no span, and those
     /// that came after their span was sent.
     fn left_out(&self, at: Position, message: &[u8]) -> u64 {
-        let Ok(records) = decode::logs(message) else {
+        let Ok(records) = items::items(message) else {
             return items::count(message);
         };
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_left_out = |record: &&LogRecord| match (self.logs, record.span_id) {
+        let is_left_out = |record: &&items::Item| match (self.logs, record.record_span()) {
             (Logs::IntoSpans, Some(span)) => written.lacks(span, at),
             _ => true,
         };
-        records.items.iter().filter(is_left_out).count() as u64
+        records.iter().filter(is_left_out).count() as u64
     }
 
     /// Without the spans that have not ended, where those are held back.
-    fn finished(&self, message: Vec<u8>, counts: &Counts) -> Vec<u8> {
+    fn finished(&self, message: Bytes, counts: &Counts) -> Bytes {
         if self.unfinished == Unfinished::Send {
             return message;
         }
-        let Ok(all) = items::items(&message) else { return message };
-        let is_finished = |item: &&items::Item| item.span_head().end != UnixNanos(0);
-        let held = all.iter().filter(|item| !is_finished(item)).count();
+        let Ok(heads) = items::span_heads(&message) else { return message };
+        let held = heads.iter().filter(|head| head.end == UnixNanos(0)).count();
         if held == 0 {
             return message;
         }
         counts.held.fetch_add(held as u64, Ordering::Relaxed);
-        items::join(all.iter().filter(is_finished))
+        let all = items::items(&message).unwrap_or_default();
+        items::join(all.iter().filter(|item| item.span_head().end != UnixNanos(0))).into()
     }
 
     /// The requests that carry what a dead letter is about; none if the log no longer has it.
-    pub(super) fn of_letter(&self, letter: &DeadLetter, store: &dyn Store, counts: &Counts) -> Result<Vec<Payload>, Error> {
-        let Some(at) = letter.at() else { return Ok(Vec::new()) };
+    pub(super) fn of_letter(&self, letter: &DeadLetter, store: &dyn Store) -> Result<Made, Error> {
+        let mut made = Made::default();
+        let Some(at) = letter.at() else { return Ok(made) };
         let Some(message) = store.chunk_at(at)? else {
-            return Ok(Vec::new());
+            return Ok(made);
         };
         let kinds = [ChunkKind::Spans, ChunkKind::Logs, ChunkKind::Metrics];
         let Some(kind) = kinds.into_iter().find(|kind| kind.signal().name() == letter.signal) else {
-            return Ok(Vec::new());
+            return Ok(made);
         };
-        let signal = kind.signal();
         let message = match (&letter.span_id, items::items(&message)) {
             (Some(span_id), Ok(all)) => {
                 let is_it = |item: &&items::Item| item.span_head().span_id.is_some_and(|id| id.to_string() == *span_id);
@@ -260,7 +382,32 @@ impl Prepare {
             }
             _ => message,
         };
-        let part = self.part(at, kind, message, store, counts);
-        Ok(Payload::pack(signal, part.into_iter().collect(), self.most))
+        let message = Bytes::from(message);
+        let piece = Piece {
+            at,
+            kind,
+            trace_id: None,
+            content: Content::Part(message.clone()),
+        };
+        let part = self.part(&piece, message, How::default(), store, &mut made)?;
+        made.payloads = Payload::pack(kind.signal(), part.into_iter().collect(), self.most);
+        Ok(made)
     }
+}
+
+/// A dead letter for each item of a message that is not sent.
+fn letters(at: Position, message: &Bytes, signal: Signal, reason: &str) -> Vec<DeadLetter> {
+    let payload = Payload {
+        signal,
+        parts: vec![Part::new(Some(at), message.clone(), signal)],
+    };
+    let mut waiting = vec![payload];
+    let mut out = Vec::new();
+    while let Some(payload) = waiting.pop() {
+        match payload.halves() {
+            Some([first, second]) => waiting.extend([second, first]),
+            None => out.push(payload.dead_letter(payload.items(), reason, now())),
+        }
+    }
+    out
 }

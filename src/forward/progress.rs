@@ -26,6 +26,8 @@ pub struct Progress {
     pub sent_metric_points: u64,
     /// Spans, log records and data points that it ever refused for good.
     pub failed: u64,
+    /// Spans that were sent as received, because they could not be translated.
+    pub as_received_spans: u64,
     /// Segments that retention removed before they were sent.
     pub removed_segments: u64,
     /// Why the last attempt failed, if it did.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use bytes::Bytes;
 use tokio::sync::watch;
 
 use super::choice::Chooser;
@@ -16,6 +17,7 @@ use super::error::ConfigError;
 use super::export::Exporter;
 use super::in_full::spans_in_full;
 use super::payload::{Part, Payload, count};
+use super::records::SpanRecords;
 use super::settings::Logs;
 use super::translate::Translator;
 use super::via::Via;
@@ -62,7 +64,7 @@ pub async fn send(
     let mut gave_up = None;
     for payload in payloads(&destination, spans, logs, registry, &counts) {
         let delivered = tokio::select! {
-            delivered = delivery.deliver(payload, &mut refused) => delivered,
+            delivered = delivery.deliver(payload, false, &mut refused) => delivered,
             () = silence(&counts, give_up) => {
                 let reason = match counts.health() {
                     Health::Down(reason) => reason,
@@ -116,7 +118,7 @@ fn payloads(destination: &Destination, spans: Vec<Span>, logs: Vec<LogRecord>, r
     }
     let mut parts: [Vec<Part>; 2] = [Vec::new(), Vec::new()];
     let [of_spans, of_logs] = &mut parts;
-    let add = |list: &mut Vec<Part>, signal: Signal, message: Vec<u8>| {
+    let add = |list: &mut Vec<Part>, signal: Signal, message: Bytes| {
         let items = count(&message, signal);
         let message = match &chooser {
             Some(chooser) => chooser.of_items(message, signal),
@@ -129,13 +131,24 @@ fn payloads(destination: &Destination, spans: Vec<Span>, logs: Vec<LogRecord>, r
     for (mut spans, logs) in traces.into_values() {
         if !spans.is_empty() {
             spans_in_full(&mut spans, &[], registry);
-            let message = encode::traces(&spans);
-            let records: &[LogRecord] = if destination.logs == Logs::IntoSpans { &logs } else { &[] };
-            let translated = translator.as_ref().and_then(|translator| translator.translate(&message, records));
-            add(of_spans, Signal::Traces, translated.unwrap_or(message));
+            let message = Bytes::from(encode::traces(&spans));
+            let records = match destination.logs {
+                Logs::IntoSpans => SpanRecords::of_message(&encode::logs(&logs)),
+                _ => SpanRecords::default(),
+            };
+            let message = match &translator {
+                None => message,
+                Some(translator) => {
+                    let translated = translator.translate(message, &records);
+                    counts.as_received.fetch_add(translated.as_received, Ordering::Relaxed);
+                    counts.left_out.fetch_add(translated.left_out, Ordering::Relaxed);
+                    translated.message
+                }
+            };
+            add(of_spans, Signal::Traces, message);
         }
         if destination.logs == Logs::Send && !logs.is_empty() {
-            add(of_logs, Signal::Logs, encode::logs(&logs));
+            add(of_logs, Signal::Logs, encode::logs(&logs).into());
         } else {
             let known: HashSet<SpanId> = spans.iter().map(|span| span.span_id).collect();
             let is_written =

@@ -3,21 +3,56 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
+use super::cost;
+use super::memory::{MEMORY, share};
+use super::records::SpanRecords;
 use super::settings::Dialect;
 use crate::dialect::write::{AttributeWriter, Vocabulary};
 use crate::dialect::{Registry, read};
+use crate::hash::HashMap;
 use crate::operation::{Kind, Recorded};
+use crate::otlp::items;
 use crate::otlp::{decode, encode};
-use crate::span::{LogRecord, Span, Status};
+use crate::span::{AnyValue, Attributes, LogRecord, Signal, Span, SpanId, Status};
 
 /// What tells of a failure in OTel's conventions, where `_OTHER` is one without a type.
 const FAILURE: &str = "error.type";
+
+/// Spans are translated together while that takes about so much memory.
+const TOGETHER: usize = 12 << 20;
+/// What a translation adds to a span may have this many times the span's bytes,
+const GROWS: usize = 6;
+/// and this many bytes, whatever its size.
+const GROWS_BESIDE: usize = 16 << 10;
 
 /// Writes what spans say in another vocabulary.
 #[derive(Debug)]
 pub(super) struct Translator {
     registry: Arc<Registry>,
     writer: AttributeWriter,
+}
+
+/// A request in which spans are translated.
+#[derive(Debug, Default)]
+pub(super) struct Translated {
+    /// The request; concatenated messages are one.
+    pub(super) message: Bytes,
+    /// Spans that are in it as they came, because translating them would take too much memory.
+    pub(super) as_received: u64,
+    /// Whether anything was added.
+    pub(super) changed: bool,
+    /// Log records that would have been written onto these.
+    pub(super) left_out: u64,
+}
+
+/// What becomes of one span.
+enum Becomes {
+    Same,
+    Changed,
+    /// It would have grown too much.
+    TooLarge,
 }
 
 impl Translator {
@@ -35,27 +70,77 @@ impl Translator {
         })
     }
 
-    /// The request with all its spans translated; `None`: it stays as it came, because nothing is to be added or it cannot be decoded.
-    pub(super) fn translate(&self, message: &[u8], records: &[LogRecord]) -> Option<Vec<u8>> {
-        let decoded = decode::traces(message).ok()?;
-        if !decoded.refused.is_empty() {
-            return None;
+    /// The request with its spans translated. A span whose translation would take more memory than its [share] stays as it came,
+    /// and is counted.
+    pub(super) fn translate(&self, message: Bytes, records: &SpanRecords) -> Translated {
+        let cost = cost::of_translation(&message, Signal::Traces).saturating_add(records.cost());
+        if cost <= TOGETHER {
+            return self.together(message, cost, &records.decoded());
         }
-        let mut spans = decoded.items;
-        let mut changed = false;
-        for span in &mut spans {
-            changed |= self.span(span, records);
+        match items::items(&message) {
+            Ok(items) if items.len() > 1 => {
+                drop(message);
+                let (first, second) = items.split_at(items.len() / 2);
+                let [first, second] = [first, second].map(|half| self.translate(items::join(half).into(), &records.of_items(half)));
+                first.and(second)
+            }
+            _ if cost <= share(message.len().saturating_add(records.bytes())) => self.together(message, cost, &records.decoded()),
+            _ => {
+                let spans = items::count(&message);
+                Translated::as_received(message, spans, records.count())
+            }
         }
-        changed.then(|| encode::traces(&spans))
+    }
+
+    /// Translates spans together, whatever that takes.
+    #[cfg(test)]
+    pub(super) fn translate_whole(&self, message: Bytes) -> Translated {
+        self.together(message, 0, &HashMap::default())
+    }
+
+    /// Translates spans in so much memory.
+    fn together(&self, message: Bytes, cost: usize, records: &HashMap<SpanId, Vec<LogRecord>>) -> Translated {
+        let _reserved = MEMORY.reserve(cost);
+        let (spans, mut items) = match (decode::traces(&message), items::items(&message)) {
+            (Ok(decoded), Ok(items)) if decoded.items.len() == items.len() => (decoded.items, items),
+            // Whatever it is, it goes on as it came.
+            _ => return Translated::same(message),
+        };
+        let mut out = Translated::default();
+        for (mut span, item) in spans.into_iter().zip(&mut items) {
+            let records = records.get(&span.span_id).map_or(&[][..], Vec::as_slice);
+            let had = span.attributes.0.len();
+            let status = span.status.code;
+            match self.span(&mut span, records) {
+                Becomes::Same => {}
+                Becomes::Changed => {
+                    out.changed = true;
+                    let added = span.attributes.0.get(had..).unwrap_or_default();
+                    let status = Some(&span.status).filter(|now| now.code != status);
+                    let mut bytes = item.bytes().to_vec();
+                    encode::add_to_span(&mut bytes, added, status);
+                    *item = item.with_bytes(bytes);
+                }
+                Becomes::TooLarge => {
+                    out.as_received += 1;
+                    out.left_out += records.len() as u64;
+                }
+            }
+        }
+        out.message = match out.changed {
+            true => items::join(&items).into(),
+            false => message,
+        };
+        out
     }
 
     /// Adds the attributes of the vocabulary that the span has not; every attribute of its own stays. A list in flattened keys is added
     /// whole or not at all: with items of another writer it would say something else.
-    fn span(&self, span: &mut Span, records: &[LogRecord]) -> bool {
-        let of_span: Vec<&LogRecord> = records.iter().filter(|record| record.span_id == Some(span.span_id)).collect();
+    fn span(&self, span: &mut Span, records: &[LogRecord]) -> Becomes {
+        let of_span: Vec<&LogRecord> = records.iter().collect();
         let mut operation = read(&self.registry, span, &of_span).operation;
         if operation.kind == Kind::Plain {
-            return false;
+            return Becomes::Same;
         }
         // OpenInference has one key for a tool's output and its result: what is no result must not become one.
         if matches!(operation.kind, Kind::Tool | Kind::Handoff) {
@@ -73,14 +158,16 @@ impl Translator {
             .filter_map(|(key, _)| list_of(key))
             .map(str::to_owned)
             .collect();
-        let mut changed = false;
-        for (key, value) in self.writer.write(&operation).iter() {
-            let is_of_list = || list_of(key).is_some_and(|list| lists.contains(list));
-            if span.attributes.get(key).is_none() && !is_of_list() {
-                span.attributes.push(key.clone(), value.clone());
-                changed = true;
-            }
+        let mut known: HashSet<String> = span.attributes.iter().map(|(key, _)| key.clone()).collect();
+        let is_of_list = |key: &str| list_of(key).is_some_and(|list| lists.contains(list));
+        let written = self.writer.write(&operation).0.into_iter();
+        let added: Vec<(String, AnyValue)> = written.filter(|(key, _)| !is_of_list(key) && known.insert(key.clone())).collect();
+        let grown: usize = added.iter().map(size_of_pair).sum();
+        if grown > size_of(span, records).saturating_mul(GROWS).saturating_add(GROWS_BESIDE) {
+            return Becomes::TooLarge;
         }
+        let mut changed = !added.is_empty();
+        span.attributes.0.extend(added);
         // A failure that only a dialect's own attributes tell.
         if let Some(failure) = &operation.failure {
             if span.status.code == 0 {
@@ -95,7 +182,57 @@ impl Translator {
                 changed = true;
             }
         }
-        changed
+        if changed { Becomes::Changed } else { Becomes::Same }
+    }
+}
+
+impl Translated {
+    /// A request that stays as it came, and how many spans and log records of them could not be translated.
+    pub(super) fn as_received(message: Bytes, spans: u64, left_out: u64) -> Self {
+        Self {
+            as_received: spans,
+            left_out,
+            ..Self::same(message)
+        }
+    }
+
+    fn same(message: Bytes) -> Self {
+        Self {
+            message,
+            ..Self::default()
+        }
+    }
+
+    /// Both requests as one.
+    pub(super) fn and(self, other: Self) -> Self {
+        Self {
+            message: [&self.message[..], &other.message[..]].concat().into(),
+            as_received: self.as_received + other.as_received,
+            changed: self.changed | other.changed,
+            left_out: self.left_out + other.left_out,
+        }
+    }
+}
+
+/// About how many bytes a span takes, with its log records.
+fn size_of(span: &Span, records: &[LogRecord]) -> usize {
+    let of = |attributes: &Attributes| attributes.iter().map(size_of_pair).sum::<usize>();
+    let events = span.events.iter().map(|event| of(&event.attributes));
+    let records = records.iter().map(|record| of(&record.attributes) + size_of_value(&record.body));
+    of(&span.attributes) + events.sum::<usize>() + records.sum::<usize>()
+}
+
+fn size_of_pair((key, value): &(String, AnyValue)) -> usize {
+    key.len() + size_of_value(value) + 4
+}
+
+fn size_of_value(value: &AnyValue) -> usize {
+    match value {
+        AnyValue::String(text) => text.len() + 2,
+        AnyValue::Bytes(bytes) => bytes.len() + 2,
+        AnyValue::Array(list) => list.iter().map(size_of_value).sum::<usize>() + 2,
+        AnyValue::KvList(pairs) => pairs.iter().map(size_of_pair).sum::<usize>() + 2,
+        _ => 9,
     }
 }
 
@@ -126,6 +263,14 @@ mod tests {
     use crate::otlp;
     use crate::run;
     use crate::span::Signal;
+
+    fn is_changed(translator: &Translator, span: &mut Span, logs: &[LogRecord]) -> bool {
+        let records: Vec<LogRecord> = logs.iter().filter(|record| record.span_id == Some(span.span_id)).cloned().collect();
+        match translator.span(span, &records) {
+            Becomes::TooLarge => panic!("{}", span.name),
+            becomes => matches!(becomes, Becomes::Changed),
+        }
+    }
 
     /// The payloads of all recorded cases, by case.
     fn recorded() -> BTreeMap<String, (Vec<Span>, Vec<LogRecord>)> {
@@ -208,12 +353,12 @@ mod tests {
         for ((case, (spans, logs)), translator) in recorded().into_iter().zip(translators.iter().cycle()) {
             for before in spans {
                 let mut span = before.clone();
-                translated += usize::from(translator.span(&mut span, &logs));
-                translator.span(&mut span, &logs);
+                translated += usize::from(is_changed(translator, &mut span, &logs));
+                is_changed(translator, &mut span, &logs);
                 let had = before.attributes.iter().count();
                 assert!(before.attributes.iter().eq(span.attributes.iter().take(had)), "{case}: {before:?}");
                 let twice = span.attributes.iter().count();
-                if translator.span(&mut span, &logs) {
+                if is_changed(translator, &mut span, &logs) {
                     let added: Vec<_> = span.attributes.iter().skip(twice).map(|(key, _)| key.clone()).collect();
                     endless.push(format!("{case}: {} {added:?}", span.name));
                 }
@@ -250,7 +395,7 @@ mod tests {
                 let mut sent = spans.clone();
                 for translator in translators {
                     for span in &mut sent {
-                        translator.span(span, &logs);
+                        is_changed(translator, span, &logs);
                     }
                 }
                 compared += 1;

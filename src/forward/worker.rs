@@ -5,22 +5,25 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use tokio::sync::watch;
+use tokio::sync::{Mutex, MutexGuard, watch};
 
+use super::attempt::{Attempt, Attempts};
+use super::batch::{Batch, LARGE};
 use super::counts::{Counts, Health};
 use super::dead_letters::{self, DeadLetter};
-use super::delivery::{Delivery, DeliveryMode, Interrupted};
+use super::delivery::{Delivery, DeliveryMode, Interrupted, LOG_REJECTIONS};
 use super::destination::Destination;
 use super::error::ForwardError;
 use super::export::Exporter;
 use super::order::{self, Order};
 use super::payload::Payload;
-use super::prepare::Prepare;
+use super::prepare::{How, Made, Prepare};
 use super::progress::{self, Progress};
 use super::settings::Start;
 use super::source::Source;
 use super::via::Via;
 use crate::dialect::Registry;
+use crate::span::Signal;
 use crate::store::{ArrivalLimits, Arrivals, Position, Store, now};
 
 /// How often to look for orders, and for chunks that have settled.
@@ -29,6 +32,8 @@ const LOOK: Duration = Duration::from_millis(500);
 const SAVE: Duration = Duration::from_millis(200);
 /// On a slow disk it is saved less often: at most this fraction of the time is spent on it, because requests wait for the same disk.
 const SAVE_SHARE: u32 = 20;
+/// After so many failures to read log records in a row, their spans become dead letters.
+const GIVES_UP: u32 = 5;
 /// The pause after a disk error.
 const DISK_PAUSE: Duration = Duration::from_secs(5);
 
@@ -46,7 +51,17 @@ pub(super) struct Worker {
     progress: Progress,
     /// When the position is written next; `None`: it was not since the start.
     save_at: Option<Instant>,
+    attempts: Attempts,
+    /// What ended the process, or panicked.
+    suspect: Option<Attempt>,
+    /// How often in a row the store could not be read.
+    failures: u32,
+    /// How many spans were told to be sent as received, and when.
+    told_as_received: Option<(Instant, u64)>,
 }
+
+/// Whose turn it is to send a large piece.
+static TURN: Mutex<()> = Mutex::const_new(());
 
 impl Worker {
     pub(super) fn open(
@@ -76,6 +91,13 @@ impl Worker {
         if known.is_none() {
             progress::write(&folder, &destination.name, &progress)?;
         }
+        let (attempts, suspect) = Attempts::open(&folder, &destination.name)?;
+        if suspect.is_some() {
+            tracing::warn!(
+                destination = destination.name,
+                "the last run ended while spans were prepared for the destination: they are prepared one by one now"
+            );
+        }
         let counts = Arc::new(Counts::default());
         counts.set_position(progress.position());
         let destination = Arc::new(destination.clone());
@@ -100,6 +122,10 @@ impl Worker {
             folder,
             progress,
             save_at: None,
+            attempts,
+            suspect,
+            failures: 0,
+            told_as_received: None,
         })
     }
 
@@ -119,8 +145,9 @@ impl Worker {
         let mut told: Option<String> = None;
         loop {
             let failure = match self.step().await {
-                Ok(()) | Err(Ended::Ordered) => continue,
+                Ok(()) | Err(Ended::Ordered | Ended::PutOff(_)) => continue,
                 Err(Ended::Stopped) => break,
+                Err(Ended::Panicked) => "preparing requests failed in an unexpected way; please report it".to_owned(),
                 Err(Ended::Failed(error)) => error.to_string(),
             };
             if told.as_ref() != Some(&failure) {
@@ -141,24 +168,116 @@ impl Worker {
         if let Some(order) = order::take(&self.folder, &self.destination.name) {
             self.obey(order).await?;
         }
-        let batch = self.read().await?;
-        if batch.next == self.progress.position() {
+        let read = self.read().await?;
+        if read.next == self.progress.position() {
+            self.delivery.log_rejections(LOG_REJECTIONS);
             self.save()?;
             return self.wait().await;
         }
-        self.note(&batch);
-        let next = batch.next;
-        let (payloads, unsent) = self.payloads(batch).await?;
-        for payload in payloads {
-            self.deliver(payload).await?;
+        self.note(&read);
+        let next = read.next;
+        let mut batch = self.prepare.begin(read.chunks);
+        while !batch.pieces.is_empty() {
+            self.portion(&mut batch, next).await?;
         }
-        self.counts.add_unsent(&unsent);
+        self.failures = 0;
+        self.counts.add_unsent(&batch.unsent);
+        self.note_as_received();
         self.prepare.sent();
         self.move_to(next);
         if self.save_at.is_none_or(|at| Instant::now() >= at) {
             self.save()?;
         }
         Ok(())
+    }
+
+    /// Makes the next requests of a batch and delivers them.
+    async fn portion(&mut self, batch: &mut Batch, end: Position) -> Result<(), Ended> {
+        let Some(front) = batch.pieces.front() else { return Ok(()) };
+        let at = front.at;
+        let large = front.bytes() > LARGE;
+        // One large piece is in work at a time, over all destinations.
+        let _turn = match large {
+            true => Some(self.turn().await?),
+            false => None,
+        };
+        let suspect = self.suspect.filter(|suspect| suspect.suspects(at));
+        let how = How {
+            large,
+            alone: suspect.is_some(),
+            as_received: suspect.is_some_and(|suspect| suspect.blames(at)),
+            gives_up: self.failures >= GIVES_UP,
+        };
+        let made = self.make(batch, how, Attempt::new(at, end, how.alone || large)).await?;
+        self.add_dead_letters(&made.dead)?;
+        for payload in made.payloads {
+            match self.deliver(payload, made.is_large).await {
+                Err(Ended::PutOff(pause)) => {
+                    drop(_turn);
+                    return Ok(self.delivery.pause(pause).await?);
+                }
+                delivered => delivered?,
+            }
+        }
+        batch.unsent.add_unsent(&made.unsent);
+        if made.is_large {
+            batch.pieces.pop_front();
+        }
+        Ok(())
+    }
+
+    async fn turn(&mut self) -> Result<MutexGuard<'static, ()>, Ended> {
+        tokio::select! {
+            biased;
+            _ = self.stop.wait_for(|stop| *stop) => Err(Ended::Stopped),
+            turn = TURN.lock() => Ok(turn),
+        }
+    }
+
+    /// Makes the next requests of a batch. What ends the process, or panics, meanwhile is known afterwards.
+    async fn make(&mut self, batch: &mut Batch, how: How, attempt: Attempt) -> Result<Made, Ended> {
+        let (prepare, store) = (Arc::clone(&self.prepare), Arc::clone(&self.store));
+        let mut taken = std::mem::take(batch);
+        self.attempts.note(Some(attempt))?;
+        let made = blocking(move || {
+            let made = prepare.next(&mut taken, how, &*store);
+            (taken, made)
+        })
+        .await;
+        self.attempts.note(None)?;
+        match made {
+            Ok((left, made)) => {
+                *batch = left;
+                made.map_err(|error| {
+                    self.failures = self.failures.saturating_add(1);
+                    Ended::from(error)
+                })
+            }
+            Err(Ended::Panicked) if !how.as_received => {
+                tracing::error!(
+                    destination = self.destination.name,
+                    "preparing spans failed in an unexpected way; they are tried again one by one, and sent as received if it fails again"
+                );
+                self.suspect = Some(attempt);
+                Err(Ended::Ordered)
+            }
+            Err(ended) => Err(ended),
+        }
+    }
+
+    /// Tells, once in a while, of spans that were sent as received.
+    fn note_as_received(&mut self) {
+        let count = self.counts.as_received.load(Ordering::Relaxed);
+        let more = count - self.told_as_received.map_or(0, |(_, told)| told);
+        if more == 0 || self.told_as_received.is_some_and(|(at, _)| at.elapsed() < LOG_REJECTIONS) {
+            return;
+        }
+        self.told_as_received = Some((Instant::now(), count));
+        tracing::warn!(
+            destination = self.destination.name,
+            spans = more,
+            "spans were sent as received: translating them would take too much memory, or ended the process before"
+        );
     }
 
     async fn read(&self) -> Result<Arrivals, Ended> {
@@ -171,23 +290,28 @@ impl Worker {
         blocking(move || store.read_arrivals(from, limits)).await?.map_err(Ended::from)
     }
 
-    /// The requests of a batch, and the counts of what is in none of them.
-    async fn payloads(&self, batch: Arrivals) -> Result<(Vec<Payload>, Counts), Ended> {
-        let (prepare, store) = (Arc::clone(&self.prepare), Arc::clone(&self.store));
-        blocking(move || {
-            let unsent = Counts::default();
-            let payloads = prepare.payloads(batch.chunks, &*store, &unsent)?;
-            Ok((payloads, unsent))
-        })
-        .await?
+    async fn deliver(&mut self, payload: Payload, is_large: bool) -> Result<(), Ended> {
+        let mut dead = Vec::new();
+        let delivered = self.delivery.deliver(payload, is_large, &mut dead).await;
+        if delivered.is_ok() {
+            self.append(&dead)?;
+        }
+        Ok(delivered?)
     }
 
-    async fn deliver(&mut self, payload: Payload) -> Result<(), Ended> {
-        let mut dead = Vec::new();
-        self.delivery.deliver(payload, &mut dead).await?;
+    /// Adds what is not sent at all to the dead letters.
+    fn add_dead_letters(&mut self, dead: &[DeadLetter]) -> Result<(), Ended> {
+        for letter in dead {
+            self.counts.failed.add(letter.signal().unwrap_or(Signal::Traces), letter.items);
+            self.delivery.rejected(letter.items, &letter.reason);
+        }
+        self.append(dead)
+    }
+
+    fn append(&mut self, dead: &[DeadLetter]) -> Result<(), Ended> {
         if !dead.is_empty() {
             self.progress.failed += dead.iter().map(|letter| letter.items).sum::<u64>();
-            dead_letters::append(&self.folder, &self.destination.name, &dead)?;
+            dead_letters::append(&self.folder, &self.destination.name, dead)?;
         }
         Ok(())
     }
@@ -244,6 +368,7 @@ impl Worker {
         now_at.sent_spans += spans;
         now_at.sent_log_records += records;
         now_at.sent_metric_points += points;
+        now_at.as_received_spans += sample.as_received;
         now_at.last_error = match sample.health {
             Health::Down(reason) => Some(reason),
             Health::Up => None,
@@ -296,9 +421,11 @@ impl Worker {
     async fn retry(&mut self) -> Result<(), Ended> {
         let mut left: Vec<DeadLetter> = Vec::new();
         for mut letter in dead_letters::read(&self.folder, &self.destination.name)? {
-            let (prepare, store, counts) = (Arc::clone(&self.prepare), Arc::clone(&self.store), Arc::clone(&self.counts));
+            let (prepare, store) = (Arc::clone(&self.prepare), Arc::clone(&self.store));
             let asked = letter.clone();
-            let payloads = blocking(move || prepare.of_letter(&asked, &*store, &counts)).await??;
+            let made = blocking(move || prepare.of_letter(&asked, &*store)).await??;
+            left.extend(made.dead);
+            let payloads = made.payloads;
             if payloads.is_empty() {
                 letter.reason = format!(
                     "{} (the log no longer has it)",
@@ -307,7 +434,7 @@ impl Worker {
                 left.push(letter);
             }
             for payload in payloads {
-                self.delivery.deliver(payload, &mut left).await?;
+                self.delivery.deliver(payload, false, &mut left).await?;
             }
         }
         dead_letters::write(&self.folder, &self.destination.name, &left)?;
@@ -319,6 +446,10 @@ impl Worker {
 enum Ended {
     Stopped,
     Ordered,
+    /// The request is to be made again after this time.
+    PutOff(Duration),
+    /// Preparing requests panicked.
+    Panicked,
     Failed(ForwardError),
 }
 
@@ -327,6 +458,7 @@ impl From<Interrupted> for Ended {
         match interrupted {
             Interrupted::Stopped => Self::Stopped,
             Interrupted::Ordered => Self::Ordered,
+            Interrupted::PutOff(pause) => Self::PutOff(pause),
             Interrupted::Refused(reason) => Self::Failed(ForwardError::Refused { reason }),
         }
     }
@@ -346,6 +478,9 @@ impl From<crate::store::Error> for Ended {
 
 /// Off the threads that answer requests.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Ended> {
-    // The runtime ends.
-    tokio::task::spawn_blocking(work).await.map_err(|_| Ended::Stopped)
+    tokio::task::spawn_blocking(work).await.map_err(|error| match error.is_panic() {
+        true => Ended::Panicked,
+        // The runtime ends.
+        false => Ended::Stopped,
+    })
 }

@@ -9,7 +9,7 @@ use crate::span::Signal;
 pub struct Census {
     /// Spans and log records.
     pub items: usize,
-    /// Events, links, resources, scopes, and the groups of spans and records by these.
+    /// Events, links, resources, scopes, and the groups of spans and records by these; of metrics everything but attributes.
     pub parts: usize,
     /// Attributes, and entries of maps.
     pub pairs: usize,
@@ -17,6 +17,10 @@ pub struct Census {
     pub values: usize,
     /// Values inside of texts that may be JSON.
     pub json_values: usize,
+    /// What begins or ends a value in any text, whether that is JSON, prints of Python or neither.
+    pub separators: usize,
+    /// Commas behind letters: most are prose.
+    pub commas: usize,
 }
 
 /// Counts what a message holds, up to where it breaks.
@@ -24,8 +28,24 @@ pub struct Census {
 pub fn census(message: &[u8], signal: Signal) -> Census {
     let mut census = Census::default();
     let kind = match signal {
+        Signal::Traces => Type::TracesRequest,
         Signal::Logs => Type::LogsRequest,
-        _ => Type::TracesRequest,
+        Signal::Metrics => Type::MetricsRequest,
+    };
+    let _ = census.count(Cursor::new(message), kind);
+    census
+}
+
+/// The same for one span or log record without what stands around it.
+#[must_use]
+pub fn census_of_item(message: &[u8], signal: Signal) -> Census {
+    let mut census = Census {
+        items: 1,
+        ..Census::default()
+    };
+    let kind = match signal {
+        Signal::Logs => Type::LogRecord,
+        _ => Type::Span,
     };
     let _ = census.count(Cursor::new(message), kind);
     census
@@ -53,6 +73,14 @@ impl Census {
     }
 
     fn text(&mut self, text: &[u8]) {
+        self.separators += memchr::memchr2_iter(b'(', b'=', text).count();
+        for at in memchr::memchr3_iter(b',', b'[', b'{', text) {
+            let before = text.get(..at).unwrap_or_default().trim_ascii_end().last();
+            match text.get(at) == Some(&b',') && before.is_some_and(u8::is_ascii_alphabetic) {
+                true => self.commas += 1,
+                false => self.separators += 1,
+            }
+        }
         if let [b'[' | b'{', ..] = text.trim_ascii_start() {
             self.json_values += memchr::memchr3_iter(b',', b'[', b'{', text).count();
         }
@@ -77,7 +105,7 @@ mod tests {
         span.attributes
             .push("map", AnyValue::KvList(vec![("key".to_owned(), AnyValue::Bool(true))]));
         span.attributes.push("json", r#" [1, {"a": [2]}]"#);
-        span.attributes.push("text", "one, two");
+        span.attributes.push("text", "one, two, f(x = [1, 2])");
         let bytes = encode::traces(&[span.clone(), span]);
         let census = census(&bytes, Signal::Traces);
         assert_eq!(
@@ -87,7 +115,9 @@ mod tests {
                 parts: 4,
                 pairs: 10,
                 values: 4,
-                json_values: 8
+                json_values: 8,
+                separators: 16,
+                commas: 4
             },
             "the group of a resource and the resource, the group of a scope and the scope"
         );

@@ -12,7 +12,7 @@ use opentelemetry_proto::tonic::resource::v1 as resource;
 use opentelemetry_proto::tonic::trace::v1 as trace;
 use prost::Message as _;
 
-use crate::span::{AnyValue, Attributes, Event, Link, LogRecord, Resource, Scope, Span};
+use crate::span::{AnyValue, Attributes, Event, Link, LogRecord, Resource, Scope, Span, Status};
 
 /// An `ExportTraceServiceRequest` with these spans.
 #[must_use]
@@ -102,6 +102,16 @@ pub(super) fn put_record(number: u32, record: &LogRecord, out: &mut Vec<u8>) {
     prost::encoding::message::encode(number, &record_to(record), out);
 }
 
+/// What is added to the message of a span: attributes behind its own, and a status in the place of its own.
+pub fn add_to_span(message: &mut Vec<u8>, attributes: &[(String, AnyValue)], status: Option<&Status>) {
+    for pair in attributes {
+        prost::encoding::message::encode(9, &pair_to(pair), message);
+    }
+    if let Some(status) = status {
+        prost::encoding::message::encode(15, &status_to(status), message);
+    }
+}
+
 /// The fields of a `ResourceSpans` or `ResourceLogs` around its scopes: those before them, and those behind.
 pub(super) fn around_scopes(resource: &Resource) -> [Vec<u8>; 2] {
     let mut before = Vec::new();
@@ -158,10 +168,14 @@ fn span_to(span: &Span) -> trace::Span {
         dropped_events_count: span.dropped_events,
         links: span.links.iter().map(link_to).collect(),
         dropped_links_count: span.dropped_links,
-        status: Some(trace::Status {
-            message: span.status.message.clone(),
-            code: span.status.code,
-        }),
+        status: Some(status_to(&span.status)),
+    }
+}
+
+fn status_to(status: &Status) -> trace::Status {
+    trace::Status {
+        message: status.message.clone(),
+        code: status.code,
     }
 }
 

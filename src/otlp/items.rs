@@ -74,17 +74,11 @@ pub fn items(message: &[u8]) -> Result<Vec<Item>, Fault> {
 /// How many items a request has, as far as it can be read.
 #[must_use]
 pub fn count(message: &[u8]) -> u64 {
-    fn below(mut cursor: Cursor<'_>, path: &[u32]) -> Result<u64, Fault> {
-        let Some((number, rest)) = path.split_first() else { return Ok(1) };
-        let mut count = 0;
-        while let Some(field) = cursor.next()? {
-            if field.number == *number && field.wire == LEN {
-                count += below(cursor.enter(&field)?, rest)?;
-            }
-        }
-        Ok(count)
+    let mut count = 0;
+    match each(Cursor::new(message), &[RESOURCES, SCOPES, ITEMS], &mut |_| count += 1) {
+        Ok(()) => count,
+        Err(_) => 0,
     }
-    below(Cursor::new(message), &[RESOURCES, SCOPES, ITEMS]).unwrap_or_default()
 }
 
 /// The fields of a message but those with this number, as they stand.
@@ -169,11 +163,29 @@ impl Item {
         }
     }
 
+    /// The span that the message names if it is a log record.
+    #[must_use]
+    pub fn record_span(&self) -> Option<SpanId> {
+        let mut cursor = Cursor::new(&self.bytes);
+        while let Ok(Some(field)) = cursor.next() {
+            if field.number == 10 {
+                return SpanId::from_bytes(cursor.bytes(&field.value));
+            }
+        }
+        None
+    }
+
     /// What the message says if it is a span.
     #[must_use]
     pub fn span_head(&self) -> SpanHead {
-        let mut head = SpanHead::default();
-        let mut cursor = Cursor::new(&self.bytes);
+        SpanHead::of(&self.bytes)
+    }
+}
+
+impl SpanHead {
+    fn of(span: &[u8]) -> Self {
+        let mut head = Self::default();
+        let mut cursor = Cursor::new(span);
         while let Ok(Some(field)) = cursor.next() {
             match (field.number, field.payload) {
                 (1, _) => head.trace_id = TraceId::from_bytes(cursor.bytes(&field.value)),
@@ -193,6 +205,32 @@ impl Item {
         }
         head
     }
+}
+
+/// What the spans of a request say of themselves, in order.
+///
+/// # Errors
+///
+/// The bytes are no such request; the place is named.
+pub fn span_heads(message: &[u8]) -> Result<Vec<SpanHead>, Fault> {
+    let mut out = Vec::new();
+    each(Cursor::new(message), &[RESOURCES, SCOPES, ITEMS], &mut |span| {
+        out.push(SpanHead::of(span))
+    })?;
+    Ok(out)
+}
+
+/// Gives the messages at the end of a path of fields.
+fn each(mut cursor: Cursor<'_>, path: &[u32], found: &mut impl FnMut(&[u8])) -> Result<(), Fault> {
+    let Some((number, rest)) = path.split_first() else { return Ok(()) };
+    while let Some(field) = cursor.next()? {
+        match field.number == *number && field.wire == LEN {
+            true if rest.is_empty() => found(cursor.bytes(&field.value)),
+            true => each(cursor.enter(&field)?, rest, found)?,
+            false => {}
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -144,6 +144,12 @@ const DESTINATION: &[OfDestination] = &[
         |of| of.not_chosen[2],
     ),
     (
+        "spanbridge_forward_as_received_spans_total",
+        Kind::Counter,
+        "Spans that were sent as received, because translating them would take too much memory.",
+        |of| of.as_received,
+    ),
+    (
         "spanbridge_forward_removed_segments_total",
         Kind::Counter,
         "Segments that retention removed before they were sent.",

@@ -251,8 +251,10 @@ impl<'a> Exchanges<'a> {
         between.sort_by_key(|piece| piece.at);
         let mut between = between.into_iter().peekable();
         let mut has_begun = false;
+        let opening = self.list.first().and_then(|piece| piece.step);
         for piece in std::mem::take(&mut self.list) {
-            has_begun |= !matches!(piece.kind, ExchangeKind::Message(_));
+            // The first call's input begins the conversation; that of a later call does not.
+            has_begun |= !matches!(piece.kind, ExchangeKind::Message(_)) || piece.step != opening;
             while has_begun && let Some(earlier) = between.next_if(|earlier| earlier.at <= piece.at) {
                 self.list.push(earlier);
             }

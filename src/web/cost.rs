@@ -30,6 +30,7 @@ pub(super) fn of_chunk(kind: ChunkKind, message: &[u8], purpose: Purpose) -> usi
         pairs,
         values,
         json_values,
+        ..
     } = census(message, kind.signal());
     let (item, value, byte) = match purpose {
         Purpose::Spans => (1_000, 130, 4),

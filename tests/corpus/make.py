@@ -1118,7 +1118,94 @@ second trace the SDK's span stands beside logfire's and ends later.""")
         call(trace, root, 1000, 2000, "And in Cusco?", "736 mm.", True, trace == 2, 2)
 
 
-for make in (call_told_by_two_clients, json_cut_off, calls_told_elsewhere, judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
+def claude_code():
+    c = Case(90, "made-tools-that-name-their-asker", "Tools that name the model call that asked for them", """
+Claude Code runs a tool as soon as its call has streamed: each tool begins inside of the model call that asked for it, and log records
+name that call's request. The second command fails, which its execution says. The `Agent` tool holds model calls and a tool of a
+sub-agent, whose spans have the agent's id for their conversation. `mcp__graph__nodes` is a tool of an MCP server.""")
+    scope = "com.anthropic.claude_code.tracing"
+    common = {"session.id": "sess-90", "gen_ai.provider.name": "anthropic"}
+
+    def request(start, end, number, parent, said, stop="tool_use", **more):
+        attrs = {"span.type": "llm_request", "model": "claude-m-5", "input_tokens": 100 * number, "output_tokens": 10 + number,
+                 "cache_read_tokens": 0, "cache_creation_tokens": 0, "request_id": f"req_{number}", "stop_reason": stop, **more}
+        span = c.span("claude_code.llm_request", start, end, dict(common, **attrs), parent, scope=scope)
+        if said:
+            c.log(end, "claude_code.assistant_response", root, "claude_code.assistant_response", {"request_id": f"req_{number}", "response": said})
+        return span
+
+    def run(start, end, number, parent, name, arguments, asked, result=None, error=None, attrs=(), log=True):
+        call_id = {"tool_use_id": f"toolu_{number}"}
+        out = [(end - 1, "tool.output", {"output": result})] if result else []
+        span = c.span("claude_code.tool", start, end, dict(common, **{"span.type": "tool", "tool_name": name}, **call_id, **dict(attrs)), parent, scope=scope, events=out)
+        failed = {"success": False, "error": error, "error_class": "ShellError"} if error else {"success": True}
+        inner = c.span("claude_code.tool.execution", start + 2, end - 1, dict(common, **{"span.type": "tool.execution"}, **call_id, **failed), span, scope=scope)
+        if log:
+            told = {"success": "false", "error": error} if error else {"success": "true"}
+            c.log(end, "claude_code.tool_result", root, "claude_code.tool_result", dict(call_id, tool_name=name, request_id=f"req_{asked}", tool_input=text(arguments), **told))
+        return inner
+
+    root = c.span("claude_code.interaction", 0, 3000, dict(common, **{"span.type": "interaction", "user_prompt": "Count the lines, then ask an agent for the nodes."}), scope=scope)
+    request(100, 200, 1, root, "I count.")
+    run(180, 240, 1, root, "Bash", {"command": "wc -l a.txt"}, 1, "2 a.txt")
+    run(185, 260, 2, root, "Bash", {"command": "wc -l b.txt"}, 1, error="Shell command failed")
+    request(300, 420, 2, root, "Now the agent.")
+    inside = run(390, 1500, 3, root, "Agent", {"prompt": "Name the nodes."}, 2, "a, b")
+    of_agent = {"agent_id": "a4b9", "gen_ai.conversation.id": "a4b9"}
+    request(500, 640, 3, inside, "I ask the graph.", **of_agent)
+    run(600, 700, 4, inside, "mcp__graph__nodes", {"limit": 2}, 3, "[a, b]", attrs=of_agent)
+    request(800, 900, 4, inside, "a, b", stop="end_turn", **of_agent)
+    request(1600, 1800, 5, root, "Two lines; nodes a and b.", stop="end_turn")
+
+
+def runs_of_one_agent():
+    c = Case(91, "made-runs-of-one-agent", "Several prompts of one agent", """
+A host's agent span holds a span for each prompt, all of the same agent, and the model calls record no inputs: each question stands
+before the answer to it.""")
+    name = {"gen_ai.agent.name": "helper"}
+    root = c.span("invoke_agent helper", 0, 9000, dict(name, **{"gen_ai.operation.name": "invoke_agent"}), scope="my.host")
+    for at, question, answer in ((10, "Count the buoys.", "Twelve."), (5000, "Note it.", "Noted.")):
+        turn = c.span("claude_code.interaction", at, at + 3000, dict(name, **{"span.type": "interaction", "user_prompt": question}), root, scope="com.anthropic.claude_code.tracing")
+        c.span("claude_code.llm_request", at + 50, at + 2000, dict(name, **{"span.type": "llm_request", "model": "m", "input_tokens": 10, "output_tokens": 2, "stop_reason": "end_turn",
+               "gen_ai.output.messages": parts([chat("assistant", answer)])}), turn, scope="com.anthropic.claude_code.tracing")
+
+
+def messages_under_their_roles():
+    c = Case(92, "made-messages-under-their-roles", "Messages under the names of their roles", """
+Monocle writes each message as an object whose only member has the role for a name, in a list that Python printed, and calls without
+ids in the history. In the second trace a client tells parallel calls one by one in the next request, each with its result behind it.""")
+    known = {"workflow.name": "bakery", "monocle_apptrace.version": "0.8.15", "scope.agentic.session": "oven-5"}
+
+    def events(start, end, given, said, **metadata):
+        out = [(start, "data.input", {"input": given}), (end, "data.output", {"response": said})]
+        return out + ([(end, "metadata", metadata)] if metadata else [])
+
+    root = c.span("workflow", 0, 900, dict(known, **{"span.type": "workflow", "entity.1.name": "bakery", "entity.1.type": "workflow.generic"}), scope="monocle_apptrace")
+    baker = c.span("agent", 10, 890, dict(known, **{"span.type": "agentic.invocation", "entity.1.name": "Baker", "entity.1.type": "agent.generic"}), root, scope="monocle_apptrace",
+                   events=events(10, 890, "['Are there buns?']", "Six."))
+    model = dict(known, **{"span.type": "inference", "entity.1.type": "inference.openai", "entity.2.name": "gpt-4o", "entity.2.type": "model.llm.gpt-4o"})
+    asked = [text({"system": "You sell bread."}), text({"user": "Are there buns?"})]
+    call = {"tool_name": "count", "tool_arguments": text({"item": "bun"})}
+    first = c.span("Completions.create", 100, 200, model, baker, scope="monocle_apptrace",
+                   events=events(100, 200, repr(asked), text({"tools": [dict(call, tool_id="call_b")]}), prompt_tokens=40, completion_tokens=12, finish_reason="tool_calls"))
+    c.span("FunctionTool", 300, 310, dict(known, **{"span.type": "agentic.tool.invocation", "entity.1.name": "count", "entity.1.type": "tool.generic", "inference.decision.span.id": "0x" + first}),
+           baker, scope="monocle_apptrace", events=events(300, 310, "{'item': 'bun'}", "6"))
+    history = asked + [text({"assistant": [{"text": "I look."}]}), text({"tool_function": "count", "tool_arguments": call["tool_arguments"]}), text({"tool": "6"})]
+    c.span("Completions.create", 400, 500, model, baker, scope="monocle_apptrace",
+           events=events(400, 500, repr(history), text({"assistant": "Six."}), prompt_tokens=60, completion_tokens=3, finish_reason="stop"))
+
+    voice = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.provider.name": "openai"}
+    before = [{"role": "user", "content": "Buns and rolls?"}]
+    c.span("llm", 0, 100, dict(voice, input=text(before), output="I look.", **{"gen_ai.usage.input_tokens": 9, "gen_ai.usage.output_tokens": 20}), scope="pipecat", trace=2)
+    told = []
+    for number, item in ((1, "bun"), (2, "roll")):
+        asks = {"id": f"call_{number}", "type": "function", "function": {"name": "count", "arguments": text({"item": item})}}
+        told += [{"role": "assistant", "tool_calls": [asks]}, {"role": "tool", "tool_call_id": f"call_{number}", "content": str(number)}]
+    after = before + [{"role": "assistant", "content": "I look."}] + told
+    c.span("llm", 200, 300, dict(voice, input=text(after), output="One bun, two rolls.", **{"gen_ai.usage.input_tokens": 40, "gen_ai.usage.output_tokens": 8}), scope="pipecat", trace=2)
+
+
+for make in (claude_code, runs_of_one_agent, messages_under_their_roles, call_told_by_two_clients, json_cut_off, calls_told_elsewhere, judges, server_tools, withheld, waiting, history_compacted, history_cut_attributes, call_ids_restart, call_ids_of_agents, answer_in_pieces):
     make()
 
 

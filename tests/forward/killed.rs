@@ -10,12 +10,9 @@ use std::time::Duration;
 
 use spanbridge::otlp::encode;
 
+use super::serving::Serving;
 use super::sink::{Answer, Sink};
 use super::support::{spans, until};
-
-#[path = "../support/serving.rs"]
-mod serving;
-use serving::Serving;
 
 /// Sends traces of three spans, one after the other, until the bridge is gone. Gives the number of the next trace.
 fn load(http: &str, mut next: u64, acknowledged: &mut BTreeSet<u64>) -> u64 {

@@ -5,9 +5,12 @@ mod answers;
 mod choice;
 mod command;
 mod killed;
+mod memory;
 mod metrics;
 mod patience;
 mod records;
+#[path = "../support/serving.rs"]
+mod serving;
 mod sink;
 mod support;
 mod tls;

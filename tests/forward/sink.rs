@@ -14,7 +14,7 @@ use hyper::{HeaderMap, Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
 use spanbridge::otlp::decode;
-use spanbridge::span::Span;
+use spanbridge::span::{Span, json};
 use tokio::net::TcpListener;
 
 /// One request that came.
@@ -29,6 +29,9 @@ impl Came {
     pub(crate) fn spans(&self) -> Vec<Span> {
         let body = self.body.as_slice();
         // A gRPC message has five bytes before it.
+        if self.headers.get("content-type").is_some_and(|value| value == "application/json") {
+            return json::traces(body).expect("JSON").items;
+        }
         let is_grpc = self.headers.get("content-type").is_some_and(|value| value == "application/grpc");
         let message = if is_grpc { body.get(5..).expect("a message") } else { body };
         decode::traces(message).expect("a request").items

@@ -4,8 +4,10 @@
 use super::prelude::*;
 
 pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "laminar", key: "lmnr.association.properties.metadata.tool_call_id", prefix: false, location: Location::Span, field: Field::ToolCallId, codec: Codec::Text, rank: 2330, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "laminar", key: "lmnr.span.type", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 2330, when: Condition::ALWAYS, paths: &[], values: &[("LLM", "llm"), ("TOOL", "tool"), ("DEFAULT", "chain"), ("PIPELINE", "chain"), ("EXECUTOR", "agent"), ("EVALUATOR", "evaluator"), ("HUMAN_EVALUATOR", "evaluator"), ("EVALUATION", "evaluator"), ("CACHED", "llm"), ("EVENT", "detail")] },
     Rule { dialect: "laminar", key: "lmnr.span.input", prefix: false, location: Location::Span, field: Field::InputMessages, codec: Codec::Json, rank: 4330, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "laminar", key: "lmnr.span.input", prefix: false, location: Location::Span, field: Field::ToolArguments, codec: Codec::Json, rank: 2330, when: Condition { scope: &[], name: &[], has: &["lmnr.association.properties.metadata.tool_call_id"], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &["action", "."], values: &[] },
     Rule { dialect: "laminar", key: "lmnr.span.input", prefix: false, location: Location::Span, field: Field::ToolArguments, codec: Codec::Json, rank: 2330, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Tool, Kind::Handoff], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "laminar", key: "lmnr.span.input", prefix: false, location: Location::Span, field: Field::Input, codec: Codec::Json, rank: 2330, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "laminar", key: "lmnr.span.output", prefix: false, location: Location::Span, field: Field::OutputMessages, codec: Codec::Json, rank: 4330, when: Condition { scope: &[], name: &[], has: &[], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
@@ -20,6 +22,5 @@ pub(super) static RULES: &[Rule] = &[
     Rule { dialect: "laminar", key: "gen_ai.usage.output_cost", prefix: false, location: Location::Span, field: Field::CostOutput, codec: Codec::Float, rank: 2330, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "laminar", key: "lmnr.span.path", prefix: false, location: Location::Span, field: Field::Beside, codec: Codec::Texts, rank: 2330, when: Condition::ALWAYS, paths: &[], values: &[] },
     Rule { dialect: "laminar", key: "lmnr.span.ids_path", prefix: false, location: Location::Span, field: Field::Beside, codec: Codec::Texts, rank: 2330, when: Condition::ALWAYS, paths: &[], values: &[] },
-    Rule { dialect: "laminar", key: "tool", prefix: false, location: Location::Name, field: Field::ToolName, codec: Codec::Text, rank: 5330, when: Condition { scope: &[], name: &[], has: &["lmnr.span.type"], lacks: &[], kinds: &[Kind::Tool], attribute: &[] }, paths: &[], values: &[] },
     Rule { dialect: "laminar", key: "agent", prefix: false, location: Location::Name, field: Field::AgentName, codec: Codec::Text, rank: 5330, when: Condition { scope: &[], name: &[], has: &["lmnr.span.type"], lacks: &[], kinds: &[Kind::Agent], attribute: &[] }, paths: &[], values: &[] },
 ];

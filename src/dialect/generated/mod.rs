@@ -9,7 +9,13 @@ mod prelude {
 #[rustfmt::skip]
 mod adk_rust;
 #[rustfmt::skip]
+mod agent365;
+#[rustfmt::skip]
 mod agent_framework_rs;
+#[rustfmt::skip]
+mod agenta;
+#[rustfmt::skip]
+mod agento11y;
 #[rustfmt::skip]
 mod agentops;
 #[rustfmt::skip]
@@ -95,6 +101,8 @@ mod openllmetry;
 #[rustfmt::skip]
 mod openllmetry_old;
 #[rustfmt::skip]
+mod opentelemetry_hooks;
+#[rustfmt::skip]
 mod otel;
 #[rustfmt::skip]
 mod pipecat;
@@ -137,7 +145,10 @@ pub(super) mod frameworks;
 #[rustfmt::skip]
 pub static TABLES: &[&[crate::dialect::Rule]] = &[
     adk_rust::RULES,
+    agent365::RULES,
     agent_framework_rs::RULES,
+    agenta::RULES,
+    agento11y::RULES,
     agentops::RULES,
     anthropic::RULES,
     anthropic_go::RULES,
@@ -180,6 +191,7 @@ pub static TABLES: &[&[crate::dialect::Rule]] = &[
     openinference_vercel::RULES,
     openllmetry::RULES,
     openllmetry_old::RULES,
+    opentelemetry_hooks::RULES,
     otel::RULES,
     pipecat::RULES,
     pydantic_ai::RULES,

@@ -6,7 +6,7 @@ use super::direction::Direction;
 use super::member::text;
 use super::object::{from_object, is_written_call};
 use super::system::system;
-use super::{parts, server_tools};
+use super::{calls, parts, server_tools};
 use crate::dialect::python;
 use crate::hash::HashMap;
 use crate::operation::{Message, Part, Role};
@@ -111,6 +111,8 @@ fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
     let mut out: Vec<Message> = Vec::new();
     let mut open_turn = false;
     for item in items {
+        let opened = open_alone(item);
+        let item = opened.as_ref().unwrap_or(item);
         match item {
             Value::Object(map) => {
                 if let Some(messages) = response_item(map) {
@@ -126,7 +128,8 @@ fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
                     continue;
                 }
                 if let Some(messages) = from_object(map, direction) {
-                    let goes_on = is_written_call(map) && out.last().is_some_and(|last| last.role == Role::Assistant);
+                    let goes_on =
+                        (is_written_call(map) || calls::is_bare(map)) && out.last().is_some_and(|last| last.role == Role::Assistant);
                     open_turn |= goes_on;
                     let merge = open_turn || map.contains_key("status") && direction == Direction::Input;
                     for message in messages {
@@ -160,6 +163,14 @@ fn list(items: &[Value], context: Context) -> Option<Vec<Message>> {
         }
     }
     (!out.is_empty()).then_some(out)
+}
+
+/// A message that is its role's only member, or a call alone, in a JSON text of its own (Monocle).
+fn open_alone(item: &Value) -> Option<Value> {
+    let text = item.as_str().filter(|text| text.starts_with('{'))?;
+    let opened: Value = serde_json::from_str(text).ok()?;
+    let is_alone = opened.as_object().is_some_and(|map| map.len() == 1 || calls::is_bare(map));
+    is_alone.then_some(opened)
 }
 
 fn is_response_message(map: &Map<String, Value>) -> bool {

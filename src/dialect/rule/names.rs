@@ -315,6 +315,10 @@ named! {
         Count = "count",
         /// A name in any case: `ToolCall`, `TOOL-CALL` and `SpanKind.TOOL_CALL` are `tool_call`.
         SnakeCase = "snake_case",
+        /// JSON text behind a mark of its type, `@ag.type=json:` (Agenta); other text stays text.
+        MarkedJson = "marked_json",
+        /// Words, and behind `Tool calls:` a list of calls as Python prints it (NeMo Agent Toolkit).
+        WordsThenCalls = "words_then_calls",
         /// Text, where it is no word for something that is not known: `unknown`, `None`.
         KnownText = "known_text",
         /// A model's id with the provider before it and the interface behind it: `openai/gpt-4o:completions` is `gpt-4o`.

@@ -36,8 +36,8 @@ impl OperationBuilder<'_> {
                 true
             }
             Field::RawResponse => (value.is_object() || value.is_array()) && set(&mut operation.raw_response, std::mem::take(value)),
-            Field::ModelRequested => text(&mut operation.model.requested, value),
-            Field::ModelResponse => value.as_str() != Some("none") && text(&mut operation.model.response, value),
+            Field::ModelRequested => !is_no_model(value) && text(&mut operation.model.requested, value),
+            Field::ModelResponse => !is_no_model(value) && text(&mut operation.model.response, value),
             Field::Provider => {
                 operation.model.provider = value.as_str().and_then(providers::name);
                 operation.model.provider.is_some()
@@ -331,4 +331,9 @@ fn finish_reason(value: &Value) -> Option<String> {
         _ => Vec::new(),
     };
     words.iter().find(|word| *word == "tool_call").or_else(|| words.last()).cloned()
+}
+
+/// What clients write of a model that they do not know.
+fn is_no_model(value: &Value) -> bool {
+    matches!(value.as_str(), Some("none" | "unknown"))
 }

@@ -11,6 +11,8 @@ use prost::Message as _;
 use super::connection::{Connection, body, encoding_header};
 use super::outcome::{Accepted, Class, Failure};
 use super::status::{accepted, accepted_json, retry_delay};
+use crate::forward::cost;
+use crate::forward::memory::{MEMORY, share};
 use crate::forward::settings::Protocol;
 use crate::otlp::answers::Status;
 use crate::otlp::{decode, metrics};
@@ -18,7 +20,7 @@ use crate::span::{Signal, json};
 
 pub(super) async fn export(connection: &Connection, signal: Signal, message: Bytes) -> Result<Accepted, Failure> {
     let (content_type, message) = match connection.destination.protocol {
-        Protocol::HttpJson => ("application/json", as_json(signal, &message)?),
+        Protocol::HttpJson => ("application/json", as_json(signal, message).await?),
         // Phoenix takes exactly this.
         _ => ("application/x-protobuf", message),
     };
@@ -42,14 +44,29 @@ pub(super) async fn export(connection: &Connection, signal: Signal, message: Byt
     }
 }
 
-fn as_json(signal: Signal, message: &[u8]) -> Result<Bytes, Failure> {
-    let failure = |error: &dyn std::fmt::Display| Failure::new(Class::Request, error.to_string());
+/// A message as JSON, in as much memory as that may take.
+async fn as_json(signal: Signal, message: Bytes) -> Result<Bytes, Failure> {
+    let (cost, limit) = (cost::of_json(&message, signal), share(message.len()));
+    if cost > limit {
+        let reason = format!("writing it as JSON takes about {cost} bytes of memory; the limit is {limit}");
+        return Err(Failure::new(Class::Request, reason));
+    }
+    let written = tokio::task::spawn_blocking(move || {
+        let _reserved = MEMORY.reserve(cost);
+        json_text(signal, &message)
+    });
+    let failed = |_| Failure::new(Class::Request, "it cannot be written as JSON");
+    let text = written.await.map_err(failed)?;
+    text.map(Bytes::from).map_err(|reason| Failure::new(Class::Request, reason))
+}
+
+fn json_text(signal: Signal, message: &[u8]) -> Result<Vec<u8>, String> {
     let value = match signal {
-        Signal::Metrics => return metrics::to_json(message).map(Bytes::from).map_err(|error| failure(&error)),
-        Signal::Traces => json::spans(&decode::traces(message).map_err(|error| failure(&error))?.items),
-        Signal::Logs => json::log_records(&decode::logs(message).map_err(|error| failure(&error))?.items),
+        Signal::Metrics => return metrics::to_json(message).map_err(|error| error.to_string()),
+        Signal::Traces => json::spans(&decode::traces(message).map_err(|error| error.to_string())?.items),
+        Signal::Logs => json::log_records(&decode::logs(message).map_err(|error| error.to_string())?.items),
     };
-    serde_json::to_vec(&value).map(Bytes::from).map_err(|error| failure(&error))
+    serde_json::to_vec(&value).map_err(|error| error.to_string())
 }
 
 fn content_type_of(headers: &HeaderMap) -> &str {

@@ -233,6 +233,17 @@ impl Conversation {
         (message, names): (&Message, Vec<Key>),
         keys: &mut Keys,
     ) {
+        // Calls of the answer right before, of which its own span shows the words alone: a client may tell each call with its
+        // result behind it.
+        if let Some(turn) = walk.turn.filter(|turn| self.has_words_alone(nodes, *turn, walk.given))
+            && !message.has_words()
+            && !message.tool_calls.is_empty()
+        {
+            self.extend(turn, message, keys);
+            walk.completed.push(turn);
+            walk.given = Some(turn);
+            return;
+        }
         // A piece of the answer that this walk gave to the call before.
         if let Some(given) = walk.given
             && walk.turn == Some(given)
@@ -267,6 +278,22 @@ impl Conversation {
             }
         };
         walk.goes_to(id);
+    }
+
+    /// Whether a turn is what the last model call said, words without a call, but for those that this walk `gave` it.
+    fn has_words_alone(&self, nodes: &Nodes, turn: MessageId, given: Option<MessageId>) -> bool {
+        let Some(draft) = self
+            .messages
+            .get(turn)
+            .filter(|draft| draft.is_turn && Some(draft.node) == self.last_call)
+        else {
+            return false;
+        };
+        let recorded = nodes
+            .get(draft.node)
+            .and_then(|node| node.operation.output_messages.as_ref()?.first());
+        let is_silent_of_calls = recorded.is_some_and(|message| message.has_words() && message.tool_calls.is_empty());
+        is_silent_of_calls && (draft.message.tool_calls.is_empty() || given == Some(turn))
     }
 
     /// A tool's result in a model input: it belongs to the call with its id, else to the next unanswered call of the turn.

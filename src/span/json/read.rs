@@ -290,21 +290,26 @@ fn sort_in<T>(decoded: &mut Decoded<T>, path: ItemPath, item: Result<T, RefusedR
     }
 }
 
+// Before 1.0, the scopes were instrumentation libraries.
 message!(ResourceSpans<I: Items> {
     resource: ResourceText,
-    scope_spans: Vec<ScopeSpans<I>>,
+    #[serde(alias = "instrumentationLibrarySpans")] scope_spans: Vec<ScopeSpans<I>>,
     #[serde(rename = "scope_spans")] _snake: SnakeCase,
     schema_url: String,
 });
 message!(ResourceLogs<I: Items> {
     resource: ResourceText,
-    scope_logs: Vec<ScopeLogs<I>>,
+    #[serde(alias = "instrumentationLibraryLogs")] scope_logs: Vec<ScopeLogs<I>>,
     #[serde(rename = "scope_logs")] _snake: SnakeCase,
     schema_url: String,
 });
-message!(ScopeSpans<I: Items> { scope: ScopeText, spans: Spans<I>, schema_url: String, });
+message!(ScopeSpans<I: Items> {
+    #[serde(alias = "instrumentationLibrary")] scope: ScopeText,
+    spans: Spans<I>,
+    schema_url: String,
+});
 message!(ScopeLogs<I: Items> {
-    scope: ScopeText,
+    #[serde(alias = "instrumentationLibrary")] scope: ScopeText,
     log_records: Records<I>,
     #[serde(rename = "log_records")] _snake: SnakeCase,
     schema_url: String,

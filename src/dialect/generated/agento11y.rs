@@ -1,0 +1,15 @@
+// Made from semconv/ by `UPDATE=1 cargo test --test semconv`. DO NOT EDIT.
+
+#[allow(clippy::wildcard_imports, unused_imports, reason = "generated")]
+use super::prelude::*;
+
+pub(super) static RULES: &[Rule] = &[
+    Rule { dialect: "agento11y", key: "gen_ai.operation.name", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 2610, when: Condition { scope: &[], name: &[], has: &["agento11y.sdk.name", "agento11y.generation.id"], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[("generateText", "llm"), ("streamText", "llm"), ("generateObject", "llm"), ("streamObject", "llm")] },
+    Rule { dialect: "agento11y", key: "agento11y.generation.id", prefix: false, location: Location::Span, field: Field::Kind, codec: Codec::Text, rank: 5610, when: Condition { scope: &[], name: &[], has: &["agento11y.sdk.name", "agento11y.generation.id"], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[("*", "llm")] },
+    Rule { dialect: "agento11y", key: "agento11y.generation.id", prefix: false, location: Location::Span, field: Field::Beside, codec: Codec::Text, rank: 2610, when: Condition { scope: &[], name: &[], has: &["agento11y.sdk.name", "agento11y.generation.id"], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "agento11y", key: "agento11y.gen_ai.request.tool_choice", prefix: false, location: Location::Span, field: Field::Parameter, codec: Codec::Text, rank: 2610, when: Condition { scope: &[], name: &[], has: &["agento11y.sdk.name", "agento11y.generation.id"], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "agento11y", key: "agento11y.framework.langgraph.node", prefix: false, location: Location::Span, field: Field::GraphNode, codec: Codec::Text, rank: 2610, when: Condition { scope: &[], name: &[], has: &["agento11y.sdk.name", "agento11y.generation.id"], lacks: &[], kinds: &[], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "agento11y", key: "agento11y.framework.thread_id", prefix: false, location: Location::Span, field: Field::SessionId, codec: Codec::Text, rank: 3610, when: Condition { scope: &[], name: &[], has: &["agento11y.sdk.name", "agento11y.generation.id"], lacks: &[], kinds: &[Kind::Llm, Kind::Tool, Kind::Agent, Kind::Chain], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "agento11y", key: "gen_ai.usage.cache_write_input_tokens", prefix: false, location: Location::Span, field: Field::UsageCacheWrite, codec: Codec::Int, rank: 2610, when: Condition { scope: &[], name: &[], has: &["agento11y.sdk.name", "agento11y.generation.id"], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+    Rule { dialect: "agento11y", key: "gen_ai.usage.reasoning_tokens", prefix: false, location: Location::Span, field: Field::UsageReasoning, codec: Codec::Int, rank: 2610, when: Condition { scope: &[], name: &[], has: &["agento11y.sdk.name", "agento11y.generation.id"], lacks: &[], kinds: &[Kind::Llm], attribute: &[] }, paths: &[], values: &[] },
+];

@@ -1,0 +1,112 @@
+//! The memory that changing what is sent may take, over all destinations of the process.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What all changes in work may take together. One that takes more waits until it is alone.
+const CAPACITY: usize = 32 << 20;
+
+/// A span may take this many times its bytes, besides what it has itself,
+const TIMES: usize = 4;
+/// and this many bytes, whatever its size.
+const BESIDE: usize = 32 << 20;
+
+/// The memory of the process.
+pub(super) static MEMORY: Memory = Memory::new(CAPACITY);
+
+/// The most that a change of a message with so many bytes may take.
+pub(super) fn share(bytes: usize) -> usize {
+    bytes.saturating_mul(TIMES).saturating_add(BESIDE)
+}
+
+/// Memory that is given out in the order in which it is asked for.
+#[derive(Debug)]
+pub(super) struct Memory {
+    capacity: usize,
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    used: usize,
+    next_ticket: u64,
+    served: u64,
+}
+
+/// Memory in use; given back when dropped.
+#[derive(Debug)]
+pub(super) struct Reserved<'a> {
+    memory: &'a Memory,
+    bytes: usize,
+}
+
+impl Memory {
+    const fn new(capacity: usize) -> Self {
+        Self {
+            capacity,
+            state: Mutex::new(State {
+                used: 0,
+                next_ticket: 0,
+                served: 0,
+            }),
+            freed: Condvar::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until so much is free, or nothing else is in use. Who holds some must not ask for more.
+    pub(super) fn reserve(&self, bytes: usize) -> Reserved<'_> {
+        let mut state = self.state();
+        let ticket = state.next_ticket;
+        state.next_ticket += 1;
+        while state.served != ticket || (state.used > 0 && state.used.saturating_add(bytes) > self.capacity) {
+            state = self.freed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        state.served += 1;
+        state.used = state.used.saturating_add(bytes);
+        drop(state);
+        self.freed.notify_all();
+        Reserved { memory: self, bytes }
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        let mut state = self.memory.state();
+        state.used = state.used.saturating_sub(self.bytes);
+        drop(state);
+        self.memory.freed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn what_is_in_use_at_once_is_bounded_and_the_largest_is_alone() {
+        let memory = Memory::new(100);
+        let (used, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for number in 0..40 {
+                let (memory, used, most) = (&memory, &used, &most);
+                scope.spawn(move || {
+                    let bytes = if number % 10 == 0 { 1_000 } else { 30 };
+                    let _reserved = memory.reserve(bytes);
+                    let now = used.fetch_add(bytes, Ordering::SeqCst) + bytes;
+                    assert!(now <= 100 || now == 1_000, "{now}");
+                    most.fetch_max(now, Ordering::SeqCst);
+                    std::thread::yield_now();
+                    used.fetch_sub(bytes, Ordering::SeqCst);
+                });
+            }
+        });
+        assert_eq!(most.into_inner(), 1_000);
+        assert_eq!(memory.state().used, 0);
+    }
+}
