@@ -14,7 +14,9 @@ use opentelemetry_proto::tonic::metrics::v1::{
 use proptest::prelude::*;
 use prost::Message as _;
 use spanbridge::otlp::{decode, encode, scan};
-use spanbridge::span::{AnyValue, Attributes, Event, LogRecord, Resource, Scope, Signal, Span, SpanId, TraceId, UnixNanos};
+use spanbridge::span::{
+    AnyValue, Attributes, ContentFault, Event, LogRecord, RefusedReason, Resource, Scope, Signal, Span, SpanId, TraceId, UnixNanos,
+};
 
 /// The messages that a request is split into, whole.
 fn parts_of(scanned: &scan::Scan, request: &[u8]) -> Vec<Vec<u8>> {
@@ -203,8 +205,27 @@ fn changed(request: impl Strategy<Value = Vec<u8>>) -> impl Strategy<Value = Vec
 fn check(bytes: &[u8]) -> Result<(), TestCaseError> {
     let decoded = decode::traces(bytes);
     let scanned = scan::scan(bytes, Signal::Traces, &["session.id"]);
+    // Items that cannot be read are refused alone, where prost refuses all.
+    let is_whole = |scan: &scan::Scan| {
+        !scan
+            .refused
+            .iter()
+            .any(|refused| matches!(refused.reason, RefusedReason::Content(_)))
+    };
+    if let Ok(scanned) = &scanned
+        && !is_whole(scanned)
+    {
+        prop_assert!(decoded.is_err());
+        let read: usize = parts_of(scanned, bytes)
+            .iter()
+            .map(|part| decode::traces(part).expect("a part is a request").items.len())
+            .sum();
+        prop_assert_eq!(scanned.items, read + scanned.refused_count);
+        return Ok(());
+    }
     prop_assert_eq!(decoded.is_ok(), scanned.is_ok(), "{:?} {:?}", decoded.err(), scanned.err());
-    prop_assert_eq!(decode::logs(bytes).is_ok(), scan::scan(bytes, Signal::Logs, &[]).is_ok());
+    let of_logs = scan::scan(bytes, Signal::Logs, &[]);
+    prop_assert_eq!(decode::logs(bytes).is_ok(), of_logs.is_ok_and(|scan| is_whole(&scan)));
     let (Ok(decoded), Ok(scanned)) = (decoded, scanned) else {
         return Ok(());
     };
@@ -277,6 +298,35 @@ fn the_depth_limit_is_prosts() {
         );
         span.attributes.push("a", nested);
         check(&encode::traces(&[span])).expect("the same verdict");
+    }
+}
+
+#[test]
+fn one_item_that_cannot_be_read_is_refused_alone() {
+    let span = |id: u8| {
+        Span::new(
+            TraceId::from_bytes(&[1; 16]).expect("an id"),
+            SpanId::from_bytes(&[id; 8]).expect("an id"),
+            "broken?",
+        )
+    };
+    let mut deep = span(2);
+    deep.attributes
+        .push("a", (0..60).fold(AnyValue::Int(1), |value, _| AnyValue::Array(vec![value])));
+    let with_deep = encode::traces(&[span(1), deep, span(3)]);
+    let mut with_bytes = encode::traces(&[span(1), span(2), span(3)]);
+    let names: Vec<usize> = (0..with_bytes.len())
+        .filter(|at| with_bytes[*at..].starts_with(b"broken?"))
+        .collect();
+    with_bytes[names[1] + 6] = 0xff;
+    for (bytes, fault) in [(with_deep, ContentFault::Depth), (with_bytes, ContentFault::Utf8)] {
+        check(&bytes).expect("the same spans");
+        let scanned = scan::scan(&bytes, Signal::Traces, &[]).expect("two of three can be read");
+        assert_eq!((scanned.items, scanned.refused_count, scanned.parts[0].items), (3, 1, 2));
+        assert_eq!(
+            (scanned.refused[0].reason, scanned.refused[0].path.item),
+            (RefusedReason::Content(fault), 1)
+        );
     }
 }
 

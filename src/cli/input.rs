@@ -14,8 +14,9 @@ use super::{out, parts};
 use crate::documents::{self, UnknownFormat, Vocabulary};
 use crate::formats::{self, AnyFormat, Disassembled, Note, NoteKind};
 use crate::otlp;
-use crate::span::json::{JsonError, Message, as_otlp};
+use crate::span::json::{JsonError, Message, as_otlp, mend};
 use crate::span::{LogRecord, Refused, Signal, Span};
+use crate::store::Chunk;
 
 /// No file may hold more than this after decompression, unless told otherwise.
 pub(super) const DEFAULT_LIMIT: usize = 1 << 30;
@@ -272,6 +273,7 @@ impl Batch<'_> {
                     self.refuse(file, decoded.refused);
                     return;
                 }
+                Err(_) if self.add_readable(file, bytes, Signal::Logs) => return,
                 Err(error) => error,
             },
             Some(Signal::Traces) | None => match otlp::decode::traces(bytes) {
@@ -280,6 +282,7 @@ impl Batch<'_> {
                     self.refuse(file, decoded.refused);
                     return;
                 }
+                Err(_) if self.add_readable(file, bytes, Signal::Traces) => return,
                 Err(error) => error,
             },
         };
@@ -290,6 +293,47 @@ impl Batch<'_> {
                 .fault(bytes)
                 .map_or_else(|| out::with_causes(&problem), |fault| fault.kind.to_string()),
         });
+    }
+
+    /// Adds the items of a request that can be read, where others cannot.
+    fn add_readable(&mut self, file: &str, bytes: &[u8], signal: Signal) -> bool {
+        let Ok(mut scanned) = otlp::scan::scan(bytes, signal, &[]) else {
+            return false;
+        };
+        let refused = std::mem::take(&mut scanned.refused);
+        for chunk in Chunk::of_request(scanned, bytes.to_vec()) {
+            match signal {
+                Signal::Logs => self
+                    .logs
+                    .extend(otlp::decode::logs(&chunk.message()).into_iter().flat_map(|decoded| decoded.items)),
+                _ => self
+                    .spans
+                    .extend(otlp::decode::traces(&chunk.message()).into_iter().flat_map(|decoded| decoded.items)),
+            }
+        }
+        self.refuse(file, refused);
+        true
+    }
+
+    /// Adds a message in which something had to be mended, and gives how many bytes of the text it is.
+    fn add_mended(&mut self, file: &str, offset: usize, text: &[u8]) -> Option<usize> {
+        let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        [text, line].into_iter().find_map(|text| {
+            let mended = mend(text)?;
+            let message = Message::parse(&mended.text).ok()?;
+            self.note_replaced(file, mended.replaced);
+            self.add_message(file, offset, message);
+            Some(text.len())
+        })
+    }
+
+    fn note_replaced(&mut self, file: &str, times: usize) {
+        if times > 0 {
+            self.notes.push(format!(
+                "{file}: {}: half a surrogate pair, or bytes that are not UTF-8, replaced by U+FFFD",
+                out::many(times, "place")
+            ));
+        }
     }
 
     /// One object, an array of them, or one after the other (the Collector's file exporter writes one a line).
@@ -304,7 +348,17 @@ impl Batch<'_> {
                     Some(fault) => self.syntax(file, skipped, text, fault),
                     None => messages.into_iter().for_each(|message| self.add_message(file, skipped, message)),
                 },
-                Err(source) => self.syntax(file, skipped, text, source),
+                Err(source) => {
+                    let mended =
+                        mend(text).and_then(|mended| Some((serde_json::from_slice::<Vec<Message>>(&mended.text).ok()?, mended.replaced)));
+                    match mended {
+                        Some((messages, replaced)) => {
+                            self.note_replaced(file, replaced);
+                            messages.into_iter().for_each(|message| self.add_message(file, skipped, message));
+                        }
+                        None => self.syntax(file, skipped, text, source),
+                    }
+                }
             }
             return;
         }
@@ -326,10 +380,13 @@ impl Batch<'_> {
                     }
                     rest = rest.get(read..).unwrap_or_default().trim_ascii_start();
                 }
-                Some(Err(source)) => {
-                    self.syntax(file, offset, rest, source);
-                    rest = next_line_with_object(rest);
-                }
+                Some(Err(source)) => match self.add_mended(file, offset, rest) {
+                    Some(read) => rest = rest.get(read..).unwrap_or_default().trim_ascii_start(),
+                    None => {
+                        self.syntax(file, offset, rest, source);
+                        rest = next_line_with_object(rest);
+                    }
+                },
             }
         }
     }
@@ -399,7 +456,7 @@ fn list_in_other_form(text: &[u8]) -> Option<Vec<Message>> {
 }
 
 fn is_no_request(message: &Message) -> bool {
-    matches!(message.signal(), Ok(None))
+    matches!(message.signal(), Ok(None) | Err(JsonError::Other { .. }))
 }
 
 /// What is wrong with the JSON of a text's first value. Members that no export request has are skipped when it is read as one,

@@ -88,13 +88,13 @@ struct Running {
 }
 
 impl Running {
-    async fn serve(self, config: Config) -> Result<ExitCode, Failure> {
+    async fn serve(self, mut config: Config) -> Result<ExitCode, Failure> {
         let runtime = |source| Failure::Runtime { source };
         // Before the store is open: a signal that comes while it recovers ends it too.
         let mut interrupt = signal(SignalKind::interrupt()).map_err(runtime)?;
         let mut terminate = signal(SignalKind::terminate()).map_err(runtime)?;
         let mut hang_up = signal(SignalKind::hangup()).map_err(runtime)?;
-        make_room(&config);
+        make_room(&mut config);
         let starting = tokio::spawn({
             let config = config.clone();
             async move { Server::start(&config).await }
@@ -201,17 +201,27 @@ impl Running {
     }
 }
 
-/// Files may be as many as the system lets us have: each connection is one.
-fn make_room(config: &Config) {
+/// Files may be as many as the system lets us have: each connection is one. The store keeps some for itself: what was accepted must
+/// get to the disk.
+fn make_room(config: &mut Config) {
+    const PORTS: u64 = 3;
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: maximum, maximum };
     let have = match setrlimit(Resource::Nofile, raised) {
         Ok(()) => maximum,
         Err(_) => current,
     };
-    let connections = config.connections.at_once as u64;
-    if let Some(have) = have.filter(|have| *have < connections) {
-        tracing::warn!("the system allows {have} open files, so fewer than {connections} connections (ulimit -n, LimitNOFILE=)");
+    let connections = config.connections.at_once;
+    let Some(have) = have else { return };
+    let reserve = (have / 2 + 8).min(256);
+    let room = usize::try_from(have.saturating_sub(reserve) / PORTS).unwrap_or(usize::MAX).max(1);
+    if room < connections {
+        config.connections.at_once = room;
+    }
+    if have < connections as u64 {
+        tracing::warn!(
+            "the system allows {have} open files, so {room} connections a port instead of {connections} (ulimit -n, LimitNOFILE=)"
+        );
     }
 }
 

@@ -62,7 +62,7 @@ pub(super) struct Settings {
     /// The maximum size of all OTLP requests in progress; clients are told to retry beyond that [default: 268435456].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_IN_FLIGHT_BYTES")]
     pub(super) max_in_flight_bytes: Option<u64>,
-    /// The maximum memory for all API requests in progress; a request that can never fit is rejected [default: 1073741824].
+    /// The maximum memory for all API requests in progress; a request that can never fit is rejected [default: 2147483648].
     #[arg(long, value_name = "BYTES", env = "SPANBRIDGE_MAX_READ_BYTES")]
     pub(super) max_read_bytes: Option<u64>,
     /// The maximum number of API requests that read the store at once, each on its own thread; others wait [default: 16].

@@ -29,4 +29,6 @@ pub struct Beside {
     pub asked_by: Option<String>,
     /// The model call whose conversation goes on: the input messages of this span are what is new.
     pub continues: Option<Continuation>,
+    /// What all spans have in common that tell of this operation, each of one event of it (BeeAI).
+    pub told_with: Option<String>,
 }

@@ -152,6 +152,9 @@ pub(super) fn kind(rule: &Rule, raw: &Raw<'_>) -> Option<Kind> {
         };
         return Kind::from_name(kind).filter(|_| there);
     }
+    if let ([("*", kind)], Raw::Event(_)) = (rule.values, raw) {
+        return Kind::from_name(kind);
+    }
     match decode(rule, raw, None)? {
         Decoded::Value(Value::String(word)) => Kind::from_name(&word),
         _ => None,
@@ -248,6 +251,7 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         }
         Codec::NameOfTool => Some(name_of_tool(&text_of(raw)?).into()),
         Codec::ClassOfMethod => text_of(raw)?.rsplit('.').nth(1).map(Value::from),
+        Codec::EventSpan => event_span(&text_of(raw)?, rule.field == super::rule::Field::ToolName).map(Value::from),
         Codec::MarkedJson => {
             let text = text_of(raw)?;
             let value = parse_deep(text.strip_prefix("@ag.type=json:").unwrap_or(&text).into());
@@ -312,6 +316,18 @@ fn value(rule: &Rule, raw: &Raw<'_>) -> Option<Value> {
         // Opened before.
         Codec::Json | Codec::ByMime | Codec::Flat => None,
         Codec::MessageEvent | Codec::MessageMembers | Codec::BracketedTexts | Codec::ToolMarks | Codec::PlainText | Codec::Time => None,
+    }
+}
+
+/// What an event's span is named without the event: `tool.lookup-2` of `tool.lookup.start-2`, or the tool's name alone.
+fn event_span(name: &str, is_tool: bool) -> Option<String> {
+    let (target, number) = name.rsplit_once('-')?;
+    let (of, event) = target.rsplit_once('.')?;
+    let is_one = !event.is_empty() && !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit());
+    match is_tool {
+        _ if !is_one => None,
+        true => Some(of.strip_prefix("tool.").unwrap_or(of).to_owned()),
+        false => Some(format!("{of}-{number}")),
     }
 }
 

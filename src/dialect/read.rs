@@ -1,6 +1,7 @@
 //! One span (and the log records that name it) into an operation.
 
 mod event_matches;
+mod request_results;
 mod unread;
 
 use super::beside::Beside;
@@ -93,6 +94,7 @@ pub fn read(registry: &Registry, span: &Span, logs: &[&LogRecord]) -> Read {
         (_, AnyValue::String(text)) => Some(text.clone()),
         _ => None,
     });
+    request_results::complete(&mut read.operation);
     read
 }
 
@@ -103,6 +105,7 @@ pub(crate) fn take(registry: &Registry, span: &mut Span, logs: &[&LogRecord]) ->
         (_, AnyValue::String(text)) => Some(std::mem::take(text)),
         _ => None,
     });
+    request_results::complete(&mut read.operation);
     read
 }
 

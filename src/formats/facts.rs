@@ -222,8 +222,8 @@ pub(crate) fn identity(step: &Step) -> Object<'_> {
     put(&mut out, "span_id", step.span_id.map(|id| id.to_string()));
     out.add("kind", step.operation.kind.name());
     out.add("name", &step.operation.name);
-    out.add("started_at", step.started_at.rfc3339());
-    put(&mut out, "ended_at", step.ended_at.map(|end| end.rfc3339()));
+    put(&mut out, "started_at", step.known_start().map(|start| start.rfc3339()));
+    put(&mut out, "ended_at", step.known_end().map(|end| end.rfc3339()));
     out
 }
 

@@ -29,6 +29,21 @@ pub struct Via {
     senders: RwLock<BTreeSet<String>>,
 }
 
+/// Keeps what stands in a damaged file. Other bridges know this one by its old name until they are started anew: a loop through them is
+/// found one round later.
+fn set_aside(path: &Path) {
+    let aside = path.with_extension("damaged");
+    let moved = fs::rename(path, &aside);
+    let path = path.display();
+    match moved {
+        Ok(()) => tracing::warn!(
+            "{path} is damaged: it is now {}, and this server gets another name",
+            aside.display()
+        ),
+        Err(error) => tracing::warn!(%error, "{path} is damaged, and is replaced: this server gets another name"),
+    }
+}
+
 impl Via {
     /// The instance of a data directory; it is given a name if it has none.
     ///
@@ -37,8 +52,15 @@ impl Via {
     /// The file cannot be read or written.
     pub fn open(data_dir: &Path) -> Result<Self, ForwardError> {
         let path = data_dir.join(FILE);
-        let known = match fs::read_to_string(&path) {
-            Ok(text) => Some(text.trim().to_owned()).filter(|text| usable(text)),
+        let known = match fs::read(&path) {
+            Ok(bytes) => {
+                let text = String::from_utf8(bytes).unwrap_or_default();
+                let known = Some(text.trim().to_owned()).filter(|text| usable(text));
+                if known.is_none() {
+                    set_aside(&path);
+                }
+                known
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(ForwardError::io("read", path)(error)),
         };

@@ -312,10 +312,16 @@ impl Message {
         self.parts.is_empty() && self.result.is_none()
     }
 
-    /// The value of a tool's answer: the recorded value, else JSON text parsed, else the text.
+    /// The value of a tool's answer: the recorded value, else the text; with a picture or the like the list of parts.
     #[must_use]
     pub fn result_value(&self) -> Value {
-        self.result.clone().unwrap_or_else(|| Value::String(self.content()))
+        self.result.clone().unwrap_or_else(|| {
+            if self.has_media() {
+                self.chat_content()
+            } else {
+                Value::String(self.content())
+            }
+        })
     }
 
     /// The message in OpenAI's chat shape, with reasoning beside the content.

@@ -2,7 +2,7 @@
 
 use super::cut::Header;
 use super::encode::{around_items, around_scopes, put_record, put_span};
-use crate::span::json::{Items, JsonError, MessageOf, OfResource};
+use crate::span::json::{Items, JsonError, MessageOf, OfResource, mend};
 use crate::span::{IdFault, ItemPath, LogRecord, Refused, RefusedReason, Signal, Span};
 
 /// How many refused items are listed; the rest is counted.
@@ -21,6 +21,8 @@ pub struct Transcoded {
     pub refused_count: usize,
     /// Whether all of them were refused because their ids are base64.
     pub refused_as_base64: bool,
+    /// How often the replacement character stands where something else could not be read as text.
+    pub replaced: usize,
 }
 
 /// The items of a scope, as fields of it.
@@ -36,7 +38,7 @@ struct Encoded {
 
 impl Encoded {
     fn refuse(&mut self, reason: RefusedReason) {
-        self.otherwise |= reason.fault() != IdFault::Base64;
+        self.otherwise |= reason.fault() != Some(IdFault::Base64);
         self.refused_count += 1;
         if self.refused.len() < LISTED {
             self.refused.push((self.items, reason));
@@ -68,7 +70,20 @@ impl Items for Encoded {
 ///
 /// It is not JSON, or carries another signal.
 pub fn transcode(text: &[u8], signal: Signal) -> Result<Transcoded, JsonError> {
-    let message = MessageOf::<Encoded>::parse(text)?;
+    let fault = match MessageOf::<Encoded>::parse(text) {
+        Ok(message) => return transcoded(message, signal),
+        Err(fault) => fault,
+    };
+    // The fault may be that of single items.
+    let Some(mended) = mend(text) else { return Err(fault) };
+    let message = MessageOf::<Encoded>::parse(&mended.text).map_err(|_| fault)?;
+    Ok(Transcoded {
+        replaced: mended.replaced,
+        ..transcoded(message, signal)?
+    })
+}
+
+fn transcoded(message: MessageOf<Encoded>, signal: Signal) -> Result<Transcoded, JsonError> {
     message.expect(signal)?;
     Ok(match signal {
         Signal::Traces => put_together(message.into_spans(), signal),

@@ -1,7 +1,7 @@
 //! What stands in an export request, without decoding it: which traces, which spans, when, and what a list of traces shows.
 //!
 //! The scan refuses exactly the bytes that prost refuses, and messages of 4 GiB and more: what it lets through can always be
-//! decoded later. Its work is linear in the bytes, whatever stands in them.
+//! decoded later. Where other items can be read, those that cannot are refused alone, and are in no part. Its work is linear in the bytes, whatever stands in them.
 //!
 //! It is written by hand because prost decodes all of a message into memory, and a request is stored as it came: only its ids, times
 //! and names are needed.
@@ -17,7 +17,7 @@ pub use super::part::{Key, Part};
 use super::schema::{Kind, Type};
 use super::wire::{Cursor, Fault, FaultKind, LEN, Payload, fault};
 use crate::span::decoded::id_fault;
-use crate::span::{ItemPath, Refused, RefusedReason, Signal, SpanId, TraceId};
+use crate::span::{ContentFault, ItemPath, Refused, RefusedReason, Signal, SpanId, TraceId};
 
 /// How many refused items are listed; the rest is counted.
 const LISTED: usize = 100;
@@ -65,7 +65,11 @@ pub fn scan_within(bytes: &[u8], signal: Signal, session_keys: &[&str], may: &mu
     }
     let mut scanner = Scanner::new(signal, session_keys, may);
     scanner.request(bytes, &Names::default())?;
-    Ok(scanner.scan)
+    match scanner.broken {
+        // Not one item can be read: it is something else.
+        Some(fault) if scanner.whole == 0 => Err(fault),
+        _ => Ok(scanner.scan),
+    }
 }
 
 /// What a part says whose message stands in pieces: whole resources, each with the names that it has from what is not in
@@ -83,6 +87,9 @@ pub fn part_of<'a>(
     let mut scanner = Scanner::new(signal, session_keys, &mut always);
     for (bytes, names) in pieces {
         scanner.request(bytes, names)?;
+    }
+    if let Some(fault) = scanner.broken {
+        return Err(fault);
     }
     Ok(scanner.scan.parts.into_iter().next())
 }
@@ -110,6 +117,19 @@ struct Scanner<'k, 'm> {
     places: HashMap<Key, u32>,
     scan: Scan,
     meter: Meter<'m>,
+    /// Why the first item cannot be read that cannot.
+    broken: Option<Fault>,
+    /// How many items can be read.
+    whole: usize,
+}
+
+fn content_fault(kind: &FaultKind) -> ContentFault {
+    match kind {
+        FaultKind::Utf8 => ContentFault::Utf8,
+        FaultKind::Depth => ContentFault::Depth,
+        FaultKind::WireType { .. } => ContentFault::Value,
+        _ => ContentFault::Encoding,
+    }
 }
 
 /// What stands around an item.
@@ -147,6 +167,8 @@ impl<'k, 'm> Scanner<'k, 'm> {
                 layout: Layout::default(),
             },
             meter: Meter::new(may),
+            broken: None,
+            whole: 0,
         }
     }
 
@@ -251,9 +273,19 @@ impl<'k, 'm> Scanner<'k, 'm> {
             items += 1;
             self.scan.items += 1;
             let inside = cursor.enter(&field)?;
-            match self.scan.signal {
-                Signal::Traces => self.span(inside, context, path, &field.whole)?,
-                _ => self.record(inside, context, &field.whole)?,
+            let taken = match self.scan.signal {
+                Signal::Traces => self.span(inside, context, path, &field.whole),
+                _ => self.record(inside, context, &field.whole),
+            };
+            match taken {
+                Err(fault) if fault.kind == FaultKind::Memory => return Err(fault),
+                // One that cannot be read is refused alone.
+                Err(fault) => {
+                    let reason = RefusedReason::Content(content_fault(&fault.kind));
+                    self.refuse(Refused { path, reason });
+                    self.broken = self.broken.take().or(Some(fault));
+                }
+                Ok(()) => self.whole += 1,
             }
         }
         self.scan.layout.gather(bytes, &mut self.meter)?;
@@ -312,11 +344,15 @@ impl<'k, 'm> Scanner<'k, 'm> {
             (None, _) => RefusedReason::TraceId(id_fault(trace_id, 16)),
             (_, None) => RefusedReason::SpanId(id_fault(span_id, 8)),
         };
+        self.refuse(Refused { path, reason: fault });
+        Ok(())
+    }
+
+    fn refuse(&mut self, refused: Refused) {
         self.scan.refused_count += 1;
         if self.scan.refused.len() < LISTED {
-            self.scan.refused.push(Refused { path, reason: fault });
+            self.scan.refused.push(refused);
         }
-        Ok(())
     }
 
     fn record(&mut self, mut cursor: Cursor<'_>, context: &mut Context, whole: &Range<usize>) -> Result<(), Fault> {

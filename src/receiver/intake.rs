@@ -264,7 +264,8 @@ impl Intake<'_> {
             },
         };
         let before = self.reservation.bytes();
-        self.reservation.grow(json_cost(&text)?)?;
+        // Mending what cannot be read takes a copy.
+        self.reservation.grow(json_cost(&text)?.saturating_add(text.len()))?;
         let read = json::transcode(&text, wanted).map_err(unreadable)?;
         if wanted == Signal::Metrics && (!self.keeps_metrics || read.items == 0) {
             return Ok((Vec::new(), counted(read.items)));
@@ -296,6 +297,7 @@ impl Intake<'_> {
             received: read.items,
             refused_count: read.refused_count,
             refused: read.refused,
+            replaced: read.replaced,
             ..Taken::default()
         };
         Ok((chunks, taken))

@@ -98,7 +98,15 @@ pub(super) fn retry_info(rejection: &Rejection) -> Option<Vec<u8>> {
 
 /// What to say of items that were refused; `None` on full success, which leaves `partial_success` unset.
 fn partial(taken: &Taken) -> Option<(i64, String)> {
-    let first = taken.refused.first()?;
+    let replaced = match taken.replaced {
+        0 => None,
+        times => Some(format!(
+            "{times} times half a surrogate pair or bytes that are not UTF-8 were replaced by U+FFFD"
+        )),
+    };
+    let Some(first) = taken.refused.first() else {
+        return replaced.map(|words| (0, format!("{words}; all items are stored")));
+    };
     let count = taken.refused_count;
     let mut words = format!("{count} of {} refused, the others are stored. {first}", taken.received);
     for refused in taken.refused.iter().skip(1).take(9) {
@@ -107,6 +115,9 @@ fn partial(taken: &Taken) -> Option<(i64, String)> {
     }
     if count > 10 {
         words.push_str("; ...");
+    }
+    if let Some(replaced) = replaced {
+        words = format!("{replaced}. {words}");
     }
     Some((i64::try_from(count).unwrap_or(i64::MAX), shortened(words, PARTIAL_BYTES)))
 }

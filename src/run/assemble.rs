@@ -7,8 +7,8 @@ use super::steps::DraftSteps;
 use super::summary::{self, Whole};
 use super::{
     agent_questions, agent_results, asked_calls, continuations, conversation, conversation_entries, duplicates, echoed_errors, failure,
-    inputs, interrupts, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums, same_calls, steps,
-    tool_calls,
+    input_limit, interrupts, joined_interrupts, order, question, readings, recorded_words, request_models, root, run_scopes, running_sums,
+    same_calls, steps, tool_calls,
 };
 use crate::dialect::Registry;
 use crate::span::{LogRecord, Span, TraceId};
@@ -34,6 +34,7 @@ pub fn from_batch(spans: Vec<Span>, logs: Vec<LogRecord>, registry: &Registry) -
         run.findings.push(Finding::new(None, FindingKind::StrayLogRecord, detail));
     }
     same_calls::mark(&mut runs);
+    joined_interrupts::join(&mut runs);
     runs
 }
 
@@ -51,7 +52,7 @@ fn of_trace(trace_id: TraceId, mut trace: Trace, records: Vec<LogRecord>, regist
     asked_calls::give_to_calls(&mut nodes);
     let scopes = Scopes::of(&nodes);
     let mut conversations = conversation::reconstruct(&mut nodes, &scopes);
-    inputs::limit(&mut nodes);
+    input_limit::limit(&mut nodes);
     let unasked = tool_calls::join(&mut nodes, &scopes, &mut conversations);
     let mut steps = steps::make(nodes, &scopes, &conversations);
     interrupts::add(&mut steps.list);

@@ -8,6 +8,7 @@ mod align;
 mod call_ref;
 mod complete;
 mod draft;
+mod garbled;
 mod history;
 mod keys;
 mod missing_roles;
@@ -57,9 +58,10 @@ pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
             None => {
                 let draft = scopes.list.get(scope);
                 let tool = draft.and_then(|draft| draft.tool);
+                let agent = draft.and_then(|draft| draft.agent.as_deref());
                 // A judge reads the conversation that it judges, and does not go on with it.
                 let goes_on = !draft.is_some_and(|draft| draft.aside);
-                let continued = goes_on.then(|| openings.continued(nodes, &list, (tool, call), &mut keys));
+                let continued = goes_on.then(|| openings.continued(nodes, &list, (tool, call, agent), &mut keys));
                 let at = continued.flatten().unwrap_or_else(|| list.push(Conversation::default()));
                 of_scope.insert(scope, at);
                 if let Some(conversation) = list.get_mut(at) {
@@ -82,7 +84,7 @@ pub(super) fn reconstruct(nodes: &mut Nodes, scopes: &Scopes) -> Conversations {
     list
 }
 
-/// Says where a history was edited, and which results nobody asked for.
+/// Says where a history was edited, which calls have one id, and which results nobody asked for.
 fn report(nodes: &mut Nodes, conversations: &Conversations) {
     let mut findings = Vec::new();
     let span = |node: NodeId| nodes.get(node).map(|node| node.span_id);
@@ -93,6 +95,16 @@ fn report(nodes: &mut Nodes, conversations: &Conversations) {
                 FindingKind::HistoryBranch,
                 "the history before this message was edited or cut",
             ));
+        }
+        for draft in &conversation.calls {
+            if let (Some(shared), Some(id)) = (&draft.shared_id, &draft.call.id) {
+                let node = conversation.messages.get(draft.message).map(|draft| draft.node);
+                let detail = format!(
+                    "one answer gives the id {shared:?} to several calls: this one is told as {:?}",
+                    id.as_str()
+                );
+                findings.push(Finding::new(node.and_then(span), FindingKind::AmbiguousCall, detail));
+            }
         }
         for seen in &conversation.stray_results {
             let id = seen.message.tool_call_id.as_deref().unwrap_or("");

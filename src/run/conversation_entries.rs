@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::conversation::{CallRef, Conversation, Conversations, DraftCall, SeenResult};
 use super::id::{CallId, ConversationId, Id, IdVec, NodeId, ScopeId, StepId};
 use super::model::{CallEntry, Entry, EntryKind, ResultEntry, Step};
-use super::results::{answer_text, result_of, result_text};
+use super::results::{answer_text, result_of, result_text, says_more};
 use super::steps::DraftSteps;
 use super::tool_calls::UnaskedTools;
 use crate::hash::{HashMap, HashSet};
@@ -94,7 +94,7 @@ fn of_conversation(id: ConversationId, conversation: Conversation, steps: &Draft
     let known = results_of_tools(&stray_results, steps);
     for seen in &stray_results {
         let answer = &seen.message;
-        if answer.tool_call_id.is_none() && known.contains(&answer_text(answer)) {
+        if answer.tool_call_id.is_none() && (known.contains(&answer_text(answer)) || known.contains(&*as_json(&answer_text(answer)))) {
             continue;
         }
         let recorded = answer.tool_call_id.clone().map(ToolCallId::Recorded);
@@ -115,6 +115,18 @@ fn results_of_tools<'a>(stray: &[SeenResult], steps: &'a DraftSteps) -> HashSet<
     let results = steps.list.iter().filter_map(|step| step.operation.tool.as_ref()?.result.as_ref());
     known.extend(results.map(result_text).filter(|text| !text.is_empty()));
     known
+}
+
+/// A text that is JSON, as this program writes it: clients escape and indent as they like.
+fn as_json(text: &str) -> Cow<'_, str> {
+    match text
+        .trim_start()
+        .starts_with(['{', '['])
+        .then(|| serde_json::from_str::<serde_json::Value>(text))
+    {
+        Some(Ok(value)) => value.to_string().into(),
+        _ => text.into(),
+    }
 }
 
 /// A result that only a model's input holds.
@@ -166,7 +178,12 @@ fn results(call: CallRef, draft: &DraftCall, steps: &DraftSteps) -> Vec<Entry> {
     let Some(seen) = &draft.result else { return out };
     match out.last_mut().map(|entry| &mut entry.kind) {
         // A handoff's span has no result: what the next agent reads is one.
-        Some(EntryKind::Result(last)) if last.result.is_null() && last.failure.is_none() => last.result = seen.message.result_value(),
+        // Of a tool that failed, what the model was told, where that is more than its error.
+        Some(EntryKind::Result(last))
+            if last.result.is_null() && last.failure.as_ref().is_none_or(|failure| says_more(&seen.message, failure)) =>
+        {
+            last.result = seen.message.result_value();
+        }
         Some(_) => {}
         None => out.push(seen_result(call_id, seen, steps)),
     }

@@ -11,16 +11,20 @@ mod details;
 mod merge;
 
 use merge::merge;
+use serde_json::Value;
 
+use super::arguments::{self, Fit};
 use super::call_ids::is_counter;
 use super::id::ReadingId;
 use super::node::{Node, Nodes};
 use super::readings::Readings;
+use super::telling::{self, Telling};
 use crate::hash::HashMap;
 use crate::operation::Kind;
 
 pub(super) fn merge_all(mut readings: Readings) -> Nodes {
     for step in [
+        events_of_one_operation,
         details::merge_into_operations,
         helpers,
         calls_under_calls,
@@ -34,6 +38,33 @@ pub(super) fn merge_all(mut readings: Readings) -> Nodes {
         step(&mut readings);
     }
     readings.into_nodes()
+}
+
+/// Spans of which each tells of one event of an operation: its start, its success, its end (BeeAI).
+fn events_of_one_operation(readings: &mut Readings) {
+    let mut told: HashMap<(Kind, String), Vec<ReadingId>> = HashMap::default();
+    for kind in [Kind::Llm, Kind::Tool, Kind::Agent] {
+        for index in readings.of_kind(kind) {
+            if let Some(with) = readings.get(index).and_then(|node| node.beside.told_with.clone()) {
+                told.entry((kind, with)).or_default().push(index);
+            }
+        }
+    }
+    let mut groups: Vec<Vec<ReadingId>> = told.into_values().filter(|group| group.len() > 1).collect();
+    groups.sort();
+    for group in groups {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else {
+            continue;
+        };
+        // The last event is the end, however long its span was left open.
+        let end = readings.get(*last).map(|node| node.start);
+        for event in &group {
+            merge(readings, *event, *first);
+        }
+        if let Some(node) = readings.get_mut(*first) {
+            node.end = end.filter(|end| *end > node.start).or(node.end);
+        }
+    }
 }
 
 /// Helper spans that call themselves model calls but hold no messages and no tokens, around or beside a real one.
@@ -51,7 +82,8 @@ fn helpers(readings: &mut Readings) {
     }
 }
 
-/// A model call inside a model call is the same call; with several calls inside, the outer one is a wrapper.
+/// A model call inside a model call is the same call where nothing contradicts it; with several calls inside, the outer one is a
+/// wrapper.
 fn calls_under_calls(readings: &mut Readings) {
     let mut inner: HashMap<ReadingId, Vec<ReadingId>> = HashMap::default();
     // With neither agent nor tool between.
@@ -66,34 +98,46 @@ fn calls_under_calls(readings: &mut Readings) {
     // Inner wrappers first, so that a chain of three becomes one.
     outers.sort_unstable_by(|a, b| b.cmp(a));
     for outer in outers {
-        let inside = inner.remove(&outer).unwrap_or_default();
+        let mut inside = inner.remove(&outer).unwrap_or_default();
+        // A context that was left open: the call began when the one around it was over.
+        let end = readings.get(outer).and_then(|node| node.end);
+        let within = |index: &&ReadingId| readings.get(**index).is_some_and(|node| end.is_none_or(|end| node.start < end));
         let answered: Vec<ReadingId> = inside
             .iter()
+            .filter(within)
             .copied()
             .filter(|index| readings.get(*index).is_some_and(|node| node.operation.failure.is_none()))
             .collect();
-        if answered.len() > 1 && !overlap(readings, &answered) {
+        if answered.len() > 1 && hold_several_calls(readings, &answered) {
             if let Some(node) = readings.get_mut(outer) {
                 node.operation.kind = Kind::Chain;
             }
             continue;
         }
-        let mut inside = inside;
         inside.sort_by_key(|index| readings.get(*index).is_some_and(|node| node.operation.failure.is_some()));
         for index in inside {
-            merge(readings, index, outer);
+            let is_other = matches!(
+                (readings.get(index), readings.get(outer)),
+                (Some(inner), Some(outer)) if Telling::from(inner).is_other_than(&Telling::from(outer))
+            );
+            if !is_other {
+                merge(readings, index, outer);
+            }
         }
     }
 }
 
-fn overlap(readings: &Readings, list: &[ReadingId]) -> bool {
+/// Whether these, by start, are more than one call.
+fn hold_several_calls(readings: &Readings, list: &[ReadingId]) -> bool {
     list.windows(2).any(|pair| match pair {
-        [a, b] => matches!((readings.get(*a), readings.get(*b)), (Some(a), Some(b)) if b.start < a.end_or_start()),
+        [a, b] => {
+            matches!((readings.get(*a), readings.get(*b)), (Some(a), Some(b)) if Telling::from(a).stands_beside(&Telling::from(b)))
+        }
         _ => false,
     })
 }
 
-/// Model calls with one response id are one call: the one that holds more is kept.
+/// Model calls with one response id are one call where nothing contradicts it: the one that holds more is kept.
 fn same_response(readings: &mut Readings) {
     let mut by_id: HashMap<String, Vec<ReadingId>> = HashMap::default();
     for index in readings.of_kind(Kind::Llm) {
@@ -101,18 +145,23 @@ fn same_response(readings: &mut Readings) {
             by_id.entry(id).or_default().push(index);
         }
     }
-    let mut groups: Vec<Vec<ReadingId>> = by_id.into_values().filter(|group| group.len() > 1).collect();
-    groups.sort();
-    for group in groups {
-        let Some(kept) = group
-            .iter()
-            .copied()
-            .max_by_key(|index| (readings.get(*index).map(Node::has_messages), std::cmp::Reverse(*index)))
-        else {
-            continue;
+    let mut of_one_id: Vec<Vec<ReadingId>> = by_id.into_values().filter(|group| group.len() > 1).collect();
+    of_one_id.sort();
+    for tellings in of_one_id {
+        let contradict = |one: ReadingId, other: ReadingId| {
+            let pair = (readings.get(one), readings.get(other));
+            matches!(pair, (Some(one), Some(other)) if Telling::from(one).contradicts(&Telling::from(other)))
         };
-        for index in group {
-            merge(readings, index, kept);
+        for group in telling::groups(&tellings, contradict) {
+            let kept = group
+                .iter()
+                .copied()
+                .max_by_key(|index| (readings.get(*index).map(Node::has_messages), std::cmp::Reverse(*index)));
+            for index in group {
+                if let Some(kept) = kept {
+                    merge(readings, index, kept);
+                }
+            }
         }
     }
 }
@@ -245,7 +294,9 @@ fn tools_under_tools(readings: &mut Readings) {
         let (Some(inner), Some(node)) = (readings.get(index), readings.get(outer)) else {
             continue;
         };
-        if !same_tool(inner, node) {
+        // A context that was left open: the tool began when the one around it was over.
+        let follows = node.end.is_some_and(|end| inner.start > end) && inner.instrumentation() == node.instrumentation();
+        if follows || !same_tool(inner, node) {
             continue;
         }
         let server = inner
@@ -288,7 +339,7 @@ fn tools_twice(readings: &mut Readings) {
             let (Some(a), Some(b)) = (readings.get(*first), readings.get(*second)) else {
                 continue;
             };
-            if a.instrumentation() == b.instrumentation() || !same_tool(a, b) {
+            if a.instrumentation() == b.instrumentation() || !same_tool(a, b) || !same_arguments(a, b) {
                 continue;
             }
             if b.within(a) {
@@ -310,6 +361,17 @@ fn same_tool(inner: &Node, outer: &Node) -> bool {
         (Some(x), Some(y)) if is_counter(x) => x == y && names != Some(false),
         (Some(x), Some(y)) => x == y,
         _ => names == Some(true),
+    }
+}
+
+/// Whether nothing says that two runs of a tool were given other arguments: a model may give one id to two calls.
+fn same_arguments(one: &Node, other: &Node) -> bool {
+    let (Some(one), Some(other)) = (&one.operation.tool, &other.operation.tool) else {
+        return true;
+    };
+    match (&one.arguments, &other.arguments) {
+        (Some(one @ Value::Object(_)), Some(other @ Value::Object(_))) => arguments::fit(Some(one), Some(other)) != Fit::Other,
+        _ => true,
     }
 }
 

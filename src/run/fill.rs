@@ -2,9 +2,10 @@
 
 use serde_json::{Map, Value};
 
+use super::inputs;
 use crate::operation::{
-    Agent, ContentType, Cost, Failure, Interrupt, Memory, Message, Model, Operation, Part, Prompt, ResourceImpact, Search, StateChange,
-    Task, TokenCount, ToolUse, Training,
+    Agent, ContentType, Cost, Evaluation, Failure, Interrupt, Kind, Memory, Message, Model, Operation, Part, Prompt, ResourceImpact,
+    Search, StateChange, Task, TokenCount, ToolUse, Training,
 };
 
 fn or<T>(slot: &mut Option<T>, other: Option<T>) {
@@ -106,7 +107,17 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
             provider
         }
     );
-    or(&mut kept.input_messages, input_messages);
+    match (&mut kept.input_messages, input_messages) {
+        (Some(have), Some(more)) if kept.kind == Kind::Llm => {
+            // What several calls share is whole.
+            if have.shared_number().is_none() && more.shared_number().is_none() {
+                let mut list = std::mem::take(have).into_vec();
+                inputs::complete(&mut list, more.into_vec());
+                *have = list.into();
+            }
+        }
+        (slot, more) => or(slot, more),
+    }
     match (&mut kept.output_messages, output_messages) {
         (Some(have), Some(more)) => {
             if let (Some(first), Some(other)) = (have.first_mut(), more.first()) {
@@ -192,7 +203,7 @@ pub(super) fn fill(kept: &mut Operation, other: Operation) {
         }
     );
     or_boxed!(kept.interrupt, interrupt, Interrupt { prompt, response, wait_ms });
-    kept.evaluations.extend(evaluations);
+    Evaluation::add(&mut kept.evaluations, evaluations);
     if let Some(content_type) = content_type.into_inner() {
         or_each!(kept.content_type, content_type, ContentType { input, output });
     }
@@ -273,6 +284,13 @@ pub(super) fn enrich(first: &mut Message, other: &Message) -> bool {
     for call in &mut first.tool_calls {
         let twin = other.tool_calls.iter().find(|twin| twin.id.is_some() && twin.id == call.id);
         if let Some(twin) = twin {
+            // A stream begins with an empty object, and a client may leave it there.
+            let is_empty = |value: &Value| value.as_object().is_some_and(Map::is_empty);
+            if call.arguments.as_ref().is_some_and(is_empty)
+                && twin.arguments.as_ref().is_some_and(|told| told.is_object() && !is_empty(told))
+            {
+                (call.arguments, call.arguments_text) = (None, None);
+            }
             changed |= or_copy(&mut call.arguments, twin.arguments.as_ref());
             changed |= or_copy(&mut call.arguments_text, twin.arguments_text.as_ref());
         }

@@ -1,24 +1,74 @@
-//! Stage "inputs": takes the nodes, leaves out of the inputs of model calls what other calls were given, where all inputs together
-//! would take too much.
-//!
-//! It comes after the conversations, which have each message once however long they are. What comes after it may look at whole
-//! inputs, as the formats do that write them.
+//! The input of a model call that two spans tell of: what only one of them has is kept.
 
-use super::node::Nodes;
+use crate::operation::{Message, Role};
 
-/// All that the calls of a trace share may take this many bytes, each time that it is told.
-const SHARED: usize = 64 << 20;
-
-/// Leaves the rest to the calls before.
-pub(super) fn limit(nodes: &mut Nodes) {
-    let mut sum = 0_usize;
-    for id in nodes.list.ids() {
-        let shared = nodes.get(id).and_then(|node| node.operation.input_messages.as_ref());
-        let size = shared.map_or(0, |messages| messages.continued_size());
-        if size > 0 && sum.saturating_add(size) > SHARED {
-            nodes.leave_out_continued(id);
-        } else {
-            sum = sum.saturating_add(size);
+/// Adds to an input what another telling of it holds: messages between those that both have, or the system prompt.
+pub(super) fn complete(have: &mut Vec<Message>, more: Vec<Message>) {
+    if let Some(places) = places_in(have, &more) {
+        if have.len() < more.len() {
+            let mut known = places.into_iter().zip(std::mem::take(have)).peekable();
+            have.extend(more.into_iter().enumerate().map(|(place, message)| {
+                let own = known.next_if(|(known, _)| *known == place);
+                own.map_or(message, |(_, own)| own)
+            }));
         }
+        return;
+    }
+    if have.iter().any(is_prompt) {
+        return;
+    }
+    let prompts = more.into_iter().take_while(is_prompt);
+    let is_told = |prompt: &Message| {
+        let words = prompt.joined_text();
+        have.iter().any(|message| message.joined_text().contains(words.trim()))
+    };
+    let new: Vec<Message> = prompts.filter(|prompt| !is_told(prompt)).collect();
+    let _ = have.splice(0..0, new);
+}
+
+fn is_prompt(message: &Message) -> bool {
+    matches!(message.role, Role::System | Role::Developer)
+}
+
+/// Where the messages of a list stand in a longer one, if all of them do, in order.
+fn places_in(list: &[Message], longer: &[Message]) -> Option<Vec<usize>> {
+    let mut rest = longer.iter().enumerate();
+    list.iter()
+        .map(|message| rest.find(|(_, other)| is_same(message, other)).map(|(place, _)| place))
+        .collect()
+}
+
+fn is_same(one: &Message, other: &Message) -> bool {
+    let names = |message: &Message| message.tool_calls.iter().map(|call| call.name.clone()).collect::<Vec<_>>();
+    let (words, other_words) = (one.joined_text(), other.joined_text());
+    (one.role == other.role || is_prompt(one) && is_prompt(other))
+        && words.split_whitespace().eq(other_words.split_whitespace())
+        && names(one) == names(other)
+        && (one.tool_call_id.is_none() || other.tool_call_id.is_none() || one.tool_call_id == other.tool_call_id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(list: &[Message]) -> Vec<String> {
+        list.iter().map(Message::content).collect()
+    }
+
+    #[test]
+    fn what_only_one_telling_has_is_kept() {
+        let said = |role, text: &str| Message::text(role, text);
+        let question = || said(Role::User, "How many?");
+        let mut have = vec![question()];
+        complete(&mut have, vec![said(Role::System, "Count."), question()]);
+        assert_eq!(texts(&have), ["Count.", "How many?"]);
+        complete(&mut have, vec![question()]);
+        assert_eq!(texts(&have), ["Count.", "How many?"]);
+        let mut rendered = vec![said(Role::User, "Question: How many?")];
+        complete(&mut rendered, vec![said(Role::System, "Count."), question()]);
+        assert_eq!(texts(&rendered), ["Count.", "Question: How many?"]);
+        let mut whole = vec![said(Role::User, "Count. How many?")];
+        complete(&mut whole, vec![said(Role::System, "Count."), question()]);
+        assert_eq!(texts(&whole), ["Count. How many?"], "the prompt is in it");
     }
 }

@@ -21,8 +21,10 @@ mod fill;
 mod id;
 #[cfg(feature = "server")]
 mod in_full;
+mod input_limit;
 mod inputs;
 mod interrupts;
+mod joined_interrupts;
 mod log_records;
 mod model;
 mod names;
@@ -41,6 +43,7 @@ mod same_calls;
 mod scopes;
 mod steps;
 mod summary;
+mod telling;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tool_calls;

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::id::{Id, IdVec, ScopeId, StepId};
 use crate::operation::{Failure, Message, Messages, Operation, ToolCallId};
-use crate::span::{SpanId, TraceId, UnixNanos};
+use crate::span::{SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 use crate::trace::Finding;
 
 /// One agent execution: the operations of one trace.
@@ -58,6 +58,18 @@ impl Run {
     pub fn repeated_bytes(&self) -> usize {
         let inputs = self.steps.iter().filter_map(|step| step.operation.input_messages.as_ref());
         inputs.map(Messages::continued_size).fold(0, usize::saturating_add)
+    }
+
+    /// A time that a step gives to what it says, unless it is a stand-in.
+    #[must_use]
+    pub fn known_time(&self, step: Option<StepId>, at: UnixNanos) -> Option<UnixNanos> {
+        let step = step.and_then(|step| self.steps.get(step));
+        let is_known = |step: &Step| {
+            let start = at == step.started_at && step.known_start().is_none();
+            let end = Some(at) == step.ended_at && step.known_end().is_none();
+            !start && !end
+        };
+        Some(at).filter(|at| at.0 > 0 && step.is_none_or(is_known))
     }
 
     /// The run's own reward, else the sum of those of its steps.
@@ -204,10 +216,32 @@ impl Step {
         }
     }
 
-    /// Milliseconds from start to end; `None` while it runs.
+    /// Milliseconds from start to end; `None` while it runs, and where they were not measured.
     #[must_use]
     pub fn latency_ms(&self) -> Option<u64> {
+        let unknown = self.times_unknown();
+        if !unknown.is_empty() && !unknown.contains("duration known") {
+            return None;
+        }
         self.ended_at.map(|end| end.millis_since(self.started_at))
+    }
+
+    /// The start, unless it is a stand-in.
+    #[must_use]
+    pub fn known_start(&self) -> Option<UnixNanos> {
+        (!self.times_unknown().contains("start")).then_some(self.started_at)
+    }
+
+    /// The end, unless it is a stand-in; `None` while it runs.
+    #[must_use]
+    pub fn known_end(&self) -> Option<UnixNanos> {
+        self.ended_at.filter(|_| !self.times_unknown().contains("end"))
+    }
+
+    /// Which of its times are stand-ins, as [`TIMES_UNKNOWN`] has it.
+    fn times_unknown(&self) -> &str {
+        let marked = self.operation.unmapped.get(TIMES_UNKNOWN);
+        marked.and_then(Value::as_str).unwrap_or_default()
     }
 
     /// The end, else the start.

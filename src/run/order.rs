@@ -1,5 +1,6 @@
-//! Stage "causal order": takes the steps in the order in which they were made, gives them by start in nanoseconds, then the call's
-//! place in the model's output, then parent before child, then id.
+//! Stage "causal order": takes the steps in the order in which they were made, gives them by start in nanoseconds, then end, the
+//! call's place in the model's output and id. A parent stands before its children, and a tool before the model call that read its
+//! result: a clock of milliseconds gives several steps one start.
 //!
 //! It comes when no step will be added, and before anything names steps for good: from here on a [`StepId`] is that of the run.
 
@@ -9,10 +10,13 @@ use std::collections::BinaryHeap;
 use super::id::{IdVec, StepId};
 use super::model::Step;
 use super::steps::DraftSteps;
+use crate::hash::HashMap;
+use crate::span::UnixNanos;
 
 /// Puts the steps in order and rewrites what names them.
-pub(super) fn sort(steps: DraftSteps) -> DraftSteps {
-    let order = order(&steps.list);
+pub(super) fn sort(mut steps: DraftSteps) -> DraftSteps {
+    settle_ticks(&mut steps);
+    let order = order(&steps);
     let mut new_ids: IdVec<StepId, Option<StepId>> = IdVec::filled(None, steps.list.len());
     let mut old = IdVec::<StepId, StepId>::with_capacity(order.len());
     for id in order {
@@ -40,33 +44,114 @@ pub(super) fn sort(steps: DraftSteps) -> DraftSteps {
         of_node: steps.of_node.into_iter().map(moved).collect(),
         of_call: of_call.collect(),
         called_by: steps.called_by.into_iter().map(moved).collect(),
+        read_by: Vec::new(),
         findings: steps.findings,
     }
 }
 
-/// All ids, first to last. A parent always stands before its children.
-fn order(steps: &IdVec<StepId, Step>) -> Vec<StepId> {
-    let mut children: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), steps.len());
-    let mut heap = BinaryHeap::new();
-    let key = |id: StepId| {
-        steps
-            .get(id)
-            .map(|step| (step.started_at, step.call_index.unwrap_or(0), step.id.as_str()))
-    };
-    for (id, step) in steps.enumerate() {
-        match step.parent.and_then(|parent| children.get_mut(parent)) {
-            Some(list) => list.push(id),
-            None => heap.push(Reverse((key(id), id))),
+/// A clock of milliseconds may be this much behind one of nanoseconds.
+const TICK: u64 = 1_000_000;
+
+/// A model call that read a tool's result began after the tool, where two clocks differ by less than a tick.
+fn settle_ticks(steps: &mut DraftSteps) {
+    for (tool, reader) in &steps.read_by {
+        let Some(began) = steps.list.get(*tool).map(|step| step.started_at) else {
+            continue;
+        };
+        if let Some(step) = steps.list.get_mut(*reader)
+            && began > step.started_at
+            && began.0 - step.started_at.0 < TICK
+        {
+            step.started_at = began;
+            step.ended_at = step.ended_at.map(|end| end.max(began));
         }
     }
-    let mut out = Vec::with_capacity(steps.len());
-    while let Some(Reverse((_, id))) = heap.pop() {
+}
+
+/// All ids, first to last. A parent always stands before its children.
+fn order(steps: &DraftSteps) -> Vec<StepId> {
+    let list = &steps.list;
+    let ends = ends_of_turns(list);
+    let key = |id: StepId| {
+        let step = list.get(id)?;
+        let end = step.dispatched_by.and_then(|by| ends.get(&(by, step.started_at)).copied());
+        let end = end.unwrap_or_else(|| step.end_or_start());
+        Some((step.started_at, end, step.call_index.unwrap_or(0), step.id.as_str()))
+    };
+    let proofs = proofs(steps);
+    let mut behind: IdVec<StepId, Vec<StepId>> = IdVec::filled(Vec::new(), list.len());
+    let mut awaits: IdVec<StepId, usize> = IdVec::filled(0, list.len());
+    let parents = list.enumerate().filter_map(|(id, step)| Some((step.parent?, id)));
+    for (first, second) in parents.chain(proofs) {
+        if let (Some(next), Some(count)) = (behind.get_mut(first), awaits.get_mut(second)) {
+            next.push(second);
+            *count += 1;
+        }
+    }
+    let mut heap: BinaryHeap<_> = list
+        .ids()
+        .filter(|id| awaits.get(*id) == Some(&0))
+        .map(|id| Reverse((key(id), id)))
+        .collect();
+    let mut out = Vec::with_capacity(list.len());
+    // Proofs may contradict one another: what waits for itself comes by its key.
+    let mut rest: Option<std::vec::IntoIter<StepId>> = None;
+    let mut taken: IdVec<StepId, bool> = IdVec::filled(false, list.len());
+    while out.len() < list.len() {
+        let next = heap.pop().map(|Reverse((_, id))| id).or_else(|| {
+            let rest = rest.get_or_insert_with(|| {
+                let mut all: Vec<StepId> = list.ids().collect();
+                all.sort_by_key(|id| (key(*id), *id));
+                all.into_iter()
+            });
+            rest.find(|id| !taken.is_set(*id))
+        });
+        let Some(id) = next else { break };
+        if taken.is_set(id) {
+            continue;
+        }
+        taken.set(id, true);
         out.push(id);
-        for child in children.get(id).into_iter().flatten() {
-            heap.push(Reverse((key(*child), *child)));
+        for next in behind.get(id).into_iter().flatten() {
+            if let Some(count) = awaits.get_mut(*next) {
+                *count = count.saturating_sub(1);
+                if *count == 0 {
+                    heap.push(Reverse((key(*next), *next)));
+                }
+            }
         }
     }
     out
+}
+
+/// When the first of the tools ended that one model call asked for and that began at one time: these stay together.
+fn ends_of_turns(list: &IdVec<StepId, Step>) -> HashMap<(StepId, UnixNanos), UnixNanos> {
+    let mut ends: HashMap<(StepId, UnixNanos), UnixNanos> = HashMap::default();
+    for step in list.iter().filter(|step| step.call_index.is_some()) {
+        if let Some(by) = step.dispatched_by {
+            let end = ends.entry((by, step.started_at)).or_insert_with(|| step.end_or_start());
+            *end = step.end_or_start().min(*end);
+        }
+    }
+    ends
+}
+
+/// Which step was before which, where their starts do not say so: a tool is behind the call that asked for it, and before the one
+/// that read its result.
+fn proofs(steps: &DraftSteps) -> impl Iterator<Item = (StepId, StepId)> {
+    let times = |id: StepId| steps.list.get(id).map(|step| (step.started_at, step.ended_at));
+    let read = steps.read_by.iter().copied().filter(move |(tool, reader)| {
+        let (Some((began, _)), Some((read, over))) = (times(*tool), times(*reader)) else {
+            return false;
+        };
+        tool != reader && began >= read && over.is_none_or(|over| began < over || began == read)
+    });
+    let asked = steps.list.enumerate().filter_map(move |(id, step)| {
+        let by = step.dispatched_by.filter(|by| step.call_index.is_some() && *by != id)?;
+        let (asked, _) = times(by)?;
+        (step.started_at <= asked && asked.0 - step.started_at.0 <= TICK).then_some((by, id))
+    });
+    read.chain(asked)
 }
 
 #[cfg(test)]
@@ -75,7 +160,6 @@ mod tests {
     use crate::operation::Kind;
     use crate::run::id::Id;
     use crate::run::testing::step;
-    use crate::span::UnixNanos;
 
     #[test]
     fn a_parent_stands_before_a_child_that_began_earlier() {

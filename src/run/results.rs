@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::model::Step;
-use crate::operation::Message;
+use crate::operation::{Failure, Message};
 
 /// A result's text.
 pub(super) fn result_text(value: &Value) -> Cow<'_, str> {
@@ -31,4 +31,15 @@ pub(super) fn result_of(step: &Step) -> Value {
         .as_ref()
         .and_then(|tool| tool.result.clone())
         .unwrap_or(Value::Null)
+}
+
+/// Whether what a model was told of a tool that failed says more than the failure: it holds those words and others, or the failure
+/// is no more than a type.
+pub(super) fn says_more(answer: &Message, failure: &Failure) -> bool {
+    let text = answer_text(answer);
+    let told = text.trim();
+    let message = failure.message.as_deref().unwrap_or_default().trim();
+    let is_type = !message.contains(char::is_whitespace) && !message.eq_ignore_ascii_case("error");
+    let repeats = told.strip_prefix("Error: ").unwrap_or(told) == message;
+    !told.is_empty() && !message.is_empty() && !repeats && (is_type || told.contains(message))
 }

@@ -2,11 +2,12 @@
 
 use super::id::StepId;
 use super::model::Run;
+use super::telling::{self, Telling};
 use crate::hash::{HashMap, HashSet};
 use crate::trace::{Finding, FindingKind};
 
 /// Model calls that two traces tell of (two instrumentations, the client's spans as roots of their own): marked, both
-/// stay.
+/// stay. A response id that comes again later, or with another answer, is that of another call.
 pub(super) fn mark(runs: &mut [Run]) {
     let mut by_id: HashMap<String, Vec<(usize, StepId)>> = HashMap::default();
     let mut marked: HashSet<usize> = HashSet::default();
@@ -17,7 +18,17 @@ pub(super) fn mark(runs: &mut [Run]) {
             }
         }
     }
-    for places in by_id.into_values() {
+    let step_of = |(run, step): (usize, StepId)| runs.get(run).and_then(|run| run.steps.get(step));
+    let contradict = |one, other| {
+        let pair = (step_of(one), step_of(other));
+        matches!(pair, (Some(one), Some(other)) if Telling::from(one).contradicts(&Telling::from(other)))
+    };
+    let groups: Vec<Vec<(usize, StepId)>> = by_id
+        .into_values()
+        .filter(|places| places.len() > 1)
+        .flat_map(|places| telling::groups(&places, contradict))
+        .collect();
+    for places in groups {
         let Some((first_run, first_step)) = places.iter().copied().max_by_key(|(run, step)| {
             let size = runs.get(*run).map(|run| {
                 (
@@ -80,7 +91,7 @@ mod tests {
             span.attributes.push("openinference.span.kind", "LLM");
             span
         };
-        let spans = vec![span(1, 1, 10), span(2, 2, 20), span(2, 3, 30)];
+        let spans = vec![span(1, 1, 18), span(2, 2, 20), span(2, 3, 30)];
         let mut runs = crate::run::from_batch(spans, Vec::new(), &Registry::built_in());
         for run in &mut runs {
             if let Some(step) = run.steps.first_mut() {

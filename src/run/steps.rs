@@ -12,7 +12,7 @@ use super::node::Nodes;
 use super::results::result_text;
 use super::scopes::Scopes;
 use crate::dialect::span_names;
-use crate::hash::HashMap;
+use crate::hash::{HashMap, HashSet};
 use crate::operation::{Failure, Kind, Operation, ToolUse};
 use crate::span::{UnixNanos, hex};
 use crate::trace::Finding;
@@ -27,6 +27,8 @@ pub(super) struct DraftSteps {
     pub(super) of_call: HashMap<CallRef, StepId>,
     /// For each scope the step that called its agent.
     pub(super) called_by: IdVec<ScopeId, Option<StepId>>,
+    /// What a history proves: this step was over when that model call began.
+    pub(super) read_by: Vec<(StepId, StepId)>,
     /// What was found in the nodes.
     pub(super) findings: Vec<Finding>,
 }
@@ -128,20 +130,53 @@ fn sorted<T: Ord>(mut list: Vec<T>) -> Vec<T> {
 
 /// Which model call asked for each tool.
 fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
+    // How many calls of each model call no tool ran.
+    let mut open: HashMap<StepId, usize> = HashMap::default();
     for call in conversations.iter().flat_map(|conversation| &conversation.calls) {
         let by = call.by.and_then(|by| steps.of_node.known(by));
+        if let Some(by) = by.filter(|_| call.tools.is_empty() && call.call.answered.is_none()) {
+            *open.entry(by).or_default() += 1;
+        }
         for tool in &call.tools {
             if let Some(step) = steps.of_node.known(*tool).and_then(|at| steps.list.get_mut(at)) {
                 step.dispatched_by = by;
                 step.call_index = Some(call.index);
             }
         }
+        // Another attempt may follow what read the result of the first one.
+        let ran = call
+            .tools
+            .iter()
+            .filter_map(|tool| steps.step_of(*tool))
+            .min_by_key(|(_, step)| step.started_at);
+        let reader = call.result.as_ref().and_then(|seen| steps.of_node.known(seen.node));
+        if let (Some((tool, _)), Some(reader)) = (ran, reader) {
+            steps.read_by.push((tool, reader));
+        }
     }
-    // A tool that no message tells of belongs to the latest call of its scope that began before it. Steps still stand by start.
+    // A tool that fits no call belongs to the latest model call that began before it, where that has a call that no tool ran, or
+    // where the scope's model calls are recorded without the tools that they ask for. Steps still stand by start.
     let mut calls: HashMap<ScopeId, Vec<(UnixNanos, StepId)>> = HashMap::default();
+    let mut with_calls: HashSet<ScopeId> = HashSet::default();
     for (id, call) in steps.list.enumerate().filter(|(_, step)| step.operation.kind == Kind::Llm) {
         calls.entry(call.scope).or_default().push((call.started_at, id));
+        if call
+            .operation
+            .output_messages
+            .iter()
+            .flatten()
+            .any(|message| !message.tool_calls.is_empty())
+        {
+            let _ = with_calls.insert(call.scope);
+        }
     }
+    let is_silent = |call: StepId| steps.list.get(call).is_some_and(|step| step.operation.output_messages.is_none());
+    let silent: HashSet<StepId> = calls
+        .values()
+        .flatten()
+        .map(|(_, call)| *call)
+        .filter(|call| is_silent(*call))
+        .collect();
     for step in &mut steps.list {
         if step.dispatched_by.is_some() || step.operation.kind != Kind::Tool {
             continue;
@@ -150,7 +185,11 @@ fn dispatch(conversations: &Conversations, steps: &mut DraftSteps) {
             let behind = calls.partition_point(|(start, _)| *start <= step.started_at);
             calls.get(behind.checked_sub(1)?)
         });
-        step.dispatched_by = latest.map(|(_, call)| *call);
+        let latest = latest.map(|(_, call)| *call);
+        step.dispatched_by = latest.filter(|call| {
+            let has_open = open.get_mut(call).filter(|count| **count > 0).map(|count| *count -= 1).is_some();
+            has_open || !with_calls.contains(&step.scope) || silent.contains(call)
+        });
     }
 }
 

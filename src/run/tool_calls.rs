@@ -20,7 +20,7 @@ use super::arguments::Fit;
 use super::conversation::{Conversations, DraftCall};
 use super::id::{ConversationId, IdVec, NodeId};
 use super::node::Nodes;
-use super::results::answer_text;
+use super::results::{answer_text, says_more};
 use super::scopes::Scopes;
 use crate::operation::{Failure, Kind, ToolCallId, ToolUse};
 use crate::trace::{Finding, FindingKind};
@@ -146,7 +146,7 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     let Some(node) = nodes.get_mut(id) else { return };
     let failed = node.operation.failure.is_some();
     let Some(tool) = node.operation.tool.as_mut() else { return };
-    if tool.call_id.is_none() {
+    if tool.call_id.is_none() || tool.call_id == call.shared_id {
         tool.call_id = call.call.id.as_deref().map(str::to_owned);
     }
     if tool.name.is_none() {
@@ -161,7 +161,14 @@ fn complete_tool(nodes: &mut Nodes, id: NodeId, call: &DraftCall) {
     if call.tools.last() != Some(&id) {
         return;
     }
-    if !failed && tool.result.is_none() && !answer.is_without_result() {
+    // A failure may say no more than its type: what the model was told is the result.
+    let says_other = || {
+        let failure = node.operation.failure.as_ref();
+        failure.is_some_and(|failure| {
+            says_more(answer, failure) && !answer_text(answer).contains(failure.message.as_deref().unwrap_or_default())
+        })
+    };
+    if tool.result.is_none() && !answer.is_without_result() && (!failed || says_other()) {
         tool.result = Some(answer.result_value());
     }
     if answer.is_error && !failed {

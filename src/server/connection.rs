@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::io::{self, IoSlice};
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::config::Connections;
@@ -35,6 +36,34 @@ pub(super) enum Cut {
     Idle,
     /// An answer was not taken in time.
     SlowReader,
+    /// It was idle, and others want to connect.
+    Crowded,
+}
+
+/// Closes idle connections where there is no room for more.
+#[derive(Debug, Default)]
+pub(super) struct Crowd {
+    wanted: AtomicUsize,
+    asked: Notify,
+}
+
+impl Crowd {
+    /// Asks so many idle connections to end.
+    pub(super) fn ask(&self, connections: usize) {
+        self.wanted.store(connections, Ordering::Relaxed);
+        self.asked.notify_waiters();
+    }
+
+    /// Waits until this connection is to end.
+    async fn asks(&self, activity: &Activity) {
+        loop {
+            self.asked.notified().await;
+            let takes = |wanted: usize| wanted.checked_sub(1);
+            if activity.is_idle() && self.wanted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, takes).is_ok() {
+                return;
+            }
+        }
+    }
 }
 
 /// The body of an answer.
@@ -68,6 +97,7 @@ pub(super) fn protocol(limits: &Connections) -> auto::Builder<TokioExecutor> {
 pub(super) async fn serve<S, A, F, B>(
     http: &auto::Builder<TokioExecutor>,
     limits: &Connections,
+    crowd: &Crowd,
     stream: S,
     answer: A,
     mut stopped: watch::Receiver<bool>,
@@ -122,6 +152,7 @@ where
         // What it does not take is let go of, at once.
         () = slow.found() => return Some(Cut::SlowReader),
         cut = ended => cut?,
+        () = crowd.asks(&activity) => return Some(Cut::Crowded),
         _ = stopped.changed() => {
             connection.as_mut().graceful_shutdown();
             // Whoever waits for all connections to end has the patience.
@@ -133,6 +164,9 @@ where
     let _ = tokio::time::timeout(FAREWELL, connection).await;
     Some(cut)
 }
+
+/// The client's preface of HTTP/2 and the head of the frame that must follow it. Until they are there, it is timed as a head is.
+const PREFACE: usize = 24 + 9;
 
 /// What a connection does, as far as it says whether it wastes its place.
 #[derive(Debug)]
@@ -151,6 +185,8 @@ struct State {
     /// When the first byte of a head came; for the first head, when it could come.
     head: Option<Instant>,
     protocol: Protocol,
+    /// Bytes of the beginning of HTTP/2 that have not come.
+    preface: usize,
     /// The other side does not take what we write.
     blocked: bool,
 }
@@ -174,6 +210,7 @@ impl Activity {
                 last: now,
                 head: Some(now),
                 protocol: Protocol::Unknown,
+                preface: PREFACE,
                 blocked: false,
             }),
         }
@@ -181,6 +218,12 @@ impl Activity {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it waits for a request.
+    fn is_idle(&self) -> bool {
+        let state = self.state();
+        state.in_work == 0 && !state.blocked
     }
 
     /// When the connection is to be cut off if nothing happens until then.
@@ -202,7 +245,15 @@ impl Activity {
             // HTTP/2 begins with PRI, and no method of HTTP/1.1 does.
             let http2 = bytes.starts_with(b"PRI");
             state.protocol = if http2 { Protocol::Http2 } else { Protocol::Http1 };
-            state.head = None;
+            if !http2 {
+                state.head = None;
+            }
+        }
+        if state.protocol == Protocol::Http2 && state.preface > 0 {
+            state.preface = state.preface.saturating_sub(bytes.len());
+            if state.preface == 0 {
+                state.head = None;
+            }
         }
         if state.protocol == Protocol::Http1 && state.in_work == 0 && state.head.is_none() && !bytes.is_empty() {
             state.head = Some(Instant::now());

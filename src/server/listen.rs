@@ -16,12 +16,16 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
 use tokio::sync::{Semaphore, watch};
 
 use super::config::{Config, Connections, StartError};
-use super::connection::{self, Answered, Cut};
+use super::connection::{self, Answered, Crowd, Cut};
 use super::tls::Tls;
 use crate::receiver::Refusals;
 
 /// Connections that the system holds for us until we take them; it may hold fewer.
 const BACKLOG: u32 = 4_096;
+/// How many idle connections are closed at once where there is no room for another.
+const MADE_ROOM: usize = 4;
+/// How long a new one waits for that.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// What all ports share.
 #[derive(Debug)]
@@ -102,6 +106,7 @@ where
     let http = Arc::new(connection::protocol(&ports.limits));
     let most = ports.limits.at_once.min(Semaphore::MAX_PERMITS);
     let room = Arc::new(Semaphore::new(most));
+    let crowd = Arc::new(Crowd::default());
     let until = stopped.clone();
     loop {
         let accepted = tokio::select! {
@@ -114,16 +119,27 @@ where
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let Ok(permit) = Arc::clone(&room).try_acquire_owned() else {
-            ports.closed.add("any", "limit");
-            continue;
+        let permit = match Arc::clone(&room).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(_) => {
+                // Whoever waits for nothing makes room; what is at work goes on.
+                crowd.ask(MADE_ROOM);
+                match tokio::time::timeout(PATIENCE, Arc::clone(&room).acquire_owned()).await {
+                    Ok(Ok(permit)) => permit,
+                    _ => {
+                        ports.closed.add("any", "limit");
+                        continue;
+                    }
+                }
+            }
         };
         let _ = stream.set_nodelay(true);
         let (http, ports, answer, until) = (Arc::clone(&http), Arc::clone(&ports), answer.clone(), until.clone());
+        let crowd = Arc::clone(&crowd);
         ports.accepted.fetch_add(1, Ordering::Relaxed);
         ports.open.fetch_add(1, Ordering::Relaxed);
         tokio::spawn(async move {
-            connect(&http, &ports, stream, answer, until).await;
+            connect(&http, (&ports, &crowd), stream, answer, until).await;
             ports.open.fetch_sub(1, Ordering::Relaxed);
             drop(permit);
         });
@@ -133,15 +149,20 @@ where
     let _ = tokio::time::timeout(ports.grace, room.acquire_many(all)).await;
 }
 
-async fn connect<A, F, B>(http: &auto::Builder<TokioExecutor>, ports: &Ports, stream: TcpStream, answer: A, until: watch::Receiver<bool>)
-where
+async fn connect<A, F, B>(
+    http: &auto::Builder<TokioExecutor>,
+    (ports, crowd): (&Ports, &Crowd),
+    stream: TcpStream,
+    answer: A,
+    until: watch::Receiver<bool>,
+) where
     A: Fn(Request<Incoming>) -> F,
     F: Future<Output = Response<B>> + Send + 'static,
     B: Answered,
 {
     let limits = &ports.limits;
     let cut = match &ports.tls {
-        None => connection::serve(http, limits, stream, answer, until).await,
+        None => connection::serve(http, limits, crowd, stream, answer, until).await,
         Some(tls) => {
             let patience = Duration::from_secs(limits.header_seconds);
             if speaks_http(&stream, patience).await {
@@ -149,7 +170,7 @@ where
                 return refuse_http(stream).await;
             }
             match tokio::time::timeout(patience, tls.acceptor().accept(stream)).await {
-                Ok(Ok(stream)) => connection::serve(http, limits, stream, answer, until).await,
+                Ok(Ok(stream)) => connection::serve(http, limits, crowd, stream, answer, until).await,
                 Ok(Err(error)) => {
                     ports.closed.add("any", "tls");
                     tracing::debug!(%error, "no TLS connection");
@@ -164,6 +185,7 @@ where
         // Clients often keep connections for later: closing an idle one is counted and not logged.
         Some(Cut::Idle) => ports.closed.count("idle"),
         Some(Cut::SlowReader) => ports.closed.add("API", "slow_reader"),
+        Some(Cut::Crowded) => ports.closed.count("crowded"),
         None => {}
     }
 }

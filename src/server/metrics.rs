@@ -205,7 +205,7 @@ fn requests(out: &mut Text, receiver: &Receiver, readers: &Readers, ports: &Port
     out.one(
         "spanbridge_api_reserved_bytes",
         Kind::Gauge,
-        "Bytes of memory that API requests in progress have reserved.",
+        "Bytes of memory that API requests in progress and runs kept for the next ones have reserved.",
         readers.reserved_bytes(),
     );
     let (refused, closed, found) = (refused.counts(), ports.closed.counts(), receiver.redaction().found());

@@ -109,14 +109,42 @@ pub enum RefusedReason {
     SpanId(IdFault),
     /// The parent's id.
     ParentId(IdFault),
+    /// Anything in it.
+    Content(ContentFault),
+}
+
+/// Why the content of an item cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ContentFault {
+    /// Text is not UTF-8.
+    Utf8,
+    /// Values nest too deep.
+    Depth,
+    /// A value has another type than OTLP gives it.
+    Value,
+    /// The bytes are not protobuf.
+    Encoding,
+}
+
+impl fmt::Display for ContentFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Utf8 => "a text in it is not UTF-8",
+            Self::Depth => "values in it nest too deep",
+            Self::Value => "a value in it has another type than OTLP gives it",
+            Self::Encoding => "its bytes are not protobuf",
+        })
+    }
 }
 
 impl RefusedReason {
-    /// What is wrong with the id.
+    /// What is wrong with the id, if that is the reason.
     #[must_use]
-    pub fn fault(self) -> IdFault {
+    pub fn fault(self) -> Option<IdFault> {
         match self {
-            Self::TraceId(fault) | Self::SpanId(fault) | Self::ParentId(fault) => fault,
+            Self::TraceId(fault) | Self::SpanId(fault) | Self::ParentId(fault) => Some(fault),
+            Self::Content(_) => None,
         }
     }
 
@@ -127,6 +155,7 @@ impl RefusedReason {
             Self::TraceId(_) => "trace_id",
             Self::SpanId(_) => "span_id",
             Self::ParentId(_) => "parent_span_id",
+            Self::Content(_) => "content",
         }
     }
 }
@@ -137,6 +166,7 @@ impl fmt::Display for RefusedReason {
             Self::TraceId(fault) => ("trace id", 16, fault),
             Self::SpanId(fault) => ("span id", 8, fault),
             Self::ParentId(fault) => ("parent span id", 8, fault),
+            Self::Content(fault) => return fault.fmt(f),
         };
         match fault {
             IdFault::Missing => write!(f, "the {name} is missing"),

@@ -11,11 +11,15 @@ pub mod value;
 
 use std::sync::Arc;
 
-pub use decoded::{Decoded, IdFault, ItemPath, Refused, RefusedReason, Signal};
+pub use decoded::{ContentFault, Decoded, IdFault, ItemPath, Refused, RefusedReason, Signal};
 pub(crate) use ids::hex;
 pub use ids::{SpanId, TraceId};
 pub use time::UnixNanos;
 pub use value::{AnyValue, Attributes};
+
+/// The attribute that says which of a span's times are stand-ins, because the client or the document does not tell them: `start`,
+/// `end` or both. `duration known`: the time between them was measured.
+pub const TIMES_UNKNOWN: &str = "spanbridge.times_unknown";
 
 /// The entity that produced spans: a process, a service, a function.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -252,6 +256,7 @@ impl LogRecord {
         // The attribute first: Codex's event name is a place in its source.
         let name = match self.attributes.get("event.name").and_then(AnyValue::as_str) {
             Some(name) if !name.is_empty() => name,
+            _ if self.event_name.is_empty() => return self.attributes.text("otel.event.name").unwrap_or_default(),
             _ => return &self.event_name,
         };
         // Claude Code: the bare name here, the whole one as the body.

@@ -37,6 +37,8 @@ pub enum FindingKind {
     DanglingParent,
     /// A span is its own ancestor.
     ParentCycle,
+    /// A span has no start.
+    NoStart,
     /// The end lies before the start.
     EndBeforeStart,
     /// A span has not ended.

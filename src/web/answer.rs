@@ -78,6 +78,16 @@ impl Answer {
         self.delivery.readers().limits().bytes
     }
 
+    /// Bytes of memory that it has reserved.
+    pub(super) fn reserved(&self) -> usize {
+        self.reservation.bytes()
+    }
+
+    /// Takes a part of the reserved memory out, for what outlasts this answer.
+    pub(super) fn split(&mut self, bytes: usize) -> Reservation {
+        self.reservation.split(bytes)
+    }
+
     /// Releases all reserved memory but this many bytes.
     pub(super) fn shrink_to(&mut self, bytes: usize) {
         self.reservation.shrink_to(bytes);

@@ -34,9 +34,9 @@ pub(super) fn of_chunk(kind: ChunkKind, message: &[u8], purpose: Purpose) -> usi
     } = census(message, kind.signal());
     let (item, value, byte) = match purpose {
         Purpose::Spans => (1_000, 130, 4),
-        Purpose::Document => (8_000, 200, 12),
+        Purpose::Document => (4_500, 200, 9),
     };
-    let json = if purpose == Purpose::Spans { 0 } else { 220 };
+    let json = if purpose == Purpose::Spans { 0 } else { 180 };
     [
         (items, item),
         (parts, 160),

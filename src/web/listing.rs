@@ -6,7 +6,7 @@ use crate::documents::{Vocabulary, awaits_root};
 use crate::operation::Kind;
 use crate::run::Run;
 use crate::span::UnixNanos;
-use crate::store::{self, Error, Filter, May, Read, TraceRow};
+use crate::store::{self, Error, Filter, Read, TraceRow};
 use crate::view::totals::{self, Totals};
 
 /// The program's version, and a number that rises when a summary of the same version says something else.
@@ -172,24 +172,29 @@ pub fn bare(store: &dyn Read, filter: &Filter) -> Result<Vec<Listed>, Error> {
 fn listed(store: &dyn Read, vocabulary: &Vocabulary, row: TraceRow) -> Result<Listed, Error> {
     let summary = match kept(store, &row)? {
         Some(summary) => summary,
-        None => computed(store, vocabulary, &row, &mut |_, _| Ok(()))?,
+        None => computed(store, vocabulary, &row)?,
     };
     Ok(with_summary(row, summary))
 }
 
-/// What the agent did in a trace, computed now. `may` is asked as [`Read::read_trace_while`] asks it.
-pub(super) fn computed(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow, may: &mut May<'_>) -> Result<Summary, Error> {
-    let stored = store.read_trace_while(row.trace_id, may)?.unwrap_or_default();
+/// What the agent did in a trace, computed now.
+fn computed(store: &dyn Read, vocabulary: &Vocabulary, row: &TraceRow) -> Result<Summary, Error> {
+    let stored = store.read_trace(row.trace_id)?.unwrap_or_default();
     let is_damaged = !stored.damaged.is_empty();
     let runs = vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
     let summary = runs.first().map(Summary::of).unwrap_or_default();
     // What time changes is not kept.
-    let is_settled = !is_damaged && !runs.first().is_some_and(awaits_root);
-    if is_settled && let Ok(text) = serde_json::to_string(&summary) {
-        // Only a saving: what cannot be kept is computed again.
-        let _ = store.put_summary(row.trace_id, row.revision, &text);
+    if !is_damaged && !runs.first().is_some_and(awaits_root) {
+        keep(store, row, &summary);
     }
     Ok(summary)
+}
+
+/// Keeps a summary for the revision of its trace. Only a saving: what cannot be kept is computed again.
+pub(super) fn keep(store: &dyn Read, row: &TraceRow, summary: &Summary) {
+    if let Ok(text) = serde_json::to_string(summary) {
+        let _ = store.put_summary(row.trace_id, row.revision, &text);
+    }
 }
 
 pub(super) fn with_summary(row: TraceRow, summary: Summary) -> Listed {

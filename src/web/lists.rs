@@ -3,14 +3,13 @@
 use serde_json::{Value, json};
 
 use super::answer::Answer;
-use super::cost::{self, Purpose};
 use super::listing::{self, Listed, Summary};
-use super::readers::Refusal;
 use super::reply::{Outcome, Problem};
 use super::request::Asked;
 use super::service::Web;
+use super::single;
 use super::url::{percent_decoded, percent_encoded, query_pairs};
-use crate::store::{ChunkKind, Error, Filter, Order, SessionCursor, TraceCursor, TraceRow};
+use crate::store::{Filter, Order, SessionCursor, TraceCursor, TraceRow};
 
 /// Lists are this long unless the request says otherwise.
 const USUAL: usize = 50;
@@ -108,24 +107,18 @@ fn listed(web: &Web, row: TraceRow, answer: &mut Answer) -> Result<Listed, Probl
     if let Some(summary) = listing::kept(&*web.store, &row)? {
         return Ok(listing::with_summary(row, summary));
     }
-    let mut refusal = None;
-    let small = cost::of_small(row.bytes);
-    let mut once = small;
-    let summary = listing::computed(&*web.store, &web.vocabulary, &row, &mut |kind, message| {
-        let bytes = match small {
-            Some(_) if kind != ChunkKind::LooseLogs => once.take().unwrap_or_default(),
-            _ => cost::of_chunk(kind, message, Purpose::Document),
-        };
-        answer.reserve(bytes).map_err(|refused| {
-            refusal = Some(refused);
-            Error::Cancelled
-        })
-    });
+    let built = single::built(web, &row, answer);
     answer.shrink_to(MEMORY);
-    let summary = match (summary, refusal) {
-        (Err(_), Some(Refusal::TooLarge { .. })) => Summary::too_large(),
-        (Err(_), Some(refusal)) => return Err(refusal.into()),
-        (summary, _) => summary?,
+    let summary = match built {
+        Err(problem) if problem.is_too_large() => Summary::too_large(),
+        built => {
+            let built = built?;
+            let summary = built.run.as_ref().map(Summary::of).unwrap_or_default();
+            if built.is_settled() {
+                listing::keep(&*web.store, &row, &summary);
+            }
+            summary
+        }
     };
     Ok(listing::with_summary(row, summary))
 }

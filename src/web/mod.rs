@@ -41,6 +41,7 @@ mod readers;
 mod reply;
 mod request;
 mod routes;
+mod runs;
 mod service;
 mod single;
 mod url;

@@ -1,7 +1,7 @@
 //! What reading may take: threads and memory of its own, apart from receiving.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -22,7 +22,7 @@ pub struct ReadLimits {
 impl Default for ReadLimits {
     fn default() -> Self {
         Self {
-            bytes: 1 << 30,
+            bytes: 2 << 30,
             at_once: 16,
             write_seconds: 30,
         }
@@ -48,6 +48,12 @@ pub(super) enum Refusal {
     Cancelled,
 }
 
+/// Keeps something for later with memory that it can give back.
+pub(super) trait Spare: Send + Sync + std::fmt::Debug {
+    /// Gives some back; `false`: it has none that nobody uses.
+    fn give_back(&self) -> bool;
+}
+
 /// The threads and the memory of all read sides of a process.
 #[derive(Debug)]
 pub struct Readers {
@@ -55,6 +61,7 @@ pub struct Readers {
     threads: Arc<Semaphore>,
     bytes: AtomicUsize,
     stopped: AtomicBool,
+    spare: Mutex<Vec<Weak<dyn Spare>>>,
     /// Reads documents that are sent to be stored.
     pub(super) documents: Aside,
     /// Reads and checks blocks.
@@ -74,6 +81,7 @@ impl Readers {
             threads: Arc::new(Semaphore::new(limits.at_once.clamp(1, Semaphore::MAX_PERMITS))),
             bytes: AtomicUsize::new(0),
             stopped: AtomicBool::new(false),
+            spare: Mutex::default(),
             documents: Aside::default(),
             blocks: Aside::default(),
             states: Aside::default(),
@@ -86,6 +94,19 @@ impl Readers {
         self.stopped.store(true, Ordering::Relaxed);
         self.threads.close();
         self.end.close();
+    }
+
+    /// Is asked for memory when a request needs it.
+    pub(super) fn add_spare(&self, spare: Weak<dyn Spare>) {
+        let mut all = self.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        all.retain(|spare| spare.strong_count() > 0);
+        all.push(spare);
+    }
+
+    /// Has memory given back that is kept for later.
+    fn make_room(&self) -> bool {
+        let all = self.spare.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        all.iter().filter_map(Weak::upgrade).any(|spare| spare.give_back())
     }
 
     /// Waits until they are stopped.
@@ -140,12 +161,27 @@ impl Reservation {
             return Err(Refusal::TooLarge { bytes: wanted, limit });
         }
         let fits = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= limit);
-        match self.readers.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
-            Ok(_) => {
-                self.bytes = wanted;
-                Ok(())
+        while self.readers.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).is_err() {
+            if !self.readers.make_room() {
+                return Err(Refusal::Busy);
             }
-            Err(_) => Err(Refusal::Busy),
+        }
+        self.bytes = wanted;
+        Ok(())
+    }
+
+    /// How much it is.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes a part of it out.
+    pub(super) fn split(&mut self, bytes: usize) -> Self {
+        let bytes = bytes.min(self.bytes);
+        self.bytes -= bytes;
+        Self {
+            readers: Arc::clone(&self.readers),
+            bytes,
         }
     }
 

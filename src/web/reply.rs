@@ -93,6 +93,11 @@ impl Problem {
         }
     }
 
+    /// Whether what was asked for takes more memory than there is for all requests.
+    pub(super) fn is_too_large(&self) -> bool {
+        self.code == "TOO_LARGE"
+    }
+
     pub(super) fn unready(error: &store::Error) -> Self {
         // Without the path of the data directory: this is answered without a token.
         let message = match error {

@@ -1,7 +1,7 @@
 //! What answers questions about one store, by threads of its own.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use axum::body::Body;
 use hyper::Response;
@@ -13,6 +13,7 @@ use super::delivery::Delivery;
 use super::readers::{self, Readers};
 use super::reply::{Outcome, Problem};
 use super::request::Asked;
+use super::runs::{self, Runs};
 use crate::access::Denied;
 use crate::documents::Vocabulary;
 use crate::formats::Options;
@@ -28,6 +29,7 @@ pub struct Web {
     pub(super) options: Options,
     pub(super) readers: Arc<Readers>,
     pub(super) ledger: Arc<Ledger>,
+    pub(super) runs: Arc<Runs>,
 }
 
 /// Gives the text of `/metrics`.
@@ -43,7 +45,11 @@ impl Web {
     /// The read side of the store of one project of this organization.
     #[must_use]
     pub fn new(store: Arc<dyn Store>, vocabulary: Arc<Vocabulary>, organization: &str, metrics: Metrics, readers: Arc<Readers>) -> Self {
+        let runs = Arc::new(Runs::default());
+        let spare: Weak<Runs> = Arc::downgrade(&runs);
+        readers.add_spare(spare);
         Self {
+            runs,
             ledger: Arc::new(Ledger::new(Arc::clone(&store), Limits::default(), Arc::clone(&readers))),
             store,
             vocabulary,
@@ -108,7 +114,7 @@ impl Web {
         read: impl FnOnce(&Self, &Asked, &mut Answer) -> Outcome + Send + 'static,
     ) -> Result<Response<Body>, Problem> {
         let slow = asked.slow.clone();
-        let readers = Arc::clone(&self.readers);
+        let (readers, runs) = (Arc::clone(&self.readers), Arc::clone(&self.runs));
         let permit = readers.thread().await?;
         let delivery = Delivery::new(&readers);
         let (head, answered) = oneshot::channel();
@@ -127,7 +133,11 @@ impl Web {
             () = readers.stopping() => return Err(Problem::refused(readers::Refusal::Cancelled)),
         };
         waiting.end();
-        tokio::spawn(delivery.watch(slow));
+        tokio::spawn(async move {
+            delivery.watch(slow).await;
+            tokio::time::sleep(runs::KEPT).await;
+            runs.forget_idle();
+        });
         Ok(response)
     }
 }

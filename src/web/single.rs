@@ -1,19 +1,21 @@
 //! One trace or one session: its spans, its documents.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use super::answer::Answer;
 use super::cost::{self, Purpose};
 use super::readers::Refusal;
 use super::reply::{Outcome, Problem};
 use super::request::Asked;
+use super::runs::Built;
 use super::service::Web;
 use super::url::query_pairs;
 use crate::documents;
 use crate::formats::{AnyFormat, Options, Sequence};
 use crate::run::Run;
 use crate::span::{TraceId, UnixNanos, json};
-use crate::store::{self, ChunkKind, Error, Filter, Order, Stored};
+use crate::store::{self, ChunkKind, Error, Filter, Order, Stored, TraceRow};
 
 /// A message that is written once more takes this many times its bytes, in the document and on the way.
 const WHOLE_INPUTS: usize = 3;
@@ -147,17 +149,29 @@ impl Wanted {
     }
 }
 
-pub(super) fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answer) -> Result<Run, Problem> {
-    let stored = stored_alone(web, id, Purpose::Document, answer)?;
-    wanted.check(id, &stored.damaged)?;
-    answer.check()?;
-    let run = web
-        .vocabulary
-        .stored_runs(stored.spans, stored.logs, UnixNanos(store::now()))
-        .into_iter()
-        .next();
-    run.filter(Run::has_agent_work)
-        .ok_or_else(|| Problem::not_found(format!("trace {id} has no agent operations, so it has no document")))
+/// The run of a trace as it is now, which is built once a revision.
+pub(super) fn built(web: &Web, row: &TraceRow, answer: &mut Answer) -> Result<Arc<Built>, Problem> {
+    let id = row.trace_id;
+    web.runs.get(id, row.revision, answer, |answer| {
+        answer.reserve(cost::of_small(row.bytes).unwrap_or_default())?;
+        let stored = stored(web, id, row.bytes, Purpose::Document, answer)?.ok_or_else(|| no_trace(id))?;
+        answer.check()?;
+        let runs = web.vocabulary.stored_runs(stored.spans, stored.logs, UnixNanos(store::now()));
+        Ok((runs.into_iter().next(), stored.damaged))
+    })
+}
+
+/// The same for a document. An agent did something in it.
+pub(super) fn run_of(web: &Web, id: TraceId, wanted: &Wanted, answer: &mut Answer) -> Result<Arc<Built>, Problem> {
+    let row = web.store.row(id)?.ok_or_else(|| no_trace(id))?;
+    let built = built(web, &row, answer)?;
+    wanted.check(id, &built.damaged)?;
+    match built.work() {
+        Some(_) => Ok(built),
+        None => Err(Problem::not_found(format!(
+            "trace {id} has no agent operations, so it has no document"
+        ))),
+    }
 }
 
 pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, Problem> {
@@ -167,8 +181,8 @@ pub(super) fn format_of(id: &str) -> Result<&'static AnyFormat, Problem> {
 pub(super) fn trace_document(web: &Web, id: &str, format: &str, asked: &Asked, answer: &mut Answer) -> Outcome {
     let format = format_of(format)?;
     let wanted = Wanted::of(web, asked, false)?;
-    let run = run_of(web, trace_id(id)?, &wanted, answer)?;
-    wanted.write(format, std::slice::from_ref(&run), answer)
+    let built = run_of(web, trace_id(id)?, &wanted, answer)?;
+    wanted.write(format, built.work().map_or(&[], std::slice::from_ref), answer)
 }
 
 pub(super) fn session_document(web: &Web, session: &str, format: &str, asked: &Asked, answer: &mut Answer) -> Outcome {

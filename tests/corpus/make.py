@@ -1260,6 +1260,156 @@ for make in (continued_history, continued_nowhere):
     make()
 
 
+def ran(name, call_id=None, arguments=None, result=None, **more):
+    """An OTel GenAI tool span's attributes."""
+    out = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}
+    known = {"call.id": call_id, "call.arguments": text(arguments) if arguments is not None else None, "call.result": result}
+    out.update({"gen_ai.tool." + k: v for k, v in known.items() if v is not None})
+    out.update({k.replace("__", "."): v for k, v in more.items()})
+    return out
+
+
+def calls_that_are_one_or_two():
+    c = Case(144, "made-calls-that-are-one-or-two", "When spans tell of one model call, and when of two", """
+1. Two calls, one after the other, under one response id: a server repeats it. Two calls.
+2. A context that was left open: each call is a child of the one before, and begins when that is over. Two calls.
+3. Two calls at once under one response id, with other answers. Two calls.
+4. A framework and its client tell one call, and only the client has the system prompt. One call, with the prompt.""")
+    rain, snow = chat("user", "Rain?"), chat("user", "Snow?")
+    for trace, times, same_id in ((1, ((100, 400), (500, 900)), True), (3, ((100, 900), (200, 800)), True)):
+        root = c.span("invoke_agent sky", 0, 1000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "sky"}, trace=trace)
+        for (start, end), ask, said, tokens in zip(times, (rain, snow), ("A little.", "None."), ((5, 2), (6, 3))):
+            c.span("chat gpt-4o", start, end, genai([ask], chat("assistant", said), tokens, gen_ai__response__id=f"resp_{trace}"), root, trace=trace)
+    first = c.span("chat gpt-4o", 0, 80, genai([rain], chat("assistant", "A little."), (5, 2), gen_ai__response__id="r1"), trace=2)
+    c.span("chat gpt-4o", 100, 180, genai([rain], chat("assistant", "A little."), (5, 2), gen_ai__response__id="r2"), first, trace=2)
+    outer = c.span("chat gpt-4o", 0, 900, genai([rain], chat("assistant", "A little."), (9, 2)), scope="framework", trace=4)
+    inner = llm([chat("system", "You watch the sky."), rain], chat("assistant", "A little."), (9, 2))
+    c.span("ChatCompletion", 10, 890, inner, outer, scope="openinference.instrumentation.openai", trace=4)
+
+
+def calls_and_results():
+    c = Case(145, "made-calls-and-results", "Calls and their results, where the ids do not say which is whose", """
+1. One answer gives the id `call_1` to two calls: the second is told under a derived id, and each has its own result.
+2. The result has no id, and its call does not stand in the history: it belongs to the open call before it.
+3. A stream left one call with the arguments of two, and without their ids. The next request tells the two.
+4. A stream left the arguments of two calls empty.
+5. A tool failed with a bare type; the model was told more. `cleanup` ran, and no model asked for it.
+6. Two agents: the second one's request begins with a copy of the question.""")
+    ask, done = chat("user", "Add and sort."), chat("assistant", "Done.")
+
+    def run(trace, said, told, results, tools, again=None):
+        root = c.span("invoke_agent clerk", 0, 1000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "clerk"}, trace=trace)
+        c.span("chat gpt-4o", 10, 200, said if isinstance(said, dict) and "role" not in said else genai([ask], said, (5, 4), finish="tool_calls"), root, trace=trace)
+        for at, attrs in enumerate(tools):
+            c.span("execute_tool", 300 + 50 * at, 340 + 50 * at, attrs, root, trace=trace, status=(ERROR, "TOOL_ERROR") if "error.type" in attrs else None)
+        c.span("chat gpt-4o", 600, 900, again or genai([ask, *told, *results], done, (20, 2)), root, trace=trace)
+
+    twins = chat("assistant", calls=[("call_1", "add", {"n": 1}), ("call_1", "add", {"n": 2})])
+    run(1, twins, [twins], [chat("tool", "one", call_id="call_1"), chat("tool", "two", call_id="call_1")],
+        [ran("add", "call_1", {"n": 1}, "one"), ran("add", "call_1", {"n": 2}, "two")])
+    asked = chat("assistant", calls=[("call_a", "add", {"n": 1})])
+    lone = llm([ask, chat("tool", '[{"dash": "\\u2014"}]')], done)
+    run(2, asked, [], [], [ran("add", None, {"n": 1}, '[{"dash":"\u2014"}]')], lone)
+    two = chat("assistant", "I do both.", calls=[("k1", "add", {"n": 1}), ("k2", "sort", {"n": 2})])
+    both = [chat("tool", "one", call_id="k1"), chat("tool", "sorted", call_id="k2")]
+    glued = llm([ask], chat("assistant", "I do both."))
+    glued.update({"llm.output_messages.0.message.tool_calls.0.tool_call.function.name": "sort",
+                  "llm.output_messages.0.message.tool_calls.0.tool_call.function.arguments": '{"n":1}{"n":2}'})
+    tools = [ran("add", None, {"n": 1}, "one"), ran("sort", None, {"n": 2}, "sorted")]
+    run(3, glued, [two], both, tools)
+    run(4, chat("assistant", "I do both.", calls=[("k1", "add", {}), ("k2", "sort", {})]), [two], both, tools)
+    one = chat("assistant", calls=[("k1", "add", {"n": 1})])
+    run(5, one, [one], [chat("tool", "no such number: 1", call_id="k1")], [ran("add", "k1", {"n": 1}, error__type="TOOL_ERROR"), ran("cleanup")])
+    desk = c.span("invoke_workflow desk", 0, 1000, {"gen_ai.operation.name": "invoke_workflow"}, trace=6)
+    for name, start, said in (("triage", 10, chat("assistant", calls=[("h1", "transfer_to_billing", {})])), ("billing", 500, chat("assistant", "Refunded."))):
+        who = c.span("invoke_agent " + name, start, start + 400, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": name}, desk, trace=6)
+        c.span("chat gpt-4o", start + 10, start + 390, genai([chat("user", "Refund order 42.")], said), who, trace=6)
+
+
+def clocks():
+    c = Case(146, "made-clocks", "Times that are missing, equal, or of another clock", """
+1. The model call has no start: its end stands in for it, nothing is of 1970, and no latency is told.
+2. The server's clock is an hour behind its client's: the server's span and what is below it lie within the client's.
+3. A clock of milliseconds: the tools and the call that reads their results begin at once, and the messages of a call have one time.""")
+    ask, calls = chat("user", "How deep?"), [("k1", "sound", {"at": 1}), ("k2", "sound", {"at": 2})]
+    said, done = chat("assistant", calls=calls), chat("assistant", "Six.")
+    results = [chat("tool", "6", call_id="k1"), chat("tool", "6", call_id="k2")]
+    start = {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}
+    root = c.span("invoke_agent pilot", 0, 1000, start, trace=1)
+    c.span("chat gpt-4o", 0, 500, genai([ask], done), root, trace=1)
+    c.spans[-1][1]["startTimeUnixNano"] = "0"
+    root = c.span("invoke_agent pilot", 0, 1000, start, trace=2)
+    c.span("chat gpt-4o", 10, 100, genai([ask], chat("assistant", calls=calls[:1])), root, trace=2)
+    client = c.span("tools/call sound", 200, 400, ran("sound", "k1", {"at": 1}), root, trace=2, kind=3)
+    server = c.span("tools/call sound", 250 - 3600_000, 350 - 3600_000, ran("sound", None, None, "6"), client, trace=2, kind=2)
+    c.span("chat gpt-4o", 260 - 3600_000, 340 - 3600_000, genai([chat("user", "inner")], chat("assistant", "6")), server, trace=2)
+    root = c.span("invoke_agent pilot", 0, 1000, start, trace=3)
+    c.span("chat gpt-4o", 10, 40, genai([ask], said), root, trace=3)
+    last = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o"}
+    events = [("gen_ai.user.message", {"content": "How deep?"}), ("gen_ai.assistant.message", {"tool_calls": text([{"id": i, "type": "function", "function": {"name": n, "arguments": text(a)}} for i, n, a in calls])}),
+              ("gen_ai.tool.message", {"id": "k1", "content": "6"}), ("gen_ai.tool.message", {"id": "k2", "content": "6"}), ("gen_ai.user.message", {"content": "In feet."}),
+              ("gen_ai.choice", {"index": 0, "finish_reason": "stop", "message": text({"role": "assistant", "content": "Twenty."})})]
+    c.span("chat gpt-4o", 40.999936, 90, last, root, trace=3, events=[(41, n, a) for n, a in events])
+    for at, (i, n, a) in enumerate(calls):
+        c.span("execute_tool sound", 41, 41.2 + at / 10, ran(n, i, a, "6"), root, trace=3)
+
+
+def told_in_odd_places():
+    c = Case(147, "made-told-in-odd-places", "What clients tell in odd places", """
+1. OpenInference flattens two results of one message to the last, in a user's clothes; the whole request has both.
+2. A call and its result stand as JSON in a user's words (openai-agents), or the calls of an answer have a result's role (Koog 0.3).
+3. Each event of a model call and of a tool is a span (BeeAI).
+4. A call whose only signs are its message events; a result with a picture; a handoff in plain words; arguments by their places.
+5. A graph stops with a question in one trace, and goes on with the answer in the next (6).""")
+    ask = chat("user", "Depth at both piers?")
+    calls = [("k1", "sound", {"pier": 1}), ("k2", "sound", {"pier": 2})]
+    root = c.span("workflow", 0, 1000, {"openinference.span.kind": "AGENT"}, trace=1)
+    c.span("Messages", 10, 100, llm([ask], chat("assistant", calls=calls)), root, trace=1)
+    flattened = llm([ask, chat("assistant", calls=calls), chat("user", "6 m")], chat("assistant", "Five and six."))
+    flattened["llm.input_messages.2.message.tool_call_id"] = "k2"
+    results = [{"type": "tool_result", "tool_use_id": i, "content": m} for i, m in (("k1", "5 m"), ("k2", "6 m"))]
+    uses = [{"type": "tool_use", "id": i, "name": n, "input": a} for i, n, a in calls]
+    flattened["input.value"] = text({"messages": [{"role": "user", "content": "Depth at both piers?"}, {"role": "assistant", "content": uses}, {"role": "user", "content": results}]})
+    flattened["input.mime_type"] = "application/json"
+    c.span("Messages", 200, 300, flattened, root, trace=1)
+    one = chat("assistant", calls=calls[:1])
+    root = c.span("invoke_agent pilot", 0, 1000, {"gen_ai.operation.name": "invoke_agent", "gen_ai.agent.name": "pilot"}, trace=2)
+    c.span("chat gpt-4o", 10, 100, genai([ask], one), root, trace=2)
+    call = {"type": "function_call", "call_id": "k1", "name": "sound", "arguments": '{"pier":1}'}
+    given = {"type": "function_call_output", "call_id": "k1", "output": "5 m"}
+    c.span("chat gpt-4o", 200, 300, genai([ask, chat("user", text(call)), chat("user", text(given))], chat("assistant", "Five.")), root, trace=2)
+    koog = {"gen_ai.operation.name": "chat", "gen_ai.request.model": "gpt-4o", "gen_ai.completion.0.role": "assistant", "gen_ai.completion.0.content": "Still five."}
+    again = [{"id": "k9", "type": "function", "function": {"name": "sound", "arguments": '{"pier":1}'}}]
+    for at, (role, content) in enumerate((("user", "Depth at both piers?"), ("assistant", "Five."), ("user", "Again."), ("tool", text(again)), ("tool", "5 m"))):
+        koog.update({f"gen_ai.prompt.{at}.role": role, f"gen_ai.prompt.{at}.content": content})
+    c.span("chat gpt-4o", 400, 500, koog, root, trace=2)
+    bee = "openinference.instrumentation.beeai"
+    root = c.span("beeai-framework-main", 0, 1000, agent(None, "Depth?", "Five."), trace=3, scope=bee)
+    c.spans[-1][1]["attributes"] = [a for a in c.spans[-1][1]["attributes"] if a["key"] != "agent.name"]
+    started = c.span("agent.react.start-1", 5, 990, {"openinference.span.kind": "AGENT", "target": "agent.react.start"}, root, trace=3, scope=bee)
+    c.span("backend.openai.chat.start-1", 10, 900, {"openinference.span.kind": "LLM", **flat("llm.input_messages", [SYSTEM, ask])}, started, trace=3, scope=bee)
+    c.span("backend.openai.chat.success-1", 200, 900, {"openinference.span.kind": "LLM", "llm.model_name": "gpt-4o", **flat("llm.output_messages", [chat("assistant", "Five.")])}, root, trace=3, scope=bee)
+    c.span("tool.sea.sound.start-2", 100, 900, {"openinference.span.kind": "TOOL", "tool.parameters": '{"pier":1}'}, root, trace=3, scope=bee)
+    c.span("tool.sea.sound.success-2", 150, 900, {"openinference.span.kind": "TOOL", "tool.parameters": '{"pier":1}', "output.value": "5 m"}, root, trace=3, scope=bee)
+    root = c.span("triage", 0, 1000, agent("triage", "Show the pier."), trace=4)
+    shown = {"gen_ai.response.model": "gpt-4o"}
+    c.span("completion", 10, 100, shown, root, trace=4, scope="Microsoft.SemanticKernel", events=[
+        (10, "gen_ai.user.message", {"content": "Show the pier."}),
+        (90, "gen_ai.choice", {"message": text({"role": "assistant", "tool_calls": [{"id": "p1", "type": "function", "function": {"name": "photo", "arguments": '{"pier":1}'}}]})})])
+    picture = llm([chat("user", "Show the pier."), chat("assistant", calls=[("p1", "photo", {"pier": 1})]), chat("tool", "taken", call_id="p1", parts=[{"type": "image", "image.image.url": "data:image/png;base64,iVBORw0KGgo="}])], chat("assistant", "There it is."))
+    c.span("ChatCompletion", 200, 300, picture, root, trace=4)
+    c.span("handoff", 400, 410, {"step_type": "handoff", "input": "billing"}, root, trace=4)
+    placed = {"openinference.span.kind": "TOOL", "tool.name": "answer", "input.value": text({"args": ["A pier."], "kwargs": {}}), "tool.parameters": text({"answer": {"type": "any"}}), "output.value": "A pier."}
+    c.span("Answer", 500, 510, placed, root, trace=4)
+    stopped = agent("pilot", text({"messages": [{"role": "user", "content": "Sound pier 1."}]}), text({"__interrupt__": [{"value": "May I?"}]}), session__id="s1")
+    c.span("pilot", 0, 100, stopped, trace=5)
+    c.span("pilot", 5100, 5200, agent("pilot", text({"resume": "yes", "goto": []}), "Sounded.", session__id="s1"), trace=6)
+
+
+for make in (calls_that_are_one_or_two, calls_and_results, clocks, told_in_odd_places):
+    make()
+
+
 def main(check):
     stale = []
     for case in CASES:

@@ -6,6 +6,7 @@
 mod serving;
 
 mod backup;
+mod crowd;
 mod doctor;
 mod files;
 mod losses;

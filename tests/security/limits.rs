@@ -93,6 +93,16 @@ fn a_head_that_does_not_come_is_not_waited_for() {
         "a trickle keeps a connection"
     );
     bridge.wait_for("reason=\"slow_head\"");
+    // Half of what HTTP/2 begins with, and all of it without the frame that must follow.
+    for begun in ["PRI * HTTP/2.0\r\n\r\nS", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
+        for port in [bridge.http, bridge.grpc, bridge.api] {
+            let begin = Instant::now();
+            let mut slow = connect(port);
+            slow.write_all(begun.as_bytes()).expect("sent");
+            let _ = slow.read_to_end(&mut Vec::new());
+            assert!(begin.elapsed() < Duration::from_secs(20), "{begun:?} keeps a connection");
+        }
+    }
     // A connection whose requests come whole may rest between them.
     let mut kept = connect(bridge.api);
     for _ in 0..2 {
@@ -143,8 +153,21 @@ fn a_body_that_does_not_come_is_not_waited_for() {
 #[test]
 fn connections_are_bounded_and_a_further_one_is_closed_at_once() {
     let bridge = Serving::start("max_connections = 3\nidle_timeout_seconds = 600\n");
-    let held: Vec<TcpStream> = (0..3).map(|_| connect(bridge.http)).collect();
+    // Those that do nothing make room.
+    let idle: Vec<TcpStream> = (0..3).map(|_| connect(bridge.http)).collect();
     std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(first_line(bridge.http, &head(0)), "HTTP/1.1 404 Not Found");
+    drop(idle);
+    // Those at work do not: their bodies are on the way.
+    let begun = "POST /v1/traces HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 10\r\n\r\n{";
+    let held: Vec<TcpStream> = (0..3)
+        .map(|_| {
+            let mut stream = connect(bridge.http);
+            stream.write_all(begun.as_bytes()).expect("sent");
+            std::thread::sleep(Duration::from_millis(100));
+            stream
+        })
+        .collect();
     assert_eq!(to_the_end(connect(bridge.http)), "");
     bridge.wait_for("reason=\"limit\"");
     // Another port has its own.

@@ -4,6 +4,7 @@
 
 #[cfg(target_os = "linux")]
 mod bounds;
+mod broken_items;
 mod config;
 mod hosts;
 #[path = "../support/serving.rs"]

@@ -260,6 +260,60 @@ fn point_4_reading_takes_no_more_memory_than_it_reserved() {
     }
 }
 
+/// A long trace is read within the budget, and its list, its documents and everyone who asks at once share one run.
+#[test]
+fn point_6_a_trace_of_very_many_spans_is_read_and_built_once() {
+    let is_full = std::env::var_os("SPANBRIDGE_FULL").is_some();
+    // In full as it comes: 100,000 spans of 68 MB. A fifth of the budget for a tenth of it: enough for one run, and not for two.
+    let (count, budget) = if is_full { (100_000, 2 << 30) } else { (10_000, 230_000_000u64) };
+    let config = if is_full {
+        String::new()
+    } else {
+        format!("max_read_bytes = {budget}\n")
+    };
+    let bridge = Serving::start(&config);
+    let text = |number: u32| format!("turn {number}: {}", "plain words of a person ".repeat(6));
+    let message = |role: &str, number: u32| format!(r#"[{{"role":"{role}","parts":[{{"type":"text","content":"{}"}}]}}]"#, text(number));
+    for first in (0..count).step_by(10_000) {
+        let spans: Vec<Span> = (first..first + 10_000)
+            .map(|number| {
+                let span = with(call(1, number), "gen_ai.input.messages", message("user", number));
+                with(span, "gen_ai.output.messages", message("assistant", number + count))
+            })
+            .collect();
+        send(&bridge, &spans);
+    }
+    let (_, directory) = bridge.stop();
+    let bridge = Serving::start_in(directory, &config);
+    let before = bridge.peak();
+    let path = |format: &str| format!("/api/v1/traces/{}/{format}", trace_id(1));
+    let took = |path: &str| {
+        let begin = Instant::now();
+        let answer = bridge.get(path, None);
+        assert_eq!(answer.status, 200, "{path}: {}", answer.text().get(..500).unwrap_or_default());
+        (begin.elapsed(), answer)
+    };
+    let (building, list) = took("/api/v1/traces");
+    let row = &list.json()["traces"][0];
+    assert_eq!((&row["status"], &row["model_calls"]), (&Value::from("ok"), &Value::from(count)));
+    assert!(bridge.metric("spanbridge_api_reserved_bytes", None) > 0, "the run is kept");
+    let (whole, document) = took(&path("messages"));
+    assert!(document.text().contains(&text(count - 1)));
+    // Two at once, while there is memory for one run.
+    std::thread::scope(|scope| {
+        let asked = ["contextforge", "messages"].map(|format| scope.spawn(move || took(&path(format)).1.body.len()));
+        let [first, second] = asked.map(|asked| asked.join().expect("is answered"));
+        assert!(first > 0 && second == document.body.len());
+    });
+    let grown = bridge.peak() - before;
+    eprintln!("{count} spans: list {building:?}, document {whole:?}, {} MB of memory", grown / MB);
+    assert!(grown < budget, "{} MB of memory", grown / MB);
+    // What is new is read anew.
+    send(&bridge, &[call(1, count)]);
+    let row = &took("/api/v1/traces").1.json()["traces"][0];
+    assert_eq!(row["model_calls"], Value::from(count + 1));
+}
+
 /// The model calls of a written conversation share what was said before them. A format that writes it again for each call is refused
 /// where that takes too much.
 #[test]

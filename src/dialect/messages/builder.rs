@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::{parts, python_repr};
+use super::{calls, parts, python_repr};
 use crate::hash::HashMap;
 use crate::operation::{Message, Part, Role, ToolCall};
 
@@ -17,6 +17,15 @@ pub(super) struct Builder {
     by_id: HashMap<String, usize>,
     /// The places of its calls without an id that have no result yet.
     without_id: VecDeque<usize>,
+}
+
+/// Whether two calls of one id ask for something else.
+fn is_other_call(one: &ToolCall, other: &ToolCall) -> bool {
+    let differ = |one: &Value, other: &Value| match (one, other) {
+        (Value::Object(one), Value::Object(other)) => !one.is_empty() && !other.is_empty() && one != other,
+        _ => false,
+    };
+    one.name == other.name && matches!((&one.arguments, &other.arguments), (Some(one), Some(other)) if differ(one, other))
 }
 
 impl Builder {
@@ -54,7 +63,14 @@ impl Builder {
     /// Content that was recorded as text.
     pub(super) fn text(&mut self, text: &str) {
         if self.message.role == Role::Tool {
-            self.message.parts.push(Part::Text(text.to_owned()));
+            match calls::written_as_result(text).filter(|_| self.message.tool_call_id.is_none()) {
+                // Koog 0.3 gives the calls of an answer the role of their results.
+                Some(list) => {
+                    self.message.role = Role::Assistant;
+                    list.into_iter().for_each(|call| self.call(call));
+                }
+                None => self.message.parts.push(Part::Text(text.to_owned())),
+            }
         } else {
             self.string(text);
         }
@@ -63,6 +79,10 @@ impl Builder {
     pub(super) fn string(&mut self, text: &str) {
         if let Some(call) = python_repr::tool_call(text) {
             return self.call(call);
+        }
+        // A call or a result that a client wrote as a text's words.
+        if let Some(piece) = parts::written(text) {
+            return self.piece(piece);
         }
         // Content blocks as JSON text (OpenLLMetry, strands); other JSON text is what was said.
         if text.trim_start().starts_with('[')
@@ -80,7 +100,11 @@ impl Builder {
         if let Value::String(text) = item {
             return self.string(text);
         }
-        match parts::read(item) {
+        self.piece(parts::read(item));
+    }
+
+    fn piece(&mut self, piece: parts::Piece) {
+        match piece {
             parts::Piece::Part(Part::Text(text)) => self.string_part(text),
             parts::Piece::Part(part) => self.message.parts.push(part),
             parts::Piece::Call(call) => self.call(call),
@@ -124,10 +148,15 @@ impl Builder {
     pub(super) fn call(&mut self, call: ToolCall) {
         let place = self.message.tool_calls.len();
         match call.id.as_deref() {
-            Some(id) if self.by_id.contains_key(id) => return,
-            Some(id) => {
-                let _ = self.by_id.insert(id.to_owned(), place);
-            }
+            Some(id) => match self.by_id.get(id).and_then(|known| self.message.tool_calls.get(*known)) {
+                // A client tells a call among the parts and among the calls.
+                Some(known) if !is_other_call(known, &call) => return,
+                // A model gave one id to two calls.
+                Some(_) => {}
+                None => {
+                    let _ = self.by_id.insert(id.to_owned(), place);
+                }
+            },
             None if call.answered.is_none() => self.without_id.push_back(place),
             None => {}
         }
@@ -168,7 +197,11 @@ impl Builder {
 
     pub(super) fn finish(self, out: &mut Vec<Message>) {
         let keep = !self.message.is_blank() || (self.results.is_empty());
-        let (message, results) = (self.message, self.results);
+        let (mut message, results) = (self.message, self.results);
+        // Nobody but a model asks for tools.
+        if message.role == Role::User && !message.tool_calls.is_empty() && !message.has_words() {
+            message.role = Role::Assistant;
+        }
         if self.results_first {
             out.extend(results);
             if keep {

@@ -64,6 +64,19 @@ pub(super) fn of_object(map: &Map<String, Value>) -> Option<ToolCall> {
     Some(arguments::call(id(map), name, arguments_of(map)))
 }
 
+/// The calls that a client wrote, as JSON, where a tool's result stands.
+pub(super) fn written_as_result(text: &str) -> Option<Vec<ToolCall>> {
+    if !text.trim_start().starts_with('[') || !text.contains("\"function\"") || !text.contains("\"arguments\"") {
+        return None;
+    }
+    let items: Vec<Value> = serde_json::from_str(text).ok()?;
+    let is_call = |item: &Value| {
+        let function = || item.get("function")?.get("arguments")?.as_str();
+        item.get("type").and_then(Value::as_str) == Some("function") && item.get("id").is_some_and(Value::is_string) && function().is_some()
+    };
+    (!items.is_empty() && items.iter().all(is_call)).then(|| items.iter().filter_map(read).collect())
+}
+
 /// The answer of a tool that the provider ran, as `dialect::write` puts it beside the call.
 fn answer(value: &Value) -> Option<Box<Message>> {
     match parts::read(&parse_deep(value.clone())) {

@@ -104,6 +104,7 @@ fn said(text: Option<&str>) -> Option<String> {
 impl Members<'_> {
     fn build(self, out: &mut Vec<Message>) -> Option<()> {
         let mut builder = Builder::new(Role::from_recorded(self.role?));
+        let calls = in_order(self.calls);
         // A call may be written as an assistant's words.
         if builder.message.role == Role::Assistant
             && self
@@ -114,14 +115,16 @@ impl Members<'_> {
         }
         builder.message.name = said(self.name);
         builder.message.tool_call_id = said(self.tool_call_id);
+        if builder.message.role == Role::User && builder.message.tool_call_id.is_some() {
+            // What else the message holds, the tree tells.
+            let _ = self.content.filter(|_| calls.is_empty())?;
+            builder.message.role = Role::Tool;
+        }
         builder.message.finish_reason = said(self.finish_reason);
         if let Some(content) = self.content {
             builder.text(content);
         }
-        in_order(self.calls)
-            .into_iter()
-            .filter_map(Call::build)
-            .for_each(|call| builder.call(call));
+        calls.into_iter().filter_map(Call::build).for_each(|call| builder.call(call));
         builder.finish(out);
         Some(())
     }

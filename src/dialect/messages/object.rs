@@ -140,6 +140,9 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         return vec![builder.message];
     }
     let role = if role == Role::Tool && is_decision(map) { Role::User } else { role };
+    if let Some(messages) = answer_of_user(map, &role) {
+        return messages;
+    }
     let mut builder = Builder::new(role);
     builder.message.name = text(map, &["name", "author_name"]);
     builder.message.tool_call_id = text(map, &["tool_call_id", "toolCallId"]);
@@ -171,6 +174,15 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
         return vec![builder.message];
     }
     let is_something = |value: &Value| !is_nothing(value);
+    // OpenInference: pictures as `contents`, and what else a tool gave as `content`.
+    if builder.message.role == Role::Tool
+        && map
+            .get("contents")
+            .is_some_and(|contents| is_something(contents) && !is_only_text(contents))
+        && let Some(content) = map.get("content").and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+    {
+        builder.text(content);
+    }
     if let Some(content) = first(map, &["contents", "parts", "content", "blocks", "_content", "text"], is_something) {
         builder.content(content);
     }
@@ -189,9 +201,9 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
             builder.call(arguments::call(None, name, arguments));
         }
     }
-    // AutoGen keeps the words beside the calls in a member of their own.
+    // AutoGen and Cohere keep the words beside the calls in a member of their own.
     if !builder.message.has_words()
-        && let Some(words) = map.get("thought").and_then(Value::as_str)
+        && let Some(words) = map.get("thought").or_else(|| map.get("tool_plan")).and_then(Value::as_str)
         && !words.trim().is_empty()
     {
         builder.message.parts.push(Part::Text(words.to_owned()));
@@ -212,6 +224,24 @@ fn build(map: &Map<String, Value>, role: Role) -> Vec<Message> {
     out
 }
 
+/// A tool's answer in a user's clothes, as Anthropic and Bedrock take it: `content` is the answer, `contents` what else was said.
+fn answer_of_user(map: &Map<String, Value>, role: &Role) -> Option<Vec<Message>> {
+    let id = text(map, &["tool_call_id"]).filter(|_| *role == Role::User && !map.contains_key("tool_calls"))?;
+    let mut rest = map.clone();
+    let _ = rest.remove("tool_call_id");
+    let answered = rest.remove("content").filter(|content| !is_nothing(content));
+    let mut answer = Builder::new(Role::Tool);
+    answer.message.tool_call_id = Some(id);
+    answer.message.name = text(map, &["name"]);
+    if let Some(content) = &answered {
+        answer.content(content);
+    }
+    let mut out = Vec::new();
+    answer.finish(&mut out);
+    out.extend(build(&rest, Role::User).into_iter().filter(|message| !message.is_blank()));
+    Some(out)
+}
+
 /// A person's decision stands in a message of role tool (Vercel AI SDK): it is no tool's answer.
 fn is_decision(map: &Map<String, Value>) -> bool {
     let decides = |item: &Value| item.get("type").and_then(Value::as_str) == Some("tool-approval-response");
@@ -223,6 +253,17 @@ fn is_decision(map: &Map<String, Value>) -> bool {
 fn thought_beside(map: &Map<String, Value>) -> Option<&str> {
     let thought = map.get("additional_kwargs")?.get("reasoning_content")?.as_str()?;
     (!thought.is_empty()).then_some(thought)
+}
+
+/// Whether the blocks of a content are words alone.
+fn is_only_text(contents: &Value) -> bool {
+    let is_text = |item: &Value| {
+        item.get("type")
+            .or_else(|| item.pointer("/message_content/type"))
+            .and_then(Value::as_str)
+            == Some("text")
+    };
+    contents.as_array().is_some_and(|items| items.iter().all(is_text))
 }
 
 fn is_nothing(value: &Value) -> bool {

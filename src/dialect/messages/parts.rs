@@ -224,8 +224,8 @@ fn spoken(map: &Map<String, Value>) -> Piece {
     }
 }
 
-/// A provider's thought or call block that a client wrote as a text's words.
-fn written(text: &str) -> Option<Piece> {
+/// A provider's thought or call block, or a call's result, that a client wrote as a text's words.
+pub(super) fn written(text: &str) -> Option<Piece> {
     if !text.starts_with('{') {
         return None;
     }
@@ -241,6 +241,8 @@ fn written(text: &str) -> Option<Piece> {
         "reasoning" => has(&["id", "summary"]),
         "tool_use" => has(&["id", "name", "input"]),
         "function_call" => has(&["call_id", "name", "arguments"]),
+        "function_call_output" => has(&["call_id", "output"]),
+        "tool_result" => has(&["tool_use_id", "content"]),
         _ => false,
     };
     known.then(|| read_inner(&map, &map))

@@ -13,15 +13,16 @@ impl<'a> Reader<'a> {
         if self.events.is_empty() && self.logs.is_empty() {
             return list;
         }
-        let mut messages: Vec<(&'a Rule, Vec<EventView<'a>>)> = Vec::new();
-        let mut take = |rule: &'a Rule, event: EventView<'a>, list: &mut Vec<EventMatch<'a>>| {
+        // Each with its place among the events, or behind them among the log records: a clock may stand still.
+        let mut messages: Vec<(&'a Rule, Vec<(usize, EventView<'a>)>)> = Vec::new();
+        let mut take = |rule: &'a Rule, (place, event): (usize, EventView<'a>), list: &mut Vec<EventMatch<'a>>| {
             if !rule.when.holds_for_keys(self.span) {
                 return;
             }
             if rule.codec == Codec::MessageEvent {
                 match messages.iter_mut().find(|(have, _)| have.field == rule.field) {
-                    Some((_, events)) => events.push(event),
-                    None => messages.push((rule, vec![event])),
+                    Some((_, events)) => events.push((place, event)),
+                    None => messages.push((rule, vec![(place, event)])),
                 }
                 return;
             }
@@ -35,30 +36,30 @@ impl<'a> Reader<'a> {
         // Of several events the last one holds, but the first token is the first.
         for rule in self.rules.event_rules() {
             let Location::Event(pattern) = &rule.location else { continue };
-            let matching = self.events.iter().filter(|event| fits(pattern, event.name));
+            let matching = self.events.iter().enumerate().filter(|(_, event)| fits(pattern, event.name));
             if matches!(rule.codec, Codec::Time | Codec::MessageEvent) || rule.field == Field::ToolResultOfChild {
-                matching.for_each(|event| take(rule, *event, &mut list));
+                matching.for_each(|(place, event)| take(rule, (place, *event), &mut list));
             } else {
-                matching.rev().for_each(|event| take(rule, *event, &mut list));
+                matching.rev().for_each(|(place, event)| take(rule, (place, *event), &mut list));
             }
         }
         for rule in self.rules.log_rules() {
-            for (event, scope) in &self.logs {
+            for (place, (event, scope)) in self.logs.iter().enumerate() {
                 let matches = match &rule.location {
                     Location::Log(pattern) | Location::LogNear(pattern) => fits(pattern, event.name),
                     Location::LogScope(pattern) => fits(pattern, scope),
                     _ => false,
                 };
                 if matches {
-                    take(rule, *event, &mut list);
+                    take(rule, (self.events.len() + place, *event), &mut list);
                 }
             }
         }
         for (rule, mut events) in messages {
-            events.sort_by_key(|event| event.time);
+            events.sort_by_key(|(place, event)| (event.time, *place));
             list.push(EventMatch {
                 rule,
-                raw: Raw::Events(events),
+                raw: Raw::Events(events.into_iter().map(|(_, event)| event).collect()),
             });
         }
         list.sort_by_key(|event| turn_of_event(event.rule));

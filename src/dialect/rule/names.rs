@@ -60,6 +60,8 @@ named! {
         UsageInput = "usage.input",
         /// Input tokens without those of the cache.
         UsageInputExcludingCache = "usage.input_excluding_cache",
+        /// What spans have in common that tell of one operation, each of one event of it.
+        ToldWith = "told_with",
         /// Says that the client sums tokens up over the calls of an agent.
         UsageRunningSum = "usage.running_sum",
         /// Output tokens.
@@ -307,6 +309,9 @@ named! {
         NotSchema = "not_schema",
         /// The last word of a text.
         LastWord = "last_word",
+        /// The name of a span that tells of one event of an operation, `tool.lookup.start-2`, without the event; as the name of a tool
+        /// without its number, too.
+        EventSpan = "event_span",
         /// The class in the dotted name of a method: `Travel` in `com.acme.Travel.answer`.
         ClassOfMethod = "class_of_method",
         /// A list of old GenAI events as JSON text: inputs, or the choice at the end.

@@ -159,7 +159,7 @@ pub(super) fn of(operation: &Operation, field: Field) -> Option<Fact<'_>> {
         // The span's status and exception event say it.
         Field::FailureMessage | Field::FailureStacktrace | Field::FailureFlag => None,
         // How a client counts, where it puts results, which call asked; the run has moved them to their places.
-        Field::UsageRunningSum | Field::ToolAskedBy | Field::ToolResultOfChild | Field::Beside => None,
+        Field::UsageRunningSum | Field::ToldWith | Field::ToolAskedBy | Field::ToolResultOfChild | Field::Beside => None,
         // The messages are told whole.
         Field::ContinuedSpan | Field::ContinuedMessages => None,
     }

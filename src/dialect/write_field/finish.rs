@@ -19,6 +19,7 @@ impl OperationBuilder<'_> {
         self.finish_thoughts();
         self.finish_call_ids();
         self.finish_server_tool_calls();
+        self.finish_arguments();
         let operation = &mut self.operation;
         if let (Some(system), Some(list)) = (self.system, &mut operation.input_messages)
             && !list.iter().any(|message| matches!(message.role, Role::System | Role::Developer))
@@ -50,7 +51,7 @@ impl OperationBuilder<'_> {
             state.new_value = to.or(named.map(Value::String));
         }
         if self.evaluation != Evaluation::default() {
-            operation.evaluations.push(self.evaluation);
+            Evaluation::add(&mut operation.evaluations, vec![self.evaluation]);
         }
         if operation.tool.as_deref() == Some(&ToolUse::default()) {
             operation.tool = None;
@@ -206,6 +207,22 @@ impl OperationBuilder<'_> {
         }
     }
 
+    /// Arguments that a client tells by their places, where the tool's parameters name them.
+    fn finish_arguments(&mut self) {
+        let Some(tool) = self.operation.tool.as_deref_mut() else { return };
+        let (Some(Value::Array(list)), Some(Value::Object(schema))) = (&mut tool.arguments, &tool.parameters) else {
+            return;
+        };
+        let names = match schema.get("properties") {
+            Some(Value::Object(properties)) => properties,
+            _ => schema,
+        };
+        if !list.is_empty() && list.len() <= names.len() {
+            let named = names.keys().cloned().zip(std::mem::take(list));
+            tool.arguments = Some(Value::Object(named.collect()));
+        }
+    }
+
     fn finish_usage(&mut self) {
         let usage = &mut self.operation.usage;
         // A total of another dialect than the parts: less than its parts cannot be.
@@ -261,12 +278,14 @@ impl OperationBuilder<'_> {
         }
         let mut failure = std::mem::take(&mut self.failure);
         if status.is_error() && !status.message.trim().is_empty() {
-            failure.message = Some(
-                failure
-                    .message
-                    .filter(|words| status.message.contains(words.as_str()))
-                    .unwrap_or_else(|| status.message.clone()),
-            );
+            let named = &status.message;
+            let is_bare = named.eq_ignore_ascii_case("error") || failure.error_type.as_ref() == Some(named);
+            failure.message = Some(match failure.message.filter(|words| !words.trim().is_empty()) {
+                Some(words) if is_bare || named.contains(words.as_str()) || words.contains(named.as_str()) => words,
+                // The status names the failure, the exception says what was wrong.
+                Some(words) => format!("{named}: {words}"),
+                None => named.clone(),
+            });
         }
         self.operation.failure = Some(failure);
     }

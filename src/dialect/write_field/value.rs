@@ -11,7 +11,7 @@ use crate::dialect::messages::{self, Direction};
 use crate::dialect::raw::Raw;
 use crate::dialect::rule::{Field, Location, Rule};
 use crate::dialect::{constructor, normalize, providers, result};
-use crate::operation::{Interrupt, Kind, Memory, ResourceImpact, Search, StateChange, ToolUse};
+use crate::operation::{Evaluation, Interrupt, Kind, Memory, ResourceImpact, Search, StateChange, ToolUse};
 use crate::span::{SpanId, UnixNanos};
 
 impl OperationBuilder<'_> {
@@ -53,6 +53,7 @@ impl OperationBuilder<'_> {
                 span_id.is_some()
             }
             Field::ContinuedMessages => count(&mut self.continued_messages, value),
+            Field::ToldWith => text(&mut self.beside.told_with, value),
             Field::UsageRunningSum => {
                 self.beside.sums_usage = true;
                 true
@@ -156,7 +157,7 @@ impl OperationBuilder<'_> {
                 true
             }
             Field::Evaluations => {
-                operation.evaluations.extend(evaluations(value));
+                Evaluation::add(&mut operation.evaluations, evaluations(value));
                 true
             }
             Field::EvaluationName => text(&mut self.evaluation.name, value),

@@ -38,8 +38,9 @@ pub struct Trajectory<'a> {
 pub struct Step<'a> {
     /// 1, 2, 3 without a gap.
     pub step_id: usize,
-    /// With six digits after the second: older Pythons refuse more.
-    pub timestamp: Text<'a>,
+    /// With six digits after the second: older Pythons refuse more. Absent where no time was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<Text<'a>>,
     /// `system`, `user` or `agent`.
     pub source: Text<'a>,
     /// Text, or a list of parts where an image or a sound can be loaded.

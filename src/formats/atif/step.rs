@@ -24,9 +24,9 @@ const PLACED: [&str; 8] = [
     "tool_definitions",
 ];
 
-fn new<'a>(source: &'static str, message: Json<'a>, at: UnixNanos) -> Step<'a> {
+fn new<'a>(source: &'static str, message: Json<'a>, at: Option<UnixNanos>) -> Step<'a> {
     Step {
-        timestamp: at.rfc3339_micros().into(),
+        timestamp: at.map(|at| at.rfc3339_micros().into()),
         source: source.into(),
         message,
         ..Step::default()
@@ -35,7 +35,11 @@ fn new<'a>(source: &'static str, message: Json<'a>, at: UnixNanos) -> Step<'a> {
 
 /// Words that an agent or a chain alone holds.
 pub(super) fn of_utterance<'a>(run: &'a Run, utterance: &'a Utterance, source: &'static str) -> Step<'a> {
-    let mut step = new(source, io::text(&utterance.content).into(), utterance.at);
+    let mut step = new(
+        source,
+        io::text(&utterance.content).into(),
+        run.known_time(Some(utterance.step), utterance.at),
+    );
     step.extra
         .add_filled("ancestry", run.steps.get(utterance.step).map(|step| ancestry(run, step)));
     step
@@ -55,7 +59,7 @@ pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut D
             if message.is_blank() && matches!(exchange.kind, ExchangeKind::Message(_)) {
                 return None;
             }
-            let mut step = new(source, content(message, span, draft), exchange.at);
+            let mut step = new(source, content(message, span, draft), run.known_time(exchange.step, exchange.at));
             let thoughts = io::thoughts(message);
             if source == "agent" {
                 step.reasoning_content = io::reasoning(message);
@@ -73,9 +77,17 @@ pub(super) fn of_exchange<'a>(run: &'a Run, results: &Results<'a>, draft: &mut D
             step.extra.add_filled("name", message.name.as_deref());
             step
         }
-        ExchangeKind::SilentTurn | ExchangeKind::Unasked => new("agent", "".into(), exchange.at),
-        ExchangeKind::UserWords => new("user", thread::operation_words(run, results, own?, true)?.into(), exchange.at),
-        ExchangeKind::AgentWords => new("agent", thread::operation_words(run, results, own?, false)?.into(), exchange.at),
+        ExchangeKind::SilentTurn | ExchangeKind::Unasked => new("agent", "".into(), run.known_time(exchange.step, exchange.at)),
+        ExchangeKind::UserWords => new(
+            "user",
+            thread::operation_words(run, results, own?, true)?.into(),
+            run.known_time(exchange.step, exchange.at),
+        ),
+        ExchangeKind::AgentWords => new(
+            "agent",
+            thread::operation_words(run, results, own?, false)?.into(),
+            run.known_time(exchange.step, exchange.at),
+        ),
     };
     if exchange.branch {
         step.extra.add("branch", true);
@@ -199,8 +211,8 @@ fn ancestry<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
 pub(super) fn extra<'a>(run: &'a Run, step: &'a run::Step) -> Object<'a> {
     let mut out = Object::from([("ancestry", ancestry(run, step).into())]);
     let mut invocation = Object::new();
-    if let Some(end) = step.ended_at {
-        invocation.add("start_timestamp", seconds(step.started_at));
+    if let (Some(start), Some(end)) = (step.known_start(), step.known_end()) {
+        invocation.add("start_timestamp", seconds(start));
         invocation.add("end_timestamp", seconds(end));
     }
     invocation.add("invocation_id", &step.id);

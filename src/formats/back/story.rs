@@ -13,10 +13,7 @@ use super::note::{Note, NoteKind};
 use super::numbers::Numbers;
 use crate::dialect::write::{AttributeWriter, Vocabulary, status_and_exception};
 use crate::operation::{Kind, Message, Operation};
-use crate::span::{AnyValue, Resource, Span, SpanId, TraceId, UnixNanos};
-
-/// The attribute that says which of a span's times the document does not tell: `start`, `end` or both.
-const TIMES_UNKNOWN: &str = "spanbridge.times_unknown";
+use crate::span::{AnyValue, Resource, Span, SpanId, TIMES_UNKNOWN, TraceId, UnixNanos};
 
 /// Between two times that nobody knows.
 const UNKNOWN_STEP: u64 = 1_000;
@@ -29,6 +26,8 @@ pub(in crate::formats) struct Draft {
     pub(in crate::formats) operation: Operation,
     pub(in crate::formats) start: Option<UnixNanos>,
     pub(in crate::formats) end: Option<UnixNanos>,
+    /// How long it took, in nanoseconds, where the document says no more.
+    pub(in crate::formats) duration: Option<u64>,
     /// It cannot have begun before this one ended.
     pub(in crate::formats) after: Option<usize>,
     /// The document says that it has not ended.
@@ -108,6 +107,7 @@ impl Story {
             operation,
             start: None,
             end: None,
+            duration: None,
             after: None,
             running: false,
             heard: None,
@@ -180,6 +180,7 @@ impl Story {
             operation,
             start: None,
             end: None,
+            duration: None,
             after: None,
             running: false,
             heard: None,
@@ -223,6 +224,13 @@ impl Story {
         }
     }
 
+    /// How long an operation took, where its times are not known.
+    pub(in crate::formats) fn took(&mut self, index: usize, nanos: Option<u64>) {
+        if let Some(draft) = self.drafts.get_mut(index) {
+            draft.duration = nanos;
+        }
+    }
+
     /// What the document does not say of times is put where the order of the list has it, and marked.
     fn settle_times(&mut self) {
         let known = self.drafts.iter().flat_map(|draft| [draft.start, draft.end]).flatten().min();
@@ -234,6 +242,7 @@ impl Story {
             let after = self.drafts.get(index).and_then(|draft| self.drafts.get(draft.after?)?.end);
             let Some(draft) = self.drafts.get_mut(index) else { continue };
             marks.push(match (draft.start, draft.end, draft.running) {
+                (None, None, false) if draft.duration.is_some() => "start, end, duration known",
                 (None, None, false) => "start, end",
                 (None, ..) => "start",
                 (Some(_), None, false) => "end",
@@ -257,7 +266,9 @@ impl Story {
             draft.start = Some(start);
             before = Some(start);
             if !draft.running {
-                let end = draft.end.unwrap_or_else(|| UnixNanos(start.0.saturating_add(UNKNOWN_STEP)));
+                let end = draft
+                    .end
+                    .unwrap_or_else(|| UnixNanos(start.0.saturating_add(draft.duration.unwrap_or(UNKNOWN_STEP))));
                 draft.end = Some(end);
                 last = last.max(end);
             }

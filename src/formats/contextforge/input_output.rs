@@ -12,7 +12,7 @@ use crate::formats::json::{Json, Object, Text};
 use crate::formats::loss::{Loss, LossReason};
 use crate::hash::HashMap;
 use crate::operation::{Kind, Message, Role};
-use crate::run::{Entry, EntryKind, Run, StepId};
+use crate::run::{Entry, EntryKind, Run, Step, StepId};
 use crate::span::{SpanId, UnixNanos};
 
 struct Inputs<'a, 'm> {
@@ -181,11 +181,13 @@ fn position(conversation: &[Entry], asked: &str) -> Option<usize> {
 /// The last answer; one with pictures as the model gave it.
 pub(super) fn final_output<'a>(run: &'a Run, ids: &mut Ids<'a>) -> Option<Draft<'a>> {
     let utterance = run.answer.as_ref()?;
-    if run
+    // A step of the agent's own tells it.
+    let is_it = |step: &Step| step.operation.kind == Kind::FinalOutput && step.operation.output.get() == Some(&utterance.content);
+    let own = run
         .steps
         .get(utterance.step)
-        .is_some_and(|step| step.operation.kind == Kind::FinalOutput)
-    {
+        .is_some_and(|step| step.operation.kind == Kind::FinalOutput);
+    if own || run.steps.iter().any(is_it) {
         return None;
     }
     let owner = run

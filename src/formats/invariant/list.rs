@@ -221,10 +221,15 @@ impl<'a, 'o> List<'a, 'o> {
             role: "assistant".into(),
             content: Some(content),
             tool_calls: tool_calls.map(Some),
-            timestamp: Some(entry.at.rfc3339_offset().into()),
+            timestamp: self.timestamp(entry.step, entry.at),
             ..Message::default()
         };
         self.push(event, metadata, entry.step, entry.at);
+    }
+
+    /// A time as the format writes it; `None` where it was not measured.
+    pub(super) fn timestamp(&self, step: Option<StepId>, at: UnixNanos) -> Option<Text<'a>> {
+        self.run.known_time(step, at).map(|at| at.rfc3339_offset().into())
     }
 
     pub(super) fn turn_metadata(&mut self, step: &'a Step) -> Object<'a> {
@@ -391,7 +396,7 @@ impl<'a, 'o> List<'a, 'o> {
             role: "tool".into(),
             tool_call_id: Some(tool_call_id),
             content: Some(content::of_result(result.result, failure).into()),
-            timestamp: Some(at.rfc3339_offset().into()),
+            timestamp: self.timestamp(index, at),
             ..Message::default()
         };
         self.drafts.push(Draft {

@@ -29,7 +29,7 @@ impl<'a> List<'a, '_> {
         let event = Message {
             role: role.into(),
             content: Some(text.into()),
-            timestamp: Some(at.rfc3339_offset().into()),
+            timestamp: self.timestamp(Some(index), at),
             ..Message::default()
         };
         self.push(event, metadata, Some(index), at);
@@ -55,7 +55,7 @@ impl<'a> List<'a, '_> {
         let event = Message {
             role: "assistant".into(),
             content: Some(Json::Null),
-            timestamp: Some(at.rfc3339_offset().into()),
+            timestamp: self.timestamp(Some(index), at),
             ..Message::default()
         };
         self.push(event, metadata, Some(index), at);
@@ -91,7 +91,7 @@ impl<'a> List<'a, '_> {
             role: "assistant".into(),
             content: Some(Json::Null),
             tool_calls: Some(Some(calls_made)),
-            timestamp: Some(at.rfc3339_offset().into()),
+            timestamp: self.timestamp(list.first().map(|(_, step)| *step), at),
             ..Message::default()
         };
         self.push(event, metadata, None, at);

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use super::draft::Conversation;
+use super::garbled;
 use super::history::{History, SharedInput};
 use super::keys::{Key, Sign, Speaker};
 use crate::hash::{HashMap, HashSet};
@@ -97,12 +98,19 @@ impl Conversation {
                 .find(|known| is_same_call(&known.call, call) && !input.passed(known.message))
                 .map(|known| known.message)
         };
-        message.tool_calls.iter().filter_map(of_id).max().or_else(|| {
+        let known = message.tool_calls.iter().filter_map(of_id).max().or_else(|| {
             let of_key = |key: &Key| {
                 let list = self.by_key.get(key)?.iter().rev().take(LOOKED_AT);
                 list.copied().find(|at| self.is_same(*at, message, names) && !input.passed(*at))
             };
             names.iter().filter_map(of_key).max()
+        });
+        // What a stream left of an answer without words has none of its names.
+        known.or_else(|| {
+            let last = self.last_call.filter(|_| !message.tool_calls.is_empty())?;
+            let last = self.last_of(self.histories.get(&last)?)?;
+            let is_it = self.is_same(last, message, names) && !input.passed(last);
+            is_it.then_some(last)
         })
     }
 
@@ -151,6 +159,16 @@ impl Conversation {
             let has_words = !message.has_words() || names.iter().any(|key| draft.keys.contains(key));
             return has_words && called.eq(message.tool_calls.iter().map(|call| &call.name));
         }
+        if both_call && draft.is_turn {
+            let spoke = message.has_words() && draft.message.has_words();
+            let has_words = !spoke
+                || names
+                    .iter()
+                    .any(|key| draft.keys.contains(key) && matches!(key.sign, Sign::Words(_)));
+            if has_words && garbled::is_left_of(known().map(|known| &known.call), &message.tool_calls) {
+                return true;
+            }
+        }
         names.iter().any(|key| {
             draft.keys.contains(key)
                 && if both_call {
@@ -169,7 +187,7 @@ fn is_only_named(call: &ToolCall) -> bool {
 
 /// Whether two calls of one id are one call.
 fn is_same_call(one: &ToolCall, other: &ToolCall) -> bool {
-    let unread = |call: &ToolCall| !matches!(call.arguments, Some(serde_json::Value::Object(_)));
+    let unread = |call: &ToolCall| !matches!(&call.arguments, Some(serde_json::Value::Object(map)) if !map.is_empty());
     names::same_tool(&one.name, &other.name)
         && (unread(one) || unread(other) || arguments::fit(one.arguments.as_ref(), other.arguments.as_ref()) != Fit::Other)
 }

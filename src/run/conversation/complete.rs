@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use super::draft::Conversation;
+use super::garbled;
 use super::keys::{Keys, canonical};
 use crate::hash::HashMap;
 use crate::operation::{Message, ToolCall};
@@ -54,6 +55,9 @@ impl Conversation {
             return false;
         }
         let had_calls = draft.message.tool_calls.len();
+        if garbled::is_left_of(draft.message.tool_calls.iter(), &message.tool_calls) {
+            return self.replace_calls(id, message, keys);
+        }
         let more = further_calls(&draft.message, message, &self.by_id);
         let is_enriched = fill::enrich(&mut draft.message, message);
         if !is_enriched && more.is_empty() {
@@ -69,6 +73,31 @@ impl Conversation {
         if draft.message.tool_calls.len() > had_calls {
             self.register(id);
         }
+        true
+    }
+
+    /// Gives an answer the calls that a history has for it.
+    fn replace_calls(&mut self, id: MessageId, message: &Message, keys: &mut Keys) -> bool {
+        let Some(draft) = self.messages.get_mut(id) else { return false };
+        draft.message.tool_calls.clone_from(&message.tool_calls);
+        draft.keys = keys.of(&draft.message);
+        // What was taken for a twin may be another one of them.
+        for id in message.tool_calls.iter().filter_map(|call| call.id.as_deref()) {
+            if let Some(known) = self.by_id.get_mut(id) {
+                known.retain(|call| !draft.calls.contains(call));
+            }
+        }
+        for (at, told) in draft.calls.iter().zip(&message.tool_calls) {
+            let Some(call) = self.calls.get_mut(*at) else { continue };
+            call.call.clone_from(told);
+            if let Some(id) = &told.id {
+                let known = self.by_id.entry(id.as_str().to_owned()).or_default();
+                if !known.contains(at) {
+                    known.push(*at);
+                }
+            }
+        }
+        self.register(id);
         true
     }
 

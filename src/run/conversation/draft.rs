@@ -3,7 +3,7 @@
 use super::history::{History, SharedInput};
 use super::keys::Key;
 use crate::hash::{HashMap, HashSet};
-use crate::operation::{Message, Role, ToolCall};
+use crate::operation::{Message, Role, ToolCall, ToolCallId};
 use crate::run::id::{CallId, ConversationId, IdVec, MessageId, NodeId, ScopeId};
 
 /// One message of a conversation.
@@ -27,6 +27,8 @@ pub(in crate::run) struct DraftMessage {
 pub(in crate::run) struct DraftCall {
     /// The call as its message has it, with an id that was learned later.
     pub(in crate::run) call: ToolCall,
+    /// The id that its message has for it and for a call before it.
+    pub(in crate::run) shared_id: Option<String>,
     /// The message that holds it.
     pub(in crate::run) message: MessageId,
     /// Its place in the message.
@@ -124,8 +126,17 @@ impl Conversation {
         }
         let by = draft.is_turn.then_some(draft.node);
         for (index, call) in draft.message.tool_calls.iter().enumerate().skip(draft.calls.len()) {
+            let known = call.id.as_ref().map(|id| self.by_id.entry(id.as_str().to_owned()).or_default());
+            let last = known.as_ref().and_then(|known| known.last());
+            let is_shared = last.is_some_and(|last| draft.calls.binary_search(last).is_ok());
+            let mut call = call.clone();
+            let shared_id = call.id.take_if(|_| is_shared).map(|id| id.as_str().to_owned());
+            if let Some(id) = &shared_id {
+                call.id = Some(ToolCallId::Derived(format!("{id}:{}", index + 1)));
+            }
             let id = self.calls.push(DraftCall {
-                call: call.clone(),
+                call,
+                shared_id,
                 message: at,
                 index,
                 by,
@@ -133,8 +144,8 @@ impl Conversation {
                 tools: Vec::new(),
             });
             draft.calls.push(id);
-            if let Some(known) = &call.id {
-                self.by_id.entry(known.as_str().to_owned()).or_default().push(id);
+            if let Some(known) = known {
+                known.push(id);
             }
         }
     }

@@ -34,6 +34,8 @@ pub(super) struct SharedInput {
     pub(super) turn: Option<MessageId>,
     /// Calls of that message that the walk has not seen answered.
     pub(super) unanswered: UnansweredCalls,
+    /// Every call before this place has its result in the input.
+    pub(super) passed: usize,
     /// The last call that was given all that was walked through.
     pub(super) last: Option<NodeId>,
 }

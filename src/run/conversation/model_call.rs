@@ -1,14 +1,15 @@
 //! One model call joins its conversation: what is new in its input, then its output.
 
 use super::align::{Input, Known};
-use super::draft::{Conversation, Origin, SeenResult};
+use super::draft::{Conversation, DraftCall, Origin, SeenResult};
 use super::history::{History, SharedBeginning};
 use super::keys::{Key, Keys, Speaker, answer_key, realigned_from};
 use super::missing_roles;
 use super::walk::Walk;
 use crate::hash::HashMap;
 use crate::operation::{Message, Messages, Role, ToolCallId};
-use crate::run::id::{CallId, MessageId, NodeId};
+use crate::run::id::{CallId, Id, MessageId, NodeId};
+use crate::run::names;
 use crate::run::node::{Node, Nodes};
 
 /// Where a result stands in an input: the model call, the messages of its input that are known, its place among them.
@@ -302,7 +303,10 @@ impl Conversation {
             .turn
             .and_then(|turn| self.messages.get(turn))
             .map_or(&[][..], |draft| &draft.calls);
-        let calls = calls.iter().filter_map(|at| Some((*at, &self.calls.get(*at)?.call)));
+        let calls = calls.iter().filter_map(|at| {
+            let draft = self.calls.get(*at)?;
+            Some((*at, &draft.call, draft.shared_id.as_deref()))
+        });
         walk.unanswered.enter(walk.turn, calls);
         // An id may come again in a later turn.
         let in_turn = message.tool_call_id.as_ref().and_then(|id| walk.unanswered.with_id(id));
@@ -328,6 +332,7 @@ impl Conversation {
             message: message.clone(),
             node: at.node,
         };
+        let found = found.or_else(|| self.in_order(walk, message));
         let Some(call) = found else {
             if self.known_strays.insert((message.tool_call_id.clone(), answer_key(message))) {
                 self.stray_results.push(seen());
@@ -352,5 +357,31 @@ impl Conversation {
         {
             draft.result = Some(seen());
         }
+    }
+
+    /// A result without an id, whose call the input does not repeat: results come in the order of the calls. One that is known
+    /// comes again.
+    fn in_order(&self, walk: &mut Walk, message: &Message) -> Option<CallId> {
+        if message.tool_call_id.is_some() || walk.turn.is_some_and(|turn| self.asks(turn)) {
+            return None;
+        }
+        let key = answer_key(message);
+        let fits = |draft: &DraftCall| {
+            let is_of_tool = message.name.as_ref().is_none_or(|name| names::same_tool(name, &draft.call.name));
+            let is_again = |seen: &SeenResult| answer_key(&seen.message) == key;
+            draft.by.is_some() && is_of_tool && draft.result.as_ref().is_none_or(is_again)
+        };
+        let found = self
+            .calls
+            .enumerate()
+            .skip(walk.passed)
+            .find(|(_, draft)| fits(draft))
+            .map(|(call, _)| call);
+        walk.passed = found.map_or(self.calls.len(), |call| call.index() + 1);
+        found
+    }
+
+    fn asks(&self, turn: MessageId) -> bool {
+        self.messages.get(turn).is_some_and(|draft| !draft.calls.is_empty())
     }
 }

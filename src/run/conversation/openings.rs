@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::draft::{Conversation, Conversations};
+use super::draft::{Conversation, Conversations, DraftMessage};
 use super::keys::{Key, Keys, canonical};
 use crate::hash::{HashMap, HashSet};
 use crate::operation::{Message, Role, ToolCall};
 use crate::run::call_ids::is_counter;
 use crate::run::id::{ConversationId, NodeId};
+use crate::run::names;
 use crate::run::node::Nodes;
 
 /// How conversations can be known again, within the tool around them.
@@ -43,12 +44,12 @@ impl Openings {
     }
 
     /// The latest conversation in the tool that goes on with this call: its input repeats all of the users' words, and an
-    /// answer; or, where the history was cut, calls.
+    /// answer, or comes from an agent that passed the run to this one; or, where the history was cut, calls.
     pub(super) fn continued(
         &mut self,
         nodes: &Nodes,
         list: &Conversations,
-        (tool, call): (Option<NodeId>, NodeId),
+        (tool, call, agent): (Option<NodeId>, NodeId, Option<&str>),
         keys: &mut Keys,
     ) -> Option<ConversationId> {
         if self.first_words.is_empty() {
@@ -67,8 +68,13 @@ impl Openings {
             let messages = || list.get(*at).into_iter().flat_map(|conversation| &conversation.messages);
             let mut of_users = messages().filter(|draft| draft.message.role == Role::User);
             let mut turns = messages().filter(|draft| draft.is_turn);
+            let passes = |draft: &DraftMessage| {
+                let mut calls = draft.message.tool_calls.iter();
+                agent.is_some_and(|agent| calls.any(|call| names::is_transfer_to(&call.name, agent)))
+            };
             of_users.all(|draft| draft.keys.iter().all(|key| known.contains(key)))
-                && turns.any(|draft| draft.keys.iter().any(|key| known.contains(key)))
+                && (turns.any(|draft| draft.keys.iter().any(|key| known.contains(key)))
+                    || messages().rev().find(|draft| draft.is_turn).is_some_and(passes))
         });
         opened.or_else(|| self.with_calls(list, input, tool))
     }

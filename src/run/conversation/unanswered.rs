@@ -10,7 +10,8 @@ use crate::run::names;
 pub(super) struct UnansweredCalls {
     turn: Option<MessageId>,
     calls: Vec<CallId>,
-    by_id: HashMap<String, CallId>,
+    /// The calls of each id: a model may give one to several.
+    by_id: HashMap<String, Vec<CallId>>,
     /// The places of calls, by the names of their tools.
     by_name: HashMap<String, Vec<usize>>,
     /// The same, by what names are without a server's or class's name, too.
@@ -22,15 +23,15 @@ pub(super) struct UnansweredCalls {
 
 impl UnansweredCalls {
     /// Goes to the message with these calls, if it is not there.
-    pub(super) fn enter<'c>(&mut self, turn: Option<MessageId>, calls: impl Iterator<Item = (CallId, &'c ToolCall)>) {
+    pub(super) fn enter<'c>(&mut self, turn: Option<MessageId>, calls: impl Iterator<Item = (CallId, &'c ToolCall, Option<&'c str>)>) {
         if self.turn != turn {
             *self = Self { turn, ..Self::default() };
         }
         let known = self.calls.len();
-        for (place, (at, call)) in calls.enumerate().skip(known) {
+        for (place, (at, call, shared_id)) in calls.enumerate().skip(known) {
             self.calls.push(at);
-            if let Some(id) = &call.id {
-                let _ = self.by_id.entry(id.as_str().to_owned()).or_insert(at);
+            for id in call.id.as_deref().into_iter().chain(shared_id) {
+                self.by_id.entry(id.to_owned()).or_default().push(at);
             }
             let name = &call.name;
             self.by_name.entry(name.clone()).or_default().push(place);
@@ -40,9 +41,11 @@ impl UnansweredCalls {
         }
     }
 
-    /// The first call with this id.
+    /// The first open call with this id, else the first.
     pub(super) fn with_id(&self, id: &str) -> Option<CallId> {
-        self.by_id.get(id).copied()
+        let calls = self.by_id.get(id)?;
+        let open = calls.iter().find(|call| !self.answered.contains(*call));
+        open.or(calls.first()).copied()
     }
 
     /// The first open call of a tool with this name.
@@ -85,6 +88,9 @@ impl UnansweredCalls {
 
     /// The call goes by this id, too.
     pub(super) fn learn(&mut self, id: &str, call: CallId) {
-        let _ = self.by_id.entry(id.to_owned()).or_insert(call);
+        let known = self.by_id.entry(id.to_owned()).or_default();
+        if known.is_empty() {
+            known.push(call);
+        }
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct Walk {
     pub(super) turn: Option<MessageId>,
     /// Calls of that message that this walk has not seen answered.
     pub(super) unanswered: UnansweredCalls,
+    /// Every call before this place has its result in this input: results without ids come in the calls' order.
+    pub(super) passed: usize,
     /// Whether the next new message begins a branch: the history was edited or cut.
     pub(super) branches: bool,
     /// The message that this walk gave to the model call before.
@@ -42,6 +44,7 @@ impl Walk {
         self.history = std::mem::take(&mut input.messages);
         self.known = Some(std::mem::take(&mut input.known));
         self.turn = input.turn;
+        self.passed = input.passed;
         self.unanswered = std::mem::take(&mut input.unanswered);
     }
 
@@ -50,6 +53,7 @@ impl Walk {
         input.messages = std::mem::take(&mut self.history);
         input.known = self.known.take().unwrap_or_default();
         input.turn = self.turn.take();
+        input.passed = self.passed;
         input.unanswered = std::mem::take(&mut self.unanswered);
         input.ends.extend(ends);
     }
@@ -58,6 +62,7 @@ impl Walk {
     pub(super) fn rest(self) -> Self {
         Self {
             completed: self.completed,
+            passed: self.passed,
             ..Self::default()
         }
     }

@@ -109,7 +109,10 @@ impl CallsById {
             let before = began(draft).is_none_or(|began| began <= node.start);
             // `None`, no common ancestor, is the farthest.
             let near = distance_to(draft).map(std::cmp::Reverse);
-            Some((before, near, began(draft), place))
+            let fit = arguments::fit(used.arguments.as_ref(), draft.call.arguments.as_ref());
+            // Of several calls of one answer with this id, each has a run of its own.
+            let in_answer = (fit, draft.tools.is_empty(), std::cmp::Reverse(draft.index));
+            Some((before, near, began(draft), in_answer, place))
         };
         places.into_iter().max_by_key(|place| rank(*place))
     }

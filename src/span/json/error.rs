@@ -22,6 +22,11 @@ pub enum JsonError {
     },
     /// An object without any of the three keys.
     NotOtlp,
+    /// Traces in a form that is not OTLP.
+    Other {
+        /// What it is, and the key by which it is known.
+        what: &'static str,
+    },
     /// The keys are in snake_case, as some protobuf printers write them.
     SnakeCase,
 }
@@ -32,6 +37,10 @@ impl fmt::Display for JsonError {
             Self::Syntax { .. } => f.write_str("not OTLP/JSON"),
             Self::WrongSignal { wanted, found } => write!(f, "this message carries {found}, not {wanted}; it belongs to {}", found.path()),
             Self::NotOtlp => f.write_str("the object has none of resourceSpans, resourceLogs, resourceMetrics"),
+            Self::Other { what } => write!(
+                f,
+                "this is no OTLP/JSON: the object has {what}; export the traces as OTLP (resourceSpans)"
+            ),
             Self::SnakeCase => f.write_str("the keys are in snake_case; OTLP/JSON writes them in lowerCamelCase (resourceSpans)"),
         }
     }

@@ -10,8 +10,8 @@ use serde::de::{Deserialize, Deserializer};
 use super::error::JsonError;
 use super::number::{Enum, F64, I64, U32, U64};
 use crate::span::{
-    AnyValue, Attributes, Event, IdFault, Link, LogRecord, RefusedReason, Resource, Scope, Span, SpanId, SpanKind, Status, TraceId,
-    UnixNanos,
+    AnyValue, Attributes, ContentFault, Event, IdFault, Link, LogRecord, RefusedReason, Resource, Scope, Span, SpanId, SpanKind, Status,
+    TraceId, UnixNanos,
 };
 
 /// JSON null means "not set", like a missing key.
@@ -71,6 +71,7 @@ message!(SpanText {
     links: Vec<LinkText>,
     dropped_links_count: U32,
     status: StatusText,
+    #[serde(rename = "!")] unreadable: U32,
 });
 message!(EventText { time_unix_nano: U64, name: String, attributes: Vec<PairText>, dropped_attributes_count: U32, });
 message!(LinkText {
@@ -93,7 +94,26 @@ message!(RecordText {
     flags: U32,
     trace_id: String,
     span_id: String,
+    #[serde(rename = "!")] unreadable: U32,
 });
+
+impl SpanText {
+    /// What stands in a message for an item that cannot be read.
+    pub(super) fn mark(fault: ContentFault) -> &'static str {
+        match fault {
+            ContentFault::Depth => r#"{"!":1}"#,
+            ContentFault::Value | ContentFault::Utf8 | ContentFault::Encoding => r#"{"!":2}"#,
+        }
+    }
+}
+
+fn marked(unreadable: U32) -> Result<(), RefusedReason> {
+    match unreadable.0 {
+        0 => Ok(()),
+        1 => Err(RefusedReason::Content(ContentFault::Depth)),
+        _ => Err(RefusedReason::Content(ContentFault::Value)),
+    }
+}
 
 /// A value: what stands in a list of them is no larger than the value itself.
 #[derive(Debug)]
@@ -175,6 +195,7 @@ pub(super) fn scope_from(scope: ScopeText, schema_url: String) -> Scope {
 }
 
 pub(super) fn span_from(span: SpanText, around: &Around) -> Result<Span, RefusedReason> {
+    marked(span.unreadable)?;
     let trace_id = TraceId::from_hex(&span.trace_id).ok_or_else(|| RefusedReason::TraceId(fault(&span.trace_id, 16)))?;
     let span_id = SpanId::from_hex(&span.span_id).ok_or_else(|| RefusedReason::SpanId(fault(&span.span_id, 8)))?;
     let parent = match SpanId::from_hex(&span.parent_span_id) {
@@ -233,6 +254,7 @@ fn link_from(link: LinkText) -> Option<Link> {
 }
 
 pub(super) fn record_from(record: RecordText, around: &Around) -> Result<LogRecord, RefusedReason> {
+    marked(record.unreadable)?;
     let trace_id = TraceId::from_hex(&record.trace_id);
     if trace_id.is_none() && fault(&record.trace_id, 16) == IdFault::Base64 {
         return Err(RefusedReason::TraceId(IdFault::Base64));

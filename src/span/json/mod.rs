@@ -6,12 +6,14 @@
 
 mod error;
 mod fields;
+mod mend;
 mod number;
 mod other_forms;
 mod read;
 mod write;
 
 pub use error::JsonError;
+pub use mend::{Mended, mend};
 pub use other_forms::as_otlp;
 pub use read::{Items, Kept, Message, MessageOf, OfResource};
 pub use write::{log_records, spans, write_trace};

@@ -1,4 +1,4 @@
-//! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, Tempo's, what the Python SDK writes to its console.
+//! Other JSON forms of spans, as OTLP/JSON: what Jaeger's page and API give out, what the Python SDK writes to its console.
 
 use serde_json::{Map, Value, json};
 
@@ -6,8 +6,6 @@ use serde_json::{Map, Value, json};
 #[must_use]
 pub fn as_otlp(value: &Value) -> Option<Value> {
     let resource_spans: Vec<Value> = match value {
-        // Tempo's API has the list under another name.
-        Value::Object(map) if map.get("batches").is_some_and(Value::is_array) => map.get("batches")?.as_array()?.clone(),
         Value::Object(map) if map.contains_key("context") => vec![of_python(map)?],
         Value::Object(map) => match map.get("data") {
             Some(Value::Array(traces)) => {

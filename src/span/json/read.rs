@@ -15,7 +15,7 @@ use crate::span::{Decoded, ItemPath, LogRecord, Refused, RefusedReason, Resource
 const JSON_DEPTH_LIMIT: usize = 170;
 
 /// Parses JSON that may nest deeper than serde_json's own limit of 128.
-fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
+pub(super) fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
     let parsed = serde_json::from_slice(bytes);
     match &parsed {
         Err(error)
@@ -84,6 +84,8 @@ pub type OfResource<I> = (Resource, Vec<(Scope, I)>);
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(default, rename_all = "camelCase", bound = "I: Items")]
 pub struct MessageOf<I> {
+    /// Tempo's API writes the same as batches.
+    #[serde(alias = "batches")]
     resource_spans: Option<Vec<ResourceSpans<I>>>,
     resource_logs: Option<Vec<ResourceLogs<I>>>,
     resource_metrics: Option<Vec<ResourceMetrics>>,
@@ -93,6 +95,10 @@ pub struct MessageOf<I> {
     snake_logs: Option<IgnoredAny>,
     #[serde(rename = "resource_metrics")]
     snake_metrics: Option<IgnoredAny>,
+    /// Jaeger's API and page: lists of traces.
+    data: Option<IgnoredAny>,
+    /// Zipkin, Jaeger and others name their spans so.
+    spans: Option<IgnoredAny>,
 }
 
 impl<I: Items> MessageOf<I> {
@@ -114,10 +120,21 @@ impl<I: Items> MessageOf<I> {
     ///
     /// # Errors
     ///
-    /// The keys are in snake_case.
+    /// The keys are in snake_case, or it is another program's form.
     pub fn signal(&self) -> Result<Option<Signal>, JsonError> {
         if self.snake_spans.is_some() || self.snake_logs.is_some() || self.snake_metrics.is_some() {
             return Err(JsonError::SnakeCase);
+        }
+        let is_otlp = self.resource_spans.is_some() || self.resource_logs.is_some() || self.resource_metrics.is_some();
+        if !is_otlp && self.data.is_some() {
+            return Err(JsonError::Other {
+                what: "traces as Jaeger's API writes them (data)",
+            });
+        }
+        if !is_otlp && self.spans.is_some() {
+            return Err(JsonError::Other {
+                what: "spans without their resource (spans)",
+            });
         }
         Ok(if self.resource_spans.is_some() {
             Some(Signal::Traces)
@@ -303,6 +320,7 @@ message!(ResourceLogs<I: Items> {
     #[serde(rename = "scope_logs")] _snake: SnakeCase,
     schema_url: String,
 });
+// The scope had another name before OTLP 0.19.
 message!(ScopeSpans<I: Items> {
     #[serde(alias = "instrumentationLibrary")] scope: ScopeText,
     spans: Spans<I>,

@@ -1,8 +1,9 @@
 //! Repair: an ordered list of small named steps.
 //!
 //! Duplicates go first, since every later step wants one span an id; times before parents, since roots and children
-//! are ordered by them.
+//! are ordered by them; clocks last, since only the tree tells which of them differ.
 
+mod clocks;
 mod duplicates;
 mod order;
 mod parents;
@@ -25,12 +26,12 @@ impl Trace {
 fn run(trace: &mut Trace) {
     for step in [
         duplicates::keep_one,
-        times::clamp,
+        times::settle,
         order::sort,
         parents::link,
         parents::cut_cycles,
         parents::report_roots,
-        times::report_skew,
+        clocks::align,
     ] {
         step(trace);
     }

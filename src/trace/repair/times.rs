@@ -1,10 +1,24 @@
-//! Times that cannot be.
+//! Times that cannot be: no start, an end before the start.
 
+use crate::hash::HashMap;
+use crate::span::{Span, SpanId, TIMES_UNKNOWN, UnixNanos};
 use crate::trace::finding::{Finding, FindingKind};
 use crate::trace::tree::Trace;
 
-/// An end before the start becomes the start.
-pub(super) fn clamp(trace: &mut Trace) {
+/// 2000-01-01: no client recorded a run before it. Times before it are none where other spans of the trace are behind it.
+const EARLIEST: UnixNanos = UnixNanos(946_684_800_000_000_000);
+
+/// Puts a stand-in where a span has no start, marks it, and makes an end before the start the start.
+///
+/// A span without a start began before everything below it and before its end: these say where it stands.
+pub(super) fn settle(trace: &mut Trace) {
+    let is_real = |time: UnixNanos| time >= EARLIEST;
+    let is_recent = trace.spans.iter().any(|span| is_real(span.start) || is_real(span.end));
+    let lacks_start = |span: &Span| is_recent && !is_real(span.start);
+    if trace.spans.iter().any(lacks_start) {
+        stand_in(trace, lacks_start);
+    }
+    let (first, last) = bounds(&trace.spans);
     for span in &mut trace.spans {
         if span.end.0 == 0 {
             trace
@@ -17,24 +31,66 @@ pub(super) fn clamp(trace: &mut Trace) {
                 FindingKind::EndBeforeStart,
                 format!("the span ends {by} ns before it starts"),
             ));
-            span.end = span.start;
+            let is_within = |time: UnixNanos| first.is_some_and(|first| first <= time) && last.is_some_and(|last| time <= last);
+            if is_within(span.end) && !is_within(span.start) {
+                span.start = span.end;
+                mark(span, "start");
+            } else {
+                span.end = span.start;
+            }
         }
     }
 }
 
-/// Reports a child that begins before its parent; nothing is moved.
-pub(super) fn report_skew(trace: &mut Trace) {
-    for (span, parent) in trace.spans.iter().zip(&trace.parents) {
-        let Some(parent) = parent.and_then(|index| trace.spans.get(index)) else {
-            continue;
-        };
-        if span.start < parent.start {
-            let by = parent.start.0 - span.start.0;
-            trace.findings.push(Finding::new(
-                Some(span.span_id),
-                FindingKind::ClockSkew,
-                format!("the span starts {by} ns before its parent"),
-            ));
+/// The first start and the last end of the spans whose times can be.
+fn bounds(spans: &[Span]) -> (Option<UnixNanos>, Option<UnixNanos>) {
+    let sound = || spans.iter().filter(|span| span.start <= span.end);
+    (sound().map(|span| span.start).min(), sound().map(|span| span.end).max())
+}
+
+fn mark(span: &mut Span, which: &str) {
+    span.attributes.push(TIMES_UNKNOWN, which);
+}
+
+fn stand_in(trace: &mut Trace, lacks_start: impl Fn(&Span) -> bool) {
+    let places: HashMap<SpanId, usize> = trace.spans.iter().enumerate().map(|(place, span)| (span.span_id, place)).collect();
+    let parent_of = |span: &Span| places.get(&span.parent?).copied();
+    let mut lacking: Vec<usize> = (0..trace.spans.len())
+        .filter(|place| trace.spans.get(*place).is_some_and(&lacks_start))
+        .collect();
+    let mut known: Vec<(UnixNanos, usize)> = trace.spans.iter().enumerate().map(|(place, span)| (span.start, place)).collect();
+    known.retain(|(_, place)| trace.spans.get(*place).is_some_and(|span| !lacks_start(span)));
+    known.sort_unstable();
+    // The first known start below each span that has none: the first that comes there.
+    let mut below: HashMap<usize, UnixNanos> = HashMap::default();
+    for (start, place) in &known {
+        let mut up = trace.spans.get(*place).and_then(parent_of);
+        while let Some(place) = up.filter(|place| trace.spans.get(*place).is_some_and(&lacks_start) && !below.contains_key(place)) {
+            let _ = below.insert(place, *start);
+            up = trace.spans.get(place).and_then(parent_of);
+        }
+    }
+    let first = known.first().map(|(start, _)| *start);
+    // Of two that have none, the one that ends first comes first.
+    lacking.sort_by_key(|place| trace.spans.get(*place).map(|span| (span.end, span.span_id)));
+    for place in lacking {
+        let above = trace.spans.get(place).and_then(parent_of).and_then(|above| trace.spans.get(above));
+        let above = above.filter(|above| !lacks_start(above)).map(|above| above.start);
+        let Some(span) = trace.spans.get_mut(place) else { continue };
+        let end = Some(span.end).filter(|end| *end >= EARLIEST);
+        let known = [below.get(&place).copied(), end].into_iter().flatten().min();
+        let Some(start) = known.or(above).or(first) else { continue };
+        trace.findings.push(Finding::new(
+            Some(span.span_id),
+            FindingKind::NoStart,
+            format!("the span has no start: {} stands in for it", start.rfc3339()),
+        ));
+        span.start = start;
+        if span.end < start && span.end.0 != 0 {
+            span.end = start;
+            mark(span, "start, end");
+        } else {
+            mark(span, "start");
         }
     }
 }

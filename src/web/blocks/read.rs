@@ -74,10 +74,11 @@ fn texts(web: &Web, name: &Name, wanted: &Wanted, answer: &mut Answer) -> Result
 
 /// The blocks that the spans of a recorded trace become.
 fn assembled(web: &Web, name: &Name, stitched: bool, wanted: &Wanted, answer: &mut Answer) -> Outcome {
-    let run = single::run_of(web, name.id, wanted, answer)?;
+    let built = single::run_of(web, name.id, wanted, answer)?;
+    let Some(run) = built.work() else { return Ok(()) };
     // As text: what came as a document has fields that its spans do not have.
     let format = single::format_of(OpenReward::ID)?;
-    let documents = documents::of_run(&run, format, &wanted.options).documents;
+    let documents = documents::of_run(run, format, &wanted.options).documents;
     let texts: Vec<String> = documents
         .iter()
         .map(|document| document.text(Layout::Compact))

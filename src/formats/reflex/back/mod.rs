@@ -147,6 +147,7 @@ fn add(nodes: &[Listed<'_>], story: &mut Story) -> Result<HashMap<String, usize>
             story.add(id, 0, operation)
         };
         story.times(index, start, end);
+        story.took(index, took);
         places.insert(node.id.clone(), index);
     }
     for node in nodes {

@@ -1,0 +1,236 @@
+//! What speaks against two spans telling of one model call.
+//!
+//! An equal response id, or one call inside the other, makes two spans one call only where nothing here says otherwise: servers,
+//! caches and cassettes repeat ids, and a context that was left open makes the next call a child.
+
+use serde_json::Value;
+
+use super::arguments::{self, Fit};
+use super::model::Step;
+use super::names;
+use super::node::Node;
+use crate::operation::{Message, Operation, Role, ToolCall};
+use crate::span::UnixNanos;
+
+/// So many calls of an answer are compared with those of another.
+const LOOKED_AT: usize = 16;
+
+/// Texts may be cut: so much of a long one may differ at its end.
+const CUT: usize = 16;
+
+/// What one span says of a model call.
+#[derive(Clone, Copy)]
+pub(super) struct Telling<'a> {
+    operation: &'a Operation,
+    start: UnixNanos,
+    end: Option<UnixNanos>,
+    /// The name of the instrumentation scope, where it is known.
+    instrumentation: Option<&'a str>,
+}
+
+impl<'a> From<&'a Node> for Telling<'a> {
+    fn from(node: &'a Node) -> Self {
+        Self {
+            operation: &node.operation,
+            start: node.start,
+            end: node.end,
+            instrumentation: Some(node.instrumentation()),
+        }
+    }
+}
+
+impl<'a> From<&'a Step> for Telling<'a> {
+    fn from(step: &'a Step) -> Self {
+        Self {
+            operation: &step.operation,
+            start: step.started_at,
+            end: step.ended_at,
+            instrumentation: None,
+        }
+    }
+}
+
+impl Telling<'_> {
+    /// Whether something contradicts that both, of one response id, are one call.
+    pub(super) fn contradicts(&self, other: &Self) -> bool {
+        self.follows(other)
+            || other.follows(self)
+            || self.answers_otherwise(other)
+            || self.is_same_kind(other) && self.asks_otherwise(other)
+    }
+
+    /// Whether something contradicts that this one, inside the other, is the other.
+    pub(super) fn is_other_than(&self, outer: &Self) -> bool {
+        if self.follows(outer) && !(outer.says_nothing() && !self.is_same_kind(outer)) {
+            return true;
+        }
+        let other_id = matches!((&self.operation.response_id, &outer.operation.response_id), (Some(one), Some(other)) if one != other);
+        if !other_id && self.has_usage_of(outer) {
+            return false;
+        }
+        // A framework has an id of its own for what its client tells under the provider's.
+        let told_again = !self.is_same_kind(outer) && self.answers_alike(outer);
+        other_id && !told_again || self.answers_otherwise(outer)
+    }
+
+    /// Whether two spans that stand side by side cannot be one call.
+    pub(super) fn stands_beside(&self, other: &Self) -> bool {
+        let (first, second) = if self.start <= other.start { (self, other) } else { (other, self) };
+        let over = first.end.is_none_or(|end| second.start >= end.max(first.start));
+        over || self.answers_otherwise(other)
+    }
+
+    fn is_same_kind(&self, other: &Self) -> bool {
+        self.instrumentation.is_some() && self.instrumentation == other.instrumentation
+    }
+
+    /// Whether both count the same tokens.
+    fn has_usage_of(&self, other: &Self) -> bool {
+        let (one, other) = (&self.operation.usage, &other.operation.usage);
+        one.input.is_some_and(|input| input > 0)
+            && one.output.is_some_and(|output| output > 0)
+            && (one.input, one.output) == (other.input, other.output)
+    }
+
+    fn says_nothing(&self) -> bool {
+        self.operation.output_messages.is_none() && self.operation.usage.is_empty() && self.operation.response_id.is_none()
+    }
+
+    /// Whether this one began when the other was over. A moment behind a call may tell how it ended.
+    fn follows(&self, other: &Self) -> bool {
+        let lasts = |telling: &Self| telling.end.is_none_or(|end| end > telling.start);
+        let Some(end) = other.end else { return false };
+        if lasts(self) || !lasts(other) {
+            self.start > end || self.start == end && lasts(other)
+        } else {
+            false
+        }
+    }
+
+    /// Whether both have an answer, and neither can be the other.
+    fn answers_otherwise(&self, other: &Self) -> bool {
+        let (Some(one), Some(two)) = (self.answer(), other.answer()) else {
+            return false;
+        };
+        let (words, other_words) = (one.joined_text(), two.joined_text());
+        if !words.trim().is_empty() && !other_words.trim().is_empty() && !is_part(&words, &other_words) {
+            return true;
+        }
+        let (calls, other_calls) = (&one.tool_calls, &two.tool_calls);
+        !calls.is_empty() && !other_calls.is_empty() && !share_a_call(calls, other_calls)
+    }
+
+    /// Whether both have an answer, and it is the same.
+    fn answers_alike(&self, other: &Self) -> bool {
+        let (Some(one), Some(two)) = (self.answer(), other.answer()) else {
+            return false;
+        };
+        let spoke = one.has_words() && two.has_words();
+        let called = !one.tool_calls.is_empty() && !two.tool_calls.is_empty();
+        (spoke || called) && !self.answers_otherwise(other)
+    }
+
+    fn answer(&self) -> Option<&Message> {
+        self.operation.output_messages.as_ref()?.first()
+    }
+
+    /// Whether both were asked something last, and neither question can be the other.
+    fn asks_otherwise(&self, other: &Self) -> bool {
+        let last = |telling: &Self| {
+            let input = telling.operation.input_messages.as_ref()?;
+            let asked = |message: &&Message| message.role == Role::User && message.has_words();
+            input.iter().rev().find(asked).map(Message::content)
+        };
+        match (last(self), last(other)) {
+            (Some(one), Some(two)) => !is_part(&one, &two),
+            _ => false,
+        }
+    }
+}
+
+fn share_a_call(calls: &[ToolCall], others: &[ToolCall]) -> bool {
+    calls.iter().take(LOOKED_AT).any(|call| {
+        others.iter().take(LOOKED_AT).any(|other| {
+            let unread = |call: &ToolCall| !matches!(call.arguments, Some(Value::Object(_)));
+            let fit = || arguments::fit(call.arguments.as_ref(), other.arguments.as_ref()) != Fit::Other;
+            names::same_tool(&call.name, &other.name) && (unread(call) || unread(other) || fit())
+        })
+    })
+}
+
+/// Whether one text is a part of the other, however each was written: as JSON, in pieces, cut at its end.
+fn is_part(one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
+    let escaped = [one, other].iter().any(|text| text.contains("\\u"));
+    let (one, other) = (bare(one, escaped), bare(other, escaped));
+    let (short, long) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
+    let kept = if short.len() > 2 * CUT { short.len() - CUT } else { short.len() };
+    short.get(..kept).is_some_and(|begin| memchr::memmem::find(long, begin).is_some())
+}
+
+/// The letters and digits of a text, without JSON's escapes; those of ASCII alone, where others may be escaped.
+fn bare(text: &str, escaped: bool) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'\\' {
+            if bytes.next() == Some(b'u') {
+                let _ = bytes.nth(3);
+            }
+        } else if byte.is_ascii_alphanumeric() || !byte.is_ascii() && !escaped {
+            out.push(byte);
+        }
+    }
+    out
+}
+
+/// Tellings in groups, each of which may tell of one call. Where servers repeat one id, a group is one call of many.
+pub(super) fn groups<T: Copy>(list: &[T], contradict: impl Fn(T, T) -> bool) -> Vec<Vec<T>> {
+    let mut groups: Vec<Vec<T>> = Vec::new();
+    for item in list {
+        let recent = groups.iter_mut().rev().take(LOOKED_AT);
+        let mut fitting = recent.filter(|group| !group.iter().take(LOOKED_AT).any(|other| contradict(*other, *item)));
+        match fitting.next() {
+            Some(group) => group.push(*item),
+            None => groups.push(vec![*item]),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::Kind;
+    use crate::run::testing::reading;
+
+    fn call(time: std::ops::Range<u64>, question: &str, answer: &str) -> Node {
+        let mut call = reading(1, Kind::Llm, time);
+        call.operation.input_messages = Some(vec![Message::text(Role::User, question)]);
+        call.operation.output_messages = Some(vec![Message::text(Role::Assistant, answer)]);
+        call
+    }
+
+    #[test]
+    fn what_follows_or_answers_otherwise_is_another_call() {
+        let first = call(0..10, "Where?", "Here.");
+        let contradicts = |other: &Node| Telling::from(other).contradicts(&Telling::from(&first));
+        assert!(!contradicts(&call(2..8, "Where?", "Here.")));
+        assert!(contradicts(&call(10..20, "Where?", "Here.")), "a cassette");
+        assert!(contradicts(&call(2..8, "Where?", "There.")), "a server that repeats its ids");
+        assert!(contradicts(&call(2..8, "When?", "Here.")));
+        assert!(!contradicts(&call(11..11, "Where?", "Here.")), "a moment that tells how it ended");
+    }
+
+    #[test]
+    fn texts_are_compared_as_they_are_written() {
+        assert!(is_part("{\"a\": \"x\\ny\"}", "{\"a\":\"x\ny\"}"));
+        assert!(is_part(
+            "It is a long and winding road to the pier",
+            "It is a long and winding road to [truncated]"
+        ));
+        assert!(!is_part("It is a long road.", "It is a short road."));
+    }
+}

@@ -1,0 +1,177 @@
+//! Runs that were built, kept for whoever asks next: a list, a summary and each document of a trace at one revision build it once.
+//!
+//! What they take is reserved from the memory for reading, and given back when another request needs it.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::answer::Answer;
+use super::readers::{Reservation, Spare};
+use super::reply::Problem;
+use crate::documents::awaits_root;
+use crate::run::Run;
+use crate::span::TraceId;
+
+/// How long a run is kept that nobody asks for.
+pub(super) const KEPT: Duration = Duration::from_secs(60);
+/// One that changes with time, or of a trace that is damaged: long enough for those who wait for it already.
+const BRIEFLY: Duration = Duration::from_secs(1);
+/// A run that takes less is built again.
+const WORTH: usize = 4 << 20;
+/// How often to check whether the client still waits.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What the spans of a trace became.
+#[derive(Debug)]
+pub(super) struct Built {
+    /// `None`: there is nothing to make a run of.
+    pub(super) run: Option<Run>,
+    /// Records that are damaged on the disk and were left out.
+    pub(super) damaged: Vec<String>,
+    /// What writing a document of it takes on top.
+    on_top: usize,
+    held: Reservation,
+}
+
+/// The runs of one store that are kept.
+#[derive(Debug, Default)]
+pub(super) struct Runs {
+    kept: Mutex<HashMap<TraceId, Kept>>,
+    changed: Condvar,
+}
+
+#[derive(Debug)]
+struct Kept {
+    revision: u64,
+    /// `None` while a request builds it.
+    built: Option<Arc<Built>>,
+    until: Instant,
+}
+
+impl Runs {
+    fn kept(&self) -> MutexGuard<'_, HashMap<TraceId, Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run of a trace at a revision. Where nobody has built it, `build` does, and others wait for that.
+    pub(super) fn get(
+        &self,
+        trace_id: TraceId,
+        revision: u64,
+        answer: &mut Answer,
+        build: impl FnOnce(&mut Answer) -> Result<(Option<Run>, Vec<String>), Problem>,
+    ) -> Result<Arc<Built>, Problem> {
+        let mut kept = self.kept();
+        loop {
+            let now = Instant::now();
+            match kept.get_mut(&trace_id).filter(|kept| kept.revision == revision) {
+                Some(Kept {
+                    built: Some(built), until, ..
+                }) if *until > now => {
+                    if built.is_settled() {
+                        *until = now + KEPT;
+                    }
+                    let built = Arc::clone(built);
+                    drop(kept);
+                    answer.reserve(built.on_top)?;
+                    return Ok(built);
+                }
+                Some(Kept { built: None, .. }) => {
+                    kept = self.changed.wait_timeout(kept, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+                    answer.check()?;
+                }
+                _ => break,
+            }
+        }
+        kept.insert(
+            trace_id,
+            Kept {
+                revision,
+                built: None,
+                until: Instant::now(),
+            },
+        );
+        drop(kept);
+        let building = Building {
+            runs: self,
+            trace_id,
+            revision,
+        };
+        let before = answer.reserved();
+        let (run, damaged) = build(answer)?;
+        let taken = answer.reserved().saturating_sub(before);
+        let on_top = taken / 4;
+        let built = Arc::new(Built {
+            run,
+            damaged,
+            on_top,
+            held: answer.split(taken - on_top),
+        });
+        building.ended(&built);
+        Ok(built)
+    }
+
+    /// Gives up what nobody has asked for of late.
+    pub(super) fn forget_idle(&self) {
+        let now = Instant::now();
+        self.kept().retain(|_, kept| kept.built.is_none() || kept.until > now);
+    }
+}
+
+impl Built {
+    /// The run, if an agent did something in it.
+    pub(super) fn work(&self) -> Option<&Run> {
+        self.run.as_ref().filter(|run| run.has_agent_work())
+    }
+
+    /// Whether it stays as it is until something comes for the trace.
+    pub(super) fn is_settled(&self) -> bool {
+        self.damaged.is_empty() && !self.run.as_ref().is_some_and(awaits_root)
+    }
+}
+
+impl Spare for Runs {
+    /// What was asked for longest ago goes first. What a request still uses would not come free.
+    fn give_back(&self) -> bool {
+        let mut kept = self.kept();
+        let is_free = |kept: &Kept| kept.built.as_ref().is_some_and(|built| Arc::strong_count(built) == 1);
+        let oldest = kept.iter().filter(|(_, kept)| is_free(kept)).min_by_key(|(_, kept)| kept.until);
+        let oldest = oldest.map(|(trace_id, _)| *trace_id);
+        oldest.is_some_and(|trace_id| kept.remove(&trace_id).is_some())
+    }
+}
+
+/// A request builds a run. If it ends without one, whoever waits builds it.
+struct Building<'a> {
+    runs: &'a Runs,
+    trace_id: TraceId,
+    revision: u64,
+}
+
+impl Building<'_> {
+    fn ended(&self, built: &Arc<Built>) {
+        let mut kept = self.runs.kept();
+        let mine = kept.get_mut(&self.trace_id).filter(|kept| kept.revision == self.revision);
+        if let Some(mine) = mine
+            && built.held.bytes() >= WORTH
+        {
+            mine.until = Instant::now() + if built.is_settled() { KEPT } else { BRIEFLY };
+            mine.built = Some(Arc::clone(built));
+        }
+    }
+}
+
+impl Drop for Building<'_> {
+    fn drop(&mut self) {
+        let mut kept = self.runs.kept();
+        let is_mine = kept
+            .get(&self.trace_id)
+            .is_some_and(|kept| kept.revision == self.revision && kept.built.is_none());
+        if is_mine {
+            kept.remove(&self.trace_id);
+        }
+        drop(kept);
+        self.runs.changed.notify_all();
+    }
+}
