@@ -14,7 +14,7 @@ use super::{out, parts};
 use crate::documents::{self, UnknownFormat, Vocabulary};
 use crate::formats::{self, AnyFormat, Disassembled, Note, NoteKind};
 use crate::otlp;
-use crate::span::json::{JsonError, Message, as_otlp, mend};
+use crate::span::json::{JsonError, Message, as_otlp, mend, with_derived_ids};
 use crate::span::{LogRecord, Refused, Signal, Span};
 use crate::store::Chunk;
 
@@ -376,7 +376,7 @@ impl Batch<'_> {
                     let message = other.unwrap_or(message);
                     match is_no_request(&message).then(|| json_fault(rest)).flatten() {
                         Some(fault) => self.syntax(file, offset, rest, fault),
-                        None => self.add_message(file, offset, message),
+                        None => self.add_text(file, offset, message, rest.get(..read).unwrap_or_default()),
                     }
                     rest = rest.get(read..).unwrap_or_default().trim_ascii_start();
                 }
@@ -396,6 +396,24 @@ impl Batch<'_> {
         let file = file.to_owned();
         let source = JsonError::Syntax { source };
         self.problems.push(Problem::Json { file, offset, source });
+    }
+
+    /// Adds a message that is this text. A file is no sender that could be told what to correct: ids that are none are derived.
+    fn add_text(&mut self, file: &str, offset: usize, message: Message, text: &[u8]) {
+        if !message.has_unusable_ids() {
+            return self.add_message(file, offset, message);
+        }
+        let derived = with_derived_ids(text).and_then(|(text, count)| Some((Message::parse(text.as_bytes()).ok()?, count)));
+        match derived {
+            Some((derived, count)) => {
+                let ids = out::many(count, "id");
+                self.notes.push(format!(
+                    "{file}: {ids} not in hexadecimal digits, replaced by ids derived from them"
+                ));
+                self.add_message(file, offset, derived);
+            }
+            None => self.add_message(file, offset, message),
+        }
     }
 
     fn add_message(&mut self, file: &str, offset: usize, message: Message) {

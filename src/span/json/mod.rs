@@ -4,6 +4,7 @@
 //! numbers, enums are integers (their names are understood too), keys are lowerCamelCase, unknown keys are ignored.
 //! Ids in base64, which a plain protobuf-to-JSON printer writes, are recognized and reported.
 
+mod derived_ids;
 mod error;
 mod fields;
 mod mend;
@@ -12,6 +13,7 @@ mod other_forms;
 mod read;
 mod write;
 
+pub use derived_ids::with_derived_ids;
 pub use error::JsonError;
 pub use mend::{Mended, mend};
 pub use other_forms::as_otlp;

@@ -8,7 +8,7 @@ use super::error::JsonError;
 use super::fields::{
     Around, RecordText, ResourceText, ScopeText, SnakeCase, SpanText, message, record_from, resource_from, scope_from, span_from,
 };
-use crate::span::{Decoded, ItemPath, LogRecord, Refused, RefusedReason, Resource, Scope, Signal, Span};
+use crate::span::{Decoded, IdFault, ItemPath, LogRecord, Refused, RefusedReason, Resource, Scope, Signal, Span};
 
 /// How deep JSON may nest. The protobuf decoders take 100 levels of messages, and a list of lists has two messages a level and
 /// three levels of JSON: 150, and those of the envelope.
@@ -197,6 +197,20 @@ impl<I: Items> MessageOf<I> {
 }
 
 impl Message {
+    /// Whether ids of all its items are text that is no id in any form.
+    #[must_use]
+    pub fn has_unusable_ids(&self) -> bool {
+        let scopes = self.resource_spans.iter().flatten().flat_map(|resource| &resource.scope_spans);
+        let mut spans = scopes.flat_map(|scope| &scope.spans.0.spans).peekable();
+        let is_no_id = |span: &Result<Span, RefusedReason>| {
+            let reason = span.as_ref().err();
+            reason
+                .and_then(|reason| reason.fault())
+                .is_some_and(|fault| fault == IdFault::NotHex)
+        };
+        spans.peek().is_some() && spans.all(is_no_id)
+    }
+
     /// Its spans and its log records.
     #[must_use]
     pub fn into_parts(mut self) -> (Decoded<Span>, Decoded<LogRecord>) {
